@@ -1,0 +1,46 @@
+# Two commands matter: `make demo` and `make test`. Everything else is for people who change the project.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test test-services check format lint types fast clean docs
+
+demo: $(STAMP)
+	$(BIN)/theworld demo
+
+test: $(STAMP)
+	$(BIN)/pytest
+
+# Real Neo4j, OpenSearch and PostgreSQL, started from their own jars and packages: needs a JDK 17 and Maven.
+test-services: $(STAMP)
+	$(BIN)/pytest tests/services
+
+check: $(STAMP) lint types fast
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+fast: $(STAMP)
+	$(BIN)/pytest -q -m "not slow"
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "TheWorld needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $@
+
+docs: $(STAMP)
+	$(BIN)/python -m theworld.graph.picture README.md
+	$(BIN)/python -m theworld.cli.settings_reference docs/settings.md
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .demo

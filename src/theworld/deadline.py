@@ -1,0 +1,82 @@
+"""One deadline per request, handed down: what is left of it, and work that must not be waited for longer."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class DeadlineExceededError(Exception):
+    """The work did not finish within what was left of the deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment of this process's `time.perf_counter`, as a start and a budget."""
+
+    started: float
+    """`time.perf_counter()` when the budget began."""
+    budget_ms: float
+    """Milliseconds granted from there."""
+
+    @classmethod
+    def after(cls, budget_ms: float) -> Deadline:
+        """Return a deadline that begins now."""
+        return cls(time.perf_counter(), budget_ms)
+
+    def spent_ms(self) -> float:
+        """Milliseconds since the start."""
+        return (time.perf_counter() - self.started) * 1000
+
+    def remaining_ms(self) -> float:
+        """Milliseconds left, never negative."""
+        return max(0.0, self.budget_ms - self.spent_ms())
+
+    @property
+    def expired(self) -> bool:
+        """True when nothing is left."""
+        return self.remaining_ms() <= 0
+
+    def check(self) -> None:
+        """Raise DeadlineExceededError when nothing is left: to be called between the steps of one piece of work."""
+        if self.expired:
+            raise DeadlineExceededError(f"nothing left of {self.budget_ms:.0f} ms")
+
+
+class _Outcome(Generic[T]):
+    """Where a worker thread leaves what it got."""
+
+    value: T
+    error: BaseException | None = None
+
+
+def run_within(deadline: Deadline, work: Callable[[], T], *, name: str) -> T:
+    """Return what `work` returns, or raise DeadlineExceededError as soon as the deadline has passed.
+
+    The work runs in a daemon thread of its own: a late one is abandoned, never waited for, and cannot hold up the
+    interpreter's exit. What it raises in time is raised here.
+    """
+    outcome: _Outcome[T] = _Outcome()
+
+    def run() -> None:
+        try:
+            outcome.value = work()
+        except BaseException as error:
+            outcome.error = error
+
+    worker = threading.Thread(target=run, name=name, daemon=True)
+    remaining = deadline.remaining_ms()
+    if remaining <= 0:
+        raise DeadlineExceededError(f"no time left of {deadline.budget_ms:.0f} ms")
+    worker.start()
+    worker.join(remaining / 1000)
+    if worker.is_alive():
+        raise DeadlineExceededError(f"not done after {remaining:.0f} ms")
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.value

@@ -1,0 +1,125 @@
+"""Every error the project raises on purpose.
+
+    TheWorldError
+    ├── InvalidQuestionError   a question that cannot be answered as it is
+    ├── SettingsError          a setting out of range, unknown, or contradictory
+    ├── ModelError             a model that is missing, broken or does not answer
+    │   └── ModelMismatchError a store's vectors were made by another model
+    ├── StoreError             a store that cannot be opened, read or written
+    │   ├── StoreVersionError  a store written by a newer or unknown version
+    │   ├── StoreLockedError   another process is writing
+    │   └── EngineUnavailableError a server that does not answer, refuses, or answers nonsense
+    ├── IngestionError         a source that cannot be ingested
+    ├── OntologyError          an ontology that is wrong, or of a kind that cannot be read
+    ├── ReferenceConfigError   a reference-resolver setting that is wrong
+    ├── DatabaseError          a database that cannot be opened, does not fit its mapping, fails or takes too long
+    ├── StatementRefusedError  a statement that a database must not be given
+    ├── WikidataUnavailableError   the Wikidata service does not answer, or not as it should
+    └── RetrievalUnavailableError  every chosen channel failed (strict mode)
+
+Each says what is wrong, where, and how to mend it.
+"""
+
+from __future__ import annotations
+
+
+class TheWorldError(Exception):
+    """Base of all errors raised on purpose.
+
+    `what` is one sentence, `where` a path, setting or stage, `remedy` one sentence on how to mend it.
+    """
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
+        self.what, self.where, self.remedy = what, where, remedy
+        said = what if what.endswith((".", "!", "?", "。")) or not remedy else f"{what}."
+        super().__init__(" ".join(part for part in (f"{where}: {said}" if where else said, remedy) if part))
+
+
+class InvalidQuestionError(TheWorldError):
+    """The question is empty, too long or not text."""
+
+    exit_code = 2
+
+
+class SettingsError(TheWorldError):
+    """A setting is unknown, out of range or contradicts another."""
+
+    exit_code = 2
+
+
+class ModelError(TheWorldError):
+    """A model is missing, broken or does not answer."""
+
+    exit_code = 3
+    calls: int = 0
+    """Calls of a language model that were made before giving up."""
+    usage: object | None = None
+    """What these calls consumed (a ModelUsage), where the model says; read it with `theworld.models.usage.usage_of`."""
+
+
+class ModelMismatchError(ModelError):
+    """The store's vectors were made by another model than the one configured."""
+
+
+class StoreError(TheWorldError):
+    """A store cannot be opened, read or written."""
+
+    exit_code = 4
+
+
+class StoreVersionError(StoreError):
+    """The store was written by a newer or unknown version."""
+
+
+class StoreLockedError(StoreError):
+    """Another process is writing to the store."""
+
+
+class EngineUnavailableError(StoreError):
+    """A server that holds a projection does not answer in time, refuses, or answers something else than it should."""
+
+
+class IngestionError(TheWorldError):
+    """A source cannot be ingested."""
+
+    exit_code = 5
+
+
+class OntologyError(TheWorldError):
+    """An ontology is wrong or cannot be read; `problems` are all that were found, each with line and element."""
+
+    exit_code = 5
+
+    def __init__(self, what: str, *, where: str = "", remedy: str = "", problems: tuple[object, ...] = ()) -> None:
+        self.problems = problems
+        super().__init__(what, where=where, remedy=remedy)
+
+
+class ReferenceConfigError(SettingsError, ValueError):
+    """A reference-resolver setting is wrong; names field, value and range."""
+
+
+class WikidataUnavailableError(TheWorldError):
+    """The Wikidata service does not answer in time, refuses, or answers something else than it should."""
+
+    exit_code = 6
+
+
+class DatabaseError(TheWorldError):
+    """A database cannot be opened, does not fit its mapping, or a statement failed or took too long."""
+
+    exit_code = 4
+
+
+class StatementRefusedError(TheWorldError):
+    """A statement does what is not allowed: anything but one bounded read of mapped tables and columns."""
+
+    exit_code = 2
+
+
+class RetrievalUnavailableError(TheWorldError):
+    """Every chosen channel failed and the caller asked for `strict`."""
+
+    exit_code = 6
