@@ -1,0 +1,142 @@
+"""What the graph is built over: stores, models and clients, opened once and closed together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from theworld.models.bundle import Models, load_models
+from theworld.models.protocols import ChatModel
+from theworld.nodes.disambiguate_entities import (
+    DeterministicJudge,
+    EntityJudge,
+    EntityKnowledge,
+    make_knowledge,
+    open_knowledge,
+)
+from theworld.nodes.rerank_candidates import CrossEncoderReranker, RemoteReranker, Reranker, make_reranker
+from theworld.nodes.resolve_references import ReferenceResolver, ReferenceResolverConfig, model_resolver
+from theworld.nodes.retrieve_graph import OntologyChannel
+from theworld.nodes.route_query import RouteHistory, Rules, Strategy, make_strategy
+from theworld.ontology.index import OntologyIndexes
+from theworld.settings import Settings
+from theworld.stores.knowledge_store import KnowledgeStore, open_store
+
+if TYPE_CHECKING:
+    from theworld.sql.database import Database
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Everything `build_graph` closes over; replace any part to experiment or to test."""
+
+    settings: Settings
+    """The effective settings."""
+    store: KnowledgeStore
+    """Ledger and projections."""
+    models: Models
+    """Embedders, taggers and the optional language model."""
+    reranker: Reranker
+    """Orders the fused candidates."""
+    resolver: ReferenceResolver
+    """Resolves references to the chat history."""
+    knowledge: EntityKnowledge
+    """Where entity candidates come from."""
+    judge: EntityJudge
+    """Decides which entity a mention is, or none."""
+    strategy: Strategy = field(default_factory=Rules)
+    """Chooses the path of a question."""
+    database: Database | None = None
+    """The mapped database, None where none is configured."""
+    history: RouteHistory | None = None
+    """How often each path led to an accepted answer, where that is logged."""
+    ontology: OntologyChannel | None = None
+    """Asks the ontologies in the store; none leaves them out."""
+
+
+def make_resources(
+    settings: Settings, store: KnowledgeStore, models: Models, knowledge: EntityKnowledge | None = None
+) -> Resources:
+    """Return the default resources over an open store and loaded models; no `knowledge`: what the settings name.
+
+    SettingsError or ModelError when the reranker's model cannot be right.
+    """
+    return Resources(
+        settings=settings,
+        store=store,
+        models=models,
+        reranker=make_reranker(settings, dense=store.dense, graph=store.graph, embedder_of=models.by_space),
+        resolver=make_resolver(models.chat),
+        knowledge=knowledge or make_knowledge(settings.wikidata),
+        judge=DeterministicJudge(),
+        strategy=make_strategy(settings.router),
+        ontology=OntologyChannel(OntologyIndexes(store.ledger.graph), store, models.by_space, settings.ontology),
+    )
+
+
+def make_resolver(model: ChatModel | None) -> ReferenceResolver:
+    """Return the resolver; a model, where one is configured, is asked only when the rules are unsure."""
+    if model is None:
+        return ReferenceResolver()
+    config = ReferenceResolverConfig(use_llm_fallback=True, llm_only_if_unsure=True)
+    return ReferenceResolver(config, llm_resolver=model_resolver(model))
+
+
+@contextmanager
+def open_resources(
+    settings: Settings | None = None, *, read_only: bool = True, create: bool = False
+) -> Iterator[Resources]:
+    """Open the store and the models named by the settings, and close them at the end.
+
+    The embedders of the spaces in the store, and a cross-encoder, are loaded here, so that the first question does not
+    pay for it within its deadline.
+
+    Raises StoreError when there is no store or it cannot be read, ModelError when a model cannot be loaded,
+    ModelMismatchError when the store's vectors were made by other models than the settings name.
+    """
+    settings = settings or Settings.load()
+    models = load_models(settings)
+    with (
+        open_knowledge(settings.wikidata) as knowledge,
+        open_store(settings, read_only=read_only, create=create) as store,
+    ):
+        store.check_embedders({language: models.space_of(language) for language in models.embedders})
+        for space in sorted({name for tenant in store.info()["tenants"].values() for name in tenant["spaces"]}):
+            embedder = models.by_space(space)
+            if embedder is not None:
+                embedder.embed_query("warm up")
+        resources = make_resources(settings, store, models, knowledge)
+        if resources.ontology is not None:
+            resources.ontology.warm(store.ledger.graph.tenants())
+        with ready(resources.reranker), open_database(settings) as database:
+            yield replace(resources, database=database)
+
+
+@contextmanager
+def open_database(settings: Settings) -> Iterator[Database | None]:
+    """Open the mapped database, where one is configured, and close it at the end.
+
+    Raises SettingsError, OntologyError or DatabaseError when it cannot be asked as the settings say.
+    """
+    if settings.database.url is None:
+        yield None
+        return
+    from theworld.sql.database import Database
+
+    with closing(Database.open(settings.database)) as database:
+        database.lexicon("default")
+        yield database
+
+
+@contextmanager
+def ready(reranker: Reranker) -> Iterator[None]:
+    """Load a cross-encoder's weights before, close a remote reranker's connections after."""
+    if isinstance(reranker, CrossEncoderReranker):
+        reranker.warm()
+    try:
+        yield
+    finally:
+        if isinstance(reranker, RemoteReranker):
+            reranker.close()

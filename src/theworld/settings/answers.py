@@ -1,0 +1,53 @@
+"""When an answer is confident enough, and the optional language model."""
+
+from __future__ import annotations
+
+from pydantic import Field, SecretStr
+
+from theworld.settings.section import Section
+
+
+class AnswerSettings(Section):
+    """When an answer is confident enough to be given."""
+
+    min_share: float = Field(default=0.5, ge=0.0, le=1.0, description="Least share of an entity among its rivals")
+    min_margin: float = Field(default=0.15, ge=0.0, le=1.0, description="Least relative margin to the runner-up")
+    min_confidence: float = Field(
+        default=0.35, ge=0.0, le=1.0, description="Least probability that an entity answer is right"
+    )
+    min_extractive: float = Field(default=0.2, ge=0.0, le=1.0, description="Least coverage of an extractive answer")
+    min_relevance_en: float = Field(
+        default=0.28, ge=0.0, le=1.0, description="English questions: least relevance of the best note, else no answer"
+    )
+    min_relevance_zh: float = Field(default=0.18, ge=0.0, le=1.0, description="The same for Chinese questions")
+    described_share: float = Field(
+        default=0.6, ge=0.0, le=1.0, description="Of these, what is asked where the ontology knows what is described"
+    )
+    evidence_notes: int = Field(default=5, ge=1, le=50, description="Notes shown to answerers")
+    evidence_tokens: int = Field(
+        default=3000, ge=100, le=1_000_000, description="Of these, tokens shown to a language model (estimated)"
+    )
+
+
+class TokenPrice(Section):
+    """What a model's tokens cost."""
+
+    input: float = Field(ge=0, le=1e6, description="Price of a million tokens sent")
+    output: float = Field(ge=0, le=1e6, description="Price of a million tokens received")
+    currency: str = Field(default="USD", pattern="^[A-Z]{3}$", description="ISO 4217 code")
+
+
+class ModelSettings(Section):
+    """The optional language model: any OpenAI-compatible endpoint."""
+
+    name: str | None = Field(default=None, description="Model name; none means no language model is used")
+    base_url: str | None = Field(default=None, description="Endpoint; default OPENAI_BASE_URL")
+    api_key: SecretStr | None = Field(default=None, description="Key; default OPENAI_API_KEY")
+    timeout_s: float = Field(default=30.0, gt=0, le=600, description="Longest wait for one call")
+    max_tokens: int = Field(default=512, ge=1, le=32_000, description="Longest answer")
+    temperature: float = Field(default=0.0, ge=0.0, le=2.0, description="Sampling temperature")
+    retries: int = Field(default=2, ge=0, le=10, description="Retries of a failed call")
+    prices: dict[str, TokenPrice] = Field(
+        default={},
+        description='By model name, per million tokens: {"NAME": {"input": 0.15, "output": 0.6, "currency": "USD"}}',
+    )

@@ -1,0 +1,261 @@
+"""Where settings come from: arguments > environment > .env > theworld.toml > defaults, and the origin of each value.
+
+Everything here is generic over the settings class, so that the sections stay plain tables of names and ranges.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+from dotenv import dotenv_values
+from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+
+from theworld.errors import SettingsError
+
+S = TypeVar("S", bound=BaseSettings)
+OriginKind = Literal["default", "file", "environment", "argument"]
+OPENAI_VARIABLES = {"model.base_url": "OPENAI_BASE_URL", "model.api_key": "OPENAI_API_KEY"}
+"""Settings that fall back to the variables every OpenAI client reads."""
+
+_FOR_TESTS = "TEST_"
+"""Variables that go on like this are for the project's own tests: which servers they use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the effective value of a setting came from."""
+
+    kind: OriginKind
+    """The layer that decided."""
+    where: str = ""
+    """The variable or file, empty for defaults and arguments."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.where}".strip()
+
+
+DEFAULT, ARGUMENT = Origin("default"), Origin("argument")
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """What each source sets, highest rank first: dotted name -> origin."""
+
+    sources: tuple[Mapping[str, Origin], ...]
+
+    def origin(self, setting: str) -> Origin:
+        """Return the origin of a setting given by its dotted name."""
+        return next((source[setting] for source in self.sources if setting in source), DEFAULT)
+
+    def origin_within(self, section: str) -> Origin:
+        """Return the origin of a name, or, for a section, of the first thing given inside it."""
+        for source in self.sources:
+            for name, origin in source.items():
+                if name == section or name.startswith(f"{section}."):
+                    return origin
+        return ARGUMENT
+
+
+class OpenAIVariables(PydanticBaseSettingsSource):
+    """The source of least rank but the defaults: OPENAI_BASE_URL and OPENAI_API_KEY of environment or .env."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002
+        """Return nothing for single fields: the source answers as a whole."""
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """Return the nested values found."""
+        known = {**_dotenv(self.config.get("env_file")), **os.environ}
+        found: dict[str, Any] = {}
+        for setting, name in OPENAI_VARIABLES.items():
+            if known.get(name):
+                section, _, field = setting.partition(".")
+                found.setdefault(section, {})[field] = known[name]
+        return found
+
+
+def read_settings(cls: type[S], arguments: Mapping[str, Any]) -> tuple[S, dict[str, Origin]]:
+    """Return the effective settings and the origin of every leaf; a wrong or unknown one is a SettingsError."""
+    given = {name: _plain(value) for name, value in arguments.items() if value is not None}
+    _refuse_unknown_variables(cls)
+    layers = _layers(cls, given)
+    try:
+        settings = cls(**given)
+    except ValidationError as error:
+        raise _explained(cls, error, layers) from error
+    except ValueError as error:
+        raise _unparsable(cls, error) from error
+    return settings, {name: layers.origin(name) for name, _ in leaves(cls)}
+
+
+def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Yield the dotted name and the field of every setting that is not a section."""
+    for name, field in model.model_fields.items():
+        section = section_of(field)
+        if section is None:
+            yield prefix + name, field
+        else:
+            yield from leaves(section, f"{prefix}{name}.")
+
+
+def section_of(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the section a field holds, None for a plain value."""
+    kind = field.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def variable(prefix: str, setting: str) -> str:
+    """Return the environment variable of a setting: `retrieval.top_k` -> `THEWORLD_RETRIEVAL__TOP_K`."""
+    return prefix + setting.replace(".", "__").upper()
+
+
+def allowed(field: FieldInfo) -> str:
+    """Say in words which values a field takes: its range, its choices, or its type."""
+    choices = _choices(field.annotation)
+    if choices:
+        return "one of " + ", ".join(choices)
+    limits = {name: getattr(limit, name) for limit in field.metadata for name in _LIMITS if hasattr(limit, name)}
+    kind = "a table" if get_origin(field.annotation) is dict else _TYPE_NAMES.get(field.annotation, "text")
+    return f"{kind} {' and '.join(f'{_LIMITS[name]} {limit}' for name, limit in limits.items())}".strip()
+
+
+_LIMITS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+_TYPE_NAMES: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", Path: "a path"}
+
+
+def _choices(annotation: Any) -> list[str]:
+    if get_origin(annotation) is Literal:
+        return [str(choice) for choice in get_args(annotation)]
+    return []
+
+
+def _plain(value: Any) -> Any:
+    return value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else value
+
+
+def _names(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _names(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name
+
+
+def _layers(cls: type[BaseSettings], arguments: Mapping[str, Any]) -> Layers:
+    prefix, dotenv_path, file_path = _places(cls)
+    dotenv = _dotenv(dotenv_path)
+    return Layers(
+        (
+            dict.fromkeys(_names(arguments), ARGUMENT),
+            {setting: Origin("environment", name) for setting, name in _variables(os.environ, prefix)},
+            {setting: Origin("file", f"{dotenv_path} ({name})") for setting, name in _variables(dotenv, prefix)},
+            dict.fromkeys(_names(_toml(file_path)), Origin("file", file_path)),
+            {
+                setting: Origin("environment", name)
+                if os.environ.get(name)
+                else Origin("file", f"{dotenv_path} ({name})")
+                for setting, name in OPENAI_VARIABLES.items()
+                if os.environ.get(name) or dotenv.get(name)
+            },
+        )
+    )
+
+
+def _places(cls: type[BaseSettings]) -> tuple[str, str, str]:
+    """Return the prefix of variables, the .env file and the TOML file."""
+    config = cls.model_config
+    return config.get("env_prefix") or "", str(config.get("env_file") or ""), str(config.get("toml_file") or "")
+
+
+def _variables(values: Mapping[str, str], prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield (dotted setting, variable) for every variable with the prefix; JSON objects are opened."""
+    for name, value in values.items():
+        if name.upper().startswith(prefix) and not name.upper().startswith(f"{prefix}{_FOR_TESTS}") and value:
+            setting = name[len(prefix) :].lower().replace("__", ".")
+            inside = list(_names(_json_object(value), f"{setting}."))
+            yield from ((each, name) for each in inside or [setting])
+
+
+def _json_object(value: str) -> dict[str, Any]:
+    try:
+        parsed = json.loads(value) if value.lstrip().startswith("{") else {}
+    except ValueError:
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _dotenv(path: Any) -> dict[str, str]:
+    if not path or not Path(path).is_file():
+        return {}
+    try:
+        return {name: value for name, value in dotenv_values(path).items() if value is not None}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"cannot be read: {error}.", where=str(path), remedy="Save it as UTF-8 text.") from error
+
+
+def _toml(path: str) -> dict[str, Any]:
+    if not path or not Path(path).is_file():
+        return {}
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(
+            f"is not a readable TOML file: {error}.", where=path, remedy="Mend or remove the file."
+        ) from error
+
+
+def _refuse_unknown_variables(cls: type[BaseSettings]) -> None:
+    """Refuse THEWORLD_* variables whose first part is no setting; pydantic refuses those further in."""
+    prefix, dotenv_path, _ = _places(cls)
+    every = [variable(prefix, leaf) for leaf, _ in leaves(cls)]
+    for values, place in ((os.environ, ""), (_dotenv(dotenv_path), f"{dotenv_path}: ")):
+        for setting, name in _variables(values, prefix):
+            if setting.partition(".")[0] not in cls.model_fields:
+                raise SettingsError("is no setting of this program.", where=place + name, remedy=_nearest(name, every))
+
+
+def _nearest(name: str, every: list[str]) -> str:
+    close = difflib.get_close_matches(name, every, n=1, cutoff=0.75)
+    return f"Did you mean {close[0]}?" if close else "`theworld info` lists all settings."
+
+
+def _explained(cls: type[BaseSettings], error: ValidationError, layers: Layers) -> SettingsError:
+    problems = [_explain(cls, problem, layers) for problem in error.errors()]
+    first = problems[0]
+    rest = "".join(f" Also {problem.where}: {problem.what} {problem.remedy}" for problem in problems[1:])
+    return SettingsError(first.what, where=first.where, remedy=first.remedy + rest)
+
+
+def _explain(cls: type[BaseSettings], problem: ErrorDetails, layers: Layers) -> SettingsError:
+    setting = ".".join(str(part) for part in problem["loc"] if isinstance(part, str)) or "settings"
+    known = dict(leaves(cls))
+    where = layers.origin_within(setting).where or f"argument {setting}"
+    if problem["type"] == "extra_forbidden":
+        return SettingsError(f"{setting} is no setting.", where=where, remedy=_nearest(setting, list(known)))
+    field = known.get(setting)
+    if field is None:
+        reason = re.sub(r"^Value error, ", "", problem["msg"])
+        return SettingsError(f"{setting} is wrong: {reason}.", where=where)
+    shown = "(hidden)" if SecretStr in (field.annotation, *get_args(field.annotation)) else repr(problem["input"])
+    return SettingsError(f"{setting} is {shown}.", where=where, remedy=f"Allowed: {allowed(field)}.")
+
+
+def _unparsable(cls: type[BaseSettings], error: Exception) -> SettingsError:
+    sections = [name for name, field in cls.model_fields.items() if section_of(field) and f'"{name}"' in str(error)]
+    name = variable(_places(cls)[0], sections[0]) if sections else "environment"
+    return SettingsError(
+        "must be a JSON object, or be given name by name.",
+        where=name,
+        remedy=f"Write for example {name}__NAME=value, or see `theworld info` for the names.",
+    )

@@ -1,0 +1,107 @@
+"""One typed tree of settings: defaults < theworld.toml < .env < environment (THEWORLD_*) < arguments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, PrivateAttr, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from theworld.settings.answers import AnswerSettings, ModelSettings
+from theworld.settings.database import DatabaseSettings
+from theworld.settings.engines import DenseSettings, GraphSettings, SparseSettings
+from theworld.settings.ingestion import EmbeddingSettings, IngestionSettings, NoteSettings, TaggerSettings
+from theworld.settings.ledger import LedgerSettings
+from theworld.settings.reranking import RerankSettings
+from theworld.settings.retrieval import OntologySettings, RetrievalSettings
+from theworld.settings.routing import RouterSettings
+from theworld.settings.service import ServiceSettings
+from theworld.settings.sources import ARGUMENT, DEFAULT, OpenAIVariables, Origin, leaves, read_settings
+from theworld.settings.wikidata import WikidataSettings
+
+SETTINGS_FILE = "theworld.toml"
+ENVIRONMENT_FILE = ".env"
+
+
+class Settings(BaseSettings):
+    """All settings of one process."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="THEWORLD_",
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+        env_file=ENVIRONMENT_FILE,
+        dotenv_filtering="only_existing",
+        toml_file=SETTINGS_FILE,
+        extra="forbid",
+        frozen=True,
+    )
+
+    store: Path = Field(default=Path("theworld.store"), description="Folder of the store")
+    embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    tagger: TaggerSettings = Field(default_factory=TaggerSettings)
+    notes: NoteSettings = Field(default_factory=NoteSettings)
+    ingestion: IngestionSettings = Field(default_factory=IngestionSettings)
+    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
+    ontology: OntologySettings = Field(default_factory=OntologySettings)
+    rerank: RerankSettings = Field(default_factory=RerankSettings)
+    answers: AnswerSettings = Field(default_factory=AnswerSettings)
+    model: ModelSettings = Field(default_factory=ModelSettings)
+    wikidata: WikidataSettings = Field(default_factory=WikidataSettings)
+    router: RouterSettings = Field(default_factory=RouterSettings)
+    database: DatabaseSettings = Field(default_factory=DatabaseSettings)
+    ledger: LedgerSettings = Field(default_factory=LedgerSettings)
+    sparse: SparseSettings = Field(default_factory=SparseSettings)
+    dense: DenseSettings = Field(default_factory=DenseSettings)
+    graph: GraphSettings = Field(default_factory=GraphSettings)
+    service: ServiceSettings = Field(default_factory=ServiceSettings)
+
+    _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
+
+    @field_validator("store")
+    @classmethod
+    def _without_tilde(cls, store: Path) -> Path:
+        return store.expanduser()
+
+    @classmethod
+    def load(cls, **arguments: Any) -> Self:
+        """Return the effective settings; arguments that are None count as not given, sections may be dicts.
+
+        Raises SettingsError naming the setting, its value, what is allowed and where the value came from.
+        """
+        settings, origins = read_settings(cls, arguments)
+        settings._origins.update(origins)
+        return settings
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Order the sources: arguments, environment, .env, file, OPENAI_* variables."""
+        toml = TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, dotenv_settings, toml, OpenAIVariables(settings_cls)
+
+
+def settings_origins(settings: Settings) -> dict[str, Origin]:
+    """Return where every setting, by dotted name, got its value.
+
+    Settings made without `Settings.load` know no sources: what differs from the defaults counts as an argument.
+    """
+    if settings._origins:
+        return dict(settings._origins)
+    defaults = dict(leaves(Settings))
+    return {name: DEFAULT if setting_value(settings, name) == defaults[name].default else ARGUMENT for name in defaults}
+
+
+def setting_value(settings: Settings, name: str) -> Any:
+    """Return the value of a setting given by its dotted name."""
+    value: Any = settings
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value

@@ -1,0 +1,72 @@
+"""What flows through the graph: the state, its schemas and its values. Imports nothing else of the project."""
+
+from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate, EntityJudgement
+from theworld.state.candidates import (
+    Candidate,
+    Channel,
+    ChannelHit,
+    ChannelResult,
+    EvidencePath,
+    Mention,
+    MentionType,
+    PathStep,
+    ScoreScale,
+    Value,
+)
+from theworld.state.ontology import (
+    CandidateCapability,
+    DescribedSample,
+    OntologyConstraint,
+    OntologyEvidence,
+    OntologyMatch,
+    OntologyPath,
+)
+from theworld.state.query import Context, QueryInput, QueryOutput, QueryState, Update, context_of
+from theworld.state.references import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
+from theworld.state.routes import ChannelPlan, Intent, RouteDecision, RoutePath
+from theworld.state.tables import QueryTable, TableColumn
+from theworld.state.traces import Degradation, ModelUsage, StageTrace
+
+__all__ = [
+    "Answer",
+    "AnswerKind",
+    "Candidate",
+    "CandidateCapability",
+    "DescribedSample",
+    "Channel",
+    "ChannelHit",
+    "ChannelPlan",
+    "ChannelResult",
+    "Citation",
+    "Context",
+    "Degradation",
+    "EntityCandidate",
+    "EntityJudgement",
+    "EvidencePath",
+    "Intent",
+    "Mention",
+    "MentionType",
+    "Message",
+    "ModelUsage",
+    "OntologyConstraint",
+    "OntologyEvidence",
+    "OntologyMatch",
+    "OntologyPath",
+    "PathStep",
+    "QueryInput",
+    "QueryOutput",
+    "QueryState",
+    "QueryTable",
+    "ReferenceMatch",
+    "ReferenceScope",
+    "ReferenceType",
+    "ResolvedReference",
+    "RouteDecision",
+    "RoutePath",
+    "ScoreScale",
+    "StageTrace",
+    "TableColumn",
+    "Update",
+    "Value",
+    "context_of",
+]

@@ -1,0 +1,77 @@
+"""Answers, their citations, and the judgement of entities."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from theworld.state.candidates import Candidate, Value
+
+AnswerKind = Literal["entity", "extractive", "generated", "computed", "none"]
+"""How the answer was made: `computed` from rows of a database, `none` when the evidence does not suffice."""
+
+
+class Citation(Value):
+    """The exact place an answer rests on."""
+
+    number: int = Field(ge=1, description="The citation's number as used in the answer, from 1")
+    document_id: str = Field(description="Document cited")
+    note_id: str = Field(description="Note cited")
+    title: str = Field(default="", description="Title of the document")
+    source: str = Field(default="", description="Path or URL of the document")
+    start: int = Field(ge=0, description="Character offset of the quote in the document")
+    end: int = Field(ge=0, description="End offset, exclusive")
+    quote: str = Field(default="", description="The cited text")
+
+    @classmethod
+    def of(cls, number: int, note: Candidate, start: int = 0, end: int | None = None) -> Citation:
+        """Return the citation of a note's text[start:end], the whole text by default."""
+        end = len(note.text) if end is None else end
+        return cls(
+            number=number,
+            document_id=note.document_id,
+            note_id=note.note_id,
+            title=note.title,
+            source=note.source,
+            start=note.start + start,
+            end=note.start + end,
+            quote=note.text[start:end],
+        )
+
+
+class Answer(Value):
+    """An answer with its evidence."""
+
+    text: str = Field(default="", description="The answer, or what was found instead")
+    kind: AnswerKind = Field(default="none", description="How it was made")
+    confidence: float = Field(default=0.0, ge=0.0, le=1.0, description="Confidence in the answer")
+    citations: tuple[Citation, ...] = Field(default=(), description="What it rests on, by number")
+    reason: str = Field(default="", description="Why this kind of answer was given")
+    entity: str | None = Field(default=None, description="Identity key of the answering entity (kind `entity`)")
+    qid: str | None = Field(default=None, description="Wikidata id of the answering entity, when linked")
+    url: str | None = Field(default=None, description="URL of the answering entity's entry, when linked")
+
+
+class EntityCandidate(Value):
+    """A knowledge-base entry that a mention may refer to."""
+
+    id: str = Field(description="Wikidata id, Q...")
+    url: str = Field(description="URL of the entry")
+    label: str | None = Field(default=None, description="Label")
+    description: str | None = Field(default=None, description="Description")
+    aliases: tuple[str, ...] | None = Field(default=None, description="Other names")
+    key_props_excerpt: str | None = Field(default=None, description="Key facts, shortened")
+
+
+class EntityJudgement(Value):
+    """Which entry a mention refers to, or that none fits (JudgeOutput of the Wikidata specification)."""
+
+    source: str = Field(default="wikidata", description="Knowledge base")
+    label: str = Field(description="The mention judged")
+    type_hint: str | None = Field(default=None, description="Type of the mention, if known")
+    matched: bool = Field(default=False, description="False is an answer too: NIL")
+    confidence: float = Field(default=0.0, ge=0.0, le=1.0, description="Confidence in the decision")
+    reason: str = Field(default="", description="What decided")
+    selection: EntityCandidate | None = Field(default=None, description="The chosen entry")
+    model: str | None = Field(default=None, description="Model that judged, None for the deterministic judge")

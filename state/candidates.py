@@ -1,0 +1,93 @@
+"""What retrieval finds: candidates with the rank and score of every channel, mentions, links and paths."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Channel = Literal["sparse", "dense", "graph"]
+"""A retrieval channel."""
+
+ScoreScale = Literal["rrf", "unit", "probability"]
+"""The scale a score is on: reciprocal-rank sums, a relevance in [0, 1], or a calibrated probability."""
+
+MentionType = Literal[
+    "person", "place", "organization", "work", "event", "group", "date", "number", "quantity", "concept", "other"
+]
+"""The type of a mention or entity; `other` where nothing better is known."""
+
+
+class Value(BaseModel):
+    """Base of all state values: frozen, plain data, unknown fields refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Mention(Value):
+    """A typed mention of an entity in a note."""
+
+    surface: str = Field(description="The text as written")
+    type: MentionType = Field(default="other", description="Entity type by the tagger, or `other`")
+    start: int = Field(default=0, description="Character offset in the note's text")
+    end: int = Field(default=0, description="End offset, exclusive")
+    key: str = Field(default="", description="The entity's one identity (see theworld.text.identity)")
+    qid: str | None = Field(default=None, description="Wikidata id, when linked")
+    titled: bool = Field(default=False, description="True when the mention is the title or alias of some document")
+
+
+class ChannelHit(Value):
+    """Where one channel put a note."""
+
+    rank: int = Field(ge=1, description="Rank from 1 within the channel")
+    score: float = Field(description="The channel's own score, comparable within the channel only")
+
+
+class ChannelResult(Value):
+    """The ranked list of one channel, best first."""
+
+    channel: Channel = Field(description="Which channel")
+    hits: tuple[tuple[str, float], ...] = Field(default=(), description="(note id, score), best first")
+    elapsed_ms: float = Field(default=0.0, description="Time the channel took")
+    note: str = Field(default="", description="What the channel did, in words (seeds, spaces)")
+
+
+class Candidate(Value):
+    """A note that may hold the answer, with everything that was said about it so far."""
+
+    note_id: str = Field(description="Id of the note")
+    document_id: str = Field(description="Id of its document")
+    title: str = Field(default="", description="Title of its document")
+    text: str = Field(default="", description="The note's text")
+    start: int = Field(default=0, description="Character offset of the note in its document")
+    end: int = Field(default=0, description="End offset, exclusive")
+    ordinal: int = Field(default=0, description="Paragraph index within the document, from 0")
+    language: str = Field(default="en", description="Language of the note: `en` or `zh`")
+    source: str = Field(default="", description="Where the document came from: a path or URL")
+    channels: dict[str, ChannelHit] = Field(default_factory=dict, description="Rank and score by channel")
+    fused_rank: int | None = Field(default=None, description="Rank after fusion, from 1")
+    fused_score: float | None = Field(default=None, description="Fusion score, on the scale of its method")
+    rerank_rank: int | None = Field(default=None, description="Rank after reranking, from 1; None when not reranked")
+    rerank_score: float | None = Field(default=None, description="The reranker's own score")
+    final_score: float = Field(default=0.0, description="Relevance in [0, 1], the scale EFSA works on")
+    covered: float | None = Field(default=None, description="Share of the query covered by this and all before it")
+    hop: int = Field(default=1, ge=1, description="1 when reached from the query itself, 2 over one bridge, ...")
+    bridge: str | None = Field(default=None, description="The entity over which it was reached, if hop > 1")
+    mentions: tuple[Mention, ...] = Field(default=(), description="Typed mentions in the note, by offset")
+
+
+class PathStep(Value):
+    """One edge of an evidence path."""
+
+    source: str = Field(description="Label of the node the step starts from")
+    relation: str = Field(description="What the edge says: `mentions`, `title_of`, ...")
+    target: str = Field(description="Label of the node it leads to")
+
+
+class EvidencePath(Value):
+    """How a note was reached from the question over the graph."""
+
+    note_id: str = Field(description="The note reached")
+    steps: tuple[PathStep, ...] = Field(default=(), description="The edges, in order")
+    weight: float = Field(default=0.0, description="Product of the edges' weights")
+    text: str = Field(default="", description="The path in words, in the language of the query")

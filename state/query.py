@@ -1,0 +1,177 @@
+"""The graph's schemas: what goes in, what flows, what comes out, and what one caller may choose per request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+from pydantic import BaseModel, ConfigDict, Field
+
+from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate, EntityJudgement
+from theworld.state.candidates import Candidate, Channel, ChannelResult, EvidencePath
+from theworld.state.ontology import OntologyEvidence
+from theworld.state.references import Message, ResolvedReference
+from theworld.state.routes import RouteDecision
+from theworld.state.tables import QueryTable
+from theworld.state.traces import Degradation, ModelUsage, StageTrace
+
+if TYPE_CHECKING:
+    from langgraph.runtime import Runtime
+
+T = TypeVar("T")
+
+MAX_QUESTION_CHARACTERS = 20_000
+"""Longer questions are refused: they are documents, not questions."""
+
+
+def append(old: Sequence[T], new: Sequence[T]) -> list[T]:
+    """Reducer: concatenate. The first node resets with langgraph's `Overwrite`."""
+    return [*old, *new]
+
+
+def merge(old: dict[str, T], new: dict[str, T]) -> dict[str, T]:
+    """Reducer: union by key, the newer value wins."""
+    return {**old, **new}
+
+
+def add_usage(old: ModelUsage, new: ModelUsage) -> ModelUsage:
+    """Reducer: sum of model usage."""
+    return old + new
+
+
+class Context(BaseModel):
+    """What one caller may choose for one request; everything has a default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tenant: str = Field(default="default", min_length=1, max_length=128, description="Whose knowledge is searched")
+    filters: dict[str, str | list[str]] = Field(
+        default_factory=dict, description="Document metadata that must match before ranking; a list means any of"
+    )
+    deadline_ms: int | None = Field(default=None, ge=1, le=600_000, description="Budget for retrieval and reranking")
+    total_deadline_ms: int | None = Field(
+        default=None, ge=1, le=3_600_000, description="Budget for retrieval and answering together, a model included"
+    )
+    top_k: int | None = Field(default=None, ge=1, le=1000, description="Candidates returned")
+    channels: list[Channel] | None = Field(default=None, description="Force exactly these channels")
+    rerank: bool | None = Field(default=None, description="Force reranking on or off")
+    graph: bool | None = Field(default=None, description="Force graph retrieval on or off")
+    router: bool | None = Field(default=None, description="Force routing on or off; off tries every way")
+    database: bool | None = Field(default=None, description="Force asking the database first, or forbid it")
+    tokens_left: int | None = Field(
+        default=None, ge=0, description="Tokens of a language model that may still be spent; 0 forbids a call"
+    )
+    use_model: bool = Field(default=True, description="False forbids any language-model call")
+    clarify: bool = Field(default=False, description="Ask back (interrupt) when a reference is ambiguous")
+    strict: bool = Field(default=False, description="Raise instead of degrading")
+    language: str | None = Field(
+        default=None, pattern="^(zh|en)$", description="Answer language; default: the question's"
+    )
+    now: datetime | None = Field(default=None, description="The moment time words refer to; default: the clock")
+
+
+def context_of(runtime: Runtime[Context] | None) -> Context:
+    """Return the caller's context, or the defaults when none was given."""
+    return (runtime.context if runtime is not None else None) or Context()
+
+
+class QueryInput(BaseModel):
+    """What a caller passes: a question, or chat messages whose last user message is the question."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str = Field(default="", description="The question; empty takes the last user message")
+    history: list[Message] = Field(default_factory=list, description="Earlier messages, oldest first")
+    messages: Annotated[list[AnyMessage], add_messages] = Field(
+        default_factory=list, description="Chat messages (LangGraph Studio's chat tab)"
+    )
+    stances: dict[str, dict[str, str]] = Field(
+        default_factory=dict,
+        description="The assistant's stances the caller has kept: key -> topic, stance, updated_at",
+    )
+
+
+class QueryState(BaseModel):
+    """Everything that flows through the graph. Lists and dicts with reducers are reset by the first node."""
+
+    question: str = Field(default="", description="The question as asked")
+    history: list[Message] = Field(default_factory=list, description="Earlier messages, oldest first")
+    messages: Annotated[list[AnyMessage], add_messages] = Field(default_factory=list, description="Chat messages")
+    stances: dict[str, dict[str, str]] = Field(
+        default_factory=dict, description="Stances of the assistant kept per thread: key -> topic, stance, updated_at"
+    )
+    query: str = Field(default="", description="The stand-alone query that retrieval uses")
+    language: str = Field(default="en", description="Language of the question: `en` or `zh`")
+    reference: ResolvedReference = Field(default_factory=ResolvedReference, description="What the question refers to")
+    parts: list[str] = Field(default_factory=list, description="Sub-questions that need different ways, if any")
+    route: RouteDecision = Field(default_factory=RouteDecision, description="The router's decision")
+    retrieval_started: float = Field(default=0.0, description="Process clock (perf_counter) when retrieval began")
+    channel_results: Annotated[dict[str, ChannelResult], merge] = Field(
+        default_factory=dict, description="Ranked list of each channel that answered in time"
+    )
+    candidates: list[Candidate] = Field(default_factory=list, description="Candidates, best first")
+    evidence: list[Candidate] = Field(default_factory=list, description="The evidence set answers are made from")
+    paths: list[EvidencePath] = Field(default_factory=list, description="How notes were reached over the graph")
+    ontology: OntologyEvidence | None = Field(
+        default=None, description="What the ontology said; none where there is none or nothing was recognised"
+    )
+    rerank_outcome: str = Field(default="skipped", description="skipped | complete | partial | timeout | error")
+    entity_candidates: dict[str, list[EntityCandidate]] = Field(
+        default_factory=dict, description="Knowledge-base candidates by mention"
+    )
+    entity_sitelinks: dict[str, int] = Field(
+        default_factory=dict, description="Wikidata id -> number of sitelinks, where the source says it"
+    )
+    judgements: list[EntityJudgement] = Field(default_factory=list, description="Entity judgements, NIL included")
+    tables: list[QueryTable] = Field(default_factory=list, description="Rows read from the database")
+    result: Answer | None = Field(default=None, description="The answer, once there is one")
+    stages: Annotated[list[StageTrace], append] = Field(default_factory=list, description="Trace of every node run")
+    degradations: Annotated[list[Degradation], append] = Field(default_factory=list, description="Every fallback taken")
+    usage: Annotated[ModelUsage, add_usage] = Field(default_factory=ModelUsage, description="Language-model usage")
+
+    @property
+    def meant(self) -> str:
+        """The stand-alone query, with the names of what it means without naming it, where the ontology knows them."""
+        asked = self.understood
+        names = [name for one in (self.ontology.described if self.ontology else ()) for name in one.names]
+        new = [name for name in dict.fromkeys(names) if name not in asked]
+        return f"{asked} ({', '.join(new)})" if new else asked
+
+    @property
+    def understood(self) -> str:
+        """The stand-alone query, descriptions replaced by what the ontology knows that they stand for."""
+        told = self.ontology.understood if self.ontology else ""
+        return told or self.query or self.question
+
+
+class QueryOutput(BaseModel):
+    """What a caller gets back."""
+
+    question: str = Field(default="", description="The question as asked")
+    query: str = Field(default="", description="The stand-alone query that was searched")
+    answer: str = Field(default="", description="The answer")
+    kind: AnswerKind = Field(default="none", description="entity | extractive | generated | computed | none")
+    confidence: float = Field(default=0.0, description="Confidence in the answer, in [0, 1]")
+    citations: list[Citation] = Field(default_factory=list, description="Documents, notes and offsets it rests on")
+    reference: ResolvedReference = Field(default_factory=ResolvedReference, description="What the question refers to")
+    parts: list[str] = Field(default_factory=list, description="Sub-questions that were answered one by one")
+    route: RouteDecision = Field(default_factory=RouteDecision, description="The router's decision")
+    candidates: list[Candidate] = Field(default_factory=list, description="Candidates with every rank and score")
+    paths: list[EvidencePath] = Field(default_factory=list, description="Evidence paths")
+    ontology: OntologyEvidence | None = Field(default=None, description="Matches, paths and capabilities it gave")
+    judgements: list[EntityJudgement] = Field(default_factory=list, description="Entity judgements")
+    tables: list[QueryTable] = Field(default_factory=list, description="Rows of the database it rests on, with SQL")
+    result: Answer | None = Field(default=None, description="The answer with its reason")
+    stages: list[StageTrace] = Field(default_factory=list, description="Milliseconds and counts per stage")
+    degradations: list[Degradation] = Field(default_factory=list, description="Every fallback taken")
+    usage: ModelUsage = Field(default_factory=ModelUsage, description="Language-model calls and tokens")
+    messages: Annotated[list[AnyMessage], add_messages] = Field(
+        default_factory=list, description="The chat, the answer appended"
+    )
+
+
+Update = dict[str, Any]
+"""What a node returns: only the keys of QueryState that it changes (checked by tests, LangGraph drops others)."""
