@@ -1,0 +1,1 @@
+"""One file or folder per node: a pure core and a thin node around it."""

@@ -1,0 +1,36 @@
+"""Answer a question about the conversation from the conversation."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from theworld.nodes.answer_from_history.quoting import Quote, quote_for
+from theworld.state import Answer, Citation, Context, QueryState, Update
+
+CONVERSATION = "conversation"
+"""Document id of citations that point into the chat history; the note id is the message's index in it."""
+
+
+def answer_from_history(state: QueryState, runtime: Runtime[Context]) -> Update:
+    """Set `result` to the assistant's own words, or to None where the turns referred to hold none."""
+    quote = quote_for(state.question, state.reference, state.history)
+    return {"result": _answer(quote, state) if quote is not None else None}
+
+
+def _answer(quote: Quote, state: QueryState) -> Answer:
+    citation = Citation(
+        number=1,
+        document_id=CONVERSATION,
+        note_id=f"{CONVERSATION}#{quote.turn}" if quote.turn >= 0 else f"{CONVERSATION}#stance",
+        title="对话" if state.language == "zh" else "Conversation",
+        start=quote.start,
+        end=quote.end,
+        quote=quote.text,
+    )
+    return Answer(
+        text=f"{quote.text} [1]",
+        kind="extractive",
+        confidence=state.reference.confidence,
+        citations=(citation,),
+        reason="the question asks what was said in this conversation",
+    )

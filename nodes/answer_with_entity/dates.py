@@ -1,0 +1,116 @@
+"""Dates in running text, in English and Chinese, to the precision they are written with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = "|".join([*_MONTHS, *(month[:3] for month in _MONTHS if month != "may"), "sept"])
+_YEAR = r"(?P<year>[12]\d{3})"
+_PATTERNS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?P<month>{_MONTH})\.?,? {_YEAR}(?!\d)",
+        rf"\b(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?, ?{_YEAR}(?!\d)",
+        rf"\b(?P<month>{_MONTH})\.?,? {_YEAR}(?!\d)",
+        r"(?P<year>[12]\d{3})-(?P<month>\d{2})-(?P<day>\d{2})(?!\d)",
+        r"(?<!\d)(?P<year>\d{3,4})\s?年(?:\s?(?P<month>\d{1,2})\s?月(?:\s?(?P<day>\d{1,2})\s?[日号號])?)?",
+        rf"(?<![\d,.]){_YEAR}s?(?![\d,]|\.\d|\s?%)",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DateSpan:
+    """A date and where it stands; compares by time, an unknown month or day as 0."""
+
+    year: int
+    month: int
+    day: int
+    start: int
+    end: int
+
+    @property
+    def moment(self) -> tuple[int, int, int]:
+        """(year, month, day), 0 for what is not said."""
+        return self.year, self.month, self.day
+
+
+def find_dates(text: str) -> list[DateSpan]:
+    """Return the dates of a text by position; a full date wins over the year inside it."""
+    taken: list[tuple[int, int]] = []
+    found: list[DateSpan] = []
+    for pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            if any(match.start() < end and start < match.end() for start, end in taken):
+                continue
+            taken.append(match.span())
+            found.append(_span(match))
+    return sorted(found, key=lambda date: date.start)
+
+
+def _span(match: re.Match[str]) -> DateSpan:
+    groups = match.groupdict()
+    month = (groups.get("month") or "0").casefold()
+    number = int(month) if month.isdigit() else 1 + next(i for i, m in enumerate(_MONTHS) if m.startswith(month[:3]))
+    return DateSpan(int(groups["year"]), number, int(groups.get("day") or 0), match.start(), match.end())
+
+
+_LIFESPAN = re.compile(r"[（(]([^()（）]{0,160})[)）]")
+_BORN = re.compile(r"\b(born|b\.)|出生|生于|生於", re.IGNORECASE)
+_DIED = re.compile(r"\b(died|d\.)|逝世|去世|卒", re.IGNORECASE)
+_TO = re.compile(r"[–—−~～－]|\s-\s|\bto\b|至|\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Lifespan:
+    """Birth and death of the person a note is about, as far as its text says."""
+
+    birth: DateSpan | None = None
+    death: DateSpan | None = None
+
+
+def lifespan(text: str) -> Lifespan:
+    """Return birth and death from the brackets after a name, "Ada (10 May 1815 – 27 June 1852)", or a clause."""
+    for bracket in _LIFESPAN.finditer(text[:600]):
+        dates = [_moved(date, bracket.start(1)) for date in find_dates(bracket.group(1))]
+        if not dates:
+            continue
+        inside = bracket.group(1)
+        if len(dates) >= 2 and _TO.search(inside) and not _is_event(inside):
+            return Lifespan(dates[0], dates[1])
+        if _BORN.search(inside):
+            return Lifespan(dates[0], _after(text, _DIED))
+        if _DIED.search(inside):
+            return Lifespan(_after(text, _BORN), dates[0])
+        break
+    return Lifespan(_after(text, _BORN), _after(text, _DIED))
+
+
+def first_date(text: str) -> DateSpan | None:
+    """Return the first date of a text, else None."""
+    return next(iter(find_dates(text)), None)
+
+
+def _is_event(inside: str) -> bool:
+    return bool(re.search(r"\b(released|founded|film|album|active)\b", inside, re.IGNORECASE))
+
+
+def _after(text: str, cue: re.Pattern[str]) -> DateSpan | None:
+    for match in cue.finditer(text[:1500]):
+        window = text[match.start() : match.end() + 80]
+        date = next(_within_sentence(window), None)
+        if date is not None:
+            return _moved(date, match.start())
+    return None
+
+
+def _within_sentence(window: str) -> Iterator[DateSpan]:
+    stop = re.search(r"[.;。；](?=\s|$)", window)
+    yield from find_dates(window[: stop.start()] if stop else window)
+
+
+def _moved(date: DateSpan, offset: int) -> DateSpan:
+    return DateSpan(date.year, date.month, date.day, date.start + offset, date.end + offset)

@@ -1,0 +1,124 @@
+"""The node: an entity, a date, a number or yes/no read off the evidence, or none when the evidence is not clear."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from langgraph.runtime import Runtime
+
+from theworld.nodes.answer_with_entity.answer_type import AnswerType, expected_answer_type
+from theworld.nodes.answer_with_entity.chain import COMPARES, answer_chain
+from theworld.nodes.answer_with_entity.comparison import answer_comparison
+from theworld.nodes.answer_with_entity.confidence import span_confidence
+from theworld.nodes.answer_with_entity.efsa import EfsaTrace, trace_efsa
+from theworld.nodes.answer_with_entity.notes import EvidenceNote
+from theworld.nodes.answer_with_entity.ontology_facts import answer_from_facts
+from theworld.nodes.answer_with_entity.reasoned import ReasonedAnswer, Support
+from theworld.nodes.answer_with_entity.relations import asked_relations
+from theworld.nodes.answer_with_entity.spans import (
+    MIN_GROUNDED,
+    MIN_SENTENCE,
+    ScoredSpan,
+    grounding,
+    rank_spans,
+    says_event,
+    share_and_margin,
+)
+from theworld.nodes.disambiguate_entities.identity import entry_of, same_names
+from theworld.settings import AnswerSettings
+from theworld.state import Answer, Candidate, Citation, Context, QueryState, Update
+from theworld.text import Language, entity_key
+
+
+def answer_with_entity(state: QueryState, runtime: Runtime[Context], *, settings: AnswerSettings) -> Update:
+    """Set `result` to an answer of kind `entity`, or to None when the evidence is not clear enough.
+
+    Tried in this order: facts of the ontology, a comparison of stated attributes, a chain of stated relations, a span
+    of the expected type where the question's words stand, backed by EFSA.
+    """
+    question = state.understood
+    evidence = state.evidence
+    language: Language = "zh" if state.language == "zh" else "en"
+    found = (
+        answer_from_facts(state.ontology, language, evidence)
+        or answer_comparison(question, state.language, evidence)
+        or answer_chain(question, state.language, evidence)
+        or _answer_span(question, state, settings)
+    )
+    clear = found is not None and found.confidence >= settings.min_confidence
+    return {"result": _answer(found, evidence, state) if found and clear else None}
+
+
+def _answer_span(question: str, state: QueryState, settings: AnswerSettings) -> ReasonedAnswer | None:
+    """Return the best typed span when it stands out, None otherwise."""
+    language, evidence = state.language, state.evidence[: settings.evidence_notes]
+    expected = expected_answer_type(question, language)
+    if not expected.types or COMPARES.search(question) or len(asked_relations(question, language)) > 1:
+        return None
+    ranking = rank_spans(question, language, expected, evidence)
+    if not ranking:
+        return None
+    share, margin = share_and_margin(ranking)
+    if share < settings.min_share or margin < settings.min_margin:
+        return None
+    best = ranking[0]
+    if language != "zh" and best.features.sentence < MIN_SENTENCE:
+        return None
+    grounded = grounding(question, language, best, evidence)
+    if grounded < MIN_GROUNDED["zh" if language == "zh" else "en"] or not says_event(
+        question, language, best, evidence
+    ):
+        return None
+    trace = _trace(question, expected, evidence, same_names(state.judgements))
+    reason = f"{expected.name}: share {share:.2f}, margin {margin:.2f}, {_efsa_says(trace, best)}"
+    return ReasonedAnswer(
+        best.text, span_confidence(share, grounded), (Support(best.note, best.start, best.end),), reason
+    )
+
+
+def _trace(question: str, expected: AnswerType, evidence: Sequence[Candidate], aliases: Mapping[str, str]) -> EfsaTrace:
+    """Return EFSA's ranking of the evidence's entities, the expected type as veto."""
+    types = {mention.key: mention.type for note in reversed(evidence) for mention in note.mentions if mention.key}
+    return trace_efsa(
+        [_as_evidence(note, index) for index, note in enumerate(evidence)],
+        question,
+        [note.bridge for note in evidence if note.bridge],
+        aliases=aliases,
+        allowed=lambda key, _name: expected.admits(types.get(key, "other")),
+    )
+
+
+def _efsa_says(trace: EfsaTrace, best: ScoredSpan) -> str:
+    key = entity_key(best.text)
+    place = next((place for place, entity in enumerate(trace.ranking, start=1) if entity.key == key), None)
+    return f"EFSA rank {place} of {len(trace.ranking)}" if place else "no entity of EFSA"
+
+
+def _as_evidence(note: Candidate, index: int) -> EvidenceNote:
+    return EvidenceNote(
+        entities={mention.key: mention.surface for mention in reversed(note.mentions) if mention.key},
+        score=min(max(note.final_score, 0.0), 1.0),
+        hop=note.hop,
+        document=note.document_id,
+        paragraphs=(note.note_id,),
+        text=f"{note.title}\n{note.text}",
+        position=index,
+    )
+
+
+def _answer(found: ReasonedAnswer, evidence: Sequence[Candidate], state: QueryState) -> Answer:
+    key = entity_key(found.text)
+    entry = entry_of(found.text, state.judgements)
+    return Answer(
+        text=found.text,
+        kind="entity",
+        confidence=found.confidence,
+        citations=tuple(
+            Citation.of(number, evidence[support.note], support.start, support.end)
+            for number, support in enumerate(found.support, start=1)
+        ),
+        reason=found.reason,
+        entity=key,
+        qid=entry.id if entry else None,
+        url=entry.url if entry else None,
+    )

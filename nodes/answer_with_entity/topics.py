@@ -1,0 +1,117 @@
+"""What a question is about: the notes whose titles it names, and the notes a name leads to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from theworld.state import Candidate
+from theworld.text import entity_key, fold, tokens, without_qualifier
+
+_APART = re.compile(r"[^\w]+")
+MIN_TITLE_CHARACTERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A note named in the question."""
+
+    note: int
+    """Index in the evidence."""
+    name: str
+    """Its name as the question writes it."""
+    start: int
+    """Where the question names it, an offset in the plain form of the question."""
+    end: int
+
+
+def plain(text: str) -> str:
+    """Return folded text with everything but letters and digits made single spaces, offsets not kept."""
+    return _APART.sub(" ", fold(text)).strip()
+
+
+def named_topics(question: str, evidence: Sequence[Candidate]) -> list[Topic]:
+    """Return the topics a question names, in its order; longer names win over names inside them."""
+    asked = f" {plain(question)} "
+    found: list[Topic] = []
+    seen: set[str] = set()
+    for index, note in enumerate(evidence):
+        for title in dict.fromkeys((note.title, without_qualifier(note.title))):
+            form = plain(title)
+            at = _find(asked, form) if len(form) >= MIN_TITLE_CHARACTERS else -1
+            if at >= 0 and note.document_id not in seen:
+                seen.add(note.document_id)
+                found.append(Topic(index, title, at, at + len(form)))
+    found.sort(key=lambda topic: (topic.start - topic.end, topic.note))
+    kept: list[Topic] = []
+    for topic in found:
+        if not any(topic.start < other.end and other.start < topic.end for other in kept):
+            kept.append(topic)
+    return sorted(kept, key=lambda topic: topic.start)
+
+
+_PAIR = re.compile(
+    r"(?:[,:?]|\b(?:first|earlier|later|last|older|younger|more recently|between|either|was|is|did|are|were|both|do|"
+    r"does|from)\b)\s*(?:the )?(?P<left>[^,:?]+?),?\s+(?:or|and)\s+(?P<right>[^,:?]+?)"
+    r"(?=\s*(?:[,?]|$|\b(?:both|all|each|from|located|have|share|born|in|of|the same|belong|are|is|were|was)\b))"
+)
+
+
+_LEADING = re.compile(r"^.*\b(?:first|earlier|later|last|older|younger|recently)\s+(?:the )?", re.IGNORECASE)
+
+
+def paired_topics(question: str, evidence: Sequence[Candidate]) -> list[Topic]:
+    """Return the two topics of "A or B" / "A and B", named as the question names them, or nothing."""
+    for match in _PAIR.finditer(question):
+        left = note_about(match["left"], evidence)
+        right = note_about(match["right"], evidence, frozenset(() if left is None else (left,)))
+        if left is not None and right is not None:
+            names = (_LEADING.sub("", match["left"]).strip(), match["right"].strip())
+            return [Topic(note, name, *_place(question, name)) for note, name in zip((left, right), names, strict=True)]
+    return []
+
+
+def compared_topics(question: str, evidence: Sequence[Candidate]) -> list[Topic]:
+    """Return the two topics a question compares, or nothing."""
+    named = named_topics(question, evidence)
+    paired = paired_topics(question, evidence)
+    if len(named) != 2:
+        return paired
+    written = {topic.note: topic for topic in paired}
+    return [_fuller(topic, written.get(topic.note)) for topic in named]
+
+
+def _fuller(named: Topic, paired: Topic | None) -> Topic:
+    """Return the name as the question writes it when that says more than the title does."""
+    return paired if paired and plain(named.name) in plain(paired.name) else named
+
+
+def _place(question: str, name: str) -> tuple[int, int]:
+    at = max(plain(question).find(plain(name)), 0)
+    return at + 1, at + 1 + len(plain(name))
+
+
+def _find(asked: str, form: str) -> int:
+    """Return where the question has a name as whole words (anywhere in Chinese), else -1."""
+    if form.isascii() or " " in form:
+        at = asked.find(f" {form} ")
+        return at + 1 if at >= 0 else -1
+    return asked.find(form)
+
+
+def note_about(name: str, evidence: Sequence[Candidate], without: frozenset[int] = frozenset()) -> int | None:
+    """Return the index of the note about a name: the same title first, then one whose words contain the other's."""
+    key = entity_key(name)
+    if not key:
+        return None
+    others = [index for index in range(len(evidence)) if index not in without]
+    for index in others:
+        if key in {entity_key(evidence[index].title), entity_key(without_qualifier(evidence[index].title))}:
+            return index
+    words = set(tokens(name))
+    for index in others:
+        title = set(tokens(without_qualifier(evidence[index].title)))
+        if len(words & title) >= 2 and (words <= title or title <= words):
+            return index
+    return None

@@ -1,0 +1,83 @@
+"""Spans of a note that are of the type a question expects: dates, numbers, mentions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from theworld.nodes.answer_with_entity.answer_type import AnswerType
+from theworld.nodes.answer_with_entity.dates import find_dates
+from theworld.state import Candidate, Mention
+from theworld.text import entity_key
+
+_NUMBER_EN = re.compile(
+    r"(?<![\w.])(?:\$|£|€)?\d[\d,.]*\d?(?:\s?(?:%|percent|million|billion|km|miles?|metres?|meters?|feet|ft|people))?|"
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|twenty|thirty|forty|fifty|hundred)\b",
+    re.IGNORECASE,
+)
+_NUMBER_ZH = re.compile(
+    r"[百千]分之[\d.零〇一二三四五六七八九十]+|(?:\d[\d,.]*|[零〇一二三四五六七八九十百千兩两]+)(?:多|餘|余)?[萬万億亿千百]?"
+    r"(?:%|％|個百分點|平方公里|公里|公尺|公頃|公顷|公斤|英里|人次|小時|小时|分鐘|分钟|[個个名位次座條条種种年天歲岁人所家場场部顆颗層层元噸吨票間间處处艘架台輛辆隻只株頭头度倍期屆届支枚本首集])?"
+)
+_ZH_DATE = re.compile(
+    r"(?:西元前|公元前|前|西元|公元)?\d{1,4}(?:年代|世[紀纪])(?:初期?|末期?|中[期葉叶]?|晚期|早期|[前後后]期|上半葉|下半葉)?|[一二三四五六七八九十]+世[紀纪](?:初|末|中葉|晚期)?|\d{1,2}月\d{1,2}日|[明清宋元唐漢汉隋秦晉晋]朝?[初末代](?:期|年)?"
+)
+
+
+def typed_spans(note: Candidate, expected: AnswerType) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a note that are of the expected type; overlapping ones once, the longer first found."""
+    types = expected.types or frozenset()
+    found: list[tuple[int, int]] = []
+    if "date" in types:
+        found += [(date.start, date.end) for date in find_dates(note.text)]
+        if note.language == "zh":
+            found += [match.span() for match in _ZH_DATE.finditer(note.text)]
+    if types & {"number", "quantity"}:
+        pattern = _NUMBER_ZH if note.language == "zh" else _NUMBER_EN
+        found += [match.span() for match in pattern.finditer(note.text)]
+    if not types <= {"number", "quantity"}:
+        found += [_whole_name(note.text, m.start, m.end) for m in note.mentions if m.type in types and _is_firm(m)]
+    found.sort(key=lambda span: (span[0], -span[1]))
+    last = -1
+    for start, end in found:
+        if start >= last and end > start:
+            last = end
+            yield _just_year(note.text, start, end) if expected.name == "year" else (start, end)
+
+
+_VAGUE = re.compile(
+    r"^(同[年日月時时]|當[年時时日]|当[年时日]|[隔次翌去今明前後后近]年|[早中晚初末][期年]|後來|后来|目前|現在|现在|現今|如今|今[天日]|之[前後后]|"
+    r"以[前後后]|平[時时]|[最起]初|[當当]今|近[代來来]|此[時时後后]|最[後后近]|一[時时])起?"
+)
+
+
+def _is_firm(mention: Mention) -> bool:
+    """Tell whether a mention names something by itself: not "that year", not a single character."""
+    return len(mention.surface) > 1 and not (mention.type == "date" and _VAGUE.match(mention.surface))
+
+
+def _whole_name(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a transliterated name with the parts that its dots join to it."""
+    while (match := re.compile(r"[·•‧・][\u4e00-\u9fff]{1,5}").match(text, end)) is not None:
+        following = match.group()[1:]
+        end = match.start() + 1 + len(re.split(r"[的是在和與与及於于]", following)[0])
+    return start, end
+
+
+_YEAR = re.compile(
+    r"(?:民國|民国|西元前|公元前|前)?\d{1,4}\s?年(?!代)|\b[12]\d{3}\b|(?:民國|民国)?[一二三四五六七八九十元]+年"
+)
+
+
+def _just_year(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the year inside a date, the date as it is when it has none."""
+    match = _YEAR.search(text, start, end)
+    return match.span() if match else (start, end)
+
+
+def open_spans(note: Candidate, expected: AnswerType, folded_question: str) -> list[tuple[int, int]]:
+    """Return the spans of the expected type that the question does not name."""
+    if not expected.types:
+        return []
+    keyed = ((start, end, entity_key(note.text[start:end])) for start, end in typed_spans(note, expected))
+    return [(start, end) for start, end, key in keyed if key and key not in folded_question]

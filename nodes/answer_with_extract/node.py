@@ -1,0 +1,88 @@
+"""The node: the best sentences of the evidence, quoted, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langgraph.runtime import Runtime
+
+from theworld.nodes.answer_with_entity.chain import answer_chain
+from theworld.nodes.answer_with_entity.comparison import answer_comparison
+from theworld.nodes.answer_with_extract.sentences import Extract, choose_sentences, question_weights
+from theworld.settings import AnswerSettings
+from theworld.state import Answer, Candidate, Citation, Context, QueryState, Update
+from theworld.text import tokens
+
+MAX_SENTENCES = 3
+"""Sentences shown; the third only where a further note adds to what two cover."""
+
+
+def answer_with_extract(state: QueryState, runtime: Runtime[Context], *, settings: AnswerSettings) -> Update:
+    """Set `result` to an answer of kind `extractive`, or to None when too little of the question is covered."""
+    evidence = state.evidence[: settings.evidence_notes]
+    extract = extract_answer(state.understood, state.language, evidence, state.candidates)
+    if not extract.sentences or extract.coverage < settings.min_extractive or not _says_more(extract, state):
+        return {"result": None}
+    citations = tuple(
+        Citation.of(number, evidence[piece.note], piece.start, piece.end)
+        for number, piece in enumerate(extract.sentences, start=1)
+    )
+    return {
+        "result": Answer(
+            text="\n".join([*_meant(state), _text(citations, state.language)]),
+            kind="extractive",
+            confidence=extract.coverage,
+            citations=citations,
+            reason=f"the sentences cover {extract.coverage:.0%} of the question",
+        )
+    }
+
+
+def _says_more(extract: Extract, state: QueryState) -> bool:
+    """Return whether the sentences share a word with the question beside the names that it only described."""
+    described = state.ontology.described if state.ontology else ()
+    if not described:
+        return True
+    names = {token for one in described for alias in one.aliases for token in tokens(alias)}
+    asked = set(question_weights(state.understood, state.candidates)) - names
+    return not asked or bool(asked & {token for piece in extract.sentences for token in tokens(piece.text)})
+
+
+def _meant(state: QueryState) -> list[str]:
+    """Return a line for each description whose meaning the ontology's facts tell: what it is, and by which fact."""
+    pattern = "{text}：{names}（{facts}）" if state.language == "zh" else "{text}: {names} ({facts})"
+    joined = "、" if state.language == "zh" else ", "
+    return [
+        pattern.format(
+            text=one.text,
+            names=joined.join(one.names),
+            facts="; ".join(f"{fact.source} —{fact.relation}→ {fact.target}" for fact in one.facts),
+        )
+        for one in (state.ontology.described if state.ontology else ())
+        if len(one.names) == 1
+    ]
+
+
+def extract_answer(
+    question: str, language: str, evidence: Sequence[Candidate], background: Sequence[Candidate] = ()
+) -> Extract:
+    """Return the sentences that answer a question, those that state its relations or comparison first."""
+    stated = answer_comparison(question, language, evidence) or answer_chain(question, language, evidence)
+    return choose_sentences(
+        question,
+        evidence,
+        MAX_SENTENCES,
+        language=language,
+        background=background,
+        given=[(support.note, support.start) for support in stated.support] if stated else (),
+    )
+
+
+def _text(citations: tuple[Citation, ...], language: str) -> str:
+    """Return one line per sentence: its title, the sentence as written, the citation's number."""
+    pattern = "《{title}》：{quote} [{number}]" if language == "zh" else "{title}: {quote} [{number}]"
+    bare = "{quote} [{number}]"
+    return "\n".join(
+        (pattern if item.title else bare).format(title=item.title, quote=item.quote, number=item.number)
+        for item in citations
+    )

@@ -1,0 +1,160 @@
+"""Choose, as a set, the sentences of the evidence that answer a question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+import yaml
+
+from theworld.nodes.answer_with_entity.words import word_set
+from theworld.nodes.answer_with_extract.options import Option, read_options
+from theworld.nodes.answer_with_extract.signals import PAIR_SIGNALS, SENTENCE_SIGNALS, Floats, Signals, read_signals
+from theworld.state import Candidate
+from theworld.text import tokens
+
+THIRD_GAIN = 0.05
+"""Share of the question that a third sentence must add, from a note that the two do not stand in."""
+LEFT_OPEN = 0.3
+"""Share of the question left uncovered by two sentences from which a third is needed even if it adds no word."""
+GAIN_WEIGHT = 6.0
+"""Worth of what a third sentence adds, on the scale of the pairs' scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSentence:
+    """A sentence of the answer and where it stands."""
+
+    note: int
+    """Index of the note in the evidence."""
+    text: str
+    start: int
+    """Character offset in the note's text."""
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """The chosen sentences and how much of the question they cover."""
+
+    sentences: tuple[ChosenSentence, ...]
+    coverage: float
+    """Share of the question's idf-weighted tokens that sentences and their titles cover, in [0, 1]."""
+
+
+def choose_sentences(
+    question: str,
+    evidence: Sequence[Candidate],
+    limit: int,
+    *,
+    language: str | None = None,
+    background: Sequence[Candidate] = (),
+    given: Sequence[tuple[int, int]] = (),
+) -> Extract:
+    """Return at most two sentences that together answer the question, a third where another note is needed.
+
+    `background` are further notes from which token weights are taken. `given` are (note, offset) places known to
+    hold the answer: their sentences are taken first. Same input, same sentences.
+    """
+    wanted = question_weights(question, background or evidence)
+    options = read_options(evidence, given)
+    if not wanted or not options:
+        return Extract((), 0.0)
+    signals = read_signals(question, language, evidence, options, wanted)
+    known = [number for number, option in enumerate(options) if _is_at(option, given)]
+    chosen = choose_set(signals, pair_scores(signals, weights_for(language)), options, limit, known)
+    covered = np.max(signals.covers[chosen], axis=0)
+    return Extract(
+        tuple(ChosenSentence(*options[number][:4]) for number in chosen),
+        float(min(covered @ signals.wanted, 1.0)),
+    )
+
+
+def question_weights(question: str, notes: Sequence[Candidate]) -> dict[str, float]:
+    """Return idf weights of the question's tokens over the notes; they sum to 1."""
+    texts = [set(tokens(f"{note.title} {note.text}")) for note in notes]
+    count = len(texts)
+    weights = {}
+    for token in dict.fromkeys(tokens(question)):
+        if token not in word_set("function"):
+            found = sum(token in text for text in texts)
+            weights[token] = math.log(1 + (count - found + 0.5) / (found + 0.5)) + 0.1
+    total = math.fsum(weights.values())
+    return {token: weight / total for token, weight in weights.items()} if total else {}
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of the signals, in their order."""
+
+    sentence: Floats
+    pair: Floats
+
+
+@cache
+def weights_for(language: str | None) -> Weights:
+    """Return the weights of weights.yaml for a language; English ones for all but Chinese.
+
+    They were fitted by conditional logistic regression over all pairs of sentences (L2 = 0.5), a pair being right when
+    it holds the gold answer: benchmarks/extract_weights.py.
+    """
+    file = resources.files("theworld.nodes.answer_with_extract").joinpath("weights.yaml")
+    table: Mapping[str, Mapping[str, Mapping[str, float]]] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    own = table["zh" if language == "zh" else "en"]
+    return Weights(
+        np.array([own["sentence"][name] for name in SENTENCE_SIGNALS]),
+        np.array([own["pair"][name] for name in PAIR_SIGNALS]),
+    )
+
+
+def pair_scores(signals: Signals, weights: Weights) -> Floats:
+    """Return the score of every two sentences, symmetric, shape (n, n); -inf for a sentence with itself."""
+    single = signals.sentence @ weights.sentence
+    scores: Floats = single[:, None] + single[None, :] + np.tensordot(weights.pair, signals.pair, axes=1)
+    np.fill_diagonal(scores, -np.inf)
+    return scores
+
+
+def choose_set(
+    signals: Signals, scores: Floats, options: Sequence[Option], limit: int, known: Sequence[int]
+) -> list[int]:
+    """Return indexes of the set, the sentence that covers most of the question first; `known` ones are taken first."""
+    notes = {options[number].note for number in known[:3]}
+    chosen = list(known[:3] if len(notes) == 3 else known[:2])[:limit]
+    if not chosen:
+        chosen = _best(signals, scores, limit)
+    elif len(chosen) == 1 and limit > 1 and len(options) > 1:
+        chosen.append(int(np.argmax(np.round(scores[chosen[0]], 9))))
+    third = _third(signals, scores, options, chosen) if len(chosen) == 2 < limit else None
+    if third is not None:
+        chosen.append(third)
+    coverage = signals.covers @ signals.wanted
+    return sorted(chosen, key=lambda number: (-round(float(coverage[number]), 9), number))
+
+
+def _best(signals: Signals, scores: Floats, limit: int) -> list[int]:
+    if limit < 2 or len(scores) < 2:
+        return [int(np.argmax(np.round(signals.covers @ signals.wanted, 9)))]
+    first, second = np.unravel_index(int(np.argmax(np.round(scores, 9))), scores.shape)
+    return [int(first), int(second)]
+
+
+def _third(signals: Signals, scores: Floats, options: Sequence[Option], chosen: Sequence[int]) -> int | None:
+    """Return the sentence of another note that goes best with the chosen ones, where it adds to what they cover or
+    they leave much of the question open."""
+    covered = np.max(signals.covers[list(chosen)], axis=0)
+    gain = np.clip(signals.covers - covered, 0.0, 1.0) @ signals.wanted
+    taken = {options[number].note for number in chosen}
+    worth = np.max(scores[list(chosen)], axis=0) + GAIN_WEIGHT * gain
+    worth[[option.note in taken for option in options]] = -np.inf
+    best = int(np.argmax(np.round(worth, 9)))
+    needed = gain[best] >= THIRD_GAIN or 1.0 - float(covered @ signals.wanted) >= LEFT_OPEN
+    return best if np.isfinite(worth[best]) and needed else None
+
+
+def _is_at(option: Option, places: Sequence[tuple[int, int]]) -> bool:
+    return any(option.note == note and option.start <= offset < option.end for note, offset in places)

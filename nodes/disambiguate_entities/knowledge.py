@@ -1,0 +1,139 @@
+"""Where candidates come from: one small protocol, and a snapshot on disk that needs no network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from importlib import resources
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+from platformdirs import user_cache_path
+
+from theworld.errors import StoreError
+from theworld.settings import WikidataSettings
+from theworld.text import entity_key
+from theworld.wikidata import Endpoint, ReplyCache, Snapshot, WikidataClient, WikidataTransport
+
+CACHE_FILE = "wikidata.sqlite"
+
+
+class EntityKnowledge(Protocol):
+    """A source of Wikidata candidates."""
+
+    def search(self, label: str, language: str, limit: int) -> list[Mapping[str, Any]]:
+        """Return raw items in the shape of `wbsearchentities`, best first; none found is an empty list."""
+
+
+class SnapshotKnowledge:
+    """Entities of a JSON snapshot, found by exact label or alias in any of its languages.
+
+    The bundled snapshot holds a few well-known entities (data from Wikidata, CC0).
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+
+    def search(self, label: str, language: str, limit: int) -> list[Mapping[str, Any]]:
+        """Return the entities named `label`, those whose main label it is first."""
+        return [self._item(entry, language) for entry in self._by_name.get(entity_key(label), [])[: max(limit, 0)]]
+
+    def other_names(self, keys: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
+        """Return key -> for every entity with exactly that name all its names, in all languages."""
+        return {
+            key: [(*entry["labels"].values(), *chain(*entry.get("aliases", {}).values())) for entry in entries]
+            for key in keys
+            if (entries := self._by_name.get(key))
+        }
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Mapping[str, Any]]]:
+        labelled: dict[str, list[Mapping[str, Any]]] = {}
+        aliased: dict[str, list[Mapping[str, Any]]] = {}
+        for entry in self._read():
+            for name in entry["labels"].values():
+                _add(labelled, name, entry)
+            for names in entry.get("aliases", {}).values():
+                for name in names:
+                    _add(aliased, name, entry)
+        for key, entries in aliased.items():
+            known = labelled.setdefault(key, [])
+            known.extend(entry for entry in entries if entry not in known)
+        return labelled
+
+    def _read(self) -> Sequence[Mapping[str, Any]]:
+        bundled = resources.files("theworld.nodes.disambiguate_entities").joinpath("data/entities.json")
+        try:
+            content = json.loads((self._path or bundled).read_text(encoding="utf-8"))
+            entries: list[Mapping[str, Any]] = content["entities"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(
+                f"the snapshot of entities is unreadable: {error}.",
+                where=str(self._path or bundled),
+                remedy='It must be JSON with a list under "entities".',
+            ) from error
+        return entries
+
+    @staticmethod
+    def _item(entry: Mapping[str, Any], language: str) -> Mapping[str, Any]:
+        aliases = entry.get("aliases", {})
+        other = "en" if language == "zh" else "zh"
+        label = _in_language(entry["labels"], language)
+        names = [*aliases.get(language, ()), *filter(None, [entry["labels"].get(other)]), *aliases.get(other, ())]
+        return {
+            "id": entry["id"],
+            "label": label,
+            "description": _in_language(entry.get("descriptions", {}), language),
+            "aliases": [name for name in dict.fromkeys(names) if name != label],
+        }
+
+
+def make_knowledge(settings: WikidataSettings) -> EntityKnowledge:
+    """Return what the settings name: the service if `online`, else their snapshot, else the bundled one.
+
+    Without `online` no network call is ever made. Raises SettingsError for a service without an operator contact,
+    StoreError for a snapshot that cannot be read.
+    """
+    if settings.online:
+        return _client(settings)
+    return Snapshot(settings.snapshot) if settings.snapshot else SnapshotKnowledge()
+
+
+@contextmanager
+def open_knowledge(settings: WikidataSettings) -> Iterator[EntityKnowledge]:
+    """Open what the settings name, and close it at the end."""
+    knowledge = make_knowledge(settings)
+    try:
+        yield knowledge
+    finally:
+        if isinstance(knowledge, (Snapshot, WikidataClient)):
+            knowledge.close()
+
+
+def _client(settings: WikidataSettings) -> WikidataClient:
+    endpoint = Endpoint(
+        url=settings.api,
+        contact=settings.contact,
+        timeout_s=settings.timeout_s,
+        maxlag_s=settings.maxlag_s,
+        connections=settings.connections,
+    )
+    transport = WikidataTransport(endpoint)
+    if not settings.cache_mb:
+        return WikidataClient(transport)
+    folder = settings.cache or user_cache_path("theworld")
+    ttl_s, max_bytes = settings.cache_days * 86_400, settings.cache_mb * 2**20
+    return WikidataClient(transport, ReplyCache(folder / CACHE_FILE, ttl_s=ttl_s, max_bytes=max_bytes))
+
+
+def _add(index: dict[str, list[Mapping[str, Any]]], name: str, entry: Mapping[str, Any]) -> None:
+    entries = index.setdefault(entity_key(name), [])
+    if entry not in entries:
+        entries.append(entry)
+
+
+def _in_language(texts: Mapping[str, str], language: str) -> str | None:
+    return texts.get(language) or texts.get("en") or texts.get("zh")

@@ -1,0 +1,102 @@
+"""The optional judge: a language model, asked only for close calls."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from theworld.errors import ModelError
+from theworld.models.protocols import ChatMessage, ChatModel
+from theworld.models.usage import usage_of
+from theworld.nodes.disambiguate_entities.judge import DeterministicJudge
+from theworld.nodes.disambiguate_entities.limits import clean_text, shorten
+from theworld.nodes.disambiguate_entities.parser import as_json, parse_llm_output
+from theworld.nodes.disambiguate_entities.schema import JudgedEntity, JudgeOutput
+from theworld.prompts import fill_prompt, load_prompt
+from theworld.state import EntityCandidate, ModelUsage
+from theworld.text import detect_language
+
+CONTEXT_BYTES = 2048
+"""Context sent with a question to the model."""
+LEAST_TIME_S = 0.05
+"""With less left of the request no call is made."""
+
+
+class ModelJudge:
+    """Asks a model where the deterministic judge is not sure; its failure leaves the deterministic judgement.
+
+    `sure` is the confidence from which the deterministic judgement stands without a call.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        *,
+        first: DeterministicJudge | None = None,
+        sure: float = 0.85,
+        timeout_s: float | None = None,
+    ) -> None:
+        self._model, self._first, self._sure, self._timeout_s = model, first or DeterministicJudge(), sure, timeout_s
+        self._usage = ModelUsage()
+        self._until: float | None = None
+
+    def within(self, timeout_s: float | None) -> ModelJudge:
+        """Return this judge for one request that has so many seconds left; out of time no model is asked."""
+        judge = ModelJudge(self._model, first=self._first, sure=self._sure, timeout_s=self._timeout_s)
+        judge._until = None if timeout_s is None else time.monotonic() + timeout_s
+        return judge
+
+    @property
+    def usage(self) -> ModelUsage:
+        """Model calls so far."""
+        return self._usage
+
+    def judge(self, entity: JudgedEntity, context: str, candidates: Sequence[Mapping[str, Any]]) -> JudgeOutput:
+        """Return the model's judgement for a close call, the deterministic one otherwise."""
+        return self.judge_among(entity, context, candidates, ())
+
+    def judge_among(
+        self,
+        entity: JudgedEntity,
+        context: str,
+        candidates: Sequence[Mapping[str, Any]],
+        others: Sequence[Sequence[Mapping[str, Any]]],
+    ) -> JudgeOutput:
+        """Judge like `judge`; `others` are the candidates of the text's other mentions."""
+        known = self._first.judge_among(entity, context, candidates, others)
+        if not candidates or known.confidence >= self._sure:
+            return known
+        seconds = self._seconds()
+        if seconds is not None and seconds < LEAST_TIME_S:
+            return known.model_copy(update={"reason": f"{known.reason}; no time left to ask {self._model.name}"})
+        language = detect_language(context)
+        prompt = fill_prompt(
+            load_prompt("disambiguate", language),
+            label=entity.label,
+            type_hint=entity.type_hint or "-",
+            context=shorten(clean_text(context) or "", CONTEXT_BYTES).replace("</context", "‹/context"),
+            candidates=as_json([_documented(candidate) for candidate in candidates]),
+        )
+        try:
+            completion = self._model.complete([ChatMessage("user", prompt)], timeout_s=seconds)
+        except ModelError as error:
+            self._usage += usage_of(error)
+            return known.model_copy(update={"reason": f"{known.reason}; {self._model.name} failed: {error}"})
+        self._usage += completion.usage
+        reply = parse_llm_output(
+            completion.text, candidates, label=entity.label, type_hint=entity.type_hint, model=self._model.name
+        )
+        return JudgeOutput.model_validate(reply)
+
+    def _seconds(self) -> float | None:
+        """Return how long the model may take, None for as long as it is set to."""
+        if self._until is None:
+            return self._timeout_s
+        left = max(0.0, self._until - time.monotonic())
+        return left if self._timeout_s is None else min(left, self._timeout_s)
+
+
+def _documented(candidate: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the candidate schema: what else a judge may see is not for a model."""
+    return {name: candidate[name] for name in EntityCandidate.model_fields if name in candidate}

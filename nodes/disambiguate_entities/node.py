@@ -1,0 +1,197 @@
+"""The nodes: look mentions up, judge those that have candidates, accept that others have none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from langgraph.runtime import Runtime
+
+from theworld.deadline import Deadline
+from theworld.models.usage import less_usage
+from theworld.nodes.disambiguate_entities.knowledge import EntityKnowledge
+from theworld.nodes.disambiguate_entities.lookup import TIMEOUT_S, LookedUp, look_up
+from theworld.nodes.disambiguate_entities.mentions import mentions_to_look_up
+from theworld.nodes.disambiguate_entities.parser import format_candidates, read_sitelinks
+from theworld.nodes.disambiguate_entities.schema import (
+    REASON_NO_CANDIDATES,
+    CandidateLimits,
+    JudgedEntity,
+    JudgeOutput,
+)
+from theworld.state import (
+    Candidate,
+    Context,
+    Degradation,
+    EntityCandidate,
+    EntityJudgement,
+    ModelUsage,
+    QueryState,
+    Update,
+    context_of,
+)
+from theworld.text import entity_key, without_qualifier
+
+DEFAULT_LIMITS = CandidateLimits(max_candidates=8)
+"""The deterministic judge costs nothing per candidate, so it sees more than a model would."""
+
+CONTEXT_NOTES = 5
+"""Best notes in which a name is looked for."""
+
+Plain = Sequence[Mapping[str, Any]]
+
+
+class EntityJudge(Protocol):
+    """Decides which candidate a mention refers to."""
+
+    @property
+    def usage(self) -> ModelUsage:
+        """Model calls so far; none for a deterministic judge."""
+
+    def judge(self, entity: JudgedEntity, context: str, candidates: Plain) -> JudgeOutput:
+        """Return the judgement for a mention in its context; candidates are never empty."""
+
+
+@runtime_checkable
+class CoherentJudge(Protocol):
+    """A judge that also looks at the candidates of the text's other mentions."""
+
+    def judge_among(
+        self, entity: JudgedEntity, context: str, candidates: Plain, others: Sequence[Plain]
+    ) -> JudgeOutput:
+        """Return the judgement for a mention among others."""
+
+
+@runtime_checkable
+class TimedJudge(Protocol):
+    """A judge that can be held to a request's time."""
+
+    def within(self, timeout_s: float | None) -> EntityJudge:
+        """Return this judge for one request that has so many seconds left; its `usage` begins at nothing."""
+
+
+def find_entity_candidates(
+    state: QueryState,
+    runtime: Runtime[Context],
+    *,
+    knowledge: EntityKnowledge,
+    limits: CandidateLimits = DEFAULT_LIMITS,
+    timeout_s: float = TIMEOUT_S,
+) -> Update:
+    """Set `entity_candidates` for the question's entities and the top titles; failures are a Degradation."""
+    began = time.perf_counter()
+    names = mentions_to_look_up(state.query or state.question, state.evidence or state.candidates)
+    seconds = within_request(timeout_s, state, runtime)
+    looked_up = look_up(knowledge, names, state.language, limits.max_candidates, seconds)
+    if looked_up.failures and context_of(runtime).strict:
+        raise next(iter(looked_up.failures.values()))
+    update: Update = {
+        "entity_candidates": {
+            name: [EntityCandidate.model_validate(item) for item in format_candidates(raw, limits)]
+            for name, raw in looked_up.items.items()
+        },
+        "entity_sitelinks": {qid: n for raw in looked_up.items.values() for qid, n in read_sitelinks(raw).items()},
+    }
+    if looked_up.failures:
+        update["degradations"] = [lookup_degradation("find_entity_candidates", looked_up, began)]
+    return update
+
+
+def judge_entities(state: QueryState, runtime: Runtime[Context], *, judge: EntityJudge) -> Update:
+    """Set `judgements`, one per mention looked up; mentions without candidates never reach the judge."""
+    types = mention_types(state.evidence or state.candidates)
+    plain = {mention: plain_candidates(found, state) for mention, found in state.entity_candidates.items()}
+    judge = judge_of_request(judge, state, runtime)
+    before = judge.usage
+    judgements = [
+        judge_mention(
+            judge,
+            JudgedEntity(label=mention, type_hint=types.get(mention)),
+            context_text(state, mention),
+            candidates,
+            [other for name, other in plain.items() if name != mention and other],
+        )
+        for mention, candidates in plain.items()
+    ]
+    return {"judgements": judgements, "usage": less_usage(judge.usage, before)}
+
+
+def accept_no_candidates(state: QueryState, runtime: Runtime[Context]) -> Update:
+    """Set `judgements` to NIL for every mention looked up; no judge is asked."""
+    return {"judgements": [_none(JudgedEntity(label=mention)) for mention in state.entity_candidates]}
+
+
+def judge_mention(
+    judge: EntityJudge, entity: JudgedEntity, text: str, candidates: Plain, others: Sequence[Plain]
+) -> EntityJudgement:
+    """Return the judgement for a mention; without candidates it is NIL and no judge is asked."""
+    if not candidates:
+        return _none(entity)
+    if isinstance(judge, CoherentJudge):
+        return judge.judge_among(entity, text, candidates, others).as_judgement()
+    return judge.judge(entity, text, candidates).as_judgement()
+
+
+def plain_candidates(candidates: Iterable[EntityCandidate], state: QueryState) -> list[dict[str, Any]]:
+    """Return candidates as judges take them: plain dicts, with the number of sitelinks where it is known."""
+    known = state.entity_sitelinks
+    return [
+        candidate.model_dump(mode="json", exclude_none=True)
+        | ({"sitelinks": known[candidate.id]} if candidate.id in known else {})
+        for candidate in candidates
+    ]
+
+
+def judge_of_request(judge: EntityJudge, state: QueryState, runtime: Runtime[Context]) -> EntityJudge:
+    """Return the judge, held to what is left of the request where it can be."""
+    if not isinstance(judge, TimedJudge):
+        return judge
+    return judge.within(request_seconds(state, context_of(runtime)))
+
+
+def within_request(timeout_s: float, state: QueryState, runtime: Runtime[Context]) -> float:
+    """Return `timeout_s`, cut to what is left of the request."""
+    left = request_seconds(state, context_of(runtime))
+    return timeout_s if left is None else min(timeout_s, left)
+
+
+def request_seconds(state: QueryState, context: Context) -> float | None:
+    """Return the seconds left of the context's `total_deadline_ms`, None without one."""
+    if context.total_deadline_ms is None:
+        return None
+    started = state.retrieval_started or time.perf_counter()
+    return Deadline(started, context.total_deadline_ms).remaining_ms() / 1000
+
+
+def context_text(state: QueryState, name: str) -> str:
+    """Return the question and what the evidence says of a name: the best note about it, else all that mention it.
+
+    Notes about namesakes would speak for the wrong entry.
+    """
+    evidence, key = state.evidence[:CONTEXT_NOTES], entity_key(name)
+    about = [note for note in evidence if entity_key(without_qualifier(note.title)) == key]
+    notes = about[:1] or [note for note in evidence if name in note.text] or evidence
+    return "\n".join([state.query or state.question, *(f"{note.title}. {note.text}" for note in notes)])
+
+
+def mention_types(notes: Iterable[Candidate]) -> dict[str, str]:
+    """Return surface -> type of the mentions that have one."""
+    found: dict[str, str] = {}
+    for note in notes:
+        for mention in note.mentions:
+            if mention.type not in {"other", "concept"}:
+                found.setdefault(mention.surface, mention.type)
+    return found
+
+
+def _none(entity: JudgedEntity) -> EntityJudgement:
+    return JudgeOutput(entity=entity, reason=REASON_NO_CANDIDATES).as_judgement()
+
+
+def lookup_degradation(stage: str, looked_up: LookedUp, began: float) -> Degradation:
+    """Return what a failed look-up costs; `began` is a `perf_counter`."""
+    name, error = next(iter(looked_up.failures.items()))
+    others = f" and {len(looked_up.failures) - 1} more" if len(looked_up.failures) > 1 else ""
+    reason = f"{name!r}{others} could not be looked up ({error}); the answer goes without these Wikidata links"
+    return Degradation(stage=stage, reason=reason, elapsed_ms=(time.perf_counter() - began) * 1000)

@@ -1,0 +1,29 @@
+"""The last node: the answer becomes the graph's output, the chat's next message, and the thread's latest turn."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from langchain_core.messages import AIMessage
+from langgraph.runtime import Runtime
+
+from theworld.state import Answer, Context, Message, QueryState, Update, context_of
+
+
+def finish_answer(state: QueryState, runtime: Runtime[Context]) -> Update:
+    """Write answer, kind, confidence and citations, and append the turn to `history` and `messages`.
+
+    The turn is stamped with the caller's `now`, else the clock, so that a thread can be asked about "two days ago".
+    """
+    result = state.result or Answer(reason="no node produced an answer")
+    now = context_of(runtime).now or datetime.now(UTC)
+    turn = [Message("user", state.question, now), Message("assistant", result.text, now)]
+    return {
+        "result": result,
+        "answer": result.text,
+        "kind": result.kind,
+        "confidence": result.confidence,
+        "citations": list(result.citations),
+        "history": [*state.history, *turn],
+        "messages": [AIMessage(content=result.text, response_metadata={"kind": result.kind})],
+    }

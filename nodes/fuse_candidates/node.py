@@ -1,0 +1,116 @@
+"""Fuse the channels' lists into candidates with their text, mentions and hops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from langgraph.runtime import Runtime
+
+from theworld.errors import EngineUnavailableError, RetrievalUnavailableError
+from theworld.nodes.fuse_candidates.by_score import fuse_distribution, fuse_minmax
+from theworld.nodes.fuse_candidates.combining import Fused, Ranking, found_by
+from theworld.nodes.fuse_candidates.rrf import fuse
+from theworld.settings import FusionSettings, Settings
+from theworld.state import Candidate, Context, Degradation, EvidencePath, QueryState, Update, context_of
+from theworld.stores.records import StoredNote
+
+
+class NoteSource(Protocol):
+    """Gives notes by id."""
+
+    def notes(self, note_ids: Sequence[str], *, tenant: str) -> list[StoredNote]:
+        """Return the notes that exist, in the order asked; EngineUnavailableError when they cannot be read."""
+
+    def remembered(self, note_ids: Sequence[str], *, tenant: str) -> list[StoredNote]:
+        """Return those that need not be read."""
+
+
+def hop_of(path: EvidencePath | None) -> tuple[int, str | None]:
+    """Return how many notes lie on the way to this one, and the entity it was last reached over.
+
+    A path alternates notes and entities, so two edges make one hop; a note without a path was found directly.
+    """
+    if path is None or len(path.steps) <= 1:
+        return 1, None
+    return 1 + len(path.steps) // 2, path.steps[-1].source
+
+
+def to_candidate(note: StoredNote, fused: Fused, rank: int, best: float, path: EvidencePath | None) -> Candidate:
+    """Return the candidate of one fused note; its relevance is its score over the best one."""
+    hop, bridge = hop_of(path)
+    return Candidate(
+        note_id=note.id,
+        document_id=note.document_id,
+        title=note.title,
+        text=note.text,
+        start=note.start,
+        end=note.end,
+        ordinal=note.ordinal,
+        language=note.language,
+        source=note.source,
+        channels=fused.channels,
+        fused_rank=rank,
+        fused_score=fused.score,
+        final_score=fused.score / best if best else 0.0,
+        hop=hop,
+        bridge=bridge,
+        mentions=note.mentions,
+    )
+
+
+def fuse_by(
+    settings: FusionSettings, rankings: Mapping[str, Ranking], weights: Mapping[str, float], depths: Mapping[str, int]
+) -> list[Fused]:
+    """Return the notes fused by the chosen method; ValueError where it cannot fuse such scores."""
+    if settings.method == "minmax":
+        return fuse_minmax(rankings, weights, depths=depths)
+    if settings.method == "dbsf":
+        return fuse_distribution(rankings, weights, depths=depths)
+    return fuse(rankings, weights, k=settings.k, depths=depths)
+
+
+def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: NoteSource, settings: Settings) -> Update:
+    """Fuse what the channels found, by the chosen method with the route's weights; keep the reranker's pool.
+
+    Where a channel's scores are not finite, so that only ranks can be fused, ranks are, and a Degradation says so.
+    """
+    context, chosen = context_of(runtime), settings.retrieval.fusion
+    rankings: dict[str, Ranking] = {channel: result.hits for channel, result in state.channel_results.items()}
+    weights: dict[str, float] = {channel: plan.weight for channel, plan in state.route.channels.items()}
+    depths = {"graph": settings.retrieval.graph_depth} if len(rankings) > 1 else {}
+    update: Update = {}
+    try:
+        fused = fuse_by(chosen, rankings, weights, depths)
+    except ValueError as error:
+        reason = f"fusion by {chosen.method} is not possible ({error}); the channels were fused by rank"
+        if context.strict:
+            raise RetrievalUnavailableError(
+                reason, where="fuse_candidates", remedy="Mend the channel, or set retrieval.fusion.method to rrf."
+            ) from error
+        fused = fuse(rankings, weights, k=chosen.k, depths=depths)
+        update["degradations"] = [Degradation(stage="fuse_candidates", reason=reason)]
+    fused = found_by(fused, chosen.min_channels)
+    # Reading a note with its mentions takes longer than ranking it: without a reranker only those kept are read.
+    pool = settings.rerank.pool if state.route.rerank else 0
+    fused = fused[: max(pool, context.top_k or settings.retrieval.top_k)]
+    best = fused[0].score if fused else 0.0
+    paths = {path.note_id: path for path in state.paths}
+    ids = [f.note_id for f in fused]
+    try:
+        read = notes.notes(ids, tenant=context.tenant)
+    except EngineUnavailableError as error:
+        if context.strict:
+            raise
+        read = notes.remembered(ids, tenant=context.tenant)
+        reason = f"the notes cannot be read, {len(read)} of {len(ids)} are in memory: {error}"
+        update["degradations"] = [
+            *update.get("degradations", []),
+            Degradation(stage="fuse_candidates", reason=reason),
+        ]
+    stored = {note.id: note for note in read}
+    candidates = [
+        to_candidate(stored[f.note_id], f, rank, best, paths.get(f.note_id))
+        for rank, f in enumerate((f for f in fused if f.note_id in stored), start=1)
+    ]
+    return update | {"candidates": candidates, "evidence": candidates[: settings.answers.evidence_notes]}

@@ -1,0 +1,151 @@
+"""The node: one call of the language model over the evidence, checked, or a fallback that is named."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langgraph.config import get_stream_writer
+from langgraph.runtime import Runtime
+
+from theworld.deadline import Deadline
+from theworld.errors import ModelError
+from theworld.models.protocols import ChatMessage, ChatModel, Completion
+from theworld.models.usage import usage_of
+from theworld.nodes.generate_answer.citations import CheckedText, check_citations
+from theworld.nodes.generate_answer.evidence import clean, pack_evidence
+from theworld.nodes.generate_answer.streaming import NO_ANSWER, AnswerStream, Shown, answer_part, declines
+from theworld.prompts import fill_prompt, load_prompt
+from theworld.settings import AnswerSettings
+from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
+
+CITED_CONFIDENCE = 0.7
+"""Confidence in an answer that cites its notes; there is no probability to be had from the model."""
+UNCITED_CONFIDENCE = 0.3
+"""Confidence in an answer that cites nothing."""
+
+LEAST_TIME_S = 0.05
+"""With less left of the request's budget no call is made."""
+
+
+def generate_answer(
+    state: QueryState,
+    runtime: Runtime[Context],
+    *,
+    model: ChatModel,
+    settings: AnswerSettings,
+) -> Update:
+    """Set `result` to an answer of kind `generated`, or to None with a Degradation when the model fails.
+
+    Answer tokens are streamed as custom events {"type": "token", "text": ...}; {"type": "restart"} says that those
+    before were not the answer. The whole call, retries included, must fit into what is left of the context's
+    `total_deadline_ms`, and into `model.timeout_s`. In a strict context a failing model raises ModelError.
+    """
+    began = time.perf_counter()
+    context = context_of(runtime)
+    language = context.language or state.language
+    packed = pack_evidence(state.evidence[: settings.evidence_notes], settings.evidence_tokens)
+    if not packed.shown:
+        return {"result": None, "degradations": [_degradation("no note fits the token budget", began)]}
+    prompt = fill_prompt(
+        load_prompt("answer", language),
+        notes=packed.text,
+        question=clean(state.query or state.question),
+        no_answer=NO_ANSWER[language],
+    )
+    shown = AnswerStream(len(packed.shown))
+    try:
+        completion = _stream(model, [ChatMessage("user", prompt)], _time_left(state, context, model), shown)
+    except ModelError as error:
+        if context.strict:
+            raise
+        reason = f"{model.name} failed ({error}); the answer falls back to quoted sentences"
+        return {"result": None, "usage": usage_of(error), "degradations": [_degradation(reason, began)]}
+    return _update(completion, [state.evidence[index] for index in packed.shown], model.name, began)
+
+
+def _time_left(state: QueryState, context: Context, model: ChatModel) -> float | None:
+    """Return the seconds left of the request, None without a limit; ModelError when a call is not worth beginning."""
+    if context.total_deadline_ms is None:
+        return None
+    deadline = Deadline(state.retrieval_started or time.perf_counter(), context.total_deadline_ms)
+    left = deadline.remaining_ms() / 1000
+    if left < LEAST_TIME_S:
+        raise ModelError(f"no time left of the request's {context.total_deadline_ms} ms.", where=model.name)
+    return left
+
+
+def _stream(
+    model: ChatModel, messages: Sequence[ChatMessage], timeout_s: float | None, shown: AnswerStream
+) -> Completion:
+    """Return the whole completion, its answer written to the stream; raises ModelError when time is up."""
+    write, began = _writer(), time.perf_counter()
+    try:
+        for piece in model.stream(messages, timeout_s=timeout_s):
+            if isinstance(piece, Completion):
+                _tell(write, shown.end())
+                return piece
+            _tell(write, shown.feed(piece))
+            if timeout_s is not None and time.perf_counter() - began > timeout_s:
+                raise _failed(f"no complete answer within {timeout_s:g} s.", model)
+        raise _failed("the stream ended without a completion.", model)
+    except ModelError:
+        _tell(write, Shown("", restart=True))
+        raise
+
+
+def _failed(what: str, model: ChatModel) -> ModelError:
+    error = ModelError(what, where=model.name)
+    error.calls = 1
+    return error
+
+
+def _tell(write: Callable[[Any], None], shown: Shown) -> None:
+    if shown.restart:
+        write({"type": "restart"})
+    if shown.text:
+        write({"type": "token", "text": shown.text})
+
+
+def _writer() -> Callable[[Any], None]:
+    """Return the graph's stream writer, or one that drops everything outside a graph run."""
+    try:
+        return get_stream_writer()
+    except RuntimeError:
+        return lambda _event: None
+
+
+def _update(completion: Completion, notes: list[Candidate], name: str, began: float) -> Update:
+    text = answer_part(completion.text)
+    update: Update = {"usage": completion.usage, "result": None}
+    problems = ["the model's answer was cut off at the token limit"] if completion.truncated else []
+    if not text or declines(text):
+        reason = "the model found no answer in the notes" if text else "the model's answer was empty"
+        update["degradations"] = [_degradation(f"{reason}; quoted sentences are used instead", began)]
+        return update
+    checked = check_citations(text, len(notes))
+    if checked.invented:
+        numbers = ", ".join(f"[{number}]" for number in checked.invented)
+        problems.append(f"the model cited notes that do not exist ({numbers}); the citations were removed")
+    if not checked.text:
+        problems.append("nothing was left of the model's answer; quoted sentences are used instead")
+    else:
+        update["result"] = _answer(checked, notes, name)
+    update["degradations"] = [_degradation(problem, began) for problem in problems]
+    return update
+
+
+def _answer(checked: CheckedText, notes: list[Candidate], name: str) -> Answer:
+    cited = checked.cited
+    return Answer(
+        text=checked.text,
+        kind="generated",
+        confidence=CITED_CONFIDENCE if cited else UNCITED_CONFIDENCE,
+        citations=tuple(Citation.of(number, notes[number - 1]) for number in cited),
+        reason=f"generated by {name}, " + (f"{len(cited)} of {len(notes)} notes cited" if cited else "no note cited"),
+    )
+
+
+def _degradation(reason: str, began: float) -> Degradation:
+    return Degradation(stage="generate_answer", reason=reason, elapsed_ms=(time.perf_counter() - began) * 1000)

@@ -1,0 +1,71 @@
+"""What of a model's text may be shown while it comes: the answer, without thoughts, refusals and invented citations."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from theworld.nodes.generate_answer.citations import check_citations
+
+NO_ANSWER = {"en": "Not enough evidence.", "zh": "证据不足。"}
+"""What the prompt asks the model to say when the notes do not answer; recognised in its reply."""
+
+_THOUGHT_ENDS = "</think>"
+_THOUGHT_BEGINS = "<think>"
+_OPEN_MARK = re.compile(r"[\[【［][^\]】］]{0,40}$")
+_EDGE = " \t\r\n\"'“”。."
+
+
+class Shown(NamedTuple):
+    """What one piece of text adds."""
+
+    text: str
+    restart: bool = False
+    """True when what was shown before turned out not to be the answer."""
+
+
+def answer_part(text: str) -> str:
+    """Return a reply without the thoughts before its answer; nothing while it is still thinking."""
+    _, mark, answer = text.partition(_THOUGHT_ENDS)
+    if mark:
+        return answer.strip()
+    begun = text.lstrip()
+    thinks = begun.startswith(_THOUGHT_BEGINS) or (bool(begun) and _THOUGHT_BEGINS.startswith(begun))
+    return "" if thinks else text.strip()
+
+
+def declines(text: str) -> bool:
+    """Tell whether an answer is the agreed phrase for "not in the notes"."""
+    return text.strip(_EDGE).casefold() in _REFUSALS
+
+
+_REFUSALS = frozenset(phrase.strip(_EDGE).casefold() for phrase in NO_ANSWER.values())
+
+
+class AnswerStream:
+    """Takes a reply piece by piece and says what to show; the shown pieces together are the checked answer."""
+
+    def __init__(self, notes: int) -> None:
+        self._notes = notes
+        self._raw = ""
+        self._shown = ""
+
+    def feed(self, piece: str) -> Shown:
+        """Take in a piece; text that may still become a citation, a refusal or a thought is held back."""
+        self._raw += piece
+        answer = answer_part(self._raw)
+        bare = answer.strip(_EDGE).casefold()
+        if any(refusal.startswith(bare) for refusal in _REFUSALS):
+            return self._turn("")
+        return self._turn(_OPEN_MARK.sub("", answer))
+
+    def end(self) -> Shown:
+        """Return what was held back."""
+        answer = answer_part(self._raw)
+        return self._turn("" if declines(answer) else answer)
+
+    def _turn(self, answer: str) -> Shown:
+        visible = check_citations(answer, self._notes).text
+        before, restart = self._shown, not visible.startswith(self._shown)
+        self._shown = visible
+        return Shown(visible if restart else visible[len(before) :], restart)

@@ -1,0 +1,83 @@
+"""A statement by a language model: it sees the mapped schema only, and its SQL goes through the same guard."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pydantic import BaseModel, Field
+
+from theworld.deadline import Deadline
+from theworld.errors import DatabaseError, ModelError, StatementRefusedError
+from theworld.models.protocols import ChatMessage, ChatModel
+from theworld.prompts import fill_prompt, load_prompt
+from theworld.sql.database import Database
+from theworld.sql.mapping import DatabaseMapping
+from theworld.state import Context, ModelUsage, QueryTable
+from theworld.structure import extract_json_from_text
+from theworld.text import Language
+
+TIMEOUT_S = 20.0
+STATEMENT_MS = 2_000.0
+
+
+class StatementReply(BaseModel):
+    """What a model replies."""
+
+    sql: str = Field(description="One SELECT, or nothing")
+
+
+class Written(NamedTuple):
+    """The table of a model's statement, or why there is none."""
+
+    table: QueryTable | None
+    usage: ModelUsage
+    problem: str = ""
+
+
+def describe_schema(mapping: DatabaseMapping, language: Language) -> str:
+    """Return the mapped tables and columns with what they hold, one table a line."""
+    lines = []
+    for class_id, table in mapping.classes.items():
+        own = mapping.lookup.classes[class_id]
+        columns = {table.key: "key", **({table.time: "time"} if table.time else {})}
+        for label in (table.label.zh, table.label.en):
+            columns |= {label: "name"} if label else {}
+        for attribute in mapping.attributes(class_id).values():
+            unit = f", {attribute.unit.of(language)}" if attribute.unit else ""
+            values = f", one of {', '.join(str(v.in_column) for v in attribute.values)}" if attribute.values else ""
+            columns[attribute.column or ""] = f"{attribute.labels.preferred(language)}, {attribute.type}{unit}{values}"
+        shown = "; ".join(f"{name} ({what})" for name, what in columns.items())
+        lines.append(f"- {table.name} ({own.labels.preferred(language)}): {shown}")
+    for relation in mapping.lookup.relations.values():
+        join = relation.join
+        if join is None:
+            continue
+        way = join.column or f"{join.table}.{join.source_key} -> {join.target_key}"
+        lines.append(f"- {relation.labels.preferred(language)}: {relation.source}.{way} -> {relation.target}")
+    return "\n".join(lines)
+
+
+def write_statement(
+    model: ChatModel, database: Database, question: str, language: str, *, context: Context, deadline: Deadline
+) -> Written:
+    """Ask a model once for a statement, and run it if it may be run."""
+    spoken: Language = "zh" if language == "zh" else "en"
+    prompt = fill_prompt(
+        load_prompt("sql", spoken),
+        schema=describe_schema(database.mapping, spoken),
+        dialect="SQLite" if database.engine.dialect == "sqlite" else "PostgreSQL",
+        today=database.now(context.now).date().isoformat(),
+        question=question,
+    )
+    try:
+        completion = model.complete([ChatMessage("user", prompt)], timeout_s=TIMEOUT_S)
+    except ModelError as error:
+        return Written(None, ModelUsage(calls=1), f"failed ({error})")
+    try:
+        reply = StatementReply.model_validate(extract_json_from_text(completion.text))
+        table = database.run_text(
+            reply.sql, title=question, tenant=context.tenant, timeout_ms=max(STATEMENT_MS, deadline.remaining_ms())
+        )
+    except (ValueError, StatementRefusedError, DatabaseError) as error:
+        return Written(None, completion.usage, next(iter(str(error).splitlines()), "no statement"))
+    return Written(table, completion.usage)

@@ -1,0 +1,138 @@
+"""The node: rows of the mapped database as an answer, or a Degradation and the other ways answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+from langgraph.runtime import Runtime
+
+from theworld.deadline import Deadline
+from theworld.errors import DatabaseError, RetrievalUnavailableError, StatementRefusedError
+from theworld.models.protocols import ChatModel
+from theworld.nodes.query_database.model_sql import Written, write_statement
+from theworld.sql.database import Database
+from theworld.sql.plan import UnclearError
+from theworld.sql.results import in_words
+from theworld.state import (
+    Answer,
+    Citation,
+    Context,
+    Degradation,
+    EvidencePath,
+    ModelUsage,
+    QueryState,
+    QueryTable,
+    Update,
+    context_of,
+)
+
+READ_CONFIDENCE = 0.9
+"""Confidence in an answer of which every word was read."""
+WRITTEN_CONFIDENCE = 0.5
+"""Confidence in an answer whose statement a language model wrote: it is safe, but nobody checked what it means."""
+
+
+def query_database(
+    state: QueryState,
+    runtime: Runtime[Context],
+    *,
+    database: Database,
+    deadline_ms: float,
+    model: ChatModel | None = None,
+) -> Update:
+    """Set `tables` and a `result` of kind `computed`, or say why not; `deadline_ms` is the settings' budget.
+
+    In a strict context a database that fails raises RetrievalUnavailableError; one that does not understand does not.
+    """
+    begun = time.perf_counter()
+    context = context_of(runtime)
+    language: Literal["zh", "en"] = "zh" if state.language == "zh" else "en"
+    deadline = Deadline(state.retrieval_started or begun, context.deadline_ms or deadline_ms)
+    try:
+        tables: Sequence[QueryTable] = database.ask(
+            state.query, language=language, tenant=context.tenant, now=context.now, timeout_ms=deadline.remaining_ms()
+        )
+    except UnclearError as error:
+        return _written(state, context, database, model, deadline, reason=str(error))
+    except (DatabaseError, StatementRefusedError) as error:
+        if context.strict:
+            raise RetrievalUnavailableError(
+                f"the database cannot be asked: {error}", where="query_database", remedy="Mend it, or ask without it."
+            ) from error
+        return _left(f"the database cannot be asked: {error}", deadline)
+    answer = computed(tables, context.language or language)
+    return {"tables": list(tables), "result": answer, "paths": evidence_paths(tables)}
+
+
+def computed(tables: Sequence[QueryTable], language: str) -> Answer:
+    """Return the answer that tables give, one sentence each; nothing to be told is told."""
+    spoken: Literal["zh", "en"] = "zh" if language == "zh" else "en"
+    marked = [f"{in_words(table, spoken)} [{number}]" for number, table in enumerate(tables, start=1)]
+    return Answer(
+        text="\n".join(marked),
+        kind="computed",
+        confidence=READ_CONFIDENCE,
+        citations=tuple(cite(number, table) for number, table in enumerate(tables, start=1)),
+        reason=f"read from {len(tables)} statement{'s' if len(tables) > 1 else ''} over the database",
+    )
+
+
+def evidence_paths(tables: Sequence[QueryTable]) -> list[EvidencePath]:
+    """Return over which relations the rows of each table were reached; a table is called as its citation is."""
+    return [
+        EvidencePath(
+            note_id=f"table:{number}",
+            steps=steps,
+            weight=1.0,
+            text=steps[0].source + "".join(f" —{step.relation}→ {step.target}" for step in steps),
+        )
+        for number, table in enumerate(tables, start=1)
+        for steps in table.paths
+    ]
+
+
+def cite(number: int, table: QueryTable) -> Citation:
+    """Return the citation of a table: the database as document, the statement as quote."""
+    return Citation(
+        number=number,
+        document_id=f"database:{table.source}",
+        note_id=f"table:{number}",
+        title=table.title,
+        source=table.source,
+        start=0,
+        end=len(table.sql),
+        quote=table.sql,
+    )
+
+
+def _written(
+    state: QueryState,
+    context: Context,
+    database: Database,
+    model: ChatModel | None,
+    deadline: Deadline,
+    *,
+    reason: str,
+) -> Update:
+    """Return what a language model's statement gives, where one is configured and allowed."""
+    said = f"the question was not read for certain ({reason}); the other ways answer"
+    if model is None or not (database.settings.model_sql and context.use_model and state.route.model):
+        return _left(said, deadline)
+    written: Written = write_statement(model, database, state.query, state.language, context=context, deadline=deadline)
+    if written.table is None or not written.table.rows:
+        problem = written.problem or "the statement gave no rows"
+        return _left(f"{said}; {model.name}: {problem}", deadline) | {"usage": written.usage}
+    answer = computed([written.table], context.language or state.language)
+    note = f"the statement was written by {model.name}; it was checked for safety, not for meaning"
+    answer = answer.model_copy(update={"confidence": WRITTEN_CONFIDENCE, "reason": note})
+    degradation = Degradation(stage="query_database", reason=f"{reason}; {note}", elapsed_ms=deadline.spent_ms())
+    return {"tables": [written.table], "result": answer, "usage": written.usage, "degradations": [degradation]}
+
+
+def _left(reason: str, deadline: Deadline) -> Update:
+    return {
+        "degradations": [Degradation(stage="query_database", reason=reason, elapsed_ms=deadline.spent_ms())],
+        "usage": ModelUsage(),
+    }

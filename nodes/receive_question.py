@@ -1,0 +1,116 @@
+"""Take the question in: check it, find it among chat messages, and reset what an earlier turn left behind."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+
+from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph.runtime import Runtime
+from langgraph.types import Overwrite
+
+from theworld.errors import InvalidQuestionError
+from theworld.state import (
+    Context,
+    Degradation,
+    Message,
+    ModelUsage,
+    QueryInput,
+    ResolvedReference,
+    RouteDecision,
+    Update,
+)
+from theworld.state.query import MAX_QUESTION_CHARACTERS
+from theworld.text import detect_language
+
+_ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+
+
+def _plain(text: str) -> str:
+    readable = "".join(c if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cs"} else " " for c in text)
+    return readable.strip()
+
+
+def clean_question(question: str) -> str:
+    """Return the question without control characters and surrounding space.
+
+    Raises InvalidQuestionError when nothing readable is left or it is longer than 20,000 characters.
+    """
+    if len(question) > MAX_QUESTION_CHARACTERS:
+        raise InvalidQuestionError(
+            f"it has {len(question):,} characters, at most {MAX_QUESTION_CHARACTERS:,} are taken",
+            where="question",
+            remedy="Shorten it, or ingest the text as a document and ask about it.",
+        )
+    readable = _plain(question)
+    if not any(c.isalnum() for c in readable):
+        raise InvalidQuestionError(
+            "it is empty or holds no letter or digit", where="question", remedy="Ask something in words."
+        )
+    return readable
+
+
+def history_of(messages: list[AnyMessage]) -> list[Message]:
+    """Return chat messages as history, their text parts joined."""
+    return [Message(role=_ROLES.get(m.type, m.type), content=str(m.text)) for m in messages]
+
+
+def find_question(question: str, messages: list[AnyMessage]) -> tuple[str, list[AnyMessage]]:
+    """Return the question and the messages before it.
+
+    A last message by the user is the question when none was passed, or when the one in the state is an earlier turn's
+    (a thread keeps it): chat applications pass messages only.
+    """
+    said = [_plain(str(m.text)) for m in messages if m.type == "human"]
+    unanswered = bool(messages) and messages[-1].type == "human"
+    if unanswered and (not question.strip() or _plain(question) in said[:-1]):
+        return str(messages[-1].text), messages[:-1]
+    if not question.strip() and said:
+        last = max(i for i, m in enumerate(messages) if m.type == "human")
+        return str(messages[last].text), messages[:last]
+    return question, messages
+
+
+def receive_question(
+    state: QueryInput,
+    runtime: Runtime[Context],
+    *,
+    refresh: Callable[[], object],
+) -> Update:
+    """Find the question and the history; reset everything that belongs to one run.
+
+    `refresh` lets the stores take in what other processes have written since the last question.
+    """
+    degradations = []
+    try:
+        refresh()
+    except Exception as error:  # the notes already known can still answer
+        reason = f"newly written notes could not be taken in: {type(error).__name__}: {error}"
+        degradations.append(Degradation(stage="receive_question", reason=reason))
+    question, messages = find_question(state.question, list(state.messages))
+    added = [HumanMessage(question)] if len(messages) == len(state.messages) else []
+    question = clean_question(question)
+    return {
+        "question": question,
+        "query": question,
+        "language": detect_language(question),
+        "history": list(state.history) or history_of(messages),
+        "messages": added,
+        "reference": ResolvedReference(),
+        "parts": [],
+        "route": RouteDecision(),
+        "channel_results": Overwrite({}),
+        "candidates": [],
+        "evidence": [],
+        "paths": [],
+        "ontology": None,
+        "rerank_outcome": "skipped",
+        "entity_candidates": {},
+        "entity_sitelinks": {},
+        "judgements": [],
+        "tables": [],
+        "result": None,
+        "stages": Overwrite([]),
+        "degradations": Overwrite(degradations),
+        "usage": Overwrite(ModelUsage()),
+    }

@@ -1,0 +1,62 @@
+"""The honest end: there is not enough evidence, or the question cannot be answered at the moment."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from theworld.state import Answer, Candidate, Context, QueryState, Update, context_of
+from theworld.text import fold
+
+SHOWN_TITLES = 3
+"""Titles named as what was found instead."""
+
+_TEXTS = {
+    "en": {
+        "insufficient": "There is not enough evidence to answer this question.",
+        "found": " The closest documents found: {titles}.",
+        "nothing": " Nothing relevant was found.",
+        "failed": "The question cannot be answered now, because the search failed: {reasons}.",
+        "separator": "; ",
+        "title": '"{}"',
+    },
+    "zh": {
+        "insufficient": "没有足够的证据来回答这个问题。",
+        "found": "找到的最相近的文档：{titles}。",
+        "nothing": "没有找到相关内容。",
+        "failed": "现在无法回答这个问题，因为检索失败：{reasons}。",
+        "separator": "；",
+        "title": "《{}》",
+    },
+}
+
+
+def report_no_evidence(state: QueryState, runtime: Runtime[Context]) -> Update:
+    """Set `result` to an answer of kind `none` in the question's language, naming what was found instead."""
+    language = context_of(runtime).language or state.language
+    words = _TEXTS.get(language, _TEXTS["en"])
+    failures = _failed_channels(state)
+    if failures:
+        text = words["failed"].format(reasons=words["separator"].join(failures))
+        reason = "every retrieval channel failed"
+    else:
+        titles = _titles(state.evidence or state.candidates)
+        quoted = words["separator"].join(words["title"].format(title) for title in titles)
+        text = words["insufficient"] + (words["found"].format(titles=quoted) if titles else words["nothing"])
+        reason = "the evidence does not suffice" if titles else "nothing was found"
+    return {"result": Answer(text=text, kind="none", confidence=0.0, reason=reason)}
+
+
+def _failed_channels(state: QueryState) -> list[str]:
+    """Return the reasons when no channel answered and at least one failed, else nothing."""
+    if state.channel_results or state.candidates:
+        return []
+    reasons = [f"{item.stage}: {item.reason}" for item in state.degradations if item.stage.startswith("retrieve")]
+    return list(dict.fromkeys(reasons))
+
+
+def _titles(candidates: list[Candidate]) -> list[str]:
+    distinct: dict[str, str] = {}
+    for note in candidates:
+        if note.title.strip():
+            distinct.setdefault(fold(note.title), " ".join(note.title.split()))
+    return list(distinct.values())[:SHOWN_TITLES]

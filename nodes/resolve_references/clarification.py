@@ -1,0 +1,44 @@
+"""Ask back about an ambiguous reference: a question with numbered options, and what an answer to it means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from theworld.state import ResolvedReference
+from theworld.text import Language
+from theworld.text.folding import fold_in_place
+
+_QUESTIONS: dict[Language, str] = {
+    "zh": "“{keyword}”指的是哪一个？请回复编号或名称：",
+    "en": "What does “{keyword}” refer to? Reply with a number or a name:",
+}
+_CHINESE_NUMBERS = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5}
+_NUMBER = re.compile(r"\D*(\d+)\D*")
+_ORDINAL = re.compile(r"第?([一二两三四五])个?")
+
+
+def ask_back(reference: ResolvedReference, language: Language) -> dict[str, Any]:
+    """Return the payload of the interrupt: `kind`, `question` with numbered options, and `options`."""
+    head = _QUESTIONS[language].format(keyword=reference.matched_keyword or "")
+    lines = [f"{number}. {option}" for number, option in enumerate(reference.options, 1)]
+    return {"kind": "clarification", "question": "\n".join([head, *lines]), "options": list(reference.options)}
+
+
+def chosen_option(reply: Any, options: Sequence[str]) -> str:
+    """Return the option a reply means: its number from 1, its text, or a mapping with `choice`.
+
+    Other text is taken as the antecedent itself; an empty reply or a number out of range takes the first option.
+    """
+    if isinstance(reply, Mapping):
+        reply = reply.get("choice")
+    text = str(reply if reply is not None else "").strip()
+    number = _NUMBER.fullmatch(text)
+    ordinal = _ORDINAL.fullmatch(text)
+    if number or ordinal:
+        position = int(number.group(1)) if number else _CHINESE_NUMBERS[ordinal.group(1)] if ordinal else 0
+        return options[position - 1] if 1 <= position <= len(options) else options[0]
+    folded = fold_in_place(text)
+    named = [option for option in options if folded and fold_in_place(option) in folded]
+    return named[0] if named else text or options[0]

@@ -1,0 +1,128 @@
+"""Find the referring expressions of a query: keywords, time words, corrections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cache
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from theworld.nodes.resolve_references.config import ReferenceResolverConfig
+from theworld.nodes.resolve_references.matching import (
+    MOST_OCCURRENCES,
+    PhraseTable,
+    Span,
+    keep_genuine,
+    longest_apart,
+)
+from theworld.nodes.resolve_references.tables import LANGUAGES, load_table
+from theworld.nodes.resolve_references.times import find_time_words
+from theworld.nodes.resolve_references.topics import topic_tokens
+from theworld.state import ReferenceScope, ReferenceType
+from theworld.text.calendar_units import Interval
+
+Kind = Literal["correction", "keyword", "time", "continuation", "pronoun"]
+"""What was recognised; earlier ones are preferred as the primary reference."""
+
+KIND_ORDER: tuple[Kind, ...] = ("correction", "keyword", "time", "continuation", "pronoun")
+
+
+class Detected(NamedTuple):
+    """A referring expression."""
+
+    span: Span
+    kind: Kind
+    reference_type: ReferenceType
+    scope: ReferenceScope
+    interval: Interval | None = None
+
+
+_SPOKEN_OF = re.compile(
+    "说|聊|谈|讨论|提|问|讲|建议|推荐|决定|定的|商量|告诉|答|发|记得|那个|那次"
+    r"|\b(?:said|say|talk|talked|talking|discuss|discussed|mention|mentioned|ask|asked|suggest|suggested|recommended"
+    r"|decide|decided|tell|told|chat|chatted|agree|agreed|answer|answered|spoke|went over|covered|conversation"
+    r"|you gave)\b"
+)
+
+
+class KeywordTables:
+    """The keywords of both languages, compiled once."""
+
+    def __init__(self, config: ReferenceResolverConfig) -> None:
+        self._mappings = {**config.reference_mappings_en, **config.reference_mappings_cn}
+        self._table = PhraseTable(self._mappings)
+
+    def find(self, folded: str) -> list[Detected]:
+        """Return the keywords of a folded text, false friends left out, longest first."""
+        found = []
+        for span in longest_apart(keep_genuine(self._table.find(folded), folded)):
+            mapping = self._mappings[span.phrase]
+            kind, scope = ReferenceType(mapping["type"]), ReferenceScope(mapping["scope"])
+            found.append(Detected(span, "keyword", kind, scope))
+        return found
+
+
+@cache
+def _corrections() -> PhraseTable:
+    table = load_table("language")["corrections"]
+    return PhraseTable(phrase for code in LANGUAGES for phrase in table[code])
+
+
+@cache
+def _weak_clause() -> re.Pattern[str]:
+    table = load_table("language")["weak_corrections"]
+    around = "|".join(map(re.escape, sorted(load_table("chinese")["around_corrections"], key=len, reverse=True)))
+    chinese = "|".join(map(re.escape, sorted(table["cn"], key=len, reverse=True)))
+    english = "|".join(map(re.escape, table["en"]))
+    return re.compile(
+        rf"(?:^|[，。,.!！；;])\s*(?:(?:{around})*?(?P<cn>{chinese})(?:{around}|{chinese})*|(?P<en>{english}))\s*(?=[，。,.!！？?；;]|$)"
+    )
+
+
+def find_corrections(folded: str) -> list[Detected]:
+    """Return the expressions that reject the last answer; a weak one only with more text or after nothing else."""
+    strong = keep_genuine(_corrections().find(folded), folded)
+    weak = [
+        Span(*match.span(group), match[group])
+        for match in islice(_weak_clause().finditer(folded), MOST_OCCURRENCES)
+        for group in ("cn", "en")
+        if match[group]
+    ]
+    spans = longest_apart([*strong, *keep_genuine(weak, folded)])
+    return [Detected(s, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS) for s in spans]
+
+
+def find_times(folded: str, now: datetime) -> list[Detected]:
+    """Return the time words of a query that speaks of the conversation ("what we discussed last Tuesday")."""
+    if not _SPOKEN_OF.search(folded):
+        return []
+    words = find_time_words(folded, now)
+    return [Detected(w.span, "time", ReferenceType.TEMPORAL, w.scope, w.interval) for w in words]
+
+
+def order_references(found: Iterable[Detected]) -> list[Detected]:
+    """Return non-overlapping references, the primary one first: by kind, then the longest, then the leftmost.
+
+    Keywords and time words count alike.
+    """
+    ranked = sorted(found, key=lambda d: (_rank(d.kind), -d.span.length, d.span.start))
+    kept: list[Detected] = []
+    for item in ranked:
+        if all(item.span.end <= k.span.start or k.span.end <= item.span.start for k in kept):
+            kept.append(item)
+    return kept
+
+
+def _rank(kind: Kind) -> int:
+    return KIND_ORDER.index("keyword" if kind == "time" else kind)
+
+
+def named_topic(query: str, item: Detected, others: Iterable[Detected]) -> str:
+    """Return the words that go with a reference: those up to the next one, else those since the one before."""
+    edges = sorted((o.span.start, o.span.end) for o in others if o.span != item.span)
+    after = min((start for start, _ in edges if start >= item.span.end), default=len(query))
+    before = max((end for _, end in edges if end <= item.span.start), default=0)
+    following = query[item.span.end : after].strip()
+    return following if topic_tokens(following) else query[before : item.span.start].strip()

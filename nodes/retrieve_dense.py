@@ -1,0 +1,73 @@
+"""The dense channel: nearest notes by cosine, in every space that has notes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from langgraph.runtime import Runtime
+
+from theworld.deadline import Deadline
+from theworld.models.protocols import Embedder
+from theworld.nodes.retrieval_channel import ranked, search_channel
+from theworld.settings import RetrievalSettings
+from theworld.state import ChannelPlan, Context, QueryState, Update
+from theworld.stores.protocols import DenseResult, DenseStore, Hit
+from theworld.stores.records import Filters
+
+EmbedderOf = Callable[[str], Embedder | None]
+"""The embedder of a space, None when it is not configured."""
+
+
+def merge_spaces(results: Mapping[str, DenseResult]) -> list[Hit]:
+    """Return one ranked list over several spaces.
+
+    Cosines of different models are not comparable, so with more than one space the scores become z-scores within
+    their own space: how far a note stands out from the notes its model made. Ties are ordered by note id.
+    """
+    if len(results) == 1:
+        return next(iter(results.values())).hits
+    merged = [
+        Hit(hit.note_id, (hit.score - result.mean) / max(result.deviation, 1e-6))
+        for result in results.values()
+        for hit in result.hits
+    ]
+    return sorted(merged, key=lambda hit: (-hit.score, hit.note_id))
+
+
+def nearest(
+    query: str, *, dense: DenseStore, embedder_of: EmbedderOf, tenant: str, filters: Filters, limit: int
+) -> tuple[list[Hit], list[str]]:
+    """Return the nearest notes over all spaces, and the names of the spaces searched."""
+    results: dict[str, DenseResult] = {}
+    for space in sorted(dense.spaces(tenant)):
+        embedder = embedder_of(space)
+        if embedder is not None:
+            vector = embedder.embed_query(query).vector
+            results[space] = dense.search(space, vector, tenant=tenant, filters=filters, limit=limit)
+    return (merge_spaces(results)[:limit] if results else []), list(results)
+
+
+def retrieve_dense(
+    state: QueryState,
+    runtime: Runtime[Context],
+    *,
+    dense: DenseStore,
+    embedder_of: EmbedderOf,
+    settings: RetrievalSettings,
+) -> Update:
+    """Rank notes by the similarity of their vectors to the stand-alone query's."""
+
+    def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
+        begun = time.perf_counter()
+        hits, spaces = nearest(
+            state.query,
+            dense=dense,
+            embedder_of=embedder_of,
+            tenant=context.tenant,
+            filters=context.filters,
+            limit=plan.top_k,
+        )
+        return ranked("dense", [(hit.note_id, hit.score) for hit in hits], begun, f"spaces: {', '.join(spaces)}")
+
+    return search_channel("dense", state, runtime, settings, search)

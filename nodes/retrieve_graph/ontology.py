@@ -1,0 +1,272 @@
+"""The ontology's part of the graph channel: what the question speaks of, over K hops, to notes and capabilities.
+
+Where the store has no ontology it costs one small look. A failure or a late answer leaves the PageRank's list as it
+is, and the Degradation says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+from theworld.deadline import Deadline, run_within
+from theworld.models.protocols import Embedder
+from theworld.nodes.retrieve_dense import EmbedderOf
+from theworld.ontology import Ref
+from theworld.ontology.descriptions import Described
+from theworld.ontology.index import OntologyIndex, OntologyIndexes
+from theworld.ontology.matching import QueryMatches
+from theworld.ontology.retrieval import NESTED, Findings, find
+from theworld.ontology.walking import WalkParameters
+from theworld.settings import OntologySettings
+from theworld.state import (
+    Context,
+    DescribedSample,
+    EvidencePath,
+    OntologyConstraint,
+    OntologyEvidence,
+    OntologyMatch,
+    PathStep,
+)
+from theworld.stores.filters import filter_terms, passes, wanted_terms
+from theworld.stores.records import Filters, StoredNote
+from theworld.text import Language
+
+NEAREST, DEVIATIONS = 3, 2.5
+"""Elements that vectors may add, and by how many standard deviations they must stand out."""
+Hits = Sequence[tuple[str, float]]
+_DIGITS = 9
+
+
+class NoteSource(Protocol):
+    """Gives notes by id."""
+
+    def notes(self, note_ids: Sequence[str], *, tenant: str) -> list[StoredNote]:
+        """Return the notes that exist, in the order asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the ontology has to say about one question."""
+
+    evidence: OntologyEvidence
+    notes: Hits
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question to the ontology."""
+
+    question: str
+    language: Language
+    context: Context
+    deadline: Deadline
+    limit: int
+    """Notes wanted."""
+
+
+class OntologyChannel:
+    """Asks the ontologies of one store."""
+
+    def __init__(
+        self, indexes: OntologyIndexes, notes: NoteSource, embedder_of: EmbedderOf, settings: OntologySettings
+    ) -> None:
+        self.indexes, self._notes, self._embedder_of, self.settings = indexes, notes, embedder_of, settings
+        self._walking = WalkParameters(hops=settings.hops, decay=settings.decay, fan_out=settings.fan_out)
+
+    def warm(self, tenants: Sequence[str]) -> None:
+        """Read the ontologies now, not within the first question's deadline."""
+        if self.settings.enabled:
+            for tenant in tenants:
+                self.indexes.of(tenant)
+
+    def ask(self, asked: Asked) -> Told | None:
+        """Return what the ontology says; None when there is none, it is off, or it recognises nothing.
+
+        Raises DeadlineExceededError when it takes more than its share of the deadline; an index that is still being
+        read then goes on being read, for the next question.
+        """
+        if not self.settings.enabled:
+            return None
+        own = Deadline.after(asked.deadline.remaining_ms() * self.settings.share)
+        tenant = asked.context.tenant
+
+        def work() -> Told | None:
+            index = self.indexes.of(tenant)
+            return None if index is None else self._told(index, replace(asked, deadline=own))
+
+        return work() if self.indexes.ready(tenant) else run_within(own, work, name="ask_ontology")
+
+    def _told(self, index: OntologyIndex, asked: Asked) -> Told | None:
+        begun, context = time.perf_counter(), asked.context
+        now = context.now or datetime.now().astimezone()
+        matches = index.matcher.match(asked.question, now=now, vectors=self._near(index, asked.question))
+        if not matches.matches:
+            return None
+        # A filter may take most notes away, so more are asked for.
+        limit = asked.limit * 4 if context.filters else asked.limit
+        reading = index.descriptions.read(asked.question, asked.language)
+        found = find(
+            index,
+            matches,
+            asked.language,
+            reading=reading,
+            parameters=self._walking,
+            limit=limit,
+            deadline=asked.deadline,
+        )
+        kept = self._passing(found.notes, context.filters, context.tenant)[: asked.limit]
+        ids = {note_id for note_id, _ in kept}
+        evidence = OntologyEvidence(
+            matches=tuple(shown_matches(index, matches, asked.language)),
+            constraints=tuple(constraints(asked.question, matches)),
+            paths=found.paths,
+            capabilities=found.capabilities,
+            understood=reading.question if reading.described else "",
+            described=tuple(shown_description(index, one, asked.language) for one in reading.described),
+            answered=reading.answered,
+            note_paths=tuple(self._titled(found, ids, context.tenant)),
+            notes=len(kept),
+            elapsed_ms=(time.perf_counter() - begun) * 1000,
+        )
+        return Told(evidence, kept)
+
+    def _near(self, index: OntologyIndex, question: str) -> dict[Ref, float]:
+        """Return the elements that are near the question in meaning."""
+        best: dict[Ref, float] = {}
+        for space, vectors in sorted(index.vectors.items()) if self.settings.vectors else ():
+            embedder: Embedder | None = self._embedder_of(space)
+            if embedder is not None:
+                near = vectors.near(embedder.embed_query(question).vector, limit=NEAREST, deviations=DEVIATIONS)
+                for node, cosine in near.items():
+                    ref = index.graph.refs[node]
+                    best[ref] = max(best.get(ref, 0.0), cosine)
+        return best
+
+    def _passing(self, notes: Hits, filters: Filters, tenant: str) -> list[tuple[str, float]]:
+        if not filters:
+            return list(notes)
+        wanted = wanted_terms(filters)
+        stored = self._notes.notes([note_id for note_id, _ in notes], tenant=tenant)
+        passing = {note.id for note in stored if passes(filter_terms(note.metadata), wanted)}
+        return [(note_id, score) for note_id, score in notes if note_id in passing]
+
+    def _titled(self, found: Findings, ids: set[str], tenant: str) -> list[EvidencePath]:
+        """Return the paths to notes that are kept, the notes called by their titles."""
+        paths = [path for path in found.note_paths if path.note_id in ids]
+        titles = {note.id: note.title for note in self._notes.notes([p.note_id for p in paths], tenant=tenant)}
+        return [_with_title(path, titles.get(path.note_id, "")) for path in paths]
+
+
+def _with_title(path: EvidencePath, title: str) -> EvidencePath:
+    if not title:
+        return path
+    steps = (*path.steps[:-1], path.steps[-1].model_copy(update={"target": title}))
+    text = path.text.removesuffix(path.note_id) + title
+    return path.model_copy(update={"steps": steps, "text": text})
+
+
+def shown_matches(index: OntologyIndex, matches: QueryMatches, language: Language) -> list[OntologyMatch]:
+    """Return the matches as state values, names inside longer ones last."""
+    pairs = [(m, m.kind, m.score) for m in matches.matches] + [(m, "nested", m.score * NESTED) for m in matches.nested]
+    return [
+        OntologyMatch(
+            kind=m.ref.kind,
+            key=m.ref.key,
+            label=index.lookup.elements[m.ref].labels.preferred(language),
+            how=how,
+            score=score,
+            start=m.start,
+            end=m.end,
+            value=m.value,
+        )
+        for m, how, score in pairs
+    ]
+
+
+def shown_description(index: OntologyIndex, one: Described, language: Language) -> DescribedSample:
+    """Return what a description stands for as a state value."""
+    samples, relations = index.lookup.samples, index.lookup.relations
+    if one.attribute:
+        return _shown_value(index, one, language)
+    names = tuple(samples[id_].labels.preferred(language) for id_ in one.samples)
+    return DescribedSample(
+        text=one.text,
+        names=names,
+        aliases=tuple(dict.fromkeys(label for id_ in one.samples for label in samples[id_].labels.all())),
+        facts=tuple(
+            PathStep(
+                source=samples[fact.source].labels.preferred(language),
+                relation=relations[fact.relation].labels.preferred(language),
+                target=samples[fact.target].labels.preferred(language),
+            )
+            for fact in one.facts
+        ),
+        asked=one.asked,
+    )
+
+
+def _shown_value(index: OntologyIndex, one: Described, language: Language) -> DescribedSample:
+    sample = index.lookup.samples[one.samples[0]]
+    class_id, _, name = one.attribute.partition(".")
+    attribute = next(a for a in index.lookup.classes[class_id].attributes if a.id == name)
+    value = sample.values[name]
+    known = next((v for v in attribute.values if v.id == value), None)
+    told = (
+        known.labels.preferred(language) or known.id if known else f"{value:,}" if not isinstance(value, str) else value
+    )
+    unit = attribute.unit.of(language) if attribute.unit else ""
+    text = f"{told} {unit}".strip()
+    owner = sample.labels.preferred(language)
+    step = PathStep(source=owner, relation=attribute.labels.preferred(language), target=text)
+    return DescribedSample(text=one.text, names=(text,), aliases=(text,), facts=(step,), asked=True)
+
+
+def constraints(question: str, matches: QueryMatches) -> list[OntologyConstraint]:
+    """Return the values, numbers and times that a question demands."""
+    found = [
+        OntologyConstraint(kind="value", attribute=m.ref.key, text=m.text) for m in matches.matches if m.kind == "value"
+    ]
+    for one in matches.ranges:
+        number = one.constraint
+        found.append(
+            OntologyConstraint(
+                kind="range",
+                attribute=one.attribute.key if one.attribute else None,
+                text=question[number.start : number.end].strip(),
+                low=number.low.value,
+                high=number.high.value if number.high else None,
+                comparison=number.comparison,
+            )
+        )
+    for time_range in matches.times:
+        first, end = time_range.start, time_range.end
+        found.append(
+            OntologyConstraint(
+                kind="time",
+                text=question[slice(*time_range.place)],
+                first=first.isoformat() if first else None,
+                end=end.isoformat() if end else None,
+            )
+        )
+    return found
+
+
+def merge(pagerank: Hits, notes: Hits, weight: float, limit: int) -> list[tuple[str, float]]:
+    """Return one list of both, by the sum of the scores, each over its list's best; ties by note id.
+
+    Not by rank: the reranker takes from the scores how much the walk favours a note. Where the ontology has nothing to
+    add, the PageRank's own list is returned.
+    """
+    if not notes or not weight:
+        return list(pagerank)
+    total: dict[str, float] = {}
+    for hits, share in ((pagerank, 1.0), (notes, weight)):
+        best = max((score for _, score in hits), default=0.0) or 1.0
+        for note_id, score in hits:
+            total[note_id] = total.get(note_id, 0.0) + share * score / best
+    order = sorted(total, key=lambda note_id: (-round(total[note_id], _DIGITS), note_id))
+    return [(note_id, round(total[note_id], _DIGITS)) for note_id in order[:limit]]

@@ -1,0 +1,68 @@
+"""The entities a query names, found among the entities the store knows: no tagger, no model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from theworld.nodes.retrieve_graph.other_names import OtherNames, known_by_another_name
+from theworld.text import entity_key
+from theworld.text.language import CJK_RANGES
+
+LONGEST_NAME_WORDS = 8
+LONGEST_NAME_CJK = 12
+_WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’.\-&][^\W_{CJK_RANGES}]+)*")
+_CJK_RUN = re.compile(rf"[{CJK_RANGES}·•‧・]{{2,}}")
+_FUNCTION_WORDS = frozenset(
+    (
+        "a an the of in on at to for from by with and or is are was were be been do does did has have had who whom "
+        "whose what which where when why how that this these those it its he she they his her their as not no than "
+        "then so"
+    ).split()
+)
+
+Known = Callable[[Sequence[str]], Mapping[str, int]]
+"""Entity keys -> number of notes naming each known one."""
+
+
+def _latin_spans(query: str) -> list[tuple[int, int]]:
+    words = list(_WORD.finditer(query))
+    spans = []
+    for i, first in enumerate(words):
+        for last in words[i : i + LONGEST_NAME_WORDS]:
+            content = [w for w in words[i : words.index(last) + 1] if w.group().lower() not in _FUNCTION_WORDS]
+            single = last is first
+            if content and (not single or not first.group()[0].islower()):
+                spans.append((first.start(), last.end()))
+    return spans
+
+
+def _cjk_spans(query: str) -> list[tuple[int, int]]:
+    return [
+        (run.start() + i, run.start() + j)
+        for run in _CJK_RUN.finditer(query)
+        for i in range(len(run.group()) - 1)
+        for j in range(i + 2, min(i + LONGEST_NAME_CJK, len(run.group())) + 1)
+    ]
+
+
+def query_entities(query: str, known: Known, names: OtherNames | None = None) -> dict[str, int]:
+    """Return the known entities that the query names, key -> number of notes naming it, longest names first.
+
+    A name inside a longer known name does not count: "New York Times" is not "New York". With `names`, one that the
+    store does not know stands for what it knows the same entry by.
+    """
+    spans = {span: entity_key(query[slice(*span)]) for span in _latin_spans(query) + _cjk_spans(query)}
+    keys = sorted(set(spans.values()) - {""})
+    frequency = known(keys)
+    others: Mapping[str, Mapping[str, int]] = {}
+    if names is not None:
+        others = known_by_another_name([key for key in keys if key not in frequency], known, names)
+    found: dict[str, int] = {}
+    taken: list[tuple[int, int]] = []
+    for span, key in sorted(spans.items(), key=lambda item: (item[0][0] - item[0][1], item[0])):
+        meant = {key: frequency[key]} if key in frequency else others.get(key)
+        if meant and not any(start <= span[0] and span[1] <= end for start, end in taken):
+            taken.append(span)
+            found |= meant
+    return found

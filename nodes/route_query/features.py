@@ -1,0 +1,136 @@
+"""What the router looks at: a question's words and structure, the database's vocabulary, and the budget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple, Protocol
+
+import yaml
+
+from theworld.state import Context
+from theworld.text import Language, cjk_share, detect_language, fold
+
+SignalKind = str
+"""A section of data/signals.yaml: statistics, relation, open, smalltalk, impossible, unanswerable."""
+
+
+class DatabaseView(NamedTuple):
+    """What the mapped database knows of a question; all zero without one."""
+
+    available: bool = False
+    """Whether there is a mapped database."""
+    understood: bool = False
+    """Whether every word was read and a plan was made."""
+    fields: int = 0
+    """Classes and attributes named."""
+    values: int = 0
+    """Values of attributes named."""
+    entities: int = 0
+    """Instances named."""
+    relations: int = 0
+    """Relations named."""
+    measures: int = 0
+    """Words of counting, adding up, comparing or ranking."""
+    periods: int = 0
+    """Periods named."""
+    unknown: float = 1.0
+    """Share of the question's characters that mean nothing to the database."""
+
+
+class DatabaseReader(Protocol):
+    """Says what a database knows of a question, without running anything."""
+
+    def __call__(self, question: str, context: Context) -> DatabaseView:
+        """Return the view; never raises."""
+
+
+class Features(NamedTuple):
+    """Everything a strategy may decide by."""
+
+    language: Language
+    signals: Mapping[SignalKind, tuple[str, ...]]
+    """Words found, by kind."""
+    smalltalk_rest: int
+    """Letters and ideographs besides small talk; -1 when there is no small talk in it."""
+    literal: float
+    """Share of the question that is quoted or looks like an identifier."""
+    quoted: bool
+    """Whether something is quoted."""
+    named: bool
+    """Whether a proper name seems to be in it."""
+    length: int
+    """Characters without spaces."""
+    database: DatabaseView
+    deadline_ms: float
+    """Budget of retrieval."""
+    tokens_left: int | None
+    """Tokens of a language model that may be spent, None for any number."""
+
+    def has(self, kind: SignalKind) -> bool:
+        """Return whether any word of a kind was found."""
+        return bool(self.signals.get(kind))
+
+
+@cache
+def signals() -> dict[SignalKind, re.Pattern[str]]:
+    """Return one pattern per kind, compiled from data/signals.yaml."""
+    table = yaml.safe_load((files("theworld.nodes.route_query") / "data" / "signals.yaml").read_text("utf-8"))
+    return {kind: _pattern(words) for kind, words in table.items()}
+
+
+def _pattern(words: Mapping[str, list[object]]) -> re.Pattern[str]:
+    latin = [rf"(?<![^\W_])(?:{word})(?![^\W_])" for word in map(str, words["en"])]
+    cjk = [f"(?:{word})" for word in map(str, words["zh"])]
+    return re.compile("|".join(sorted(latin + cjk, key=len, reverse=True)))
+
+
+_QUOTED = re.compile(r"[\"“「『《][^\"”」』》]{2,}[\"”」』》]")
+_IDENTIFIER = re.compile(
+    r"(?<![A-Za-z0-9])(?:[A-Za-z]+(?:[-_/.][A-Za-z0-9]+)*[-_ ]?\d[A-Za-z0-9_./-]*|\d+(?:[-./]\d+){2,}"
+    r"|[A-Za-z]+(?:_[A-Za-z0-9]+)+|[A-Za-z0-9_-]+\.(?:docx?|pdf|xlsx?|pptx?|txt|md|csv|json|py))(?![A-Za-z0-9])"
+    r"|第[一二三四五六七八九十百\d]+[条款章节]|(?:article|section|clause|paragraph) \d+"
+)
+_LITERAL_ASK = re.compile(
+    r"(?i)\b(?:find|documents?|that|contain|contains|containing|the|phrase|clause|exact|wording|file|error|code|contract|"
+    r"number|function|named|called|word|search|for|text|with|where|appears?|in|of)\b|错误码|编号|合同|查找|搜索|包含|文档|"
+    r"文件|名为|全文|原文|条款|一词|出自|哪里|函数|字样|的"
+)
+_NAME_EN = re.compile(r"(?<=[a-z,] )[A-Z][a-z][\w'’.-]*")
+_LETTERS = re.compile(r"[^\W_]")
+_FILLER = re.compile(
+    r"(?<![a-z])(?:there|very|much|so|a|lot|the|your?|me|really|just|today|again|then|and|it|is|tomorrow|everyone|all|my|friend|for)"
+    r"(?![a-z])|[呀啊哦呢吗了的吧哈呐嘛你您我很都先啦过一下大家朋友]"
+)
+
+
+def features_of(query: str, context: Context, *, deadline_ms: float, database: DatabaseView | None = None) -> Features:
+    """Return the features of one query."""
+    folded = fold(query)
+    found = {kind: tuple(m.group() for m in pattern.finditer(folded)) for kind, pattern in signals().items()}
+    chatter = signals()["smalltalk"].sub(" ", folded)
+    rest = len(_LETTERS.findall(_FILLER.sub("", chatter))) if found["smalltalk"] else -1
+    size = max(1, len("".join(query.split())))
+    literals = [m.group() for p in (_QUOTED, _IDENTIFIER) for m in p.finditer(query)]
+    asked = _LITERAL_ASK.sub("", "".join(_IDENTIFIER.sub("", _QUOTED.sub("", query))))
+    left = len(re.findall(r"\w", asked))
+    language = detect_language(query)
+    view = database or DatabaseView()
+    return Features(
+        language=language,
+        signals=found,
+        smalltalk_rest=rest,
+        literal=0.0 if not literals else 1.0 - min(1.0, left / size),
+        quoted=bool(_QUOTED.search(query)),
+        named=bool(_NAME_EN.search(query)) or "《" in query or view.entities > 0 or _mixed(query),
+        length=size,
+        database=view,
+        deadline_ms=deadline_ms,
+        tokens_left=context.tokens_left,
+    )
+
+
+def _mixed(query: str) -> bool:
+    return 0.3 < cjk_share(query) < 1 and bool(re.search(r"[A-Z][a-zA-Z]+", query))

@@ -1,0 +1,42 @@
+"""What logged feedback says of the paths, remembered for a while: routing must not wait for a ledger."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from theworld.nodes.route_query.strategies import RouteHistory
+
+SECONDS_REMEMBERED = 60.0
+
+
+class RememberedHistory:
+    """Asks a source at most once a minute and tenant; one that fails leaves what was known. Thread-safe."""
+
+    def __init__(
+        self,
+        source: RouteHistory,
+        *,
+        seconds: float = SECONDS_REMEMBERED,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._source, self._seconds, self._clock = source, seconds, clock
+        self._known: dict[str, tuple[float, Mapping[str, tuple[int, int]]]] = {}
+        self._lock = threading.Lock()
+
+    def route_outcomes(self, tenant: str) -> Mapping[str, tuple[int, int]]:
+        """Return path -> (successes, attempts)."""
+        now = self._clock()
+        with self._lock:
+            asked, known = self._known.get(tenant, (float("-inf"), {}))
+            if now - asked < self._seconds:
+                return known
+            self._known[tenant] = (now, known)
+        try:
+            found = self._source.route_outcomes(tenant)
+        except Exception:  # a ledger that cannot be read must not end a request
+            return known
+        with self._lock:
+            self._known[tenant] = (now, found)
+        return found

@@ -1,0 +1,57 @@
+"""Answers of parts into one, with the evidence of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from theworld.state import Answer, Candidate, Citation, QueryState, Update
+
+_NOTHING = {"en": "There is not enough evidence to answer this part.", "zh": "没有足够的证据回答这一部分。"}
+
+
+def join_parts(parts: Sequence[str], states: Sequence[QueryState], language: str) -> Update:
+    """Return the update with the parts' answers in order, citations numbered through, candidates and tables together.
+
+    Without any answered part there is no result.
+    """
+    answers = [state.result or Answer() for state in states]
+    update: Update = {
+        "candidates": _distinct([c for state in states for c in state.candidates]),
+        "evidence": _distinct([c for state in states for c in state.evidence]),
+        "paths": [path for state in states for path in state.paths],
+        "tables": [table for state in states for table in state.tables],
+        "judgements": [judgement for state in states for judgement in state.judgements],
+        "stages": [stage for state in states for stage in state.stages],
+        "degradations": [degradation for state in states for degradation in state.degradations],
+        "result": None,
+    }
+    if all(answer.kind == "none" for answer in answers):
+        return update
+    texts, citations = [], list[Citation]()
+    for part, answer in zip(parts, answers, strict=True):
+        text = answer.text if answer.kind != "none" else _NOTHING.get(language, _NOTHING["en"])
+        numbers = {citation.number: len(citations) + i for i, citation in enumerate(answer.citations, start=1)}
+        for old, new in sorted(numbers.items(), reverse=True):
+            text = text.replace(f"[{old}]", f"[{new}]")
+        citations += [c.model_copy(update={"number": numbers[c.number]}) for c in answer.citations]
+        texts.append(f"{part}\n{text}")
+    kinds = {answer.kind for answer in answers if answer.kind != "none"}
+    order = ("generated", "extractive", "entity", "computed")
+    return update | {
+        "result": Answer(
+            text="\n\n".join(texts),
+            kind=next(kind for kind in order if kind in kinds),
+            confidence=min(answer.confidence for answer in answers),
+            citations=tuple(citations),
+            reason="; ".join(f"part {i}: {answer.reason}" for i, answer in enumerate(answers, start=1)),
+        )
+    }
+
+
+def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
+    found: dict[str, Candidate] = {}
+    for candidate in candidates:
+        known = found.get(candidate.note_id)
+        if known is None or candidate.final_score > known.final_score:
+            found[candidate.note_id] = candidate
+    return sorted(found.values(), key=lambda c: (-c.final_score, c.note_id))
