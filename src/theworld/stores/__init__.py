@@ -1,0 +1,1 @@
+"""The ledger, the only truth, and the projections derived from it."""

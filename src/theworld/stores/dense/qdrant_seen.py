@@ -1,0 +1,83 @@
+"""What a client has learnt of a Qdrant collection: good as long as the collection stays as it is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theworld.models.protocols import FloatArray
+from theworld.stores.dense.qdrant_points import State
+from theworld.stores.token_codes import TokenCodes
+
+_KEPT_VECTORS = 8
+"""Questions whose cosines are kept: the reranker asks again for those that the search has told."""
+_KEPT_CODES = 20_000
+"""Notes whose token codes are kept, some 3 kB each."""
+
+
+class Asked(NamedTuple):
+    """A question's vector in one space of a tenant."""
+
+    tenant: str
+    space: str
+    vector: bytes
+
+
+class TokenCounts:
+    """In how many notes of a space each vocabulary id occurs."""
+
+    def __init__(self, notes: int, counts: Mapping[int, int]) -> None:
+        self._notes = notes
+        self._counts: NDArray[np.int64] = np.zeros(max(counts, default=-1) + 1, np.int64)
+        self._counts[list(counts)] = list(counts.values())
+
+    def idf(self, ids: Sequence[int]) -> FloatArray:
+        """Return ln(1 + (N - df + .5) / (df + .5)), float32 (len(ids),); an id never seen has df 0."""
+        wanted = np.asarray(ids, np.int64)
+        known = (wanted >= 0) & (wanted < len(self._counts))
+        frequency = np.zeros(len(wanted))
+        frequency[known] = self._counts[wanted[known]]
+        return np.log1p(np.maximum(self._notes - frequency + 0.5, 0.0) / (frequency + 0.5)).astype(np.float32)
+
+
+class Seen:
+    """Of one state of the collection; thread-safe."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.spaces: dict[str, dict[str, int]] = {}
+        """Number of notes by space, by tenant."""
+        self.tokens: dict[str, TokenCounts] = {}
+        """By space."""
+        self._cosines: dict[Asked, dict[str, float]] = {}
+        self._codes: dict[tuple[str, str, str], TokenCodes | None] = {}
+        self._lock = threading.Lock()
+
+    def cosines(self, asked: Asked) -> dict[str, float]:
+        """Return the cosines with a vector that are known, by note id."""
+        with self._lock:
+            return dict(self._cosines.get(asked, {}))
+
+    def add_cosines(self, asked: Asked, found: Mapping[str, float]) -> None:
+        """Remember cosines."""
+        with self._lock:
+            known = self._cosines.pop(asked, {})
+            self._cosines[asked] = {**known, **found}
+            while len(self._cosines) > _KEPT_VECTORS:
+                del self._cosines[next(iter(self._cosines))]
+
+    def codes(self, tenant: str, space: str, notes: Iterable[str]) -> dict[str, TokenCodes | None]:
+        """Return the token codes that are known, by note id."""
+        with self._lock:
+            return {note: self._codes[tenant, space, note] for note in notes if (tenant, space, note) in self._codes}
+
+    def add_codes(self, tenant: str, space: str, found: Mapping[str, TokenCodes | None]) -> None:
+        """Remember token codes."""
+        with self._lock:
+            if len(self._codes) + len(found) > _KEPT_CODES:
+                self._codes.clear()
+            self._codes.update(((tenant, space, note), codes) for note, codes in found.items())

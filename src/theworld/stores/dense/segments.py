@@ -1,0 +1,147 @@
+"""Segments: immutable folders of vectors on disk, each holding what one batch of changes brought.
+
+A later segment says which rows of the earlier ones it overrides, so nothing has to be compared when they are opened,
+and a removal is an overridden row without a new one. Everything but a short description is mapped from files:
+
+    segment.json          {"groups": [{tenant, space, dimension, rows, coded}], "overrides": [[segment, group]], ...}
+    <g>.ids.*.npy         note ids by row, a theworld.stores.string_table
+    <g>.terms.*.npy       distinct filter terms, another such table
+    <g>.term_starts.npy   int64 (terms + 1,), where the rows of a term begin
+    <g>.term_rows.npy     int32, the rows of each term, ascending
+    <g>.vectors.npy       float32 (n, dimension), unit vectors
+    <g>.offsets.npy       int64 (n + 1,), where the tokens of a row begin
+    <g>.token_ids.npy     uint16 or uint32 (tokens,)
+    <g>.token_codes.npy   uint8 (tokens, CODE_BYTES), see theworld.stores.token_codes
+    <g>.frequency.npy     int32 (2, m), vocabulary ids and the number of rows having them
+    <g>.signs.npy ...     of a group of CODED_ROWS or more, see theworld.stores.dense.first_pass
+    <k>.overridden.npy    int64, rows of the k-th of `overrides`, ascending
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theworld.models.protocols import FloatArray, IntArray
+from theworld.stores.dense import first_pass
+from theworld.stores.dense.first_pass import SignCodes
+from theworld.stores.string_table import Rows, StringTable
+from theworld.stores.token_codes import Codes, Ids, TokenCodes
+
+CODED_ROWS = 4096
+"""Groups of fewer rows are always compared exactly."""
+DESCRIPTION = "segment.json"
+
+GroupKey = tuple[str, str]
+"""(tenant, space)."""
+GroupPlace = tuple[str, int]
+"""(segment name, group number)."""
+
+
+class Group:
+    """The rows of one tenant and space in one segment; arrays are mapped, not read."""
+
+    def __init__(self, folder: Path, number: int, described: Mapping[str, Any]) -> None:
+        self.tenant: str = described["tenant"]
+        self.space: str = described["space"]
+        self.dimension: int = described["dimension"]
+        self.rows: int = described["rows"]
+        self.place: GroupPlace = (folder.name, number)
+        load = partial(_mapped, folder, number)
+        self.ids = StringTable.mapped(lambda part: load(f"ids.{part}"))
+        self.terms = StringTable.mapped(lambda part: load(f"terms.{part}"))
+        self.term_starts: Rows = load("term_starts")
+        self.term_rows: IntArray = load("term_rows")
+        self.vectors: FloatArray = load("vectors")
+        self.offsets: Rows = load("offsets")
+        self.token_ids: Ids = load("token_ids")
+        self.token_codes: Codes = load("token_codes")
+        self.frequency: IntArray = load("frequency")
+        self.codes = SignCodes(*(load(part) for part in first_pass.PARTS)) if described["coded"] else None
+
+    def tokens(self, row: int) -> TokenCodes | None:
+        """Return the token codes of a row, None when it has none."""
+        start, end = int(self.offsets[row]), int(self.offsets[row + 1])
+        return TokenCodes(self.token_ids[start:end], self.token_codes[start:end]) if end > start else None
+
+    def rows_with(self, term: str) -> IntArray:
+        """Return the rows that have a filter term, ascending."""
+        number = int(self.terms.find([term])[0])
+        if number < 0:
+            return self.term_rows[:0]
+        return self.term_rows[self.term_starts[number] : self.term_starts[number + 1]]
+
+
+@dataclass
+class Segment:
+    """One opened segment."""
+
+    name: str
+    groups: list[Group]
+    overrides: dict[GroupPlace, Rows]
+    """Rows of earlier segments that no longer count."""
+
+    @cached_property
+    def size(self) -> int:
+        """Number of rows and overridden rows, by which merging goes."""
+        return max(1, sum(group.rows for group in self.groups) + sum(map(len, self.overrides.values())))
+
+
+def open_segment(parent: Path, name: str) -> Segment:
+    """Open a segment; raises OSError or ValueError when a file is missing or damaged."""
+    folder = parent / name
+    described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    groups = [Group(folder, number, group) for number, group in enumerate(described["groups"])]
+    places = [(str(segment), int(group)) for segment, group in described["overrides"]]
+    overrides = {place: _mapped(folder, number, "overridden") for number, place in enumerate(places)}
+    return Segment(name, groups, overrides)
+
+
+def array_file(folder: Path, number: int, name: str) -> Path:
+    """Return the file of a group's array."""
+    return folder / f"{number}.{name}.npy"
+
+
+def _mapped(folder: Path, number: int, name: str) -> NDArray[Any]:
+    # A plain array over the map: slices of np.memmap itself cost microseconds each.
+    return np.asarray(np.load(array_file(folder, number, name), mmap_mode="r"))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A group and which of its rows still count."""
+
+    group: Group
+    dead: Rows
+    """Rows that later segments override, ascending."""
+
+    @property
+    def alive(self) -> int:
+        """Number of rows that count."""
+        return self.group.rows - len(self.dead)
+
+    @cached_property
+    def living(self) -> Rows:
+        """The rows that count, ascending."""
+        return np.delete(np.arange(self.group.rows), self.dead)
+
+
+def parts_of(segments: Sequence[Segment]) -> list[Part]:
+    """Return all groups, oldest first, each with the rows that any later segment overrides."""
+    overridden: dict[GroupPlace, list[Rows]] = {}
+    for segment in segments:
+        for place, rows in segment.overrides.items():
+            overridden.setdefault(place, []).append(rows)
+    none = np.empty(0, np.int64)
+    return [
+        Part(group, np.unique(np.concatenate(overridden.get(group.place, [none]))))
+        for segment in segments
+        for group in segment.groups
+    ]

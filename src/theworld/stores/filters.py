@@ -1,0 +1,37 @@
+"""Metadata filters as every store understands them: a note passes when each key has one of the wanted values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from theworld.stores.records import Filters
+
+_SEPARATOR = "="
+
+
+def filter_value(value: object) -> str:
+    """Return a metadata value as the text that filters compare; booleans are `true` and `false`."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def filter_terms(metadata: Mapping[str, object] | None) -> frozenset[str]:
+    """Return the terms `key=value` of a note's metadata, one for each value of a list."""
+    return frozenset(
+        f"{key}{_SEPARATOR}{filter_value(item)}"
+        for key, value in (metadata or {}).items()
+        for item in (value if isinstance(value, list | tuple | set) else [value])
+        if item is not None
+    )
+
+
+def wanted_terms(filters: Filters) -> list[list[str]]:
+    """Return for each filter the terms of which a note must have at least one, ordered by key."""
+    return [
+        [f"{key}{_SEPARATOR}{filter_value(item)}" for item in ([wanted] if isinstance(wanted, str) else wanted)]
+        for key, wanted in sorted(filters.items())
+    ]
+
+
+def passes(terms: frozenset[str], wanted: list[list[str]]) -> bool:
+    """Tell whether a note with these terms passes."""
+    return all(any(term in terms for term in some) for some in wanted)

@@ -1,0 +1,88 @@
+"""The graph of one tenant as arrays: what lies on disk, and what is read of it without making an object for each note.
+
+Notes, entities, documents, texts and filter terms are numbered in the order of their ids, so that the same content
+gives the same arrays, sums and ties however it was written. A *list of lists* is two arrays: where each list starts,
+(n + 1,), and the values of all.
+
+    notes.* documents.* keys.* texts.* terms.*   tables of strings: ids of notes and documents, entity keys, titles and
+                                                 surfaces, filter terms (see theworld.stores.string_table)
+    document, title            (notes,) number of each note's document, and of its title among the texts
+    name.*, mention.*          (key, text) of each note's names and mentions, as they were written
+    term.*                     filter terms of each note
+    label                      (entities,) number of each entity's label among the texts
+    titled.*, mentioned.*      entities of each note: its document's names, and what else it mentions
+    titles.*, mentions.*       notes of each entity: those it is the name of, and the others that mention it
+    walk.*                     edges of the random walk, see theworld.stores.graph.pagerank
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theworld.stores.graph.facts import NoteFacts
+from theworld.stores.string_table import StringTable
+
+Ints = NDArray[np.int32]
+Starts = NDArray[np.int64]
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class Lists:
+    """Lists of numbers by number."""
+
+    def __init__(self, starts: Starts, values: Ints) -> None:
+        self.starts, self.values = starts, values
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, number: int) -> list[int]:
+        found: list[int] = self.array(number).tolist()
+        return found
+
+    def array(self, number: int) -> Ints:
+        """Return one list as a view."""
+        return self.values[self.starts[number] : self.starts[number + 1]]
+
+    def length(self, number: int) -> int:
+        """Return the length of one list."""
+        return int(self.starts[number + 1] - self.starts[number])
+
+
+class Columns:
+    """The arrays of one tenant, in memory or mapped from a file."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.arrays = arrays
+        self.notes, self.documents, self.keys, self.texts, self.terms = (
+            StringTable.mapped(lambda part, name=name: arrays[f"{name}.{part}"])  # type: ignore[misc]
+            for name in ("notes", "documents", "keys", "texts", "terms")
+        )
+        self.document: Ints = arrays["document"]
+        self.title: Ints = arrays["title"]
+        self.label: Ints = arrays["label"]
+        self.titled, self.mentioned, self.titles, self.mentions, self.terms_of = (
+            self.lists(name) for name in ("titled", "mentioned", "titles", "mentions", "term")
+        )
+
+    def lists(self, name: str, values: str = "values") -> Lists:
+        """Return lists by name."""
+        return Lists(self.arrays[f"{name}.starts"], self.arrays[f"{name}.{values}"])
+
+    def facts(self, note: int) -> NoteFacts:
+        """Return what is known of a note."""
+        return NoteFacts(
+            document_id=self.documents[self.document[note]],
+            title=self.texts[self.title[note]],
+            names=self._named("name", note),
+            mentions=self._named("mention", note),
+            terms=frozenset(self.terms[term] for term in self.terms_of[note]),
+        )
+
+    def _named(self, name: str, note: int) -> tuple[tuple[str, str], ...]:
+        keys, texts = self.lists(name, "keys")[note], self.lists(name, "texts")[note]
+        return tuple((self.keys[key], self.texts[text]) for key, text in zip(keys, texts, strict=True))

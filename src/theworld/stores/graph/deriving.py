@@ -1,0 +1,101 @@
+"""What follows from the notes as they were written: who names what, labels, and the edges of the random walk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from theworld.stores.graph.columns import Arrays, Ints, Starts
+from theworld.stores.graph.parameters import RankingParameters
+
+Numbers = NDArray[np.int64]
+
+
+def derived(arrays: Arrays, parameters: RankingParameters) -> dict[str, NDArray[Any]]:
+    """Return the arrays that follow from `name.*` and `mention.*`; see theworld.stores.graph.columns."""
+    notes, entities = len(arrays["name.starts"]) - 1, len(arrays["keys.offsets"]) - 1
+    names, mentions = _pairs(arrays, "name", entities), _pairs(arrays, "mention", entities)
+    mentions = np.setdiff1d(mentions, names, assume_unique=True)
+    found: dict[str, NDArray[Any]] = {"label": labels(arrays, entities)}
+    for by_note, by_entity, pairs in (("titled", "titles", names), ("mentioned", "mentions", mentions)):
+        note, entity = np.divmod(pairs, max(entities, 1))
+        found |= _lists(by_note, note, entity, notes)
+        order = np.argsort(entity, kind="stable")
+        found |= _lists(by_entity, entity[order], note[order], entities)
+    return found | walk_arrays(found, parameters)
+
+
+def _pairs(arrays: Arrays, name: str, entities: int) -> Numbers:
+    """Return the distinct (note, entity) pairs, each as one number, ascending."""
+    starts = arrays[f"{name}.starts"]
+    notes = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return np.unique(notes * entities + arrays[f"{name}.keys"])
+
+
+def _lists(name: str, owners: Numbers, values: Numbers, count: int) -> dict[str, NDArray[Any]]:
+    starts = np.searchsorted(owners, np.arange(count + 1))
+    return {f"{name}.starts": starts.astype(np.int64), f"{name}.values": values.astype(np.int32)}
+
+
+def labels(arrays: Arrays, entities: int) -> Ints:
+    """Return for each entity its title, else its commonest surface; ties go to the first in order of text, (n,)."""
+    key, text = arrays["mention.keys"].astype(np.int64), arrays["mention.texts"]
+    size = max(len(arrays["texts.offsets"]) - 1, 1)
+    distinct, counts = np.unique(key * size + text, return_counts=True)
+    key, text = np.divmod(distinct, size)
+    best = np.lexsort((text, -counts, key))
+    found = np.full(entities, size, np.int32)
+    # Written from the last to the first, so that the best of each entity stays.
+    found[key[best[::-1]]] = text[best[::-1]]
+    titles = np.full(entities, size, np.int32)
+    np.minimum.at(titles, arrays["name.keys"], arrays["name.texts"])
+    return np.where(titles < size, titles, found)
+
+
+def rarities(named_by: Numbers, parameters: RankingParameters) -> NDArray[np.float64]:
+    """Return the weight of a link over entities that so many notes name; 0 for a hub or what joins nothing, (n,)."""
+    table = np.array([parameters.rarity(notes) for notes in range(parameters.most + 1)])
+    joins = (parameters.fewest <= named_by) & (named_by <= parameters.most)
+    return np.where(joins, table[np.minimum(named_by, parameters.most)], 0.0)
+
+
+def walk_arrays(arrays: Mapping[str, NDArray[Any]], parameters: RankingParameters) -> dict[str, NDArray[Any]]:
+    """Return the random walk over notes (first) and entities: targets and probabilities of each node's edges.
+
+    From a note to its titles and, by rarity, the entities it mentions (1 for a title of some document); from an
+    entity to what it titles and, by rarity, to what mentions it. A node may lead nowhere.
+    """
+    titling, mentioning = np.diff(arrays["titles.starts"]), np.diff(arrays["mentions.starts"])
+    shared = parameters.shared_weight * rarities(titling + mentioning, parameters)
+    offset, entities = len(arrays["titled.starts"]) - 1, len(titling)
+    titled_notes, titles = _edges(arrays["titled.starts"], arrays["titled.values"])
+    notes, named = _edges(arrays["mentioned.starts"], arrays["mentioned.values"])
+    source = np.concatenate([titled_notes, titles + offset, notes, named + offset])
+    target = np.concatenate([titles + offset, titled_notes, named + offset, notes])
+    own = np.full(len(titles), parameters.title_weight)
+    to_named = np.where(titling[named] > 0, parameters.title_weight, shared[named])
+    weight = np.concatenate([own, own, to_named, shared[named]])
+    kept = weight > 0
+    matrix = row_stochastic(source[kept], target[kept], weight[kept], offset + entities)
+    return {
+        "walk.starts": matrix.indptr.astype(np.int64),
+        "walk.targets": matrix.indices.astype(np.int32),
+        "walk.weights": matrix.data.astype(np.float64),
+    }
+
+
+def _edges(starts: Starts, values: Ints) -> tuple[Numbers, Numbers]:
+    """Return the (owner, value) pairs of lists as two arrays."""
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts)), values.astype(np.int64)
+
+
+def row_stochastic(source: Numbers, target: Numbers, weight: NDArray[np.float64], size: int) -> sparse.csr_array:
+    """Return the matrix (n, n) of the edges, each row with edges summing to 1."""
+    matrix = sparse.csr_array((weight, (source, target)), shape=(size, size))
+    sums = np.add.reduceat(np.append(matrix.data, 0.0), matrix.indptr[:-1]) if matrix.nnz else np.ones(size)
+    matrix.data /= np.repeat(sums, np.diff(matrix.indptr))
+    return matrix

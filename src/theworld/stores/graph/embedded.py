@@ -1,0 +1,202 @@
+"""The graph projection in the store's folder, mapped from files; or, without a folder, in memory."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from theworld.state import EvidencePath
+from theworld.stores.graph.bipartite import Bipartite
+from theworld.stores.graph.columns import Columns
+from theworld.stores.graph.facts import NoteFacts, note_facts
+from theworld.stores.graph.joining import joined
+from theworld.stores.graph.links import find_links
+from theworld.stores.graph.pagerank import Reached
+from theworld.stores.graph.parameters import RankingParameters
+from theworld.stores.graph.paths import PathSearch
+from theworld.stores.graph.snapshot import Saved, Snapshot
+from theworld.stores.protocols import Hit, Link, NoteChange
+from theworld.stores.records import Filters
+
+_DIGITS = 12
+"""Ranks are rounded to this many decimals, so that equal ones tie."""
+_MOST_PENDING = 50_000
+"""Changes that are held in memory before they are written."""
+_NO_ARRAYS = joined(None, {}, RankingParameters())
+
+
+class MappedGraph:
+    """Notes and entities. What was applied is joined to the files by `settle`, which a look at it and `close` also do.
+
+    A writer that dies before leaves the last files, and `applied` as it was with them. Thread-safe: queries see whole
+    graphs. Readers in other processes see new files after `refresh`.
+    """
+
+    def __init__(
+        self, folder: Path | None, parameters: RankingParameters | None = None, *, writable: bool = False
+    ) -> None:
+        """Open the graph in a folder; a reader of one that is missing or damaged sees an empty graph."""
+        self._parameters = parameters or RankingParameters()
+        self._snapshot = Snapshot(folder, writable=writable) if folder is not None else None
+        self._saved = Saved()
+        self._pending: dict[str, dict[str, NoteFacts | None]] = {}
+        self._views: dict[str, Bipartite] = {}
+        self._applied = 0
+        self._lock = threading.RLock()
+        if self._snapshot is not None:
+            self._take(self._snapshot.load(self._saved, verify=writable))
+            if writable:
+                self._snapshot.remove_unused(self._saved)
+
+    @property
+    def applied(self) -> int:
+        """Sequence number of the last change applied."""
+        return self._applied
+
+    def use(self, parameters: RankingParameters) -> None:
+        """Rank with other parameters from now on."""
+        with self._lock:
+            self.settle()
+            self._parameters = parameters
+            self._views.clear()
+
+    def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
+        """Apply changes and remember `upto`."""
+        new = [(change.tenant, change.note_id, note_facts(change)) for change in changes]
+        with self._lock:
+            for tenant, note_id, facts in new:
+                self._pending.setdefault(tenant, {})[note_id] = facts
+            self._applied = upto
+            if sum(map(len, self._pending.values())) >= _MOST_PENDING:
+                self.settle()
+
+    def settle(self) -> None:
+        """Join what was applied to the graph, and write it; nothing to do when there is nothing new."""
+        with self._lock:
+            if self._applied == self._saved.applied and not self._pending:
+                return
+            weighing = self._parameters.weighing()
+            changed = {
+                tenant: joined(self._saved.columns.get(tenant), changes, self._parameters)
+                for tenant, changes in self._pending.items()
+            }
+            if self._snapshot is not None:
+                saved = self._snapshot.save(self._saved, changed, self._applied, weighing)
+            else:
+                columns = {tenant: Columns(arrays) for tenant, arrays in changed.items()}
+                saved = Saved(self._applied, weighing, {}, {**self._saved.columns, **columns})
+            self._pending.clear()
+            self._take(saved)
+
+    def _take(self, saved: Saved) -> None:
+        self._saved, self._applied = saved, saved.applied
+        self._views.clear()
+
+    def refresh(self) -> None:
+        """See what another process has written since."""
+        if self._snapshot is not None and not self._pending:
+            with self._lock:
+                self._take(self._snapshot.load(self._saved))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._pending.clear()
+            empty = Saved()
+            if self._snapshot is not None:
+                empty = self._snapshot.save(empty, {}, 0, self._parameters.weighing())
+            self._take(empty)
+
+    def close(self) -> None:
+        """Write what was applied, and let go of the files."""
+        with self._lock:
+            if self._snapshot is not None:
+                self.settle()
+            self._pending.clear()
+            self._views.clear()
+            self._saved = Saved(self._applied)
+
+    def _graph(self, tenant: str) -> Bipartite:
+        with self._lock:
+            if self._pending:
+                self.settle()
+            if tenant not in self._views:
+                columns = self._saved.columns.get(tenant)
+                known = Columns(_NO_ARRAYS) if columns is None else columns
+                self._views[tenant] = Bipartite(known, self._parameters, weighing=self._saved.weighing)
+            return self._views[tenant]
+
+    def entities(self, keys: Sequence[str], *, tenant: str) -> dict[str, int]:
+        """Return the number of notes naming each known entity key, as their title or in their text."""
+        graph = self._graph(tenant)
+        rows = graph.keys.find(keys).tolist()
+        return {key: graph.named_by(row) for key, row in zip(keys, rows, strict=True) if row >= 0}
+
+    def rank(
+        self, *, notes: Mapping[str, float], entities: Mapping[str, float], tenant: str, filters: Filters, limit: int
+    ) -> list[Hit]:
+        """Return the notes that a walk from the seeds visits most; seeds unknown or without weight are ignored."""
+        graph = self._graph(tenant)
+        reached = self._walk(graph, notes, entities)
+        return [] if reached is None or limit < 1 else _best(graph, reached, filters, limit)
+
+    def walk(self, *, notes: Mapping[str, float], entities: Mapping[str, float], tenant: str) -> Reached | None:
+        """Return where the walk from the seeds came to and what it left; None without a seed (for measurements)."""
+        return self._walk(self._graph(tenant), notes, entities)
+
+    @staticmethod
+    def _walk(graph: Bipartite, notes: Mapping[str, float], entities: Mapping[str, float]) -> Reached | None:
+        seeds: dict[int, float] = {}
+        for table, offset, weights in ((graph.note_ids, 0, notes), (graph.keys, len(graph.note_ids), entities)):
+            wanted = [(name, weight) for name, weight in weights.items() if weight > 0 and math.isfinite(weight)]
+            rows = table.find([name for name, _ in wanted]).tolist()
+            seeds |= {offset + row: weight for row, (_, weight) in zip(rows, wanted, strict=True) if row >= 0}
+        if not seeds:
+            return None
+        nodes = np.array(sorted(seeds), np.int64)
+        return graph.walk.pagerank(nodes, np.array([seeds[node] for node in nodes.tolist()]), graph.parameters)
+
+    def links(self, note_ids: Sequence[str], *, tenant: str) -> list[Link]:
+        """Return the links among the given notes, title links first, each pair once per entity."""
+        graph = self._graph(tenant)
+        return find_links(graph, graph.known(note_ids))
+
+    def paths(
+        self, targets: Sequence[str], *, notes: Sequence[str], entities: Sequence[str], tenant: str, max_hops: int = 2
+    ) -> list[EvidencePath]:
+        """Return the best path from any seed to each target note, shortest first; a hop leads to another note.
+
+        Steps alternate between notes (by title) and entities: `mentions` and `has_title` lead from a note to an entity,
+        `mentioned_in` and `title_of` from an entity to a note. A target that cannot be reached is left out.
+        """
+        graph = self._graph(tenant)
+        search = PathSearch(graph, graph.known(notes), graph.known_entities(entities))
+        return search.find(graph.known(targets), max_hops)
+
+
+class MemoryGraph(MappedGraph):
+    """The same in memory: for tests, and for stores whose folder cannot be written."""
+
+    def __init__(self, parameters: RankingParameters | None = None) -> None:
+        super().__init__(None, parameters)
+
+
+def _best(graph: Bipartite, reached: Reached, filters: Filters, limit: int) -> list[Hit]:
+    passes = graph.filtered(filters) if filters else None
+    notes = np.flatnonzero(reached.nodes < len(graph.note_ids))
+    ranks, nodes = reached.ranks[notes].round(_DIGITS), reached.nodes[notes]
+    if passes is None and limit < len(ranks):
+        among = ranks >= np.partition(ranks, -limit)[-limit]
+        ranks, nodes = ranks[among], nodes[among]
+    hits: list[Hit] = []
+    for place in np.lexsort((nodes, -ranks)):
+        if ranks[place] <= 0 or len(hits) == limit:
+            break
+        note = int(nodes[place])
+        if passes is None or passes(note):
+            hits.append(Hit(graph.note_ids[note], float(ranks[place])))
+    return hits

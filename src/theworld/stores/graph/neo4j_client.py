@@ -1,0 +1,240 @@
+"""The connection to Neo4j: calls that end in time, and the driver's errors in our own words.
+
+The driver's blocking flavour waits for ever for a server that hangs; its asynchronous one can be given up cleanly. So
+the latter runs in a thread of its own, and calls are handed to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, LiteralString, TypeVar
+
+from neo4j import READ_ACCESS, AsyncDriver, AsyncGraphDatabase, AsyncSession, AsyncTransaction, Query
+from neo4j.exceptions import AuthError, ClientError, DriverError, Forbidden, Neo4jError
+
+from theworld.errors import EngineUnavailableError, StoreError
+from theworld.settings import GraphSettings
+from theworld.stores.circuit_breaker import CircuitBreaker
+from theworld.stores.engine_access import credentials, tls_context
+
+T = TypeVar("T")
+Row = Sequence[Any]
+Statement = tuple[LiteralString, Mapping[str, Any]]
+"""Cypher and its parameters: texts are written in the source, whatever varies is a parameter."""
+Work = Callable[[AsyncTransaction], Awaitable[T]]
+
+_GRACE_S = 0.2
+"""How much longer than the server's own limit a caller waits, so that the server's is told where it works."""
+
+
+class Neo4jClient:
+    """One driver with its pool of connections; thread-safe. Nothing is sent before the first call."""
+
+    def __init__(self, settings: GraphSettings) -> None:
+        self._settings = settings
+        self.where = f"Neo4j at {settings.url}"
+        self._driver: AsyncDriver | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._warming: concurrent.futures.Future[None] | None = None
+        self._breaker = CircuitBreaker(
+            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self._probe
+        )
+
+    def version(self) -> str:
+        """Return the server's version, asked now; raises EngineUnavailableError when it does not answer."""
+        rows = self._within(self._settings.timeout_s, lambda: self._read([(_VERSION, {})], self._settings.timeout_s))
+        return str(rows[0][0][0])
+
+    def _probe(self) -> None:
+        """Ask whether it answers, over new connections: old ones may be broken without knowing it."""
+        limit = self._settings.timeout_s
+
+        async def work() -> None:
+            old, self._driver = self._driver, None
+            if old is not None:
+                with contextlib.suppress(Exception):
+                    await asyncio.wait_for(old.close(), limit / 2)
+            await self._read([(_VERSION, {})], limit)
+
+        self._within(2 * limit, work)
+
+    def read(self, *statements: Statement) -> list[list[Row]]:
+        """Return the rows of each statement; several are asked side by side."""
+        limit = self._settings.timeout_s
+        return self._breaker.call(lambda: self._within(limit, lambda: self._read(statements, limit)))
+
+    def write(self, work: Work[T]) -> T:
+        """Do work in one transaction: all of it, or nothing."""
+        limit = self._settings.write_timeout_s
+        return self._breaker.call(lambda: self._within(limit, lambda: self._write(work, limit)))
+
+    def run_alone(self, statement: Statement) -> list[Row]:
+        """Run a statement that makes its own transaction, such as one of the schema."""
+        limit = self._settings.write_timeout_s
+        return self._breaker.call(lambda: self._within(limit, lambda: self._alone(statement, limit)))
+
+    def _within(self, seconds: float, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        future = asyncio.run_coroutine_threadsafe(work(), self._running_loop())
+        try:
+            return future.result(seconds + _GRACE_S)
+        except (concurrent.futures.TimeoutError, TimeoutError):
+            future.cancel()
+            raise EngineUnavailableError(f"no answer after {seconds:g} s.", where=self.where) from None
+        except concurrent.futures.CancelledError:
+            raise EngineUnavailableError("the client was closed.", where=self.where) from None
+        except (AuthError, Forbidden) as error:
+            raise StoreError(
+                f"Neo4j refuses the user: {error.message}",
+                where=self.where,
+                remedy="Check graph.username and graph.password, and the user's rights (docs/engines.md).",
+            ) from error
+        except ClientError as error:
+            what = f"Neo4j refused: {error.code} {error.message}"
+            timed_out = error.code is not None and "TransactionTimedOut" in error.code
+            raise (EngineUnavailableError if timed_out else StoreError)(what, where=self.where) from error
+        except (Neo4jError, DriverError, OSError) as error:
+            what = f"Neo4j cannot be reached: {type(error).__name__} {_short(error)}"
+            raise EngineUnavailableError(what, where=self.where) from error
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            what = f"Neo4j answered something else than it should: {type(error).__name__} {_short(error)}"
+            raise EngineUnavailableError(what, where=self.where) from error
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._starting:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=_run, args=(self._loop,), name=self.where, daemon=True)
+                self._thread.start()
+            return self._loop
+
+    @contextlib.asynccontextmanager
+    async def _session(self, **options: Any) -> AsyncIterator[AsyncSession]:
+        if self._driver is None:
+            self._driver = _driver(self._settings)
+        session = self._driver.session(database=self._settings.database, fetch_size=-1, **options)
+        try:
+            async with session:
+                yield session
+        except BaseException:
+            # The driver leaves a session open that is given up, or fails, while it is being closed.
+            session.cancel()
+            await session.close()
+            raise
+
+    async def _read(self, statements: Sequence[Statement], limit: float) -> list[list[Row]]:
+        # Each ends by itself: when one fails, others may wait on broken connections, which the pool lacks till then.
+        asked = (asyncio.wait_for(self._read_one(statement, limit), limit) for statement in statements)
+        return list(await asyncio.gather(*asked))
+
+    async def _read_one(self, statement: Statement, limit: float) -> list[Row]:
+        text, parameters = statement
+        async with self._session(default_access_mode=READ_ACCESS) as session:
+            result = await session.run(Query(text, timeout=limit), dict(parameters))
+            return [record.values() async for record in result]
+
+    def warm_up(self, *statements: Statement) -> None:
+        """Connect and let the server plan these statements, without waiting; whether it can is found out later."""
+        limit = self._settings.timeout_s
+
+        async def work() -> None:
+            for statement in statements:
+                await self._read_one(statement, limit)
+
+        self._warming = asyncio.run_coroutine_threadsafe(work(), self._running_loop())
+
+    async def _alone(self, statement: Statement, limit: float) -> list[Row]:
+        text, parameters = statement
+        async with self._session() as session:
+            result = await session.run(Query(text, timeout=limit), dict(parameters))
+            return [record.values() async for record in result]
+
+    async def _write(self, work: Work[T], limit: float) -> T:
+        async with self._session() as session, await session.begin_transaction(timeout=limit) as transaction:
+            done = await work(transaction)
+            await transaction.commit()
+            return done
+
+    def close(self) -> None:
+        """Close the connections and end the thread."""
+        self._breaker.close()
+        if self._warming is not None:
+            # A connection that is given up while it is asked is left to the collector.
+            concurrent.futures.wait([self._warming], self._settings.timeout_s)
+        with self._starting:
+            loop, self._loop = self._loop, None
+            thread, self._thread = self._thread, None
+        if loop is None or thread is None:
+            return
+        closing = asyncio.run_coroutine_threadsafe(self._close(), loop)
+        try:
+            closing.result(self._settings.timeout_s + _GRACE_S)
+        except (concurrent.futures.TimeoutError, TimeoutError):
+            closing.cancel()
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(self._settings.timeout_s)
+
+    async def _close(self) -> None:
+        if self._driver is not None:
+            await self._driver.close()
+            self._driver = None
+
+
+_VERSION: LiteralString = "CALL dbms.components() YIELD name, versions WHERE name = 'Neo4j Kernel' RETURN versions[0]"
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until it is stopped, and let go of what it holds."""
+    try:
+        loop.run_forever()
+    finally:
+        loop.run_until_complete(_end_all(asyncio.all_tasks(loop)))
+        loop.run_until_complete(_cut_off(loop))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
+
+async def _end_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Give up what is still waiting for a server, and let it close its connections."""
+    some = list(tasks)
+    for task in some:
+        task.cancel()
+    await asyncio.gather(*some, return_exceptions=True)
+
+
+async def _cut_off(loop: asyncio.AbstractEventLoop) -> None:
+    """Abort the connections that a driver given up half-way has left; it no longer knows them, only the loop does."""
+    for transport in list(getattr(loop, "_transports", {}).values()):
+        transport.abort()
+    await asyncio.sleep(0)
+
+
+def _driver(settings: GraphSettings) -> AsyncDriver:
+    assert settings.url is not None
+    scheme, _, rest = settings.url.partition("://")
+    plain, _, secured = scheme.partition("+")
+    secure: dict[str, Any] = {}
+    if secured:
+        context = tls_context(settings if secured == "s" else settings.model_copy(update={"verify": False}), "graph")
+        secure = {"encrypted": True, "ssl_context": context}
+    return AsyncGraphDatabase.driver(
+        f"{plain}://{rest}",
+        auth=credentials(settings, "graph"),
+        connection_timeout=settings.timeout_s,
+        connection_acquisition_timeout=settings.timeout_s,
+        max_connection_pool_size=settings.connections,
+        max_transaction_retry_time=0,
+        notifications_min_severity="OFF",
+        telemetry_disabled=True,
+        **secure,
+    )
+
+
+def _short(error: object) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,48 @@
+"""A graph on a server at one moment: what is known of it, and what is asked further, as long as it has not changed."""
+
+from __future__ import annotations
+
+from theworld.stores.graph import neo4j_queries as cypher
+from theworld.stores.graph.fetched import Fetched
+from theworld.stores.graph.neo4j_client import Neo4jClient, Row, Statement
+from theworld.stores.graph.neo4j_writing import FORMAT
+
+
+class ChangedError(Exception):
+    """The graph is not what it was when rows were kept of it."""
+
+
+class Moment:
+    """One call of a caller, who gets the rows that are known and asks for more; the first asking asks the state too."""
+
+    def __init__(self, client: Neo4jClient, ledger: str, tenant: str, known: Fetched) -> None:
+        self.tenant, self.known = tenant, known
+        self._client, self._ledger = client, ledger
+        self._asked = False
+
+    def ask(self, *statements: Statement) -> list[list[Row]]:
+        """Return the rows of statements asked side by side; raises ChangedError when the graph has changed."""
+        if self._asked:
+            return self._client.read(*statements) if statements else []
+        state, *answers = self._client.read(state_of(self._ledger), *statements)
+        applied = read_state(state)[0]
+        if self.known.applied is None:
+            self.known.applied = applied
+        if self.known.applied != applied:
+            raise ChangedError
+        self._asked = True
+        return answers
+
+
+def state_of(ledger: str) -> Statement:
+    """Return what asks how far the graph came."""
+    return cypher.STATE, {"ledger": ledger}
+
+
+def read_state(rows: list[Row]) -> tuple[int, bool]:
+    """Return how far the graph came, and whether leftovers have to be cleared before it can go on."""
+    if not rows:
+        return 0, False
+    ((applied, form, clearing),) = rows
+    outdated = clearing or form != FORMAT
+    return (0 if outdated else int(applied)), outdated

@@ -1,0 +1,77 @@
+"""Refuses records that could not be stored or would break a projection, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from theworld.errors import StoreError
+from theworld.models.protocols import Embedded
+from theworld.stores.engine_access import is_text
+from theworld.stores.records import DocumentRecord, NoteRecord
+
+_SEPARATOR = "\x1f"
+
+
+def check_documents(documents: Sequence[DocumentRecord], dimensions: Mapping[str, int]) -> None:
+    """Raise StoreError for ids, texts or vectors that cannot be kept; `dimensions` are those of the known spaces."""
+    known = dict(dimensions)
+    for document in documents:
+        where = f"document {document.id!r}"
+        _check_name(document.id, "document id", where)
+        _check_name(document.tenant, "tenant", where)
+        _check_text((document.title, document.text, document.source, *document.aliases), where)
+        ids = [note.id for note in document.notes]
+        if len(set(ids)) != len(ids):
+            raise StoreError("two of its notes have the same id.", where=where, remedy="Number the notes from 0.")
+        for note in document.notes:
+            _check_note(note, known)
+
+
+def _check_note(note: NoteRecord, known: dict[str, int]) -> None:
+    where = f"note {note.id!r}"
+    _check_name(note.id, "note id", where)
+    _check_text([note.text, *(mention.surface for mention in note.mentions)], where)
+    for space, embedded in note.vectors.items():
+        check_vector(space, embedded, where, known.setdefault(space, embedded.vector.size))
+
+
+def _check_name(name: str, what: str, where: str) -> None:
+    if not name or _SEPARATOR in name:
+        raise StoreError(f"the {what} {name!r} is empty or has a control character.", where=where)
+    _check_text((name,), where)
+
+
+def _check_text(texts: Iterable[str], where: str) -> None:
+    for text in texts:
+        if not is_storable(text):
+            raise StoreError(
+                "a text has NUL characters or lone surrogates, which databases cannot keep.",
+                where=where,
+                remedy="Decode the source with its right encoding, or drop these characters.",
+            )
+
+
+def is_storable(text: str) -> bool:
+    """Tell whether databases can keep a text; nothing is found under one that they cannot."""
+    return "\x00" not in text and is_text(text)
+
+
+def check_vector(space: str, embedded: Embedded, where: str, dimension: int) -> None:
+    """Raise StoreError when a vector is not finite or its shape does not fit the space."""
+    vector, tokens = embedded.vector, embedded.tokens
+    if vector.ndim != 1 or vector.size != dimension or vector.size == 0 or not np.isfinite(vector).all():
+        raise StoreError(
+            f"the vector of space {space!r} must be {dimension} finite numbers, not shape {vector.shape}.",
+            where=where,
+            remedy="Give a changed model another space name.",
+        )
+    if tokens is not None and tokens.vectors.shape != (len(tokens.ids), dimension):
+        raise StoreError(
+            f"token vectors of space {space!r} must have shape ({len(tokens.ids)}, {dimension}), "
+            f"not {tokens.vectors.shape}.",
+            where=where,
+        )
+    if tokens is not None and tokens.ids.size and int(tokens.ids.min()) < 0:
+        raise StoreError(f"a token of space {space!r} has a negative vocabulary id.", where=where)

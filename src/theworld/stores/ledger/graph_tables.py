@@ -1,0 +1,128 @@
+"""The ontology graph in the ledger: elements and edges as imported, and the notes that name them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select
+
+from theworld.stores.graph_weights import co_occurrences, mixed
+from theworld.stores.ledger import graph_rows, models
+from theworld.stores.ledger.database import Database
+from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord, NoteLink
+
+VERSION, APPLIED = "graph_version", "graph_applied"
+"""Names in the meta table: changes of the graph so far, and the last change of notes that the links have seen."""
+
+
+class TenantLinks(NamedTuple):
+    """What a batch of changes does to the links of one tenant's notes."""
+
+    note_ids: Sequence[str]
+    """All notes that were put or removed."""
+    links: Sequence[NoteLink]
+    """What those put name."""
+
+
+class GraphTables:
+    """The tables `graph_node` and `graph_edge`; made by a Ledger."""
+
+    def __init__(self, database: Database) -> None:
+        self._writing, self._reading = database.writing, database.reading
+
+    def version(self) -> int:
+        """Return a number that changes whenever the graph does; 0 when there never was one."""
+        with self._reading() as connection:
+            return graph_rows.read_numbers(connection, [VERSION])[VERSION]
+
+    def applied(self) -> int | None:
+        """Return the last change of notes that the links have seen; None when no tenant has an ontology."""
+        with self._reading() as connection:
+            numbers = graph_rows.read_numbers(connection, [VERSION, APPLIED])
+            if not numbers[VERSION] or not graph_rows.has_elements(connection):
+                return None
+            return numbers[APPLIED]
+
+    def tenants(self) -> list[str]:
+        """Return the tenants that have an ontology."""
+        with self._reading() as connection:
+            return list(
+                connection.scalars(select(models.GraphNode.tenant).distinct().order_by(models.GraphNode.tenant))
+            )
+
+    def elements(self, tenant: str) -> list[GraphNodeRecord]:
+        """Return the nodes of a tenant's ontology in the order of the import."""
+        with self._reading() as connection:
+            return graph_rows.read_elements(connection, tenant)
+
+    def edges(self, tenant: str) -> list[GraphEdgeRecord]:
+        """Return the edges among them."""
+        with self._reading() as connection:
+            return graph_rows.read_edges(connection, tenant, of_notes=False)
+
+    def links(self, tenant: str) -> list[GraphEdgeRecord]:
+        """Return the edges from notes to what they name."""
+        with self._reading() as connection:
+            return graph_rows.read_edges(connection, tenant, of_notes=True)
+
+    def replace(self, tenant: str, nodes: Sequence[GraphNodeRecord], edges: Sequence[GraphEdgeRecord]) -> None:
+        """Put an ontology in place of the tenant's old one, or take it away; the notes are linked anew afterwards."""
+        graph_rows.check_graph(nodes, edges)
+        with self._writing() as connection:
+            graph_rows.replace_elements(connection, tenant, nodes, edges)
+            graph_rows.set_number(connection, APPLIED, 0)
+            _count_up(connection)
+
+    def apply(self, changes: Mapping[str, TenantLinks], *, after: int, upto: int, weigh: bool) -> None:
+        """Take in the changes of notes in (after, upto]; with `weigh`, compute all weights anew.
+
+        Nothing is done when another writer has taken in changes meanwhile, or the ontology was replaced.
+        """
+        with self._writing() as connection:
+            if graph_rows.read_numbers(connection, [APPLIED])[APPLIED] != after:
+                return
+            for tenant, (note_ids, links) in changes.items():
+                graph_rows.replace_links(connection, tenant, note_ids, links)
+            if weigh:
+                for tenant in _tenants(connection):
+                    _weigh(connection, tenant)
+            graph_rows.set_number(connection, APPLIED, upto)
+            _count_up(connection)
+
+    def clear_links(self) -> None:
+        """Forget what the notes name."""
+        with self._writing() as connection:
+            graph_rows.remove_links(connection)
+            graph_rows.set_number(connection, APPLIED, 0)
+            _count_up(connection)
+
+
+def _tenants(connection: Connection) -> list[str]:
+    tenant = models.GraphNode.tenant
+    return list(connection.scalars(select(tenant).distinct().order_by(tenant)))
+
+
+def _count_up(connection: Connection) -> None:
+    version = graph_rows.read_numbers(connection, [VERSION])[VERSION]
+    graph_rows.set_number(connection, VERSION, version + 1)
+
+
+def _weigh(connection: Connection, tenant: str) -> None:
+    """Compute the weights of one tenant's edges anew; only those that differ are written."""
+    edges, named = graph_rows.read_weighed(connection, tenant)
+    rows = sorted({row for edge in edges for row in (edge.source, edge.target)} | {row for _, row in named})
+    number = {row: i for i, row in enumerate(rows)}
+    shared = co_occurrences(
+        [(note, number[row]) for note, row in named],
+        [(number[edge.source], number[edge.target]) for edge in edges],
+        len(rows),
+    )
+    changed = []
+    for edge, value in zip(edges, shared, strict=True):
+        parts = {name: part for name, part in edge.parts.items() if name != "co_occurrence"}
+        if value is not None:
+            parts["co_occurrence"] = value
+        if parts != dict(edge.parts):
+            changed.append((edge.row, mixed(parts), parts))
+    graph_rows.set_weights(connection, changed)

@@ -1,0 +1,156 @@
+"""Tables of the ledger, in types that SQLite and PostgreSQL share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Index, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from theworld.stores.ledger.columns import Base, Long, RowKey, row_of
+
+SCHEMA_VERSION = 3
+"""1 had token vectors as int8; 2 has token codes; 3 has the tables of the service in every ledger."""
+
+
+class Meta(Base):
+    """Numbers about the ledger itself: `schema_version`, the last `sequence` given out, and its `identity`."""
+
+    __tablename__ = "meta"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    number: Mapped[Long]
+
+
+class Document(Base):
+    """A document as the source gave it."""
+
+    __tablename__ = "document"
+    __table_args__ = (UniqueConstraint("tenant", "document_id"),)
+
+    id: Mapped[RowKey]
+    tenant: Mapped[str]
+    document_id: Mapped[str]
+    title: Mapped[str]
+    source: Mapped[str]
+    content_hash: Mapped[str]
+    aliases: Mapped[list[str]]
+    properties: Mapped[dict[str, Any]]
+    """The metadata (a name that SQLAlchemy keeps for itself)."""
+    text: Mapped[str]
+
+
+class Note(Base):
+    """A paragraph-sized piece of a document."""
+
+    __tablename__ = "note"
+    __table_args__ = (UniqueConstraint("tenant", "note_id"),)
+
+    id: Mapped[RowKey]
+    document: Mapped[int] = mapped_column(row_of("document"), index=True)
+    tenant: Mapped[str]
+    note_id: Mapped[str]
+    ordinal: Mapped[int]
+    start_offset: Mapped[int]
+    end_offset: Mapped[int]
+    language: Mapped[str]
+    text: Mapped[str]
+
+
+class NoteVector(Base):
+    """A note's vectors in one space."""
+
+    __tablename__ = "note_vector"
+    __table_args__ = (Index("ix_note_vector_space", "space", "note"),)
+
+    note: Mapped[int] = mapped_column(row_of("note"), primary_key=True)
+    space: Mapped[str] = mapped_column(primary_key=True)
+    dimension: Mapped[int]
+    vector: Mapped[bytes]
+    """float32, little endian, shape (dimension,)."""
+    token_ids: Mapped[bytes | None]
+    """uint16 or, where an id is larger, uint32, little endian, shape (n,)."""
+    token_codes: Mapped[bytes | None]
+    """uint8, shape (n, CODE_BYTES) of theworld.stores.token_codes."""
+
+
+class Entity(Base):
+    """Something that notes name, known by its key."""
+
+    __tablename__ = "entity"
+    __table_args__ = (UniqueConstraint("tenant", "key"),)
+
+    id: Mapped[RowKey]
+    tenant: Mapped[str]
+    key: Mapped[str]
+    label: Mapped[str]
+    type: Mapped[str]
+    qid: Mapped[str | None]
+
+
+class Alias(Base):
+    """A name of a document: its title or an alias, and the entity it stands for."""
+
+    __tablename__ = "alias"
+
+    document: Mapped[int] = mapped_column(row_of("document"), primary_key=True)
+    entity: Mapped[int] = mapped_column(row_of("entity"), primary_key=True, index=True)
+    name: Mapped[str]
+
+
+class Mention(Base):
+    """A typed mention of an entity in a note."""
+
+    __tablename__ = "mention"
+
+    id: Mapped[RowKey]
+    note: Mapped[int] = mapped_column(row_of("note"), index=True)
+    entity: Mapped[int] = mapped_column(row_of("entity"), index=True)
+    start_offset: Mapped[int]
+    end_offset: Mapped[int]
+    surface: Mapped[str]
+    type: Mapped[str]
+    titled: Mapped[bool]
+
+
+class GraphNode(Base):
+    """A node of the ontology graph."""
+
+    __tablename__ = "graph_node"
+    __table_args__ = (UniqueConstraint("tenant", "kind", "key"),)
+
+    id: Mapped[RowKey]
+    tenant: Mapped[str]
+    kind: Mapped[str]
+    key: Mapped[str]
+    label: Mapped[str]
+    properties: Mapped[dict[str, Any]]
+    document: Mapped[int | None] = mapped_column(row_of("document"), index=True)
+
+
+class GraphEdge(Base):
+    """An edge of the ontology graph; `parts` keeps what its weight was mixed from."""
+
+    __tablename__ = "graph_edge"
+    __table_args__ = (UniqueConstraint("source", "target", "kind"),)
+
+    id: Mapped[RowKey]
+    source: Mapped[int] = mapped_column(row_of("graph_node"))
+    target: Mapped[int] = mapped_column(row_of("graph_node"), index=True)
+    kind: Mapped[str]
+    weight: Mapped[float]
+    parts: Mapped[dict[str, float]]
+    document: Mapped[int | None] = mapped_column(row_of("document"), index=True)
+
+
+class Change(Base):
+    """The last change of each note ever seen; a removed note keeps its row, so that projections learn of it."""
+
+    __tablename__ = "change"
+    __table_args__ = (UniqueConstraint("tenant", "note_id"),)
+
+    sequence: Mapped[Long] = mapped_column(primary_key=True, autoincrement=False)
+    tenant: Mapped[str]
+    note_id: Mapped[str]
+    document_id: Mapped[str]
+    removed: Mapped[bool]

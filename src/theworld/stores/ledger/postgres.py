@@ -1,0 +1,217 @@
+"""A ledger on PostgreSQL: many writers, on any number of machines. Needs psycopg (`pip install "theworld[postgres]"`).
+
+How writers get along: each transaction first takes the lock of its tenants (an advisory lock, freed with the
+transaction), so documents of one tenant are written one batch after the other, as in SQLite, and those of different
+tenants side by side. Sequence numbers are taken last, from one row that stays locked until the commit: they become
+visible in their order and without gaps, so whoever follows them never skips a change that is committed late.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import selectors
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, PoolProxiedConnection, Select, create_engine, event, func, select, text
+from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
+
+from theworld.deadline import Deadline, DeadlineExceededError, run_within
+from theworld.errors import EngineUnavailableError, SettingsError, StoreError
+from theworld.settings import LedgerSettings
+from theworld.stores.circuit_breaker import CircuitBreaker
+from theworld.stores.ledger.postgres_access import address, connection_parameters
+from theworld.stores.ledger.postgres_errors import explained
+from theworld.stores.ledger.time_limits import TimeLimits
+
+if TYPE_CHECKING:
+    import psycopg
+
+_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+
+class PostgresDatabase:
+    """The ledger's schema in a database."""
+
+    remote = True
+
+    def __init__(self, settings: LedgerSettings, *, writable: bool) -> None:
+        """Prepare the connections; nothing is sent yet. SettingsError when psycopg is missing."""
+        try:
+            import psycopg
+        except ImportError as error:
+            raise SettingsError(
+                "a ledger on PostgreSQL needs the package psycopg",
+                where="ledger.url",
+                remedy='Install it: pip install "theworld[postgres]".',
+            ) from error
+        self.namespace, self.where, self.writable = settings.namespace, address(settings), writable
+        self._settings, self._parameters = settings, connection_parameters(settings)
+        self._connect: type[psycopg.Connection[Any]] = psycopg.Connection
+        self._limits = TimeLimits()
+        self._breaker = CircuitBreaker(
+            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self._probe
+        )
+        self._engine = create_engine(
+            "postgresql+psycopg://",
+            creator=self._open,
+            pool_size=settings.connections,
+            max_overflow=settings.connections,
+            pool_timeout=settings.timeout_s,
+            pool_use_lifo=True,
+            use_native_hstore=False,
+        )
+        event.listen(self._engine, "checkout", _refuse_broken)
+        self._starting, self._started = threading.Lock(), False
+
+    def _open(self) -> psycopg.Connection[Any]:
+        """Open a connection within the limit; psycopg's own cannot be less than 2 s."""
+        deadline = Deadline.after(self._settings.timeout_s * 1000)
+
+        def connect() -> psycopg.Connection[Any]:
+            connection = self._connect.connect(**self._parameters)
+            if deadline.expired:
+                connection.close()
+            return connection
+
+        try:
+            return run_within(deadline, connect, name="connect to the ledger")
+        except DeadlineExceededError as error:
+            raise EngineUnavailableError(f"cannot be connected to: {error}", where=self.where) from error
+
+    @contextmanager
+    def _entered(self, seconds: float, **options: Any) -> Iterator[Connection]:
+        """Enter a connection of the pool whose work must be done in so many seconds."""
+        with self._breaker.guard():
+            limit = None
+            try:
+                self._start()
+                with self._engine.connect() as plain:
+                    connection = plain.execution_options(**options)
+                    raw = connection.connection.dbapi_connection
+                    assert raw is not None
+                    with self._limits.on(raw, seconds) as limit, connection.begin():  # type: ignore[arg-type]
+                        yield connection
+            except DBAPIError as error:
+                late = limit is not None and limit.passed
+                said = f"did not answer within {seconds:g} s" if late else ""
+                raise explained(error, self.where, late=said) from error
+            except SQLAlchemyError as error:
+                raise EngineUnavailableError(f"cannot be asked: {error}", where=self.where) from error
+
+    def _start(self) -> None:
+        """Open the first connection, over which SQLAlchemy asks for the server's version, within the limit."""
+        if self._started:
+            return
+        with self._starting:
+            if not self._started:
+                deadline = Deadline.after(self._settings.timeout_s * 1000)
+                try:
+                    run_within(deadline, lambda: self._engine.connect().close(), name="first look at the ledger")
+                except DeadlineExceededError as error:
+                    raise EngineUnavailableError(f"cannot be asked: {error}", where=self.where) from error
+                self._started = True
+
+    @contextmanager
+    def writing(self, tenants: Collection[str] | None = None) -> Iterator[Connection]:
+        """Enter one transaction that writes, once no other one writes the same tenants' knowledge."""
+        if not self.writable:
+            raise StoreError("the ledger was opened for reading.", where=self.where, remedy="Open it for writing.")
+        with self._entered(self._settings.write_timeout_s) as connection:
+            for statement in self._locks(tenants):
+                connection.execute(text(statement))
+            yield connection
+
+    def _locks(self, tenants: Collection[str] | None) -> Iterator[str]:
+        """Yield what takes the locks, always in the same order."""
+        whole = self._lock_number("")
+        if tenants is None:
+            yield f"SELECT pg_advisory_xact_lock({whole})"
+        elif tenants:
+            yield f"SELECT pg_advisory_xact_lock_shared({whole})"
+            for number in sorted({self._lock_number(f"tenant {tenant}") for tenant in tenants}):
+                yield f"SELECT pg_advisory_xact_lock({number})"
+
+    def _lock_number(self, name: str) -> int:
+        """Return the number of a lock: those of one database share their numbers."""
+        digest = hashlib.blake2b(f"theworld {self.namespace} {name}".encode("utf-8", "surrogatepass"), digest_size=8)
+        return int.from_bytes(digest.digest(), "big", signed=True)
+
+    @contextmanager
+    def reading(self, *, patient: bool = True) -> Iterator[Connection]:
+        """Enter a connection that sees one state of the tables and cannot write."""
+        seconds = self._settings.write_timeout_s if patient else self._settings.timeout_s
+        with self._entered(seconds, **_SNAPSHOT) as connection:
+            yield connection
+
+    def glance(self, query: Select[Any]) -> Any:
+        """Return the one value of a small query in one round trip."""
+        with self._entered(self._settings.timeout_s, isolation_level="AUTOCOMMIT") as connection:
+            return connection.scalar(query)
+
+    @contextmanager
+    def lock_alone(self, name: str) -> Iterator[bool]:
+        """Enter with whether this process alone has the lock: it is freed on leaving, or when its connection ends."""
+        number = self._lock_number(f"alone {name}")
+        taken = f"SELECT pg_try_advisory_lock({number})"
+        with self._breaker.guard():
+            connection = self._reached()
+        with closing(connection):
+            connection.autocommit = True
+            with self._limits.on(connection, self._settings.timeout_s):
+                try:
+                    row = connection.execute(taken.encode()).fetchone()
+                except self._connect.Error as error:
+                    raise EngineUnavailableError(f"cannot be asked: {error}", where=self.where) from error
+            alone = row is not None and bool(row[0])
+            try:
+                yield alone
+            finally:
+                if alone:
+                    # The server ends a closed connection's session, and with it the lock, only some time later.
+                    with suppress(self._connect.Error), self._limits.on(connection, self._settings.timeout_s):
+                        connection.execute(f"SELECT pg_advisory_unlock({number})".encode())
+
+    def bytes(self) -> int:
+        """Return the size of all tables of the schema."""
+        sizes = text(
+            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class "
+            "WHERE relkind = 'r' AND relnamespace = to_regnamespace(:name)"
+        )
+        with self.reading() as connection:
+            return int(connection.scalar(sizes, {"name": self.namespace}) or 0)
+
+    def version(self) -> str:
+        """Return the server's version, such as 15.8."""
+        return str(self.glance(select(func.current_setting("server_version")))).split()[0]
+
+    def _reached(self) -> psycopg.Connection[Any]:
+        """Return a connection beside the pool."""
+        try:
+            return self._open()
+        except self._connect.Error as error:
+            raise EngineUnavailableError(f"cannot be reached: {error}", where=self.where) from error
+
+    def _probe(self) -> None:
+        self._reached().close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._breaker.close()
+        self._limits.close()
+        self._engine.dispose()
+
+
+def _refuse_broken(connection: Any, _record: object, _proxy: PoolProxiedConnection) -> None:
+    """Let the pool open another connection in place of one that the server has ended: it has something to say."""
+    if connection.closed or _has_input(connection.fileno()):
+        raise DisconnectionError
+
+
+def _has_input(socket: int) -> bool:
+    """Tell whether something came in unasked: the end of the connection, most often."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(socket, selectors.EVENT_READ)
+        return bool(selector.select(0))

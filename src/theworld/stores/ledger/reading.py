@@ -1,0 +1,235 @@
+"""Reading from the ledger; every function works on the caller's connection."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Row, func, select, union
+from sqlalchemy.orm import aliased
+
+from theworld.models.protocols import Embedded
+from theworld.state import Mention
+from theworld.stores.ledger import models
+from theworld.stores.ledger.statements import batches
+from theworld.stores.protocols import NoteChange
+from theworld.stores.records import NoteRecord, StoredNote
+from theworld.stores.token_codes import TokenCodes, unpack_tokens
+
+_NOTE = select(
+    models.Note.id,
+    models.Note.note_id,
+    models.Document.document_id,
+    models.Note.tenant,
+    models.Document.title,
+    models.Document.source,
+    models.Note.ordinal,
+    models.Note.text,
+    models.Note.start_offset,
+    models.Note.end_offset,
+    models.Note.language,
+    models.Document.properties,
+).join(models.Document, models.Document.id == models.Note.document)
+
+
+def read_notes(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, StoredNote]:
+    """Return the notes with these ids, unknown ones left out."""
+    found: dict[str, StoredNote] = {}
+    for some in batches(ids):
+        rows = connection.execute(_NOTE.where(models.Note.tenant == tenant, models.Note.note_id.in_(some))).all()
+        found.update({note.id: note for note in _stored(connection, rows)})
+    return found
+
+
+def read_notes_after(connection: Connection, tenant: str, row: int, limit: int) -> tuple[list[StoredNote], int]:
+    """Return the next notes in the order they were written, and the row to go on after (0 at the end)."""
+    query = _NOTE.where(models.Note.tenant == tenant, models.Note.id > row).order_by(models.Note.id).limit(limit)
+    rows = connection.execute(query).all()
+    return _stored(connection, rows), rows[-1].id if rows else 0
+
+
+def _stored(connection: Connection, rows: Sequence[Any]) -> list[StoredNote]:
+    """Return notes from rows of `_NOTE`, whose columns are StoredNote's fields up to the mentions, after the row id."""
+    mentions = read_mentions(connection, [row[0] for row in rows])
+    # By position: a row's attributes are looked up by name at each access, which shows in every query's time.
+    return [StoredNote(*(*row[1:], tuple(mentions.get(row[0], ())))) for row in rows]
+
+
+def read_mentions(connection: Connection, rows: Sequence[int]) -> dict[int, list[Mention]]:
+    """Return the mentions of notes by note row, in the order they were written."""
+    found: defaultdict[int, list[Mention]] = defaultdict(list)
+    mention, entity = models.Mention, models.Entity
+    for some in batches(rows):
+        query = (
+            select(
+                mention.note,
+                mention.surface,
+                mention.type,
+                mention.start_offset,
+                mention.end_offset,
+                mention.titled,
+                entity.key,
+                entity.qid,
+            )
+            .join(entity, entity.id == mention.entity)
+            .where(mention.note.in_(some))
+            .order_by(mention.note, mention.id)
+        )
+        for note, surface, kind, start, end, titled, key, qid in connection.execute(query).all():
+            found[note].append(
+                Mention(surface=surface, type=kind, start=start, end=end, key=key, qid=qid, titled=titled)
+            )
+    return found
+
+
+@dataclass
+class _Vectors:
+    """What a note has by space."""
+
+    vectors: dict[str, Embedded] = field(default_factory=dict)
+    codes: dict[str, TokenCodes] = field(default_factory=dict)
+
+
+def _read_vectors(connection: Connection, rows: Sequence[int]) -> dict[int, _Vectors]:
+    found: defaultdict[int, _Vectors] = defaultdict(_Vectors)
+    table = models.NoteVector
+    for some in batches(rows):
+        query = select(table.note, table.space, table.vector, table.token_ids, table.token_codes)
+        for note, space, vector, ids, codes in connection.execute(query.where(table.note.in_(some))):
+            found[note].vectors[space] = Embedded(np.frombuffer(vector, "<f4"))
+            if ids is not None and codes is not None:
+                found[note].codes[space] = unpack_tokens(ids, codes)
+    return found
+
+
+_CHANGE = (
+    select(
+        models.Change.sequence,
+        models.Change.tenant,
+        models.Change.note_id,
+        models.Change.document_id,
+        models.Change.removed,
+        models.Note.id,
+        models.Note.ordinal,
+        models.Note.start_offset,
+        models.Note.end_offset,
+        models.Note.language,
+        models.Document.title,
+        models.Document.aliases,
+        models.Document.properties,
+    )
+    .outerjoin(
+        models.Note, (models.Note.tenant == models.Change.tenant) & (models.Note.note_id == models.Change.note_id)
+    )
+    .outerjoin(models.Document, models.Document.id == models.Note.document)
+    .order_by(models.Change.sequence)
+)
+_CHANGE_WITH_TEXT = _CHANGE.add_columns(models.Note.text)
+
+
+def read_changes(
+    connection: Connection, after: int, upto: int, limit: int, *, text: bool, mentions: bool, vectors: bool
+) -> list[NoteChange]:
+    """Return the next changes with sequence in (after, upto], with just the parts asked for."""
+    query = (_CHANGE_WITH_TEXT if text else _CHANGE).where(
+        models.Change.sequence > after, models.Change.sequence <= upto
+    )
+    rows = connection.execute(query.limit(limit)).all()
+    notes = [row.id for row in rows if not row.removed]
+    named = read_mentions(connection, notes) if mentions else {}
+    embedded = _read_vectors(connection, notes) if vectors else {}
+    return [_change(row, named, embedded) for row in rows]
+
+
+def _change(row: Row[Any], mentions: dict[int, list[Mention]], vectors: dict[int, _Vectors]) -> NoteChange:
+    if row.removed:
+        return NoteChange(row.sequence, row.tenant, row.note_id, row.document_id)
+    has = vectors.get(row.id) or _Vectors()
+    note = NoteRecord(
+        id=row.note_id,
+        ordinal=row.ordinal,
+        text=getattr(row, "text", ""),
+        start=row.start_offset,
+        end=row.end_offset,
+        language=row.language,
+        mentions=tuple(mentions.get(row.id, ())),
+        vectors=has.vectors,
+        codes=has.codes,
+    )
+    return NoteChange(
+        sequence=row.sequence,
+        tenant=row.tenant,
+        note_id=row.note_id,
+        document_id=row.document_id,
+        title=row.title,
+        aliases=tuple(row.aliases),
+        metadata=row.properties,
+        note=note,
+    )
+
+
+def read_names(connection: Connection, tenant: str) -> dict[str, tuple[str, str, int]]:
+    """Return (label, type, number of notes naming it) by entity key."""
+    entity, note = models.Entity, models.Note
+    mentioned = (
+        select(models.Mention.entity.label("entity"), models.Mention.note.label("note"))
+        .join(note, note.id == models.Mention.note)
+        .where(note.tenant == tenant)
+    )
+    titled = (
+        select(models.Alias.entity.label("entity"), note.id.label("note"))
+        .join(note, note.document == models.Alias.document)
+        .where(note.tenant == tenant)
+    )
+    naming = union(mentioned, titled).subquery()
+    counts = select(naming.c.entity, func.count().label("notes")).group_by(naming.c.entity).subquery()
+    query = (
+        select(entity.key, entity.label, entity.type, func.coalesce(counts.c.notes, 0))
+        .outerjoin(counts, counts.c.entity == entity.id)
+        .where(entity.tenant == tenant)
+        .order_by(entity.key)
+    )
+    return {key: (label, kind, notes) for key, label, kind, notes in connection.execute(query)}
+
+
+def read_dimensions(connection: Connection, spaces: Sequence[str]) -> dict[str, int]:
+    """Return the length of the vectors of those of the spaces that have any."""
+    table = models.NoteVector
+    found = {space: connection.scalar(select(table.dimension).where(table.space == space).limit(1)) for space in spaces}
+    return {space: dimension for space, dimension in found.items() if dimension is not None}
+
+
+def read_counts(connection: Connection) -> dict[str, dict[str, dict[str, int]]]:
+    """Return by tenant the numbers of `documents` (key `all`), of `languages` (notes) and of `spaces` (notes)."""
+    document, note, vector = models.Document, models.Note, models.NoteVector
+    found: defaultdict[str, dict[str, dict[str, int]]] = defaultdict(
+        lambda: {"documents": {"all": 0}, "languages": {}, "spaces": {}}
+    )
+    for tenant, count in connection.execute(select(document.tenant, func.count()).group_by(document.tenant)):
+        found[tenant]["documents"]["all"] = count
+    languages = select(note.tenant, note.language, func.count()).group_by(note.tenant, note.language)
+    for tenant, language, count in connection.execute(languages.order_by(note.tenant, note.language)):
+        found[tenant]["languages"][language] = count
+    spaces = select(note.tenant, vector.space, func.count()).join(note, note.id == vector.note)
+    spaces = spaces.group_by(note.tenant, vector.space).order_by(note.tenant, vector.space)
+    for tenant, space, count in connection.execute(spaces):
+        found[tenant]["spaces"][space] = count
+    return dict(found)
+
+
+def read_other_spaces(connection: Connection, language: str, space: str) -> dict[str, int]:
+    """Return how many notes of a language have vectors, but none in this space, by the space they have."""
+    note, vector = models.Note, models.NoteVector
+    wanted = aliased(vector)
+    has_it = select(wanted.note).where(wanted.note == note.id, wanted.space == space).exists()
+    query = (
+        select(vector.space, func.count())
+        .join(note, note.id == vector.note)
+        .where(note.language == language, vector.space != space, ~has_it)
+        .group_by(vector.space)
+        .order_by(vector.space)
+    )
+    return dict(connection.execute(query).all())

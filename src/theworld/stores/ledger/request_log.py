@@ -1,0 +1,189 @@
+"""Requests on record: written whole or not at all, read by tenant, deleted by age."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Row, delete, func, insert, select
+
+from theworld.errors import StoreError
+from theworld.stores.ledger.service_ledger import ServiceLedger
+from theworld.stores.ledger.service_tables import (
+    Feedback,
+    RequestLog,
+    RerankScore,
+    RetrievalCandidate,
+    RouterDecisionLog,
+)
+
+PAGE = 500
+"""Records read at once when all are gone through."""
+
+Columns = dict[str, Any]
+
+
+@dataclass(slots=True)
+class RequestRecord:
+    """One request with the rows of its four tables, as columns by name (without keys of the database)."""
+
+    request: Columns
+    route: Columns | None = None
+    candidates: list[Columns] = field(default_factory=list)
+    """By channel and rank."""
+    ranking: list[Columns] = field(default_factory=list)
+    """The final list, by position."""
+
+
+class RequestJournal:
+    """What the service answered, and what was said of it."""
+
+    def __init__(self, ledger: ServiceLedger) -> None:
+        self._ledger = ledger
+
+    def write(self, records: Sequence[RequestRecord]) -> None:
+        """Write records in one transaction."""
+        if not records:
+            return
+        with self._ledger.writing() as connection:
+            rows = connection.scalars(
+                insert(RequestLog).returning(RequestLog.id, sort_by_parameter_order=True),
+                [record.request for record in records],
+            ).all()
+            numbered = list(zip(rows, records, strict=True))
+            children: list[tuple[type, list[Columns]]] = [
+                (RetrievalCandidate, [{**c, "request": row} for row, record in numbered for c in record.candidates]),
+                (RerankScore, [{**c, "request": row} for row, record in numbered for c in record.ranking]),
+                (RouterDecisionLog, [{**record.route, "request": row} for row, record in numbered if record.route]),
+            ]
+            for table, values in children:
+                if values:
+                    connection.execute(insert(table), values)
+
+    def accepts(self) -> bool:
+        """Tell whether the ledger takes a transaction that writes, so that a refused record is to blame itself."""
+        try:
+            with self._ledger.writing():
+                return True
+        except StoreError:
+            return False
+
+    def read(self, request_id: str, *, tenant: str) -> RequestRecord | None:
+        """Return one record; None alike when there is none and when it is another tenant's."""
+        with self._ledger.reading() as connection:
+            found = connection.execute(
+                select(RequestLog.__table__).where(RequestLog.tenant == tenant, RequestLog.request_id == request_id)
+            ).one_or_none()
+            if found is None:
+                return None
+            candidate, rank, route = RetrievalCandidate, RerankScore, RouterDecisionLog
+            channels = select(candidate.__table__).where(candidate.request == found.id)
+            ranking = select(rank.__table__).where(rank.request == found.id)
+            routed = connection.execute(select(route.__table__).where(route.request == found.id)).one_or_none()
+            return RequestRecord(
+                _columns(found),
+                _columns(routed) if routed is not None else None,
+                [_columns(row) for row in connection.execute(channels.order_by(candidate.source, candidate.rank))],
+                [_columns(row) for row in connection.execute(ranking.order_by(rank.position))],
+            )
+
+    def knows(self, request_id: str, *, tenant: str) -> bool:
+        """Tell whether a tenant has such a request."""
+        query = select(RequestLog.id).where(RequestLog.tenant == tenant, RequestLog.request_id == request_id)
+        with self._ledger.reading() as connection:
+            return connection.scalar(query) is not None
+
+    def tenant_of(self, request_id: str) -> str | None:
+        """Return whose request it is (for the command line, which is its owner's)."""
+        query = select(RequestLog.tenant).where(RequestLog.request_id == request_id)
+        with self._ledger.reading() as connection:
+            return connection.scalar(query)
+
+    def requests(
+        self, tenant: str, *, since_ms: int = 0, endpoints: Sequence[str] = (), arm: str | None = "main"
+    ) -> Iterator[Columns]:
+        """Yield the rows of retrieval_request_log, oldest first, each with `feedback` (its latest, or None).
+
+        `path` and `intent` are added from the router's decision. Pages are read one by one: no transaction stays open.
+        """
+        latest = self._latest_feedback(tenant)
+        log, last = RequestLog, 0
+        while True:
+            query = (
+                select(log.__table__, RouterDecisionLog.path, RouterDecisionLog.intent)
+                .outerjoin(RouterDecisionLog, RouterDecisionLog.request == log.id)
+                .where(log.tenant == tenant, log.created_ms >= since_ms, log.id > last)
+                .order_by(log.id)
+                .limit(PAGE)
+            )
+            if endpoints:
+                query = query.where(log.endpoint.in_(endpoints))
+            if arm is not None:
+                query = query.where(log.arm == arm)
+            with self._ledger.reading() as connection:
+                rows = connection.execute(query).all()
+            for row in rows:
+                yield {**_columns(row), "feedback": latest.get(row.request_id)}
+            if len(rows) < PAGE:
+                return
+            last = rows[-1].id
+
+    def arms(self, parent: str, *, tenant: str) -> list[str]:
+        """Return the request ids of the other arms run beside a request."""
+        query = select(RequestLog.request_id).where(RequestLog.tenant == tenant, RequestLog.parent == parent)
+        with self._ledger.reading() as connection:
+            return list(connection.scalars(query.order_by(RequestLog.id)))
+
+    def add_feedback(self, values: Mapping[str, Any]) -> None:
+        """Keep what a user said of an answer."""
+        with self._ledger.writing() as connection:
+            connection.execute(insert(Feedback), [dict(values)])
+
+    def feedback(self, request_id: str, *, tenant: str) -> list[Columns]:
+        """Return what was said of one answer, oldest first."""
+        query = select(Feedback.__table__).where(Feedback.tenant == tenant, Feedback.request_id == request_id)
+        with self._ledger.reading() as connection:
+            return [_columns(row) for row in connection.execute(query.order_by(Feedback.id))]
+
+    def _latest_feedback(self, tenant: str) -> dict[str, Columns]:
+        query = select(Feedback.__table__).where(Feedback.tenant == tenant).order_by(Feedback.id)
+        with self._ledger.reading() as connection:
+            return {row.request_id: _columns(row) for row in connection.execute(query)}
+
+    def route_outcomes(self, tenant: str, *, since_ms: int = 0) -> dict[str, tuple[int, int]]:
+        """Return (successes, attempts) by the router's path, from the requests that users gave feedback on.
+
+        The latest feedback on a request counts; `good` is a success. Requests nobody judged say nothing about a route.
+        """
+        newest = (
+            select(func.max(Feedback.id))
+            .where(Feedback.tenant == tenant)
+            .group_by(Feedback.request_id)
+            .scalar_subquery()
+        )
+        query = (
+            select(RouterDecisionLog.path, Feedback.verdict, func.count())
+            .join(RequestLog, RequestLog.id == RouterDecisionLog.request)
+            .join(Feedback, (Feedback.tenant == RequestLog.tenant) & (Feedback.request_id == RequestLog.request_id))
+            .where(RequestLog.tenant == tenant, RequestLog.created_ms >= since_ms, Feedback.id.in_(newest))
+            .group_by(RouterDecisionLog.path, Feedback.verdict)
+            .order_by(RouterDecisionLog.path)
+        )
+        found: dict[str, tuple[int, int]] = {}
+        with self._ledger.reading() as connection:
+            for path, verdict, count in connection.execute(query):
+                successes, attempts = found.get(path, (0, 0))
+                found[path] = (successes + (count if verdict == "good" else 0), attempts + count)
+        return found
+
+    def prune(self, before_ms: int) -> int:
+        """Delete the records and feedback made before a moment; return how many records."""
+        with self._ledger.writing() as connection:
+            removed = connection.execute(delete(RequestLog).where(RequestLog.created_ms < before_ms)).rowcount
+            connection.execute(delete(Feedback).where(Feedback.created_ms < before_ms))
+            return int(removed)
+
+
+def _columns(row: Row[Any]) -> Columns:
+    return dict(row._mapping)

@@ -1,0 +1,62 @@
+"""The service's part of the ledger: opened for writing beside the writers of documents, in any number of processes.
+
+Requests, jobs and keys are no knowledge, so they take no part in the sequence and need no writer lock; every write is
+one short transaction of its own.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Connection
+
+from theworld.settings import LedgerSettings, Settings
+from theworld.stores.ledger.database import Database
+from theworld.stores.ledger.opening import open_database
+
+
+class ServiceLedger:
+    """Transactions over the service's tables. Thread-safe; errors of the database come as StoreError."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @classmethod
+    def open(cls, store: Path, settings: LedgerSettings | None = None) -> Self:
+        """Open the ledger of a store: in its folder, or on the server that the settings name.
+
+        Raises StoreError when there is no ledger or it cannot be written.
+        """
+        return cls(open_database(store, settings, writable=True))
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Open the ledger of the store that the settings name; see `open`."""
+        return cls.open(settings.store, settings.ledger)
+
+    def writing(self) -> AbstractContextManager[Connection]:
+        """Enter one transaction; a failed one leaves nothing."""
+        return self._database.writing(())
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Enter a connection that sees one state of the tables."""
+        return self._database.reading()
+
+    def lock_alone(self, name: str) -> AbstractContextManager[bool]:
+        """Enter with whether this process alone has the lock of that name, on whatever machine the others run."""
+        return self._database.lock_alone(name)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,92 @@
+"""The rows that go into the ledger and come out of it; ids are deterministic, so that writing twice changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from theworld.models.protocols import Embedded
+from theworld.state import Mention
+from theworld.stores.token_codes import TokenCodes
+
+Metadata = Mapping[str, str | int | float | bool | list[str]]
+Filters = Mapping[str, str | list[str]]
+"""Metadata that must match: every key, any of its values (compared as strings)."""
+
+
+def content_hash(*parts: str) -> str:
+    """Return 16 hex digits of the BLAKE2b hash of the parts, each length-prefixed."""
+    digest = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRecord:
+    """A paragraph-sized piece of a document."""
+
+    id: str
+    """`{document id}#{ordinal}`."""
+    ordinal: int
+    """Paragraph index within the document, from 0."""
+    text: str
+    """The text; equals document.text[start:end]."""
+    start: int
+    """Character offset in the document's text."""
+    end: int
+    """End offset, exclusive."""
+    language: str
+    """`en` or `zh`."""
+    mentions: tuple[Mention, ...] = ()
+    """Typed mentions, offsets within the note."""
+    vectors: Mapping[str, Embedded] = field(default_factory=dict)
+    """Embeddings by space name; without their tokens when the ledger gives them back."""
+    codes: Mapping[str, TokenCodes] = field(default_factory=dict)
+    """Token vectors by space name as the ledger keeps and gives them. In a note to be put they stand for
+    `vectors[space].tokens` where these have been coded already."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """A document with its notes; written and replaced as a whole."""
+
+    id: str
+    """Chosen by the source (`_id`, relative path); unique within the tenant."""
+    title: str
+    """Title, also an entity of its own."""
+    text: str
+    """Converted text that offsets refer to."""
+    source: str
+    """Path or URL."""
+    content_hash: str
+    """Hash of title, text, metadata and of the way it was processed; equal means nothing to do."""
+    aliases: tuple[str, ...] = ()
+    """Other names of what the document is about."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Plain metadata for filters."""
+    notes: tuple[NoteRecord, ...] = ()
+    """Notes in order."""
+    tenant: str = "default"
+    """Whose document it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredNote:
+    """A note as the ledger gives it back, with what is needed of its document."""
+
+    id: str
+    document_id: str
+    tenant: str
+    title: str
+    source: str
+    ordinal: int
+    text: str
+    start: int
+    end: int
+    language: str
+    metadata: Mapping[str, Any]
+    mentions: tuple[Mention, ...]

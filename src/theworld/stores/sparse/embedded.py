@@ -1,0 +1,254 @@
+"""The sparse projection in a tantivy index on disk."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import tantivy
+from tantivy import Occur, Query
+
+from theworld.errors import StoreError
+from theworld.stores.engine_access import is_text
+from theworld.stores.files import read_json, write_atomically
+from theworld.stores.filters import filter_terms, wanted_terms
+from theworld.stores.protocols import Hit, NoteChange
+from theworld.stores.records import Filters
+from theworld.text import tokens
+
+FORMAT = 2
+"""Raised whenever the schema or the tokens change, so that old indexes are built anew."""
+
+_HEAP_BYTES = 50_000_000
+_LONGEST_TOKEN = 255
+_NOT_SCORED = 0.0
+_EVERY = "\x1f"
+"""A tenant that every note has besides its own: its document frequency counts replaced notes too."""
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("tenant", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("terms", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("note", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("body", tokenizer_name="whitespace", index_option="freq")
+    return builder.build()
+
+
+class TantivySparse:
+    """BM25 (k1 = 1.2, b = 0.75) over title and text; document frequencies are those of the whole index.
+
+    `applied.json` names the folder of the index and the last change applied; it is replaced atomically after tantivy's
+    commit. A crash in between only repeats changes, and each note is deleted before it is added. Thread-safe; readers
+    in other processes see a commit after `refresh`.
+    """
+
+    def __init__(self, folder: Path, *, writable: bool = False) -> None:
+        """Open the index in a folder; a reader of a folder without index sees an empty store until `refresh`."""
+        self._folder, self._writable = folder, writable
+        self._state = folder / "applied.json"
+        self._schema = _schema()
+        self._index: tantivy.Index | None = None
+        self._writer: tantivy.IndexWriter | None = None
+        self._name = ""
+        self._applied = 0
+        self._lock = threading.RLock()
+        self.outdated = ""
+        """What is wrong when the folder holds another format, which a reader cannot build anew."""
+        self.refresh()
+        if writable:
+            self._remove_unused()
+
+    @property
+    def applied(self) -> int:
+        """Sequence number of the last change applied durably."""
+        return self._applied
+
+    @property
+    def replaced(self) -> float:
+        """Share of notes in the index that were replaced or removed and still count in the document frequencies."""
+        if self._index is None:
+            return 0.0
+        searcher = self._index.searcher()
+        total = searcher.doc_freq("tenant", _EVERY)
+        return 1.0 - searcher.num_docs / total if total else 0.0
+
+    def refresh(self) -> None:
+        """See what has been committed since, by this process or another."""
+        with self._lock:
+            state = read_json(self._state)
+            found = state.get("format") if isinstance(state, dict) else FORMAT
+            self.outdated = "" if found == FORMAT else f"the sparse index has format {found}, this program {FORMAT}."
+            usable = isinstance(state, dict) and not self.outdated
+            try:
+                if usable:
+                    self._open(str(state["index"]), int(state["applied"]))
+            except (ValueError, KeyError, TypeError, OSError) as error:
+                if not self._writable:
+                    raise self._broken(error) from error
+                usable = False
+            if usable:
+                return
+            self._index, self._name, self._applied = None, "", 0
+            if self._writable:
+                self._replace([], 0)
+
+    def _open(self, name: str, applied: int) -> None:
+        if self._index is None or name != self._name:
+            self._index = _manual(tantivy.Index.open(str(self._folder / name)))
+        self._index.reload()
+        self._name, self._applied = name, applied
+
+    def _broken(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"the sparse index is damaged: {error}.",
+            where=str(self._folder),
+            remedy="Delete this folder: it is built again from the ledger when the store is next opened.",
+        )
+
+    def _remember(self, sequence: int) -> None:
+        write_atomically(self._state, {"format": FORMAT, "applied": sequence, "index": self._name})
+        self._applied = sequence
+
+    def _remove_unused(self) -> None:
+        for folder in self._folder.iterdir():
+            if folder.is_dir() and folder.name != self._name:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
+        """Apply changes, commit, and remember `upto`; on failure everything is as before."""
+        with self._lock:
+            latest = {(change.tenant, change.note_id): change for change in changes}
+            index, writer = self._open_writer()
+            _write(writer, latest.values())
+            self._remember(upto)
+            if latest:
+                index.reload()
+
+    def _open_writer(self) -> tuple[tantivy.Index, tantivy.IndexWriter]:
+        if not self._writable or self._index is None:
+            raise StoreError("the sparse index was opened for reading.", where=str(self._folder))
+        if self._writer is None:
+            self._writer = self._index.writer(_HEAP_BYTES, 1)
+        return self._index, self._writer
+
+    def renew(self, changes: Iterable[NoteChange], upto: int) -> None:
+        """Put a new index of just these notes in place of the old one, which is searched until the new one is there."""
+        with self._lock:
+            self._open_writer()
+            self._replace(changes, upto)
+
+    def _replace(self, changes: Iterable[NoteChange], upto: int) -> None:
+        name = f"index-{secrets.token_hex(6)}"
+        (self._folder / name).mkdir(parents=True)
+        index = _manual(tantivy.Index(self._schema, str(self._folder / name)))
+        writer = index.writer(_HEAP_BYTES, 1)
+        _write(writer, changes)
+        index.reload()
+        self._let_go_of_writer()
+        self._index, self._writer, self._name = index, writer, name
+        self._remember(upto)
+        self._remove_unused()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.renew([], 0)
+
+    def search(self, query: str, *, tenant: str, filters: Filters, limit: int) -> list[Hit]:
+        """Return the best notes by the BM25 of any query token; a token asked twice counts twice."""
+        index, built = self._index, self._query(query, tenant, filters)
+        if index is None or built is None or limit < 1:
+            return []
+        searcher = index.searcher()
+        found = self._with_ties(searcher, built, limit)
+        hits = [Hit(searcher.doc(address).get_first("note") or "", round(score, 5)) for score, address in found]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.note_id))[:limit]
+
+    @staticmethod
+    def _with_ties(searcher: tantivy.Searcher, query: Query, limit: int) -> list[tuple[float, Any]]:
+        """Return the best hits and all that tie with the last of them, so that the tie can be cut by note id."""
+        size = limit + 16
+        while True:
+            found: list[tuple[float, Any]] = searcher.search(query, size, count=False).hits
+            if len(found) < size or round(found[-1][0], 5) < round(found[limit - 1][0], 5):
+                return found
+            size *= 4
+
+    def _query(self, text: str, tenant: str, filters: Filters) -> Query | None:
+        counts = Counter(token for token in tokens(text) if len(token) <= _LONGEST_TOKEN)
+        if not counts:
+            return None
+        words = [(Occur.Should, self._word(token, count)) for token, count in counts.items()]
+        required = [[self._term("tenant", tenant)] if is_text(tenant) else []]
+        required += [[self._term("terms", term) for term in some if is_text(term)] for some in wanted_terms(filters)]
+        if not all(required):
+            return None
+        parts = [(Occur.Must, Query.boolean_query(words))]
+        parts += [(Occur.Must, _any_of(some)) for some in required]
+        return Query.boolean_query(parts)
+
+    def _word(self, token: str, count: int) -> Query:
+        term = Query.term_query(self._schema, "body", token, index_option="freq")
+        return term if count == 1 else Query.boost_query(term, float(count))
+
+    def _term(self, field: str, value: str) -> Query:
+        return Query.term_query(self._schema, field, value, index_option="basic")
+
+    def _let_go_of_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.wait_merging_threads()
+            self._writer = None
+
+    def close(self) -> None:
+        """Wait for merges and let go of the files."""
+        with self._lock:
+            self._let_go_of_writer()
+            self._index = None
+
+
+def _manual(index: tantivy.Index) -> tantivy.Index:
+    """Return the index with a reader that sees a commit when told to."""
+    index.config_reader("manual")
+    return index
+
+
+def _write(writer: tantivy.IndexWriter, changes: Iterable[NoteChange]) -> None:
+    """Write changes and commit, or nothing."""
+    try:
+        for change in changes:
+            writer.delete_documents_by_term("key", _key(change))
+            if change.note is not None:
+                writer.add_document(_document(change))
+        writer.commit()
+    except BaseException:
+        writer.rollback()
+        raise
+
+
+def _any_of(terms: list[Query]) -> Query:
+    return Query.const_score_query(Query.boolean_query([(Occur.Should, term) for term in terms]), _NOT_SCORED)
+
+
+def _key(change: NoteChange) -> str:
+    return f"{change.tenant}\x1f{change.note_id}"
+
+
+def _document(change: NoteChange) -> tantivy.Document:
+    note = change.note
+    text = note.text if note is not None else ""
+    document = tantivy.Document()
+    document.add_text("key", _key(change))
+    document.add_text("tenant", change.tenant)
+    document.add_text("tenant", _EVERY)
+    document.add_text("note", change.note_id)
+    for term in sorted(filter_terms(change.metadata)):
+        document.add_text("terms", term)
+    body = (token for token in (*tokens(change.title), *tokens(text)) if len(token) <= _LONGEST_TOKEN)
+    document.add_text("body", " ".join(body))
+    return document

@@ -1,0 +1,327 @@
+"""The sparse projection on an OpenSearch server."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, TypeVar
+
+from opensearchpy import OpenSearch
+from opensearchpy.exceptions import ConflictError, NotFoundError
+
+from theworld.errors import EngineUnavailableError, StoreError
+from theworld.settings import SparseSettings
+from theworld.stores.circuit_breaker import CircuitBreaker
+from theworld.stores.protocols import Hit, NoteChange
+from theworld.stores.records import Filters
+from theworld.stores.sparse.opensearch_client import clear_errors, connect
+from theworld.stores.sparse.opensearch_index import (
+    FORMAT,
+    MOST_CLAUSES,
+    STATE,
+    actions,
+    index_body,
+    key,
+    query,
+    query_words,
+)
+
+T = TypeVar("T")
+_CHUNK = 500
+"""Changes in one bulk request."""
+_PAGE = 10_000
+"""Most hits of one search; longer lists are read page by page from a frozen view."""
+_DIGITS = 5
+_CONFLICT = 409
+_MISSING = 404
+
+
+class OpenSearchSparse:
+    """BM25 over our own tokens, scored as by the embedded twin; thread-safe, one pool of connections.
+
+    An alias named after the ledger points to the index in use, and a document in that index says how far it came, so
+    that a new index, filled beside the old one, takes its place and its state in one step. Searches see a batch when it
+    is whole. Nothing is sent before it is needed: a server that is down does not keep the store from opening.
+    """
+
+    remote = True
+
+    def __init__(self, settings: SparseSettings, ledger: str, *, writable: bool = False) -> None:
+        """Use the server of the settings for the ledger with this identity."""
+        self._settings, self._writable = settings, writable
+        self.where = f"OpenSearch at {settings.url}"
+        self._alias = f"{settings.prefix}-{ledger}-v{FORMAT}"
+        self._client = connect(settings)
+        self._applied: int | None = None
+        self._lock = threading.RLock()
+        self._breaker = CircuitBreaker(
+            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self.version
+        )
+
+    def _ask(self, work: Callable[[OpenSearch], T]) -> T:
+        def asked() -> T:
+            with clear_errors(self.where):
+                return work(self._client)
+
+        return self._breaker.call(asked)
+
+    def version(self) -> str:
+        """Return the server's version, asked now; raises EngineUnavailableError when it does not answer."""
+        with clear_errors(self.where):
+            return str(self._client.info()["version"]["number"])
+
+    @property
+    def applied(self) -> int:
+        """Sequence number of the last change applied durably; asked of the server when it is not known."""
+        with self._lock:
+            if self._applied is None:
+                self._applied = self._ask(self._read_applied)
+            return self._applied
+
+    def _read_applied(self, client: OpenSearch) -> int:
+        found = client.get(index=self._alias, id=STATE, params=_IF_THERE)
+        if found.get("status") == _MISSING or found.get("found") is False:
+            return 0
+        state = found["_source"]
+        return int(state["applied"]) if state["format"] == FORMAT else 0
+
+    def refresh(self) -> None:
+        """Ask again how far it came; searches always see what has been applied."""
+        with self._lock:
+            self._applied = None
+
+    def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
+        """Apply changes and remember `upto`; a batch that fails half-way is repeated as a whole."""
+        latest = {(change.tenant, change.note_id): change for change in changes}
+        with self._lock:
+            self._check_writable()
+            index = self._ask(self._current) or self._ask(self._switch_to_new)
+            self._applied = None
+            self._write(index, latest.values(), upto)
+            self._applied = upto
+
+    def _check_writable(self) -> None:
+        if not self._writable:
+            raise StoreError("the sparse index was opened for reading.", where=self.where)
+
+    def _current(self, client: OpenSearch) -> str | None:
+        """Return the name of the index in use."""
+        found = client.indices.get_alias(name=self._alias, params=_IF_THERE)
+        # Only the server's own word that there is none counts: an answer cut short must not make a new index.
+        if found.get("status") == _MISSING:
+            return None
+        return str(next(index for index in found if index.startswith(f"{self._alias}-")))
+
+    def _create(self, client: OpenSearch) -> str:
+        """Create an index; it is written to by an alias, because a late request to an index that is gone makes one."""
+        name = f"{self._alias}-{secrets.token_hex(6)}"
+        body = index_body(self._settings) | {"aliases": {_writing(name): {"is_write_index": True}}}
+        client.indices.create(index=name, body=body, params=self._patiently())
+        return name
+
+    def _switch_to_new(self, client: OpenSearch) -> str:
+        name = self._create(client)
+        self._switch(client, name)
+        return name
+
+    def _switch(self, client: OpenSearch, name: str) -> None:
+        """Point the alias to an index, in one step, and delete all others of this ledger."""
+        add = {"add": {"index": name, "alias": self._alias}}
+        remove = {"remove": {"index": f"{self._alias}-*", "alias": self._alias, "must_exist": False}}
+        client.indices.update_aliases(body={"actions": [remove, add]}, params=self._patiently())
+        self._remove_all_but(client, name)
+
+    def _remove_all_but(self, client: OpenSearch, kept: str | None) -> None:
+        for index in client.indices.get(index=f"{self._alias}-*"):
+            if index != kept:
+                client.indices.delete(index=index, params=self._patiently())
+
+    def _write(self, index: str, changes: Iterable[NoteChange], upto: int) -> None:
+        remaining = iter(changes)
+        while some := list(islice(remaining, _CHUNK)):
+            self._ask(lambda client, some=some: self._bulk(client, index, some))  # type: ignore[misc]
+        self._ask(lambda client: self._finish(client, index, upto))
+
+    def _bulk(self, client: OpenSearch, index: str, changes: list[NoteChange]) -> None:
+        lines = [line for change in changes for line in actions(change)]
+        options = {"require_alias": "true", **self._patiently()}
+        answered = client.bulk(body=lines, index=_writing(index), params=options)["items"]
+        if len(answered) != len(changes):
+            raise ValueError(f"{len(answered)} results for {len(changes)} changes")
+        failed = [(change, error) for change, item in zip(changes, answered, strict=True) if (error := _error(item))]
+        if failed:
+            change, error = failed[0]
+            raise StoreError(
+                f"OpenSearch did not take {len(failed)} of {len(changes)} notes; the first: {error}.",
+                where=f"{self.where}, note {change.note_id!r}",
+                remedy="Nothing is lost: the batch is written again by the next `theworld sync`.",
+            )
+
+    def _finish(self, client: OpenSearch, index: str, upto: int) -> None:
+        """Make what was written visible, then remember how far it goes."""
+        if client.indices.refresh(index=index, params=self._patiently())["_shards"]["failed"]:
+            raise ValueError("not every shard made the changes visible")
+        options = {"version": upto, "version_type": "external_gte", **self._patiently()}
+        try:
+            body = {"applied": upto, "format": FORMAT}
+            if "result" not in client.index(index=_writing(index), id=STATE, body=body, params=options):
+                raise ValueError("no result of writing the state")
+        except ConflictError as error:
+            raise StoreError(
+                "another process has written newer changes.", where=self.where, remedy="Run one writer at a time."
+            ) from error
+
+    def _patiently(self) -> dict[str, Any]:
+        return {"request_timeout": self._settings.write_timeout_s}
+
+    @property
+    def replaced(self) -> float:
+        """Share of documents in the index that were replaced or removed and still count in the frequencies."""
+        counts = self._ask(lambda client: client.indices.stats(index=self._alias, metric="docs"))["_all"]["primaries"]
+        alive, gone = int(counts["docs"]["count"]), int(counts["docs"]["deleted"])
+        return gone / (alive + gone) if gone else 0.0
+
+    def renew(self, changes: Iterable[NoteChange], upto: int) -> None:
+        """Fill a new index with just these notes and switch to it; the old one is searched until then."""
+        with self._lock:
+            self._check_writable()
+            self._applied = None
+            index = self._ask(self._create)
+            self._write(index, changes, upto)
+            self._ask(lambda client: self._switch(client, index))
+            self._applied = upto
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.renew([], 0)
+
+    def drop(self) -> None:
+        """Remove everything of this ledger from the server."""
+        with self._lock:
+            self._check_writable()
+            self._applied = None
+            self._ask(lambda client: self._remove_all_but(client, None))
+
+    def count(self) -> int:
+        """Return how many notes the index holds."""
+        found = self._ask(
+            lambda client: client.count(index=self._alias, body={"query": {"exists": {"field": "tenant"}}})
+        )
+        return int(found["count"])
+
+    def key_of(self, change: NoteChange) -> str:
+        """Return the id of a note's document."""
+        return key(change.tenant, change.note_id)
+
+    def held(self) -> list[tuple[str, int]]:
+        """Return id and version of all notes: versions are the ledger's sequence numbers."""
+        return self._ask(self._held)
+
+    def _held(self, client: OpenSearch) -> list[tuple[str, int]]:
+        notes = {"bool": {"filter": {"exists": {"field": "tenant"}}}}
+        found = self._pages(client, notes, _PAGE, version=True)
+        return [(str(hit["_id"]), int(hit["_version"])) for hit in found]
+
+    def search(self, query: str, *, tenant: str, filters: Filters, limit: int) -> list[Hit]:
+        """Return the best notes by the BM25 of any query token; a token asked twice counts twice."""
+        words = query_words(query)
+        if not words or limit < 1:
+            return []
+        return self._ask(lambda client: self._search(client, words, tenant, filters, limit))
+
+    def _search(self, client: OpenSearch, words: Counter[str], tenant: str, filters: Filters, limit: int) -> list[Hit]:
+        try:
+            if len(words) > MOST_CLAUSES:
+                words = self._rarest(client, words)
+            return self._with_ties(client, query(words, tenant, filters), tenant, limit)
+        except NotFoundError:
+            if self._writable:
+                return []
+            raise StoreError(
+                "the sparse projection is not on the server yet.", where=self.where, remedy="Run `theworld sync`."
+            ) from None
+
+    def _with_ties(self, client: OpenSearch, asked: dict[str, Any], tenant: str, limit: int) -> list[Hit]:
+        """Return the best hits; among those that tie with the last, the first by note id."""
+        size = limit + 16
+        while True:
+            pages = self._one_page if size <= _PAGE else self._pages
+            found = [self._hit(hit, tenant) for hit in islice(pages(client, asked, size), size)]
+            if len(found) < size or found[-1].score < found[limit - 1].score:
+                return sorted(found, key=lambda hit: (-hit.score, hit.note_id))[:limit]
+            size *= 4
+
+    def _one_page(self, client: OpenSearch, asked: dict[str, Any], size: int) -> Iterator[Mapping[str, Any]]:
+        body = {"query": asked, "size": size, **_ONLY_IDS}
+        return iter(_hits(client.search(index=self._alias, body=body, params=self._globally())))
+
+    def _pages(
+        self, client: OpenSearch, asked: dict[str, Any], size: int, **further: object
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yield hits page by page, all of the same moment."""
+        view = client.create_pit(index=self._alias, params={"keep_alive": "1m"})["pit_id"]
+        body = {"query": asked, "size": min(size, _PAGE), "pit": {"id": view, "keep_alive": "1m"}, **_ONLY_IDS}
+        body |= {"sort": [{"_score": "desc"}, {"note": "asc"}, {"tenant": "asc"}], **further}
+        try:
+            while page := _hits(client.search(body=body, params=self._globally())):
+                yield from page
+                body["search_after"] = page[-1]["sort"]
+        finally:
+            client.delete_pit(body={"pit_id": [view]})
+
+    def _globally(self) -> dict[str, Any]:
+        """With several shards, words are weighed by their frequency in all of them."""
+        return {"search_type": "dfs_query_then_fetch"} if self._settings.shards > 1 else {}
+
+    def _hit(self, hit: Mapping[str, Any], tenant: str) -> Hit:
+        """Return a hit; one that is not the tenant's, or not the note it says, is an answer to another question."""
+        note = hit["fields"]["note"][0]
+        if hit["_id"] != key(tenant, note):
+            raise EngineUnavailableError("OpenSearch answered with a note that was not asked for.", where=self.where)
+        return Hit(note, round(float(hit["_score"]), _DIGITS))
+
+    def _rarest(self, client: OpenSearch, words: Counter[str]) -> Counter[str]:
+        """Return the words that the index knows; of very many, the rarest."""
+        body = {
+            "doc": {"body": " ".join(words)},
+            "fields": ["body"],
+            "term_statistics": True,
+            "positions": False,
+            "offsets": False,
+        }
+        known = client.termvectors(index=self._alias, body=body)["term_vectors"].get("body", {"terms": {}})["terms"]
+        frequency = {word: int(facts["doc_freq"]) for word, facts in known.items() if facts.get("doc_freq")}
+        kept = sorted(frequency, key=lambda word: (frequency[word], word))[:MOST_CLAUSES]
+        return Counter({word: words[word] for word in kept})
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._breaker.close()
+        self._client.close()
+
+
+_IF_THERE: dict[str, Any] = {"ignore": 404}
+_ONLY_IDS: dict[str, Any] = {"_source": False, "docvalue_fields": ["note"], "track_total_hits": False}
+
+
+def _writing(index: str) -> str:
+    return f"{index}-w"
+
+
+def _hits(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the hits; an answer of only some of the shards, or one cut short, is none."""
+    if answer["timed_out"] or answer["_shards"]["failed"]:
+        raise ValueError(f"only a part of the shards answered: {answer['_shards']}")
+    found: list[Mapping[str, Any]] = answer["hits"]["hits"]
+    return found
+
+
+def _error(item: Mapping[str, Any]) -> str | None:
+    """Return what went wrong with one change; that a newer one is there already, or nothing to delete, is fine."""
+    (result,) = item.values()
+    if result["status"] == _CONFLICT or "error" not in result:
+        return None
+    return f"{result['status']} {result['error'].get('type')}: {result['error'].get('reason')}"

@@ -1,0 +1,76 @@
+"""The folder of a store: whether it is one, which ledger its projections follow, and clear words when it is not."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from theworld.errors import StoreError
+from theworld.stores.files import read_json, write_atomically
+from theworld.stores.ledger import Ledger
+from theworld.stores.ledger.sqlite import FILE_NAME
+
+FOLLOWED = "ledger.json"
+"""Names the ledger that the projections in the folder were made from; none: the file beside them."""
+_DERIVED = ("sparse", "dense", "graph")
+_OURS = frozenset({FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal", FOLLOWED, *_DERIVED})
+_LOCKS = frozenset({"writer.lock", "writer.json", "writer.json.new", f"{FOLLOWED}.new"})
+
+
+def check_folder(path: Path, *, create: bool, has_ledger: bool = True) -> None:
+    """Make the folder when `create`; raise StoreError when the path is not a store nor can become one.
+
+    A folder whose ledger lies on a server (not `has_ledger`) holds nothing that could not be made anew, so it is made
+    by readers too.
+    """
+    where = str(path)
+    if path.exists() and not path.is_dir():
+        raise StoreError("this is a file, not the folder of a store.", where=where, remedy="Name a folder.")
+    content = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    if FILE_NAME in content or (not has_ledger and FOLLOWED in content):
+        return
+    if content - _OURS - _LOCKS:
+        raise StoreError(
+            "this folder has other content and is not a store.",
+            where=where,
+            remedy="Name an empty or a new folder, or the folder of an existing store.",
+        )
+    if not create and has_ledger:
+        raise StoreError(
+            "there is no store here.", where=where, remedy=f"Make one: `theworld ingest PATH --store {path}`."
+        )
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"the folder of the store cannot be made: {error.strerror}.", where=where, remedy="Choose another place."
+        ) from error
+
+
+def follows(folder: Path, ledger: Ledger) -> bool:
+    """Tell whether the projections in the folder were made from this ledger."""
+    known = read_json(folder / FOLLOWED)
+    if not isinstance(known, dict):
+        return not ledger.remote
+    return known.get("identity") == ledger.identity()
+
+
+def follow(folder: Path, ledger: Ledger, *, writable: bool) -> None:
+    """Forget what was made from another ledger, so that it is made anew from this one.
+
+    Raises StoreError when the folder was opened for reading.
+    """
+    if not writable:
+        raise StoreError(
+            "the projections in this folder were made from another ledger.",
+            where=str(folder),
+            remedy="Run `theworld sync`, which makes them anew, or wait until the process that does it has finished.",
+        )
+    for name in _DERIVED:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    remember(folder, ledger)
+
+
+def remember(folder: Path, ledger: Ledger) -> None:
+    """Keep the ledger's identity beside the projections that are made from it."""
+    write_atomically(folder / FOLLOWED, {"identity": ledger.identity(), "ledger": ledger.where})

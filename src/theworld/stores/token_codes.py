@@ -1,0 +1,116 @@
+"""Token vectors in 26 bytes each: the signs of 208 fixed projections, compared with a query that keeps its precision.
+
+The bits say on which side of 208 hyperplanes a unit vector lies (Charikar, STOC 2002), the directions are orthonormal
+in blocks (Ji et al., Super-Bit LSH, NIPS 2012), and the cosine with an exact query vector is estimated from both
+without bias (Dong, Charikar and Li, SIGIR 2008; RaBitQ, arXiv:2405.12497). The directions depend on the dimension
+alone, so nothing is fitted or stored, and any embedder's tokens can be coded. Measured on 550 questions of three
+English sets, reranked recall at 5 is that of int8 vectors of 384 bytes (by set 0.0, 0.0 and 0.3 points more); the error
+of a best cosine has a deviation of 0.07.
+
+What is written with one version of this module cannot be read with another: whoever changes the codes raises the
+ledger's SCHEMA_VERSION and the dense projection's FORMAT.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theworld.models.protocols import FloatArray, TokenVectors
+
+CODE_BITS = 208
+CODE_BYTES = CODE_BITS // 8
+_SEED = "theworld token codes 1"
+_SMALL_IDS = 1 << 16
+_UNTHREADED = 1 << 18
+"""Matrix products of fewer multiplications stay on one thread in OpenBLAS. Larger ones, while the encoder has the cores
+busy, wait for threads that spin: measured, 1.1 ms instead of 0.2 ms of CPU for a note of 100 tokens."""
+
+Codes = NDArray[np.uint8]
+Ids = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCodes:
+    """The token vectors of one text as a store keeps them."""
+
+    ids: Ids
+    """Vocabulary ids, uint16 or uint32, shape (n,)."""
+    codes: Codes
+    """Signs, eight to a byte, shape (n, CODE_BYTES), uint8."""
+
+
+def encode_tokens(tokens: TokenVectors) -> TokenCodes:
+    """Return the codes of token vectors of any length, 0 included, and of any dimension."""
+    wide = tokens.ids.size and int(tokens.ids.max()) >= _SMALL_IDS
+    ids = tokens.ids.astype(np.uint32 if wide else np.uint16)
+    if not tokens.ids.size:
+        return TokenCodes(ids, np.empty((0, CODE_BYTES), np.uint8))
+    vectors, along = tokens.vectors.astype(np.float32), directions(tokens.vectors.shape[1])
+    step = max(1, _UNTHREADED // along.size)
+    signs = np.concatenate([vectors[start : start + step] @ along >= 0 for start in range(0, len(vectors), step)])
+    return TokenCodes(ids, np.packbits(signs, axis=1))
+
+
+def pack_tokens(tokens: TokenCodes) -> tuple[bytes, bytes]:
+    """Return ids and codes as little-endian bytes."""
+    return tokens.ids.astype(tokens.ids.dtype.newbyteorder("<")).tobytes(), tokens.codes.tobytes()
+
+
+def unpack_tokens(ids: bytes, codes: bytes) -> TokenCodes:
+    """Return what `pack_tokens` was given; the width of the ids follows from the number of codes."""
+    rows = np.frombuffer(codes, np.uint8).reshape(-1, CODE_BYTES)
+    return TokenCodes(np.frombuffer(ids, "<u4" if len(ids) == 4 * len(rows) and ids else "<u2"), rows)
+
+
+def best_cosines(query: TokenVectors, notes: Sequence[TokenCodes]) -> FloatArray:
+    """Return the best estimated cosine of each query token in each note, in [-1, 1], shape (notes, query tokens).
+
+    Every note must have a token.
+    """
+    dimension = query.vectors.shape[1]
+    scale = 1.0 / (127.0 * CODE_BITS * _mean_component(dimension))
+    projected = directions(dimension).T @ query.vectors.T.astype(np.float32) * np.float32(scale)
+    codes = np.concatenate([note.codes for note in notes])
+    starts = np.cumsum([0, *(len(note.codes) for note in notes[:-1])])
+    # A sign is 2 bit - 1; what is the same for all tokens can wait until the best are found.
+    best = np.maximum.reduceat(_bits(codes) @ projected, starts, axis=0)
+    return np.asarray(np.clip(2.0 * best - projected.sum(axis=0), -1.0, 1.0), dtype=np.float32)
+
+
+def _bits(codes: Codes) -> FloatArray:
+    return np.unpackbits(codes, axis=1).astype(np.float32)
+
+
+@lru_cache(maxsize=8)
+def directions(dimension: int) -> FloatArray:
+    """Return CODE_BITS fixed unit vectors as columns, float32 (dimension, CODE_BITS), orthonormal in blocks.
+
+    They come from a hash, not from a random generator, whose numbers may change between versions of numpy.
+    """
+    count = math.ceil(CODE_BITS / dimension)
+    blocks = [orthonormal(dimension, min(dimension, CODE_BITS), number) for number in range(count)]
+    found = np.ascontiguousarray(np.concatenate(blocks, axis=1)[:, :CODE_BITS], dtype=np.float32)
+    found.flags.writeable = False
+    return found
+
+
+def orthonormal(rows: int, columns: int, number: int) -> NDArray[np.float64]:
+    """Return orthonormal columns, the same ones for the same numbers, made of nearly normal ones: sums of four even."""
+    stream = hashlib.shake_256(f"{_SEED} {rows} {number}".encode()).digest(rows * columns * 8)
+    numbers = np.frombuffer(stream, "<u2").reshape(rows, columns, 4).sum(axis=2, dtype=np.int64) - 2 * 65_535
+    orthonormal, triangle = np.linalg.qr(numbers.astype(np.float64))
+    # Only with a positive diagonal is the decomposition the same in every linear algebra library.
+    return np.asarray(orthonormal * np.sign(np.diag(triangle)))
+
+
+def _mean_component(dimension: int) -> float:
+    """Return the mean absolute component of a random unit vector: how much of a cosine one sign carries."""
+    return math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(math.pi)
