@@ -1,0 +1,132 @@
+"""What the models make of notes: vectors, token codes and typed mentions, the same in this process as in another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from theworld.errors import TheWorldError
+from theworld.ingestion.stopwatch import Stopwatch
+from theworld.models.protocols import Embedded
+from theworld.state import Mention
+from theworld.stores.token_codes import TokenCodes, encode_tokens
+from theworld.text import Language, fold, without_qualifier
+
+if TYPE_CHECKING:
+    from theworld.models.bundle import Models
+
+EMBED_NOTES = 64
+"""Notes embedded between two steps of the progress."""
+
+Advance = Callable[[int], None]
+"""Told how many more notes are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteText:
+    """What the models see of a note."""
+
+    title: str
+    """Title of its document."""
+    text: str
+    language: Language
+
+
+@dataclass(frozen=True, slots=True)
+class MadeNote:
+    """What the models made of a note."""
+
+    mentions: Sequence[Mention]
+    vectors: dict[str, Embedded] = field(default_factory=dict)
+    """By space, without token vectors."""
+    codes: dict[str, TokenCodes] = field(default_factory=dict)
+    """Token vectors by space, coded."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedNote:
+    """A note that a model failed on."""
+
+    reason: str
+    error: Exception | None = None
+    """What the model raised, where that can be told."""
+
+
+Outcome = MadeNote | FailedNote
+
+
+def model_notes(
+    models: Models, notes: Sequence[NoteText], watch: Stopwatch, advance: Advance, *, side_by_side: bool
+) -> list[Outcome]:
+    """Return what the models make of each note, in order; one that a model fails on does not spoil the others.
+
+    `side_by_side` tags in a second thread. Errors of the project (a model that is missing, for instance) pass through.
+    """
+    try:
+        if side_by_side:
+            with ThreadPoolExecutor(1, thread_name_prefix="tagger") as pool:
+                tagging = pool.submit(_tag, models, notes, watch)
+                made = _embed(models, notes, watch, advance)
+                mentions = tagging.result()
+        else:
+            made, mentions = _embed(models, notes, watch, advance), _tag(models, notes, watch)
+    except TheWorldError:
+        raise
+    except Exception as error:  # a model's own failure on some text: anything may come
+        if len(notes) == 1:
+            return [FailedNote(f"a model failed on it: {type(error).__name__}: {error}", error)]
+        one_by_one = (model_notes(models, [note], watch, advance, side_by_side=side_by_side) for note in notes)
+        return [outcome for outcomes in one_by_one for outcome in outcomes]
+    return [MadeNote(some, *one) for some, one in zip(mentions, made, strict=True)]
+
+
+def _embed(
+    models: Models, notes: Sequence[NoteText], watch: Stopwatch, advance: Advance
+) -> list[tuple[dict[str, Embedded], dict[str, TokenCodes]]]:
+    """Return each note's vectors and token codes, in the space of its language."""
+    made: list[tuple[dict[str, Embedded], dict[str, TokenCodes]]] = [({}, {}) for _ in notes]
+    for language, places in _by_language(notes).items():
+        embedder = models.embedder_for(language)
+        # Notes of similar length lie side by side, for embedders that pad their batches.
+        ordered = sorted(places, key=lambda place: len(notes[place].text))
+        for first in range(0, len(ordered), EMBED_NOTES):
+            some = ordered[first : first + EMBED_NOTES]
+            with watch("embed"):
+                found = embedder.embed_passages([passage_text(notes[place].title, notes[place].text) for place in some])
+            with watch("codes"):
+                for place, one in zip(some, found, strict=True):
+                    codes = {} if one.tokens is None else {embedder.name: encode_tokens(one.tokens)}
+                    made[place] = {embedder.name: Embedded(one.vector)}, codes
+            advance(len(some))
+    return made
+
+
+def _tag(models: Models, notes: Sequence[NoteText], watch: Stopwatch) -> list[list[Mention]]:
+    mentions: list[list[Mention]] = [[] for _ in notes]
+    with watch("tag"):
+        for language, places in _by_language(notes).items():
+            found = models.tagger_for(language).tag([notes[place].text for place in places])
+            for place, some in zip(places, found, strict=True):
+                mentions[place] = some
+    return mentions
+
+
+def passage_text(title: str, text: str) -> str:
+    """Return what is embedded of a note: its text, with its document's title in front where the text lacks it.
+
+    Dense Recall@5 on samples of 500-1,000 passages, by text alone / title always / title where missing: HotpotQA
+    .785 / .785 / .785, 2Wiki .695 / .710 / .698, MuSiQue .752 / .766 / .774, DRCD, where passages share titles,
+    .993 / .980 / .987.
+    """
+    named = not title or fold(without_qualifier(title)) in fold(text)
+    return text if named else f"{title}\n{text}"
+
+
+def _by_language(notes: Sequence[NoteText]) -> dict[Language, list[int]]:
+    places: dict[Language, list[int]] = defaultdict(list)
+    for place, note in enumerate(notes):
+        places[note.language].append(place)
+    return places

@@ -1,0 +1,224 @@
+"""From files to the store: read, split, embed, tag, link, write. Incremental, and safe to stop at any moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Literal
+
+from theworld.ingestion.interruption import Interruption
+from theworld.ingestion.making import RecordMaker, batches, made_ahead, note_maker
+from theworld.ingestion.names import NameIndex
+from theworld.ingestion.plan import Plan, Planner
+from theworld.ingestion.pruning import gone_documents
+from theworld.ingestion.readers import SourceDocument
+from theworld.ingestion.relinking import name_change, relink
+from theworld.ingestion.report import (
+    TIMED,
+    FailedSource,
+    IngestInterrupted,
+    IngestProgress,
+    IngestReport,
+    SilentProgress,
+)
+from theworld.ingestion.sources import Sources, find_sources, root_of
+from theworld.ingestion.stopwatch import Stopwatch
+from theworld.settings import Settings
+from theworld.stores.records import DocumentRecord
+from theworld.text import Language
+
+if TYPE_CHECKING:
+    from theworld.models.bundle import Models
+    from theworld.stores.knowledge_store import KnowledgeStore
+
+
+def ingest(
+    paths: Sequence[Path | str] | Path | str,
+    store: KnowledgeStore,
+    models: Models,
+    settings: Settings,
+    *,
+    tenant: str = "default",
+    progress: IngestProgress | None = None,
+    reembed: bool = False,
+    prune: bool = False,
+    on_error: Literal["continue", "stop"] = "continue",
+) -> IngestReport:
+    """Bring a store up to date with files and folders, and return what was done.
+
+    Documents that are in the store as they are now cost only their reading. Each batch of some hundred notes is
+    committed by itself, so a rerun goes on where a run was cut short. The texts of changed documents are held in
+    memory until they are written.
+
+    `reembed` makes every document anew. `prune` deletes documents that came from one of the folders and are there
+    no longer. With `on_error="stop"` the first bad source raises IngestionError before anything is written, else
+    it is reported in `failed`.
+
+    Raises IngestionError for a path that does not exist, ModelMismatchError when the embedder is another than the
+    store's and `reembed` is not set, ModelError and StoreError as they come, and IngestInterrupted (a
+    KeyboardInterrupt with the report) after Ctrl-C, when the batch in hand is written.
+    """
+    given = [Path(path) for path in ([paths] if isinstance(paths, Path | str) else paths)]
+    run = _Run(store, models, settings, tenant, progress or SilentProgress(), on_error == "stop")
+    with Interruption() as interruption:
+        run.execute(given, interruption, reembed=reembed, prune=prune)
+    if interruption.is_asked():
+        raise IngestInterrupted(run.report(interrupted=True))
+    return run.report()
+
+
+def ingest_given(
+    documents: Sequence[tuple[SourceDocument, str]],
+    store: KnowledgeStore,
+    models: Models,
+    settings: Settings,
+    *,
+    tenant: str = "default",
+) -> IngestReport:
+    """Bring a store up to date with documents that are in memory, each with its id and the source it names.
+
+    They are processed as if they had been read from files; a document that is given twice is reported in `failed`.
+    Raises what `ingest` raises, but for paths and interruptions.
+    """
+    run = _Run(store, models, settings, tenant, SilentProgress(), False)
+    run.execute_given(documents)
+    return run.report()
+
+
+class _IndexProgress:
+    """Hands the store's progress, (applied, in all), on as steps."""
+
+    def __init__(self, progress: IngestProgress) -> None:
+        self._progress, self._applied, self._started = progress, 0, False
+
+    def __call__(self, applied: int, total: int) -> None:
+        if not self._started:
+            self._progress.start("index", total)
+            self._started = True
+        self._progress.advance("index", applied - self._applied)
+        self._applied = applied
+
+
+@dataclass(slots=True)
+class _Run:
+    """One ingestion under way."""
+
+    store: KnowledgeStore
+    models: Models
+    settings: Settings
+    tenant: str
+    progress: IngestProgress
+    stop_on_error: bool
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    started: float = field(default_factory=perf_counter)
+    sources: Sources = field(default_factory=Sources)
+    plan: Plan = field(default_factory=Plan)
+    failed: list[FailedSource] = field(default_factory=list)
+    spent_before: dict[str, float] = field(default_factory=dict)
+    processes: int = 1
+    documents: int = 0
+    notes: int = 0
+    linked: int = 0
+    pruned: int = 0
+
+    def __post_init__(self) -> None:
+        self.spent_before = dict(self.store.spent)
+
+    def execute(self, paths: Sequence[Path], interruption: Interruption, *, reembed: bool, prune: bool) -> None:
+        """Do everything, or until an interruption is asked for."""
+        with self.watch("read"):
+            self.sources = find_sources(paths)
+            self._read(remake=reembed)
+            gone = self._gone(paths) if prune else []
+        if not interruption.is_asked():
+            self._bring_up_to_date(gone, interruption, reembed=reembed)
+
+    def execute_given(self, documents: Sequence[tuple[SourceDocument, str]]) -> None:
+        """Do everything for documents that need no reading."""
+        with self.watch("read"):
+            self.plan = self._planner(remake=False).plan_given(documents)
+            self.failed.extend(self.plan.failed)
+        self._bring_up_to_date([], Interruption(), reembed=False)
+
+    def _bring_up_to_date(self, gone: Sequence[str], interruption: Interruption, *, reembed: bool) -> None:
+        if not reembed:
+            self.store.check_embedders(self._spaces())
+        index = self._relink(gone)
+        if gone:
+            with self.watch("write"):
+                self.pruned = self.store.delete(gone, tenant=self.tenant)
+        self._make(index, interruption, replace=reembed)
+        with self.watch("write"):
+            self.store.catch_up(_IndexProgress(self.progress))
+
+    def _make(self, index: NameIndex, interruption: Interruption, *, replace: bool) -> None:
+        """Make and write the changed documents, batch by batch."""
+        number = sum(len(document.spans) for document in self.plan.changed)
+        records = RecordMaker(index, self.tenant, stop_on_error=self.stop_on_error)
+        self.progress.start("notes", number)
+        with note_maker(self.models, self.settings, number, self.watch, self.progress) as maker:
+            self.processes = maker.processes
+            for batch, outcomes in made_ahead(maker, batches(self.plan.changed)):
+                if interruption.is_asked():
+                    break
+                made = outcomes()
+                with self.watch("link"):
+                    some = records.records(batch, made)
+                self._write(some, replace=replace)
+        self.failed.extend(records.failed)
+
+    def _read(self, *, remake: bool) -> None:
+        self.plan = self._planner(remake=remake).plan(self.sources, self.progress)
+        self.failed.extend(self.plan.failed)
+
+    def _planner(self, *, remake: bool) -> Planner:
+        known = self.store.document_hashes(self.tenant)
+        return Planner(self.settings.notes, self._model_names, known, self.stop_on_error, remake)
+
+    def _model_names(self, language: Language) -> tuple[str, str]:
+        return self.models.embedder_for(language).name, self.models.tagger_for(language).name
+
+    def _spaces(self) -> dict[str, str]:
+        """Return the space by language, for the languages about to be written."""
+        languages = {span.language for document in self.plan.changed for span in document.spans}
+        return {language: self.models.embedder_for(language).name for language in sorted(languages)}
+
+    def _gone(self, paths: Sequence[Path]) -> list[str]:
+        roots = [root_of(path) for path in paths]
+        return gone_documents(self.store.iter_notes(self.tenant), roots, self.plan)
+
+    def _relink(self, gone: Sequence[str]) -> NameIndex:
+        """Link older notes to the coming titles; return the index of all names."""
+        with self.watch("link"):
+            change = name_change(self.store, self.tenant, self.plan.changed, gone)
+            leave = {document.id for document in self.plan.changed}.union(gone)
+            self.linked = relink(self.store, self.tenant, change, leave, self.progress)
+            return change.index
+
+    def _write(self, records: Sequence[DocumentRecord], *, replace: bool) -> None:
+        with self.watch("write"), self.watch("ledger"):
+            if replace:
+                # The store passes over documents whose content hash it knows.
+                self.store.delete([record.id for record in records], tenant=self.tenant)
+            self.store.put(records)
+        self.documents += len(records)
+        self.notes += sum(len(record.notes) for record in records)
+
+    def report(self, *, interrupted: bool = False) -> IngestReport:
+        """Return what was done so far."""
+        spent = {part: self.store.spent.get(part, 0.0) - before for part, before in self.spent_before.items()}
+        seconds = {part: self.watch.seconds.get(part, 0.0) for part in TIMED} | spent
+        return IngestReport(
+            documents=self.documents,
+            unchanged=self.plan.unchanged,
+            notes=self.notes,
+            linked=self.linked,
+            pruned=self.pruned,
+            skipped=self.sources.skipped,
+            failed=self.failed,
+            seconds={**seconds, "total": perf_counter() - self.started},
+            processes=self.processes,
+            interrupted=interrupted,
+        )

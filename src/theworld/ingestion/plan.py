@@ -1,0 +1,123 @@
+"""What has to be done: sources read, split and compared with what the store holds. Writes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from theworld.errors import IngestionError
+from theworld.ingestion.notes import NoteSpan, split_notes
+from theworld.ingestion.readers import SourceDocument, read_source
+from theworld.ingestion.report import FailedSource, IngestProgress
+from theworld.ingestion.sources import SourceFile, Sources
+from theworld.settings import NoteSettings
+from theworld.stores.records import content_hash
+from theworld.text import Language, without_qualifier
+
+PROCESSING = "notes-2"
+"""Changes whenever the same text would be processed in another way, so that everything is made anew."""
+
+ModelNames = Callable[[Language], tuple[str, str]]
+"""Language to the names of its embedder and tagger."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDocument:
+    """A document that is new or changed."""
+
+    id: str
+    source: str
+    document: SourceDocument
+    spans: tuple[NoteSpan, ...]
+    content_hash: str
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Its aliases, and its title without a bracketed qualifier."""
+        title = self.document.title
+        bare = (without_qualifier(title),) if without_qualifier(title) != title else ()
+        return tuple(dict.fromkeys((*self.document.aliases, *bare)))
+
+
+@dataclass(slots=True)
+class Plan:
+    """What reading has found."""
+
+    changed: list[PlannedDocument] = field(default_factory=list)
+    """Documents to write, in the order of their sources."""
+    unchanged: int = 0
+    failed: list[FailedSource] = field(default_factory=list)
+    owners: dict[str, str] = field(default_factory=dict)
+    """Source by document id, of every document met."""
+    complete: set[str] = field(default_factory=set)
+    """Sources of which everything could be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Reads sources and decides which documents have to be made."""
+
+    limits: NoteSettings
+    model_names: ModelNames
+    known: Mapping[str, str]
+    """Content hash by document id, of the documents in the store."""
+    stop_on_error: bool = False
+    remake: bool = False
+    """True makes every document anew."""
+
+    def plan(self, sources: Sources, progress: IngestProgress) -> Plan:
+        """Read all sources. Raises IngestionError at the first bad one when told to stop on errors."""
+        plan = Plan()
+        for failure in sources.failed:
+            self._fail(plan, failure)
+        progress.start("read", len(sources.files))
+        for file in sources.files:
+            self._read(file, plan)
+            progress.advance("read", 1)
+        return plan
+
+    def plan_given(self, documents: Iterable[tuple[SourceDocument, str]]) -> Plan:
+        """Plan documents that are in memory already, each with the source it names; every one needs an id."""
+        plan = Plan()
+        for document, source in documents:
+            self._add(document, document.id or "", source, plan)
+        return plan
+
+    def _read(self, file: SourceFile, plan: Plan) -> None:
+        failures = len(plan.failed)
+        try:
+            for found in read_source(file.path):
+                if isinstance(found, FailedSource):
+                    self._fail(plan, found)
+                else:
+                    self._add(found, found.id or file.id, str(file.path), plan)
+        except IngestionError as error:
+            self._fail(plan, FailedSource(str(file.path), str(IngestionError(error.what, remedy=error.remedy))))
+        if len(plan.failed) == failures:
+            plan.complete.add(str(file.path))
+
+    def _add(self, document: SourceDocument, identity: str, source: str, plan: Plan) -> None:
+        if identity in plan.owners:
+            reason = f"the document id {identity!r} is already taken by {plan.owners[identity]}"
+            self._fail(plan, FailedSource(source, reason))
+            return
+        plan.owners[identity] = source
+        spans = split_notes(document.text, self.limits, start=document.body_start, passage=document.passage)
+        digest = self._hash(document, source, spans)
+        if self.known.get(identity) == digest and not self.remake:
+            plan.unchanged += 1
+        else:
+            plan.changed.append(PlannedDocument(identity, source, document, tuple(spans), digest))
+
+    def _hash(self, document: SourceDocument, source: str, spans: Iterable[NoteSpan]) -> str:
+        languages = sorted({span.language for span in spans})
+        models = [name for language in languages for name in self.model_names(language)]
+        plain = json.dumps([document.aliases, document.metadata], ensure_ascii=False, sort_keys=True)
+        limits = self.limits.model_dump_json()
+        return content_hash(PROCESSING, source, document.title, document.text, plain, limits, *models)
+
+    def _fail(self, plan: Plan, failure: FailedSource) -> None:
+        if self.stop_on_error:
+            raise IngestionError(failure.reason, where=failure.path)
+        plan.failed.append(failure)

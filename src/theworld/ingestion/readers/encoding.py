@@ -1,0 +1,96 @@
+"""Bytes to text: UTF-8, UTF-16 and UTF-32 with a byte-order mark, GB 18030 for Chinese; anything else is refused."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import Path
+
+from charset_normalizer import from_bytes
+
+from theworld.errors import IngestionError
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_NON_ASCII = re.compile(r"[^\x00-\x7f]")
+_CHINESE_PUNCTUATION = frozenset("，。、；：？！“”‘’（）《》〈〉【】「」『』—…·　")
+BINARY_SHARE = 0.01
+"""A text with more control characters than this share is binary."""
+COMMON_SHARE = 0.5
+"""Least share of everyday Chinese characters among the non-ASCII ones for bytes to be taken as GB 18030."""
+SAMPLE = 200_000
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return a file's bytes; raises IngestionError when it cannot be read or is empty."""
+    if not path.is_file():
+        raise IngestionError("this is not a regular file", where=str(path))
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise IngestionError(
+            f"it cannot be read: {error.strerror or error}", where=str(path), remedy="Check its permissions."
+        ) from error
+    if not data:
+        raise IngestionError("the file is empty", where=str(path))
+    return data
+
+
+def read_text(path: Path) -> str:
+    """Return a text file's text; raises IngestionError for binary content and unknown encodings."""
+    text = decode(read_bytes(path), path)
+    if len(_CONTROLS.findall(text[:SAMPLE])) > BINARY_SHARE * min(len(text), SAMPLE):
+        raise IngestionError("it has the name of a text file but binary content", where=str(path))
+    return text
+
+
+def decode(data: bytes, path: Path) -> str:
+    """Return the text of some bytes; raises IngestionError naming the likely encoding when it is not supported."""
+    try:
+        for mark, encoding in _MARKS:
+            if data.startswith(mark):
+                return data.decode(encoding)
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return _decode_chinese(data, path)
+
+
+def _decode_chinese(data: bytes, path: Path) -> str:
+    try:
+        text = data.decode("gb18030")
+    except UnicodeDecodeError:
+        text = ""
+    if text and _looks_chinese(text):
+        return text
+    if b"\x00" in data[:SAMPLE]:
+        raise IngestionError("it has the name of a text file but binary content", where=str(path))
+    guess = from_bytes(data[:SAMPLE]).best()
+    encoding = guess.encoding if guess else None
+    raise IngestionError(
+        f"its encoding is not UTF-8, UTF-16 or GB 18030{f' (it looks like {encoding})' if encoding else ''}",
+        where=str(path),
+        remedy=f"Convert it: iconv -f {encoding or 'ENCODING'} -t UTF-8.",
+    )
+
+
+def _looks_chinese(text: str) -> bool:
+    """Tell whether most non-ASCII characters are everyday Chinese; chance decodings are full of rare characters."""
+    foreign = _NON_ASCII.findall(text[:SAMPLE])
+    return sum(map(_is_everyday, foreign)) >= COMMON_SHARE * len(foreign)
+
+
+def _is_everyday(character: str) -> bool:
+    """Tell whether a character is Chinese punctuation or in level 1 of GB 2312 (the 3,755 most used)."""
+    if character in _CHINESE_PUNCTUATION:
+        return True
+    try:
+        code = character.encode("gb2312")
+    except UnicodeEncodeError:
+        return False
+    return len(code) == 2 and 0xB0A1 <= int.from_bytes(code, "big") <= 0xD7F9

@@ -1,0 +1,16 @@
+"""Plain text: the whole file is the text, its name is the title."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from theworld.ingestion.readers.document import SourceDocument, require_text, title_from_name
+from theworld.ingestion.readers.encoding import read_text
+
+EXTENSIONS = (".txt", ".text")
+
+
+def read(path: Path) -> Iterator[SourceDocument]:
+    """Yield the file's one document."""
+    yield SourceDocument(title_from_name(path), require_text(read_text(path), path))

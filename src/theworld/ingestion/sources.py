@@ -1,0 +1,113 @@
+"""Which files a path stands for: folders are walked in a fixed order, each file once, links without loops."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from theworld.errors import IngestionError
+from theworld.ingestion.readers import READERS
+from theworld.ingestion.readers.beir import CORPUS
+from theworld.ingestion.report import FailedSource
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file to be read."""
+
+    path: Path
+    """Absolute path as reached from its root (links kept)."""
+    id: str
+    """Path relative to the root, in POSIX form."""
+
+
+@dataclass(slots=True)
+class Sources:
+    """What was found under the given paths."""
+
+    files: list[SourceFile] = field(default_factory=list)
+    failed: list[FailedSource] = field(default_factory=list)
+    skipped: int = 0
+    """Files of a kind that is not read."""
+
+
+def find_sources(paths: Sequence[Path]) -> Sources:
+    """Return the files to read. Hidden entries below a folder are passed over, unknown kinds counted.
+
+    Raises IngestionError before anything is read when a path does not exist or none is given.
+    """
+    if not paths:
+        raise IngestionError("no file or folder was given", remedy="Name at least one.")
+    roots = [root_of(path) for path in paths]
+    found, seen = Sources(), set[tuple[int, int]]()
+    for root in roots:
+        if root.is_dir():
+            _walk(root, root, found, seen)
+        elif _is_new(root, seen):
+            found.files.append(SourceFile(root, root.name))
+    return found
+
+
+def root_of(path: Path) -> Path:
+    """Return a given path as an absolute one; raises IngestionError when there is nothing."""
+    root = Path(os.path.abspath(path.expanduser()))
+    if not root.exists():
+        raise IngestionError("there is no such file or folder", where=str(path), remedy="Check the spelling.")
+    return root
+
+
+def _walk(folder: Path, root: Path, found: Sources, seen: set[tuple[int, int]]) -> None:
+    if not _is_new(folder, seen):
+        return
+    try:
+        entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
+    except OSError as error:
+        found.failed.append(FailedSource(str(folder), f"the folder cannot be read: {error.strerror or error}"))
+        return
+    for entry in _readable(entries, found):
+        if entry.is_dir():
+            _walk(entry, root, found, seen)
+        elif _is_new(entry, seen):
+            found.files.append(SourceFile(entry, entry.relative_to(root).as_posix()))
+
+
+def _readable(entries: list[Path], found: Sources) -> Iterator[Path]:
+    """Yield folders and files of known kinds. Beside a corpus.jsonl, other JSON lines are its queries."""
+    with_corpus = any(entry.name == CORPUS for entry in entries)
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if not _has_printable_name(entry):
+            name = os.fsencode(entry).decode("utf-8", "backslashreplace")
+            found.failed.append(FailedSource(name, "its name has characters that cannot be shown: rename it"))
+        elif not entry.exists():
+            found.failed.append(FailedSource(str(entry), "this link leads nowhere"))
+        elif entry.is_dir():
+            yield entry
+        elif entry.suffix.lower() not in READERS or (with_corpus and entry.suffix == ".jsonl" and entry.name != CORPUS):
+            found.skipped += 1
+        else:
+            yield entry
+
+
+def _has_printable_name(path: Path) -> bool:
+    try:
+        path.name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return path.name.isprintable()
+
+
+def _is_new(path: Path, seen: set[tuple[int, int]]) -> bool:
+    """Tell whether a file or folder is met for the first time, by device and inode."""
+    try:
+        status = path.stat()
+    except OSError:
+        return True
+    identity = (status.st_dev, status.st_ino)
+    if identity in seen:
+        return False
+    seen.add(identity)
+    return True

@@ -1,0 +1,1 @@
+"""Embedders, taggers and language models behind small protocols."""

@@ -1,0 +1,234 @@
+"""A language model behind any OpenAI-compatible endpoint (OpenAI, vLLM, Ollama, llama.cpp, ...)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, Field
+
+from theworld.errors import ModelError
+from theworld.models.endpoint import BrokenReplyError, Clock, Endpoint, per_attempt, read_reply
+from theworld.models.protocols import ChatMessage, Completion
+from theworld.settings import ModelSettings
+from theworld.state import ModelUsage
+from theworld.text import cjk_share
+
+T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
+"""One line a call: model, calls with retries, tokens, cost, milliseconds, outcome. Never a text or a key."""
+_PER_MILLION = 1_000_000
+_LATIN_CHARACTERS_PER_TOKEN = 4
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int = Field(default=0, ge=0)
+    completion_tokens: int = Field(default=0, ge=0)
+
+
+class _Text(BaseModel):
+    content: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Text
+    finish_reason: str | None = None
+
+
+class _Reply(BaseModel):
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Usage | None = None
+
+
+@dataclass
+class _Heard:
+    """What came of one answer so far."""
+
+    text: str = ""
+    finish: str | None = None
+    usage: _Usage | None = None
+    begun: bool = False
+    """True once the server has begun to answer: from then on it counts tokens."""
+
+    def add(self, event: Any) -> str:
+        """Take in one event of a stream and return its piece of text."""
+        if (usage := getattr(event, "usage", None)) is not None:
+            self.usage = _Usage.model_validate(usage, from_attributes=True)
+        if not getattr(event, "choices", None):
+            return ""
+        choice = event.choices[0]
+        piece = getattr(choice.delta, "content", None) or ""
+        self.text += piece
+        self.finish = choice.finish_reason or self.finish
+        return piece
+
+
+class OpenAIChatModel:
+    """Chat completions, whole or streamed. Thread-safe; the client is made on first use.
+
+    A server that refuses an optional parameter (`stream_options`, `temperature`, `max_tokens`) is asked again
+    without it, or under its new name, and that is remembered.
+    """
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self._settings = settings
+        self._endpoint = Endpoint(
+            settings.base_url, settings.api_key, timeout_s=settings.timeout_s, retries=settings.retries
+        )
+        self._refused: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Model name, as it is reported."""
+        return self._settings.name or ""
+
+    def complete(self, messages: Sequence[ChatMessage], *, timeout_s: float | None = None) -> Completion:
+        """Return one answer; ModelError when there is none within the limit over all retries."""
+        clock, began, heard = self._clock(timeout_s), time.perf_counter(), _Heard()
+        try:
+            reply, calls = self._call(lambda client, clock: self._ask(client, messages, clock), clock)
+            choice = reply.choices[0]
+            heard = _Heard(choice.message.content or "", choice.finish_reason, reply.usage, begun=True)
+            completion = self._completion(messages, heard, calls, clock)
+        except ModelError as error:
+            self._note_failure(error, messages, heard, began)
+            raise
+        self._log(completion.usage, began)
+        return completion
+
+    def stream(self, messages: Sequence[ChatMessage], *, timeout_s: float | None = None) -> Iterator[str | Completion]:
+        """Yield pieces of text, then one Completion; ModelError when it breaks off (retries end with the opening)."""
+        began, heard = time.perf_counter(), _Heard()
+        try:
+            for piece in self._stream(messages, self._clock(timeout_s), heard):
+                if isinstance(piece, Completion):
+                    self._log(piece.usage, began)
+                yield piece
+        except ModelError as error:
+            self._note_failure(error, messages, heard, began)
+            raise
+
+    def _clock(self, timeout_s: float | None) -> Clock:
+        """Return the clock of one call: the caller's limit, but never more than the settings allow."""
+        allowed = self._settings.timeout_s
+        return Clock(allowed if timeout_s is None else min(timeout_s, allowed))
+
+    def _stream(self, messages: Sequence[ChatMessage], clock: Clock, heard: _Heard) -> Iterator[str | Completion]:
+        events, calls = self._call(lambda client, clock: self._open(client, messages, clock), clock)
+        heard.begun = True
+        try:
+            for event in events:
+                clock.left()
+                if piece := heard.add(event):
+                    yield piece
+            if heard.finish is None:
+                raise BrokenReplyError("the stream ended before the answer was complete")
+        except Exception as error:
+            raise self._endpoint.failure(error, clock, calls=calls) from error
+        finally:
+            events.close()
+        yield self._completion(messages, heard, calls, clock)
+
+    def _call(self, request: Callable[[Any, Clock], T], clock: Clock) -> tuple[T, int]:
+        calls = 0
+        while True:
+            refused = self._refused
+            try:
+                result, attempts = self._endpoint.call(request, clock)
+            except ModelError as error:
+                calls += error.calls
+                if (parameter := _refused_parameter(error.__cause__)) is None or parameter in refused:
+                    error.calls = calls
+                    raise
+                self._refused = refused | {parameter}
+            else:
+                return result, calls + attempts
+
+    def _ask(self, client: Any, messages: Sequence[ChatMessage], clock: Clock) -> _Reply:
+        create = client.chat.completions.with_streaming_response.create
+        with create(**self._request(messages), timeout=per_attempt(clock)) as response:
+            return read_reply(response, _Reply, clock)
+
+    def _open(self, client: Any, messages: Sequence[ChatMessage], clock: Clock) -> Any:
+        options = {} if "stream_options" in self._refused else {"stream_options": {"include_usage": True}}
+        request = self._request(messages) | options
+        return client.chat.completions.create(**request, stream=True, timeout=per_attempt(clock))
+
+    def _request(self, messages: Sequence[ChatMessage]) -> dict[str, Any]:
+        limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
+        request: dict[str, Any] = {
+            "model": self.name,
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            limit: self._settings.max_tokens,
+        }
+        if "temperature" not in self._refused:
+            request["temperature"] = self._settings.temperature
+        return request
+
+    def _completion(self, messages: Sequence[ChatMessage], heard: _Heard, calls: int, clock: Clock) -> Completion:
+        if not heard.text.strip():
+            error = BrokenReplyError(
+                f"the model said nothing (finish_reason {heard.finish}; model.max_tokens too low?)"
+            )
+            raise self._endpoint.failure(error, clock, calls=calls)
+        usage = self._priced(_counted(messages, heard, calls))
+        return Completion(heard.text, usage, truncated=heard.finish == "length")
+
+    def _priced(self, usage: ModelUsage) -> ModelUsage:
+        """Return the usage with its cost, or counted as unpriced where the settings have no price of the model."""
+        price = self._settings.prices.get(self.name)
+        if price is None:
+            return usage.model_copy(update={"unpriced_calls": 1})
+        cost = (usage.prompt_tokens * price.input + usage.completion_tokens * price.output) / _PER_MILLION
+        return usage.model_copy(update={"cost": {price.currency: cost}})
+
+    def _log(self, usage: ModelUsage, began: float) -> None:
+        cost = ", ".join(f"{currency} {amount:.6f}" for currency, amount in usage.cost.items()) or "unknown"
+        _LOG.info(
+            "model=%s calls=%d prompt_tokens=%d completion_tokens=%d estimated=%s cost=%s ms=%.0f outcome=answered",
+            self.name,
+            usage.calls,
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            usage.estimated,
+            cost,
+            (time.perf_counter() - began) * 1000,
+        )
+
+    def _note_failure(self, error: ModelError, messages: Sequence[ChatMessage], heard: _Heard, began: float) -> None:
+        """Give the error what its calls consumed: the tokens of an answer that was begun, else only the calls."""
+        usage = self._priced(_counted(messages, heard, error.calls)) if heard.begun else ModelUsage(calls=error.calls)
+        error.usage = usage
+        _LOG.warning(
+            "model=%s calls=%d prompt_tokens=%d completion_tokens=%d ms=%.0f outcome=failed: %s",
+            self.name,
+            usage.calls,
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            (time.perf_counter() - began) * 1000,
+            error,
+        )
+
+
+def _counted(messages: Sequence[ChatMessage], heard: _Heard, calls: int) -> ModelUsage:
+    if heard.usage is not None and (heard.usage.prompt_tokens or heard.usage.completion_tokens):
+        return ModelUsage(calls=calls, **heard.usage.model_dump())
+    prompt = sum(estimated_tokens(message.content) for message in messages)
+    completion = estimated_tokens(heard.text)
+    return ModelUsage(calls=calls, prompt_tokens=prompt, completion_tokens=completion, estimated=True)
+
+
+def estimated_tokens(text: str) -> int:
+    """Return a rough token count: one per CJK character, one per four others."""
+    cjk = round(cjk_share(text) * len("".join(text.split())))
+    return cjk + -(-(len(text) - cjk) // _LATIN_CHARACTERS_PER_TOKEN)
+
+
+def _refused_parameter(error: BaseException | None) -> str | None:
+    if getattr(error, "status_code", None) not in {400, 422}:
+        return None
+    named = f"{getattr(error, 'param', None)} {error}"
+    return next((name for name in ("stream_options", "max_tokens", "temperature") if name in named), None)

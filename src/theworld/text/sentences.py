@@ -1,0 +1,57 @@
+"""Sentences with offsets, for Chinese and English."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Sentence(NamedTuple):
+    """A sentence and where it stands: text == source[start:end]."""
+
+    text: str
+    start: int
+    end: int
+
+
+_ABBREVIATIONS = frozenset(
+    (
+        "mr mrs ms dr prof sr jr st vs etc inc ltd co corp no vol fig al gen col lt capt sgt rev hon gov sen rep e.g "
+        "i.e jan feb mar apr jun jul aug sep sept oct nov dec u.s u.k a.m p.m ph.d b.a m.a"
+    ).split()
+)
+_END = re.compile(r"[。！？!?；]+[”’」』）)\"']*|\.+[”’\")\]]*(?=\s|$)|\n{2,}|\n(?=\s*[-*#•\d])")
+_LAST_WORD = re.compile(r"([\w.]+)$")
+
+
+def _is_boundary(text: str, match: re.Match[str]) -> bool:
+    if not match.group().startswith("."):
+        return True
+    word = _LAST_WORD.search(text, max(0, match.start() - 24), match.start())
+    if word is None:
+        return True
+    last = word.group(1)
+    if last.casefold() in _ABBREVIATIONS or (len(last) == 1 and last.isalpha() and last.isupper()):
+        return False
+    rest = text[match.end() : match.end() + 2].lstrip()
+    return not rest or not rest[0].islower()
+
+
+def split_sentences(text: str) -> list[Sentence]:
+    """Return the sentences of a text in order, without surrounding white space; empty ones are left out."""
+    found: list[Sentence] = []
+    begin = 0
+    for match in _END.finditer(text):
+        if _is_boundary(text, match):
+            _append(found, text, begin, match.end())
+            begin = match.end()
+    _append(found, text, begin, len(text))
+    return found
+
+
+def _append(found: list[Sentence], text: str, start: int, end: int) -> None:
+    piece = text[start:end]
+    stripped = piece.strip()
+    if stripped:
+        offset = start + len(piece) - len(piece.lstrip())
+        found.append(Sentence(stripped, offset, offset + len(stripped)))

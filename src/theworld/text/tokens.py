@@ -1,0 +1,55 @@
+"""The sparse index's tokens: overlapping CJK bigrams, lower-cased stemmed Latin words, numbers as written.
+
+The same tokens go into every engine through a whitespace analyser, so that scores mean the same in all of them.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from functools import lru_cache
+
+import snowballstemmer
+
+from theworld.text.language import CJK_RANGES
+
+_PIECES = re.compile(rf"(?P<cjk>[{CJK_RANGES}]+)|(?P<word>[^\W_]+(?:['’][^\W_]+)*)")
+_SPLIT_CJK = re.compile(rf"[{CJK_RANGES}]+|[^{CJK_RANGES}]+")
+_STEMMER = snowballstemmer.stemmer("english")
+_STEMMING = threading.Lock()
+"""A stemmer works in its own fields: two threads at once get each other's stems."""
+_CJK = re.compile(rf"[{CJK_RANGES}]")
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """Return the English Snowball stem of a lower-case word; words with digits stay as they are."""
+    if not word.isalpha() or not word.isascii():
+        return word
+    with _STEMMING:
+        stemmed: str = _STEMMER.stemWord(word)
+    return stemmed
+
+
+def fold(text: str) -> str:
+    """NFKC, lower case, and no combining accents on Latin letters."""
+    normal = unicodedata.normalize("NFKC", text).casefold()
+    if normal.isascii():
+        return normal
+    decomposed = unicodedata.normalize("NFD", normal)
+    return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) != "Mn"))
+
+
+def tokens(text: str) -> list[str]:
+    """Return the index tokens of a text in order, repetitions kept."""
+    found: list[str] = []
+    for match in _PIECES.finditer(fold(text)):
+        for piece in _SPLIT_CJK.findall(match.group()):
+            if _CJK.match(piece):
+                found.extend(piece[i : i + 2] for i in range(len(piece) - 1)) if len(piece) > 1 else found.append(piece)
+            else:
+                word = piece.replace("’", "'").removesuffix("'s")
+                if word:
+                    found.append(stem(word))
+    return found
