@@ -1,0 +1,224 @@
+"""What a schema cannot say: names that refer to nothing, doubled ids, cycles, mappings that cannot work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from theworld.ontology.model import EntitySample, Ontology, OntologyClass, Relation
+
+Location = tuple[str | int, ...]
+"""Where in the form: `("classes", 3, "inherits", 0)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with an ontology."""
+
+    location: Location
+    element: str
+    """The element concerned, such as `class company` or `relation guarantees`."""
+    what: str
+    """What is wrong, and what would be right."""
+    line: int = 0
+    """Line in the file, from 1; 0 where there is no file."""
+
+    def __str__(self) -> str:
+        place = f"line {self.line}: " if self.line else ""
+        return f"{place}{self.element}: {self.what}"
+
+
+def find_problems(ontology: Ontology) -> list[Problem]:
+    """Return everything that is wrong, in the order of the form."""
+    return [
+        *_doubled(ontology),
+        *_classes(ontology),
+        *_cycles(ontology),
+        *_relations(ontology),
+        *_capabilities(ontology),
+        *_samples(ontology),
+    ]
+
+
+def _doubled(ontology: Ontology) -> Iterator[Problem]:
+    lists: dict[str, Sequence[str]] = {
+        "classes": [one.id for one in ontology.classes],
+        "relations": [one.id for one in ontology.relations],
+        "capabilities": [one.id for one in ontology.capabilities],
+        "samples": [one.id for one in ontology.samples],
+    }
+    for name, ids in lists.items():
+        yield from _repeated(ids, (name,), _SINGULAR[name])
+    for i, one in enumerate(ontology.classes):
+        location = ("classes", i, "attributes")
+        yield from _repeated([a.id for a in one.attributes], location, f"class {one.id}: attribute")
+        for j, attribute in enumerate(one.attributes):
+            values = [value.id for value in attribute.values]
+            yield from _repeated(values, (*location, j, "values"), f"attribute {one.id}.{attribute.id}: value")
+
+
+_SINGULAR = {"classes": "class", "relations": "relation", "capabilities": "capability", "samples": "sample"}
+
+
+def _repeated(ids: Sequence[str], location: Location, what: str) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    for i, id_ in enumerate(ids):
+        if id_ in first:
+            yield Problem((*location, i), f"{what} {id_}", f"duplicate id: number {first[id_] + 1} has it too")
+        first.setdefault(id_, i)
+
+
+def _classes(ontology: Ontology) -> Iterator[Problem]:
+    known, capabilities = {one.id: one for one in ontology.classes}, {one.id for one in ontology.capabilities}
+    mapped = _mapped(known)
+    for i, one in enumerate(ontology.classes):
+        name, location = f"class {one.id}", ("classes", i)
+        for j, parent in enumerate(one.inherits):
+            if parent not in known:
+                yield Problem((*location, "inherits", j), name, f"inherits the unknown class {parent!r}")
+        for j, capability in enumerate(one.capabilities):
+            if capability not in capabilities:
+                yield Problem((*location, "capabilities", j), name, f"has the unknown capability {capability!r}")
+        yield from _columns(one, i, mapped)
+
+
+def _columns(one: OntologyClass, i: int, mapped: Set[str]) -> Iterator[Problem]:
+    if one.id in mapped:
+        return
+    for j, attribute in enumerate(one.attributes):
+        if attribute.column is not None:
+            what = (
+                f"bad mapping: the column {attribute.column!r}, but class {one.id} has no table, nor has any below it"
+            )
+            yield Problem(("classes", i, "attributes", j, "column"), f"attribute {one.id}.{attribute.id}", what)
+
+
+def _mapped(classes: Mapping[str, OntologyClass]) -> set[str]:
+    """Return the classes that have a table, inherit one, or are inherited by one that has one."""
+    lines = {id_: line_of(id_, classes) for id_ in classes}
+    own = {id_ for id_, one in classes.items() if one.table is not None}
+    above = {parent for id_ in own for parent in lines[id_]}
+    return above | {id_ for id_, line in lines.items() if own & line}
+
+
+def _cycles(ontology: Ontology) -> Iterator[Problem]:
+    parents = {one.id: list(one.inherits) for one in ontology.classes}
+    place = {one.id: i for i, one in enumerate(ontology.classes)}
+    told: set[str] = set()
+    for one in ontology.classes:
+        cycle = [] if one.id in told else find_cycle(one.id, parents)
+        if cycle and not told.intersection(cycle):
+            told.update(cycle)
+            way = " -> ".join([*cycle, cycle[0]])
+            yield Problem(
+                ("classes", place[one.id], "inherits"), f"class {one.id}", f"INHERITS goes in a circle: {way}"
+            )
+
+
+def find_cycle(start: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the classes of a circle through `start`, in order; an empty list when there is none."""
+    way: list[str] = []
+    stack = [(start, iter(parents.get(start, ())))]
+    seen = {start}
+    way.append(start)
+    while stack:
+        _, rest = stack[-1]
+        for parent in rest:
+            if parent == start:
+                return way
+            if parent not in seen:
+                seen.add(parent)
+                way.append(parent)
+                stack.append((parent, iter(parents.get(parent, ()))))
+                break
+        else:
+            stack.pop()
+            way.pop()
+    return []
+
+
+def _relations(ontology: Ontology) -> Iterator[Problem]:
+    classes = {one.id: one for one in ontology.classes}
+    mapped = _mapped(classes)
+    for i, relation in enumerate(ontology.relations):
+        name = f"relation {relation.id}"
+        for end in ("source", "target"):
+            if getattr(relation, end) not in classes:
+                what = f"dangling: its {end} is the unknown class {getattr(relation, end)!r}"
+                yield Problem(("relations", i, end), name, what)
+        if relation.symmetric and relation.source != relation.target:
+            yield Problem(("relations", i, "symmetric"), name, "is symmetric, but its two classes differ")
+        yield from _join(relation, i, classes, mapped)
+
+
+def _join(relation: Relation, i: int, classes: Mapping[str, OntologyClass], mapped: Set[str]) -> Iterator[Problem]:
+    if relation.join is None:
+        return
+    for end in ("source", "target"):
+        one = getattr(relation, end)
+        if one in classes and one not in mapped:
+            what = f"bad mapping: it has a join, but class {one}, its {end}, has no table"
+            yield Problem(("relations", i, "join"), f"relation {relation.id}", what)
+
+
+def line_of(class_id: str, classes: Mapping[str, OntologyClass]) -> set[str]:
+    """Return a class and all it inherits, unknown ones left out."""
+    seen: set[str] = set()
+    todo = [class_id]
+    while todo:
+        one = todo.pop()
+        if one not in seen and one in classes:
+            seen.add(one)
+            todo.extend(classes[one].inherits)
+    return seen
+
+
+def _capabilities(ontology: Ontology) -> Iterator[Problem]:
+    known = {one.id for one in ontology.classes}
+    known |= {f"{one.id}.{attribute.id}" for one in ontology.classes for attribute in one.attributes}
+    for i, capability in enumerate(ontology.capabilities):
+        for side in ("inputs", "outputs"):
+            for j, end in enumerate(getattr(capability, side)):
+                if end not in known:
+                    what = f"names {end!r} among its {side}, which is no class and no `class.attribute`"
+                    yield Problem(("capabilities", i, side, j), f"capability {capability.id}", what)
+
+
+def _samples(ontology: Ontology) -> Iterator[Problem]:
+    classes, relations = {one.id: one for one in ontology.classes}, {one.id: one for one in ontology.relations}
+    samples = {one.id: one for one in ontology.samples}
+    lines = {one: line_of(one, classes) for one in {sample.of for sample in ontology.samples}}
+    for i, sample in enumerate(ontology.samples):
+        name = f"sample {sample.id}"
+        if sample.of not in classes:
+            yield Problem(("samples", i, "class"), name, f"is of the unknown class {sample.of!r}")
+            continue
+        yield from _stated_values(sample, i, [classes[one] for one in sorted(lines[sample.of])])
+        for relation_id, targets in sample.facts.items():
+            location, relation = ("samples", i, "facts", relation_id), relations.get(relation_id)
+            if relation is None:
+                yield Problem(location, name, f"has a fact of the unknown relation {relation_id!r}")
+                continue
+            if relation.source in classes and relation.source not in lines[sample.of]:
+                what = f"is a {sample.of}, but relation {relation_id} goes from {relation.source}"
+                yield Problem(location, name, what)
+            for target in targets:
+                other = samples.get(target)
+                if other is None:
+                    yield Problem(location, name, f"{relation_id} the unknown sample {target!r}")
+                elif relation.target in classes and relation.target not in lines.get(other.of, ()):
+                    what = f"{relation_id} {target}, a {other.of}, but the relation goes to {relation.target}"
+                    yield Problem(location, name, what)
+
+
+def _stated_values(sample: EntitySample, i: int, line: Sequence[OntologyClass]) -> Iterator[Problem]:
+    own = {attribute.id: attribute for one in line for attribute in one.attributes}
+    for attribute_id, value in sample.values.items():
+        location, name = ("samples", i, "values", attribute_id), f"sample {sample.id}"
+        attribute = own.get(attribute_id)
+        if attribute is None:
+            yield Problem(location, name, f"has a value of {attribute_id!r}, which its class has not")
+        elif attribute.type == "enum" and value not in {one.id for one in attribute.values}:
+            yield Problem(location, name, f"has the unknown value {value!r} of {attribute_id!r}")
+        elif attribute.type in {"number", "integer"} and isinstance(value, str):
+            yield Problem(location, name, f"has the value {value!r} of {attribute_id!r}, which is no number")

@@ -1,0 +1,172 @@
+"""Where a question describes something by a relation to something named, in Chinese and in English.
+
+A clause is a relation's name, a named sample and the side of the relation it is on: "the guarantor of X",
+"X 的担保人", "the company that guarantees X", "为 X 担保的企业", "由谁控股". Which end of the relation is meant follows
+from the name: a role is the end itself; of a verb the subject is the source and the object the target, of an inverse
+the other way round.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import yaml
+
+from theworld.text import Language
+
+
+@cache
+def description_words() -> dict[str, Any]:
+    """Return data/descriptions.yaml."""
+    words: dict[str, Any] = yaml.safe_load(
+        (files("theworld.ontology") / "data" / "descriptions.yaml").read_text("utf-8")
+    )
+    return words
+
+
+class Span(NamedTuple):
+    """A place in a question with what is named there."""
+
+    start: int
+    end: int
+    ids: tuple[str, ...]
+    """Samples, classes, or relations as `kind:id`."""
+
+
+class Clause(NamedTuple):
+    """A description found by its form."""
+
+    start: int
+    end: int
+    relation: Span
+    other: Span
+    """The named sample."""
+    side: str
+    """What the named one is: `owner` of a role, `subject` or `object` of a verb."""
+    head: Span | None
+    """The class of what is described, where it is said."""
+    modifier: str
+    """Words in between that may narrow it."""
+    asked: bool
+    """Whether it is what the question asks for."""
+
+
+def clauses(
+    text: str, language: Language, relations: list[Span], samples: list[Span], classes: list[Span]
+) -> Iterator[Clause]:
+    """Yield every reading of every relation with every sample near it."""
+    find = _chinese if language == "zh" else _english
+    for relation in relations:
+        for sample in samples:
+            yield from find(text, relation, sample, classes)
+
+
+_ZH_GAP = re.compile(r"[^，。；？,?谁哪]{0,10}")
+_ZH_ROLE_GAP = re.compile(r"的[^，。；？,?的]{0,8}|")
+_ZH_HEAD = re.compile(r"[^，。；？,?的]{0,8}的([^，。；？,?的]{0,8})")
+
+
+def _chinese(text: str, relation: Span, sample: Span, classes: list[Span]) -> Iterator[Clause]:
+    words = description_words()["zh"]
+    which, before = words["which"], text[sample.start - 1 : sample.start]
+    toward, agent = before != "" and before in words["toward"], before != "" and before in words["agent"]
+    start = sample.start - (toward or agent)
+    if sample.end <= relation.start:
+        gap, rest = text[sample.end : relation.start], text[relation.end :]
+        if _ZH_ROLE_GAP.fullmatch(gap):
+            yield Clause(
+                sample.start, relation.end, relation, sample, "owner", None, gap.removeprefix("的"), asked=False
+            )
+        passive = re.fullmatch(rf"(?:[{words['agent']}])({which}[^的，。？]{{0,4}})", gap)
+        if passive:
+            yield Clause(
+                sample.start, relation.end, relation, sample, "object", _in(classes, sample.end), "", asked=True
+            )
+        elif re.fullmatch(rf"(?:[{words['toward']}])({which}[^的，。？]{{0,4}})", gap):
+            yield Clause(
+                sample.start, relation.end, relation, sample, "subject", _in(classes, sample.end), "", asked=True
+            )
+        elif _ZH_GAP.fullmatch(gap):
+            side = "object" if toward else "subject"
+            head = _zh_head(text, relation.end, classes)
+            if head is not None:
+                yield Clause(start, head.end, relation, sample, side, head, text[sample.end : head.start], asked=False)
+            if toward and re.search(rf"{which}[^的，。？]{{0,4}}$", text[:start]):
+                yield Clause(start, relation.end, relation, sample, "object", None, gap, asked=True)
+            if not toward and re.match(rf"了?{which}", rest):
+                yield Clause(
+                    start, relation.end, relation, sample, "subject", _in(classes, relation.end), "", asked=True
+                )
+    elif text[relation.end : sample.start] in {"", "了", "过", "着"}:
+        head = _zh_head(text, sample.end, classes)
+        if head is not None:
+            yield Clause(
+                relation.start, head.end, relation, sample, "object", head, text[sample.end : head.start], asked=False
+            )
+        if re.search(rf"{which}[^的，。？]{{0,4}}$", text[: relation.start]):
+            yield Clause(relation.start, sample.end, relation, sample, "object", None, "", asked=True)
+
+
+def _zh_head(text: str, begin: int, classes: list[Span]) -> Span | None:
+    """Return the class after `...的`, with at most a few words before it."""
+    return next((c for c in classes if c.start >= begin and _ZH_HEAD.fullmatch(text[begin : c.start])), None)
+
+
+def _in(classes: list[Span], begin: int) -> Span | None:
+    return next((one for one in classes if 0 <= one.start - begin <= 5), None)
+
+
+_EN_MODIFIERS = r"(?:(?!(?:of|the|a|an|and|or|in|on|to|is|was|did|does)\b)[\w&-]+ ){0,3}"
+_EN_OF = re.compile(r" (?:of|for|to) (?:the )?")
+_EN_OWN = re.compile(rf"['’]s? ({_EN_MODIFIERS})")
+_EN_OBJECT = re.compile(r" (?:by |to |from |with )?(?:(?!that\b|which\b|who\b)[\w-]+ ){0,4}")
+_EN_RELATIVE = re.compile(r" (?:(?:that|which|who) (?:\w+ ){0,1})")
+_EN_RELATIVE_OBJECT = re.compile(r" (?:(?:in|of|to|from|for|with|by) )?(?:(?:that|which|whom|whose) (?:\w+ ){0,1})?")
+_EN_THE = re.compile(rf"(?:^|(?<=\W))(?:the|a|an|its) ({_EN_MODIFIERS})$", re.IGNORECASE)
+
+
+def _english(text: str, relation: Span, sample: Span, classes: list[Span]) -> Iterator[Clause]:
+    asks = re.compile(rf"\b{description_words()['en']['which']} {_EN_MODIFIERS}$", re.IGNORECASE)
+    first, second = (relation, sample) if relation.start < sample.start else (sample, relation)
+    gap = text[first.end : second.start]
+    said = _EN_THE.search(text[: relation.start])
+    start, modifier = (said.start(), said.group(1)) if said else (relation.start, "")
+    asked = bool(asks.search(text[: relation.start]))
+    if first is relation and _EN_OF.fullmatch(gap):
+        yield Clause(start, sample.end, relation, sample, "owner", None, modifier, asked=asked and not said)
+    if first is sample and (own := _EN_OWN.fullmatch(gap)):
+        yield Clause(sample.start, relation.end, relation, sample, "owner", None, own.group(1), asked=False)
+    if first is relation and _EN_OBJECT.fullmatch(gap):
+        side = "subject" if gap.startswith(" by ") else "object"
+        for head in classes:
+            between = text[head.end : relation.start]
+            begin, words = _en_start(text, head)
+            which = bool(asks.search(text[: head.start])) and not words.startswith("the ")
+            if head.end <= relation.start and (_EN_RELATIVE.fullmatch(between) or between == " "):
+                yield Clause(begin, sample.end, relation, sample, side, head, words + gap, asked=which)
+        if re.search(r"\bwho (?:\w+ )?$", text[: relation.start], re.IGNORECASE):
+            yield Clause(relation.start, sample.end, relation, sample, side, None, gap, asked=True)
+    if first is sample and re.fullmatch(r" (?:\w+ ){0,2}", gap):
+        for head in classes:
+            if head.end <= sample.start and _EN_RELATIVE_OBJECT.fullmatch(text[head.end : sample.start]):
+                begin, words = _en_start(text, head)
+                yield Clause(begin, relation.end, relation, sample, "subject", head, words, asked=False)
+        if re.search(
+            r"\b(?:whom?|whose|which|what)\b.*\b(?:does|do|did) (?:the )?$", text[: sample.start], re.IGNORECASE
+        ):
+            yield Clause(sample.start, relation.end, relation, sample, "subject", None, "", asked=True)
+
+
+def opening(text: str, start: int) -> int:
+    """Return where the article before a place in a text begins, at most three words before; else the place."""
+    match = _EN_THE.search(text[:start])
+    return match.start() if match else start
+
+
+def _en_start(text: str, head: Span) -> tuple[int, str]:
+    begin = opening(text, head.start)
+    return begin, text[begin : head.start].partition(" ")[2] if begin < head.start else ""

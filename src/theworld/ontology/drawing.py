@@ -1,0 +1,236 @@
+"""An ontology as a picture: Mermaid text, or an SVG that needs nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theworld.ontology.lookup import Lookup
+from theworld.ontology.model import Ontology, OntologyClass
+from theworld.text import Language, cjk_share
+
+ATTRIBUTES_SHOWN = 6
+FONTS = "Noto Sans CJK SC, PingFang SC, Microsoft YaHei, sans-serif"
+LINE, PADDING, SPREAD = 16, 10, 230
+"""Height of a text line, space around text in a box, and distance of neighbours, in pixels."""
+
+
+class Link(NamedTuple):
+    """What stands between two classes of a picture."""
+
+    source: str
+    target: str
+    labels: tuple[str, ...]
+    """Names of the relations; empty for INHERITS."""
+
+
+def shown_classes(ontology: Ontology, around: Sequence[str] = (), hops: int = 1) -> tuple[OntologyClass, ...]:
+    """Return all classes, or those at most so many relations or inheritances away from the given ones."""
+    if not around:
+        return ontology.classes
+    near: dict[str, set[str]] = defaultdict(set)
+    for link in _links(Lookup(ontology), {one.id for one in ontology.classes}, "en"):
+        near[link.source].add(link.target)
+        near[link.target].add(link.source)
+    kept = set(around)
+    for _ in range(hops):
+        kept |= {other for one in kept for other in near[one]}
+    return tuple(one for one in ontology.classes if one.id in kept)
+
+
+def _links(lookup: Lookup, shown: Collection[str], language: Language) -> list[Link]:
+    """Return what joins the shown classes; relations between the same two share a line."""
+    found = [
+        Link(one.id, parent, ())
+        for one in lookup.ontology.classes
+        for parent in one.inherits
+        if one.id in shown and parent in shown
+    ]
+    labels: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for relation in lookup.ontology.relations:
+        if relation.source in shown and relation.target in shown:
+            labels[relation.source, relation.target].append(relation.labels.preferred(language))
+    return found + [Link(source, target, tuple(names)) for (source, target), names in labels.items()]
+
+
+def to_mermaid(ontology: Ontology, language: Language = "en", around: Sequence[str] = (), hops: int = 1) -> str:
+    """Return a Mermaid class diagram: classes with attributes and capabilities, INHERITS, relations by name."""
+    lookup = Lookup(ontology)
+    classes = shown_classes(ontology, around, hops)
+    ids = {one.id: f"c{i}" for i, one in enumerate(classes)}
+    lines = ["classDiagram"]
+    for one in classes:
+        lines.append(f'  class {ids[one.id]}["{_quoted(one.labels.preferred(language))}"] {{')
+        lines += [f"    {_quoted(a.labels.preferred(language))} {a.type}" for a in one.attributes]
+        lines += [f"    {_quoted(lookup.capabilities[c].labels.preferred(language))}()" for c in one.capabilities]
+        lines.append("  }")
+    for link in _links(lookup, ids, language):
+        if link.labels:
+            names = _quoted(" / ".join(link.labels)).replace(":", " ")
+            lines.append(f"  {ids[link.source]} --> {ids[link.target]} : {names}")
+        else:
+            lines.append(f"  {ids[link.target]} <|-- {ids[link.source]}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a text without what Mermaid takes for its own."""
+    return "".join(c if c not in '"[]{}()<>~`' else " " for c in text).strip()
+
+
+class _Box(NamedTuple):
+    one: OntologyClass
+    lines: tuple[str, ...]
+    width: float
+    height: float
+
+
+def to_svg(ontology: Ontology, language: Language = "en", around: Sequence[str] = (), hops: int = 1) -> str:
+    """Return an SVG: boxes with attributes and capabilities; hollow arrows are INHERITS, labelled ones relations."""
+    lookup = Lookup(ontology)
+    classes = shown_classes(ontology, around, hops)
+    links = _links(lookup, {one.id for one in classes}, language)
+    boxes = {one.id: _box(one, lookup, language) for one in classes}
+    centres = _spread(boxes, _stress_layout([one.id for one in classes], links))
+    loops = max((_width(label) for link in links if link.source == link.target for label in link.labels), default=0)
+    width = max((x + boxes[id_].width / 2 for id_, (x, _) in centres.items()), default=0) + 40 + loops
+    height = max((y + boxes[id_].height / 2 for id_, (_, y) in centres.items()), default=0) + 40
+    title = escape(ontology.description.of(language) or ontology.id)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONTS}" font-size="12"><title>{title}</title>',
+        "<defs>",
+        '<marker id="a" viewBox="0 0 10 10" refX="10" refY="5" markerWidth="8" markerHeight="8" orient="auto">',
+        '<path d="M0 0L10 5L0 10z" fill="#456"/></marker>',
+        '<marker id="i" viewBox="0 0 12 12" refX="12" refY="6" markerWidth="12" markerHeight="12" orient="auto">',
+        '<path d="M0 0L12 6L0 12z" fill="#fff" stroke="#555"/></marker>',
+        "</defs>",
+        '<rect width="100%" height="100%" fill="#fff"/>',
+    ]
+    parts += [_drawn_link(link, boxes, centres) for link in links]
+    parts += [_drawn_box(box, *centres[id_]) for id_, box in boxes.items()]
+    parts += [_drawn_label(link, boxes, centres) for link in links if link.labels]
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _width(text: str) -> float:
+    return sum(12.0 if cjk_share(c) else 6.8 for c in text)
+
+
+def _box(one: OntologyClass, lookup: Lookup, language: Language) -> _Box:
+    attributes = [attribute.labels.preferred(language) for attribute in one.attributes]
+    more = [f"… +{len(attributes) - ATTRIBUTES_SHOWN}"] if len(attributes) > ATTRIBUTES_SHOWN else []
+    able = [f"⚙ {lookup.capabilities[id_].labels.preferred(language)}" for id_ in one.capabilities]
+    lines = (one.labels.preferred(language), *attributes[:ATTRIBUTES_SHOWN], *more, *able)
+    width = max(_width(line) for line in lines) + 2 * PADDING
+    return _Box(one, lines, width, LINE * len(lines) + 2 * PADDING)
+
+
+def _stress_layout(ids: Sequence[str], links: Sequence[Link]) -> dict[str, tuple[float, float]]:
+    """Return places whose distances follow the graph's, by stress majorization (Gansner, Koren and North, 2004)."""
+    n = len(ids)
+    place = {id_: i for i, id_ in enumerate(ids)}
+    distance = np.full((n, n), np.inf)
+    np.fill_diagonal(distance, 0)
+    for link in links:
+        a, b = place[link.source], place[link.target]
+        if a != b:
+            distance[a, b] = distance[b, a] = 1
+    for k in range(n):
+        distance = np.minimum(distance, distance[:, k : k + 1] + distance[k : k + 1])
+    far = distance[np.isfinite(distance)].max(initial=1.0)
+    distance = np.where(np.isfinite(distance), distance, far + 1) * SPREAD
+    angle = 2 * math.pi * np.arange(n) / max(n, 1)
+    points: NDArray[np.float64] = np.column_stack([np.cos(angle), np.sin(angle)]) * SPREAD * max(n, 1) / 6
+    weight = np.where(distance > 0, 1 / np.maximum(distance, 1e-9) ** 2, 0.0)
+    for _ in range(300):
+        gap = points[:, None] - points[None]
+        length = np.maximum(np.linalg.norm(gap, axis=2), 1e-9)
+        wanted = points[None] + gap * (distance / length)[..., None]
+        total = weight.sum(axis=1, keepdims=True)
+        points = (weight[..., None] * wanted).sum(axis=1) / np.maximum(total, 1e-12)
+    return {id_: (float(points[i, 0]) * 1.5, float(points[i, 1])) for id_, i in place.items()}
+
+
+def _spread(boxes: Mapping[str, _Box], centres: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """Push boxes apart until none lies on another, and move all to the top left."""
+    points = dict(centres)
+    ids = list(points)
+    for _ in range(200):
+        moved = False
+        for i, a in enumerate(ids):
+            for b in ids[i + 1 :]:
+                (ax, ay), (bx, by) = points[a], points[b]
+                over_x = (boxes[a].width + boxes[b].width) / 2 + 60 - abs(ax - bx)
+                over_y = (boxes[a].height + boxes[b].height) / 2 + 36 - abs(ay - by)
+                if over_x > 0 and over_y > 0:
+                    moved = True
+                    if over_x < over_y:
+                        push = math.copysign(over_x / 2, ax - bx or 1)
+                        points[a], points[b] = (ax + push, ay), (bx - push, by)
+                    else:
+                        push = math.copysign(over_y / 2, ay - by or 1)
+                        points[a], points[b] = (ax, ay + push), (bx, by - push)
+        if not moved:
+            break
+    left = min((x - boxes[id_].width / 2 for id_, (x, _) in points.items()), default=0) - 30
+    top = min((y - boxes[id_].height / 2 for id_, (_, y) in points.items()), default=0) - 30
+    return {id_: (x - left, y - top) for id_, (x, y) in points.items()}
+
+
+def _edge_point(box: _Box, centre: tuple[float, float], towards: tuple[float, float]) -> tuple[float, float]:
+    """Return where the line from a box's centre leaves it."""
+    dx, dy = towards[0] - centre[0], towards[1] - centre[1]
+    scale = max(abs(dx) / (box.width / 2), abs(dy) / (box.height / 2), 1e-9)
+    return centre[0] + dx / scale, centre[1] + dy / scale
+
+
+def _drawn_link(link: Link, boxes: Mapping[str, _Box], centres: Mapping[str, tuple[float, float]]) -> str:
+    style = 'stroke="#456" marker-end="url(#a)"' if link.labels else 'stroke="#555" marker-end="url(#i)"'
+    if link.source == link.target:
+        box, (x, y) = boxes[link.source], centres[link.source]
+        right, top = x + box.width / 2, y - box.height / 2
+        way = f"M{right:.0f} {top + 14:.0f}c40 -10 40 -44 -24 -14"
+        return f'<path d="{way}" fill="none" {style}/>'
+    start = _edge_point(boxes[link.source], centres[link.source], centres[link.target])
+    end = _edge_point(boxes[link.target], centres[link.target], centres[link.source])
+    return f'<line x1="{start[0]:.0f}" y1="{start[1]:.0f}" x2="{end[0]:.0f}" y2="{end[1]:.0f}" {style}/>'
+
+
+def _drawn_label(link: Link, boxes: Mapping[str, _Box], centres: Mapping[str, tuple[float, float]]) -> str:
+    if link.source == link.target:
+        box, (x, y) = boxes[link.source], centres[link.source]
+        place, anchor = (x + box.width / 2 + 30, y - box.height / 2 - 6 - 13 * (len(link.labels) - 1)), "start"
+    else:
+        start = _edge_point(boxes[link.source], centres[link.source], centres[link.target])
+        end = _edge_point(boxes[link.target], centres[link.target], centres[link.source])
+        place, anchor = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2 - 6 * (len(link.labels) - 1)), "middle"
+    lines = "".join(
+        f'<tspan x="{place[0]:.0f}" dy="{13 if i else 0}">{escape(label)}</tspan>'
+        for i, label in enumerate(link.labels)
+    )
+    return (
+        f'<text x="{place[0]:.0f}" y="{place[1]:.0f}" text-anchor="{anchor}" fill="#246" font-size="11" '
+        f'paint-order="stroke" stroke="#fff" stroke-width="4">{lines}</text>'
+    )
+
+
+def _drawn_box(box: _Box, x: float, y: float) -> str:
+    left, top = x - box.width / 2, y - box.height / 2
+    texts = []
+    for i, line in enumerate(box.lines):
+        style = 'font-weight="bold"' if i == 0 else 'fill="#444"'
+        baseline = top + PADDING + LINE * (i + 0.75)
+        texts.append(f'<text x="{left + PADDING:.0f}" y="{baseline:.0f}" {style}>{escape(line)}</text>')
+    colour = "#eef4fb" if box.one.table else "#f6f2e8"
+    frame = (
+        f'<rect x="{left:.0f}" y="{top:.0f}" width="{box.width:.0f}" height="{box.height:.0f}" rx="6" '
+        f'fill="{colour}" stroke="#789"/>'
+    )
+    return "".join(["<g>", frame, *texts, "</g>"])

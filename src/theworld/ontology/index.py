@@ -1,0 +1,122 @@
+"""One tenant's ontology ready for questions: matcher, graph, and the notes that name its elements."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theworld.models.protocols import FloatArray
+from theworld.ontology.descriptions import DescriptionReader
+from theworld.ontology.graph import OntologyGraph
+from theworld.ontology.lookup import Lookup
+from theworld.ontology.matching import Matcher
+from theworld.ontology.storing import from_nodes, unpack_vector
+from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord
+from theworld.stores.ledger.graph_tables import GraphTables
+
+
+class NamedNotes:
+    """Which notes name which elements, and how much that says."""
+
+    def __init__(self, graph: OntologyGraph, links: Sequence[GraphEdgeRecord]) -> None:
+        self.ids: tuple[str, ...] = tuple(sorted({link.source[1] for link in links}))
+        place = {note: i for i, note in enumerate(self.ids)}
+        by_node: dict[int, list[tuple[int, float]]] = {}
+        for link in links:
+            node = graph.number.get(link.target)
+            if node is not None:
+                by_node.setdefault(node, []).append((place[link.source[1]], link.weight))
+        total, rows = len(self.ids), [sorted(by_node.get(node, ())) for node in range(len(graph.refs))]
+        rarity = [math.log(1 + total / len(row)) / math.log(1 + total) if row else 0.0 for row in rows]
+        self._first: NDArray[np.int64] = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        self._notes = np.array([note for row in rows for note, _ in row], dtype=np.int64)
+        self._worth = np.array([weight * rare for row, rare in zip(rows, rarity, strict=True) for _, weight in row])
+
+    def naming(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return (position in `nodes`, position in `ids`, worth) of every note that names one of the nodes.
+
+        Worth is the link's weight times ln(1 + N/df) / ln(1 + N), the rarity of the node: 1 for an element that one
+        note of N names, little for one in every note.
+        """
+        count = self._first[nodes + 1] - self._first[nodes]
+        which = np.repeat(np.arange(len(nodes)), count)
+        within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        rows = self._first[nodes][which] + within
+        return which, self._notes[rows], self._worth[rows]
+
+
+class ElementVectors:
+    """The elements' vectors of one space."""
+
+    def __init__(self, nodes: Sequence[int], vectors: FloatArray) -> None:
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        self._nodes, self._unit = nodes, vectors / np.maximum(norms, 1e-9)
+
+    def near(self, query: FloatArray, *, limit: int, deviations: float) -> dict[int, float]:
+        """Return at most `limit` nodes whose cosine stands out by so many standard deviations, with the cosine."""
+        cosines = self._unit @ (query / max(float(np.linalg.norm(query)), 1e-9))
+        least = float(cosines.mean() + deviations * cosines.std())
+        best = np.argsort(-cosines, kind="stable")[:limit]
+        return {self._nodes[i]: min(1.0, float(cosines[i])) for i in best.tolist() if cosines[i] > max(least, 0.0)}
+
+
+class OntologyIndex:
+    """Everything that questions need of one tenant's ontology; never changed after it was made."""
+
+    def __init__(
+        self, nodes: Sequence[GraphNodeRecord], edges: Sequence[GraphEdgeRecord], links: Sequence[GraphEdgeRecord]
+    ) -> None:
+        ontology = from_nodes(nodes)
+        if ontology is None:
+            raise ValueError("there are no nodes")
+        self.lookup = Lookup(ontology)
+        self.matcher = Matcher(self.lookup)
+        self.descriptions = DescriptionReader(self.lookup, self.matcher)
+        self.graph = OntologyGraph(self.lookup, edges)
+        self.notes = NamedNotes(self.graph, links)
+        self.vectors: Mapping[str, ElementVectors] = _vectors(nodes, self.graph)
+
+
+def _vectors(nodes: Sequence[GraphNodeRecord], graph: OntologyGraph) -> dict[str, ElementVectors]:
+    found: dict[str, tuple[list[int], list[FloatArray]]] = {}
+    for node in nodes:
+        for space, packed in node.properties.get("vectors", {}).items():
+            numbers, vectors = found.setdefault(space, ([], []))
+            numbers.append(graph.number[node.kind, node.key])
+            vectors.append(unpack_vector(packed))
+    return {space: ElementVectors(numbers, np.stack(vectors)) for space, (numbers, vectors) in found.items()}
+
+
+class OntologyIndexes:
+    """The index of every tenant, read when first asked for and again when the graph has changed. Thread-safe."""
+
+    def __init__(self, tables: GraphTables) -> None:
+        self._tables = tables
+        self._lock = threading.Lock()
+        self._version = -1
+        self._of: dict[str, OntologyIndex | None] = {}
+
+    def ready(self, tenant: str) -> bool:
+        """Return whether asking for a tenant's index takes no reading."""
+        version = self._tables.version()
+        return version == 0 or (version == self._version and tenant in self._of)
+
+    def of(self, tenant: str) -> OntologyIndex | None:
+        """Return a tenant's index, None when it has no ontology (then it costs one small look)."""
+        version = self._tables.version()
+        if version == 0:
+            return None
+        with self._lock:
+            if version != self._version:
+                self._of, self._version = {}, version
+            if tenant not in self._of:
+                self._of[tenant] = self._read(tenant)
+            return self._of[tenant]
+
+    def _read(self, tenant: str) -> OntologyIndex | None:
+        nodes = self._tables.elements(tenant)
+        return OntologyIndex(nodes, self._tables.edges(tenant), self._tables.links(tenant)) if nodes else None

@@ -1,0 +1,259 @@
+"""What an ontology is made of: classes, attributes, relations, capabilities and samples, each with zh and en labels.
+
+Frozen plain data, and at the same time the schema of the YAML form (docs/ontology.md). Whether names refer to
+something that exists is `checking`'s part; what a class inherits is `lookup`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+
+from theworld.text import Language
+
+NodeKind = Literal["OntologyClass", "Attribute", "Relation", "Capability", "EntitySample"]
+"""The kinds of nodes of the ontology graph."""
+EdgeKind = Literal["INHERITS", "HAS_ATTRIBUTE", "HAS_RELATION", "HAS_CAPABILITY", "REFERS_TO"]
+"""The kinds of edges. REFERS_TO: a relation to its range class, a sample to its class and to other samples, a
+capability to what it needs and gives, a note to what it names."""
+AttributeType = Literal["string", "number", "integer", "date", "boolean", "enum"]
+"""What an attribute's values are."""
+Aggregation = Literal["sum", "average", "min", "max", "last", "count"]
+"""How values of a measure are put together when a question does not say."""
+
+Id = Annotated[str, StringConstraints(pattern=r"^\w[\w\-]*$", max_length=200)]
+Name = Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*$", max_length=200)]
+"""A column."""
+TableName = Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)?$", max_length=200)]
+"""A table, with its schema if need be."""
+Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Endpoint = Annotated[str, StringConstraints(pattern=r"^\w[\w\-]*(\.\w[\w\-]*)?$", max_length=400)]
+"""A class, or an attribute as `class.attribute`."""
+
+
+class Ref(NamedTuple):
+    """One element: its kind and its key, which is the id, for an attribute `class.attribute`."""
+
+    kind: NodeKind
+    key: str
+
+
+class Part(BaseModel):
+    """Base of all parts: frozen, unknown names refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, coerce_numbers_to_str=True)
+
+
+class Words(Part):
+    """One text in both languages; either may be missing."""
+
+    zh: str = Field(default="", description="Chinese")
+    en: str = Field(default="", description="English")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _same_in_both(cls, value: Any) -> Any:
+        return {"zh": value, "en": value} if isinstance(value, str) else value
+
+    def of(self, language: Language) -> str:
+        """Return the text in a language, else in the other."""
+        return (self.zh or self.en) if language == "zh" else (self.en or self.zh)
+
+
+class Labels(Part):
+    """Names by language; the first is the preferred one, the rest are synonyms."""
+
+    zh: tuple[Label, ...] = Field(default=(), description="Chinese names")
+    en: tuple[Label, ...] = Field(default=(), description="English names")
+
+    @field_validator("zh", "en", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+    def preferred(self, language: Language) -> str:
+        """Return the preferred name in a language, else in the other, else nothing."""
+        first, second = (self.zh, self.en) if language == "zh" else (self.en, self.zh)
+        return (first or second or ("",))[0]
+
+    def all(self) -> tuple[str, ...]:
+        """Return every name once, Chinese first."""
+        return tuple(dict.fromkeys((*self.zh, *self.en)))
+
+    def of(self, language: Language) -> tuple[str, ...]:
+        """Return the names in one language."""
+        return self.zh if language == "zh" else self.en
+
+
+class Element(Part):
+    """What classes, attributes, relations, capabilities and samples share."""
+
+    id: Id = Field(description="Identifier: letters, digits, _ and -")
+    labels: Labels = Field(description="Names, zh and en; the first is preferred, the rest are synonyms")
+    description: Words = Field(default_factory=Words, description="What it is, in a sentence")
+    strength: Share = Field(default=1.0, description="Strength of the business rule that ties it to its class")
+    confidence: Share = Field(default=1.0, description="How sure a person is that it holds")
+    iri: str | None = Field(default=None, description="Where it came from, if from OWL, RDFS or SKOS")
+
+    @field_validator("labels")
+    @classmethod
+    def _has_a_name(cls, labels: Labels) -> Labels:
+        if not labels.all():
+            raise ValueError("needs at least one label, zh or en")
+        return labels
+
+
+class EnumValue(Part):
+    """One value of an `enum` attribute."""
+
+    id: Id = Field(description="Identifier within the attribute")
+    labels: Labels = Field(default_factory=Labels, description="Names of the value; the id is one anyway")
+    stored: str | int | None = Field(default=None, description="What the column holds; default: the id")
+
+    @property
+    def in_column(self) -> str | int:
+        """What the column holds."""
+        return self.id if self.stored is None else self.stored
+
+
+class Attribute(Element):
+    """A property of a class with plain values."""
+
+    type: AttributeType = Field(default="string", description="What its values are")
+    unit: Words | None = Field(default=None, description="Unit of its numbers")
+    values: tuple[EnumValue, ...] = Field(default=(), description="The values of an enum")
+    column: Name | None = Field(default=None, description="Column of the class's table that holds it")
+    aggregation: Aggregation | None = Field(
+        default=None, description="Makes it a measure: how its values are put together by default"
+    )
+
+    @model_validator(mode="after")
+    def _values_are_of_an_enum(self) -> Self:
+        if (self.type == "enum") != bool(self.values):
+            raise ValueError("`values` are for type enum, and an enum needs them")
+        if self.aggregation in {"sum", "average"} and self.type not in {"number", "integer"}:
+            raise ValueError(f"aggregation {self.aggregation} needs a number, not {self.type}")
+        return self
+
+
+class LabelColumns(Part):
+    """The columns that hold what a row is called."""
+
+    zh: Name | None = Field(default=None, description="Column of Chinese names")
+    en: Name | None = Field(default=None, description="Column of English names")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _same_in_both(cls, value: Any) -> Any:
+        return {"zh": value, "en": value} if isinstance(value, str) else value
+
+    def of(self, language: Language) -> str | None:
+        """Return the column in a language, else the other."""
+        return (self.zh or self.en) if language == "zh" else (self.en or self.zh)
+
+
+class ClassTable(Part):
+    """The table whose rows are a class's instances."""
+
+    name: TableName = Field(description="Table")
+    key: Name = Field(description="Column that identifies a row")
+    label: LabelColumns = Field(default_factory=LabelColumns, description="Columns of the row's name")
+    tenant: Name | None = Field(default=None, description="Column that says whose row it is")
+    time: Name | None = Field(default=None, description="Column of when it happened, for events and facts")
+
+
+class RelationJoin(Part):
+    """Where a relation's pairs are: a column of the source's table, or a table between the two."""
+
+    column: Name | None = Field(default=None, description="Column of the source's table holding the target's key")
+    table: TableName | None = Field(default=None, description="Table between the two")
+    source_key: Name | None = Field(default=None, description="Its column with the source's key")
+    target_key: Name | None = Field(default=None, description="Its column with the target's key")
+    tenant: Name | None = Field(default=None, description="Its column that says whose row it is")
+    time: Name | None = Field(default=None, description="Its column of when the relation came about")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        between = (self.table, self.source_key, self.target_key)
+        if self.column is not None and any((*between, self.tenant, self.time)):
+            raise ValueError("give either `column`, or `table` with `source_key` and `target_key`")
+        if self.column is None and not all(between):
+            raise ValueError("needs `column`, or `table` with `source_key` and `target_key`")
+        return self
+
+
+class Roles(Part):
+    """What each end of a relation is called in it: the guarantor and the guaranteed company."""
+
+    source: Labels = Field(default_factory=Labels, description="What the source is to the target: guarantor")
+    target: Labels = Field(default_factory=Labels, description="What the target is to the source: guaranteed company")
+
+
+class Relation(Element):
+    """A relation from one class to another."""
+
+    source: Id = Field(description="Class it goes from (its domain)")
+    target: Id = Field(description="Class it goes to (its range)")
+    inverse: Labels = Field(default_factory=Labels, description="Names when read from target to source")
+    roles: Roles = Field(default_factory=Roles, description="Names of its ends: the guarantor of, the subsidiary of")
+    symmetric: bool = Field(default=False, description="Holds both ways")
+    join: RelationJoin | None = Field(default=None, description="Where its pairs are in the database")
+
+
+class Capability(Element):
+    """Something that can be done with instances of a class: an analysis, a check, a tool."""
+
+    inputs: tuple[Endpoint, ...] = Field(default=(), description="Classes or `class.attribute` it works on")
+    outputs: tuple[Endpoint, ...] = Field(default=(), description="Classes or `class.attribute` it gives")
+
+
+class OntologyClass(Element):
+    """A class of things."""
+
+    inherits: tuple[Id, ...] = Field(default=(), description="Classes whose attributes and capabilities it has too")
+    attributes: tuple[Attribute, ...] = Field(default=(), description="Its own attributes")
+    capabilities: tuple[Id, ...] = Field(default=(), description="Capabilities it offers")
+    table: ClassTable | None = Field(default=None, description="Where its instances are")
+
+
+class EntitySample(Element):
+    """A known instance of a class: a company, a region, a bank."""
+
+    of: Id = Field(alias="class", description="Its class")
+    key: str | int | None = Field(default=None, description="Its key in the class's table")
+    facts: dict[Id, tuple[Id, ...]] = Field(
+        default_factory=dict, description="Relations it has to other samples, by relation"
+    )
+    values: dict[Id, str | int | float] = Field(
+        default_factory=dict, description="Values of its attributes, by attribute; of an enum the value's id"
+    )
+
+
+class Ontology(Part):
+    """A whole ontology."""
+
+    id: Id = Field(description="Identifier of the ontology")
+    version: str = Field(default="1", description="Version, in words of your own")
+    description: Words = Field(default_factory=Words, description="What it is about")
+    classes: tuple[OntologyClass, ...] = Field(default=(), description="Its classes")
+    relations: tuple[Relation, ...] = Field(default=(), description="Its relations")
+    capabilities: tuple[Capability, ...] = Field(default=(), description="Its capabilities")
+    samples: tuple[EntitySample, ...] = Field(default=(), description="Its samples")
+
+    def elements(self) -> Iterator[tuple[Ref, Element]]:
+        """Yield every element with its reference: classes each followed by its attributes, then the other kinds."""
+        for one in self.classes:
+            yield Ref("OntologyClass", one.id), one
+            for attribute in one.attributes:
+                yield attribute_ref(one.id, attribute.id), attribute
+        yield from ((Ref("Relation", relation.id), relation) for relation in self.relations)
+        yield from ((Ref("Capability", capability.id), capability) for capability in self.capabilities)
+        yield from ((Ref("EntitySample", sample.id), sample) for sample in self.samples)
+
+
+def attribute_ref(class_id: str, attribute_id: str) -> Ref:
+    """Return the reference of an attribute of a class."""
+    return Ref("Attribute", f"{class_id}.{attribute_id}")

@@ -1,0 +1,193 @@
+"""An ontology in a store: as nodes and edges of the ledger's graph, and back."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from theworld.models.protocols import FloatArray
+from theworld.ontology.lookup import Lookup
+from theworld.ontology.model import Element, Ontology, Ref, Words
+from theworld.stores.graph_weights import mixed
+from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord
+
+HEAD = "Ontology"
+"""Kind of the node that holds what belongs to no element: id, version, description."""
+EmbedElements = Callable[[Sequence[Words]], Mapping[str, FloatArray]]
+"""What elements are about, in both languages -> by space the vectors of all of them, shape (len(texts), dimension)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did."""
+
+    changed: bool
+    """False when the store had just this ontology."""
+    nodes: dict[str, int]
+    """Elements by kind."""
+    edges: dict[str, int]
+    """Edges by kind."""
+    linked_notes: int
+    """Notes that name at least one element."""
+
+
+def import_ontology(
+    store: KnowledgeStore,
+    ontology: Ontology,
+    *,
+    tenant: str = "default",
+    embed: EmbedElements | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ImportReport:
+    """Put a checked ontology in place of the tenant's old one, link the notes and weigh the edges; idempotent.
+
+    Raises StoreError when the store is open for reading only.
+    """
+    old = {(node.kind, node.key): node for node in store.ledger.graph.elements(tenant)}
+    nodes = list(to_nodes(ontology))
+    if embed is not None:
+        nodes = _with_vectors(nodes, old, embed)
+    edges = list(to_edges(ontology))
+    changed = list(old.values()) != nodes
+    if changed:
+        store.put_graph(tenant, nodes, edges)
+    store.catch_up(progress)
+    return ImportReport(
+        changed=changed,
+        nodes=_counted(node.kind for node in nodes if node.kind != HEAD),
+        edges=_counted(edge.kind for edge in edges),
+        linked_notes=len({link.source for link in store.ledger.graph.links(tenant)}),
+    )
+
+
+def remove_ontology(store: KnowledgeStore, *, tenant: str = "default") -> bool:
+    """Take a tenant's ontology out of the store; return whether there was one."""
+    there = bool(store.ledger.graph.elements(tenant))
+    if there:
+        store.put_graph(tenant, [], [])
+    return there
+
+
+def stored_ontology(store: KnowledgeStore, *, tenant: str = "default") -> Ontology | None:
+    """Return a tenant's ontology as it was imported, None when there is none."""
+    return from_nodes(store.ledger.graph.elements(tenant))
+
+
+def from_nodes(nodes: Sequence[GraphNodeRecord]) -> Ontology | None:
+    """Return the ontology that nodes were made of, None without any."""
+    plain: dict[str, Any] = {name: [] for name in _LISTS.values()}
+    owners: dict[str, dict[str, Any]] = {}
+    for node in nodes:
+        form = dict(node.properties["form"])
+        if node.kind == HEAD:
+            plain |= form
+        elif node.kind == "Attribute":
+            owners[node.key.partition(".")[0]].setdefault("attributes", []).append(form)
+        else:
+            plain[_LISTS[node.kind]].append(form)
+            if node.kind == "OntologyClass":
+                owners[node.key] = form
+    return Ontology.model_validate(plain) if nodes else None
+
+
+_LISTS = {"OntologyClass": "classes", "Relation": "relations", "Capability": "capabilities", "EntitySample": "samples"}
+
+
+def to_nodes(ontology: Ontology) -> Iterator[GraphNodeRecord]:
+    """Yield a head and one node an element, holding all that the element says."""
+    head = ontology.model_dump(mode="json", exclude_defaults=True, include={"id", "version", "description"})
+    yield GraphNodeRecord(HEAD, ontology.id, ontology.id, {"form": head})
+    for ref, element in ontology.elements():
+        form = element.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"attributes"})
+        labels = element.labels
+        names = {
+            "preferred": list(dict.fromkeys((*labels.zh[:1], *labels.en[:1]))),
+            "synonyms": list(dict.fromkeys((*labels.zh[1:], *labels.en[1:]))),
+        }
+        properties = {"form": form, **names, "confidence": element.confidence}
+        yield GraphNodeRecord(ref.kind, ref.key, labels.preferred("en"), properties)
+
+
+def to_edges(ontology: Ontology) -> Iterator[GraphEdgeRecord]:
+    """Yield the edges, weighed by rule and confidence; what the notes show is added when they are linked."""
+    seen: set[tuple[Ref, Ref, str]] = set()
+    for source, target, kind, element in _edges(Lookup(ontology)):
+        if (source, target, kind) not in seen:
+            seen.add((source, target, kind))
+            parts = {"rule": element.strength, "confidence": element.confidence}
+            yield GraphEdgeRecord((source.kind, source.key), (target.kind, target.key), kind, mixed(parts), parts)
+
+
+def _edges(lookup: Lookup) -> Iterator[tuple[Ref, Ref, str, Element]]:
+    """Yield (source, target, kind, the element whose strength and confidence count)."""
+    ontology = lookup.ontology
+    for one in ontology.classes:
+        ref = Ref("OntologyClass", one.id)
+        yield from ((ref, Ref("OntologyClass", parent), "INHERITS", one) for parent in one.inherits)
+        for attribute in one.attributes:
+            yield ref, Ref("Attribute", f"{one.id}.{attribute.id}"), "HAS_ATTRIBUTE", attribute
+        for id_ in one.capabilities:
+            yield ref, Ref("Capability", id_), "HAS_CAPABILITY", lookup.capabilities[id_]
+    for relation in ontology.relations:
+        ref = Ref("Relation", relation.id)
+        yield Ref("OntologyClass", relation.source), ref, "HAS_RELATION", relation
+        yield ref, Ref("OntologyClass", relation.target), "REFERS_TO", relation
+    for capability in ontology.capabilities:
+        for end in (*capability.inputs, *capability.outputs):
+            target = Ref("Attribute", end) if "." in end else Ref("OntologyClass", end)
+            yield Ref("Capability", capability.id), target, "REFERS_TO", capability
+    for sample in ontology.samples:
+        ref = Ref("EntitySample", sample.id)
+        yield ref, Ref("OntologyClass", sample.of), "REFERS_TO", sample
+        for id_, targets in sample.facts.items():
+            relation = lookup.relations[id_]
+            yield from ((ref, Ref("EntitySample", target), "REFERS_TO", relation) for target in targets)
+
+
+def _counted(kinds: Iterator[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for kind in kinds:
+        found[kind] = found.get(kind, 0) + 1
+    return found
+
+
+def _with_vectors(
+    nodes: Sequence[GraphNodeRecord], old: Mapping[tuple[str, str], GraphNodeRecord], embed: EmbedElements
+) -> list[GraphNodeRecord]:
+    """Return the nodes with vectors, those of unchanged elements taken from the store."""
+    kept: dict[int, Any] = {}
+    for i, node in enumerate(nodes):
+        known = old.get((node.kind, node.key))
+        if known is not None and "vectors" in known.properties and _text(known) == _text(node):
+            kept[i] = known.properties["vectors"]
+    new = [i for i, node in enumerate(nodes) if i not in kept and node.kind not in {HEAD, "EntitySample"}]
+    by_space = embed([_text(nodes[i]) for i in new]) if new else {}
+    for place, i in enumerate(new):
+        kept[i] = {space: pack_vector(vectors[place]) for space, vectors in by_space.items()}
+    return [
+        GraphNodeRecord(n.kind, n.key, n.label, {**n.properties, "vectors": kept[i]}) if i in kept else n
+        for i, n in enumerate(nodes)
+    ]
+
+
+def _text(node: GraphNodeRecord) -> Words:
+    """Return what an element is about, for its vector: its names and description."""
+    form = node.properties["form"]
+    labels, description = form["labels"], form.get("description", {})
+    zh, en = ("; ".join([*labels.get(one, ()), *filter(None, [description.get(one)])]) for one in ("zh", "en"))
+    return Words(zh=zh, en=en)
+
+
+def pack_vector(vector: FloatArray) -> str:
+    """Return a vector as float16 in base 64."""
+    return base64.b64encode(vector.astype("<f2").tobytes()).decode("ascii")
+
+
+def unpack_vector(packed: str) -> FloatArray:
+    """Return the float32 vector that was packed."""
+    return np.frombuffer(base64.b64decode(packed), "<f2").astype(np.float32)

@@ -1,0 +1,111 @@
+"""PostgreSQL, every statement in a read-only transaction of its own with a statement timeout. Needs psycopg."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from theworld.errors import DatabaseError, StatementRefusedError
+from theworld.sql.engines.protocol import Cell, Dialect, Rows
+
+if TYPE_CHECKING:
+    import psycopg
+
+CONNECT_TIMEOUT_S = 5
+
+
+class PostgresEngine:
+    """One PostgreSQL database over one connection; give it a role that may only read."""
+
+    dialect: Dialect = "postgres"
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._lock = threading.Lock()
+        self._connection: psycopg.Connection[Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """Host, port and database."""
+        parts = urlsplit(self._url)
+        return f"postgresql://{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"
+
+    def schema(self) -> Mapping[str, frozenset[str]]:
+        """Return the live tables and views with their columns, those on the search path also without schema."""
+        query = (
+            "SELECT table_schema, table_name, column_name, table_schema = ANY(current_schemas(false)) "
+            "FROM information_schema.columns WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
+        )
+        found: dict[str, set[str]] = {}
+        for schema, table, column, bare in self.read(query, {}, max_rows=100_000, timeout_ms=10_000).rows:
+            for name in [f"{schema}.{table}", *([str(table)] if bare else [])]:
+                found.setdefault(name, set()).add(str(column))
+        return {table: frozenset(columns) for table, columns in found.items()}
+
+    def read(self, statement: str, parameters: Mapping[str, Cell], *, max_rows: int, timeout_ms: float) -> Rows:
+        """Run one statement; see `Engine.read`."""
+        import psycopg
+
+        with self._lock:
+            connection = self._connect()
+            try:
+                with connection.transaction(), connection.cursor() as cursor:
+                    cursor.execute("SET TRANSACTION READ ONLY")
+                    cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(max(1, int(timeout_ms)))])
+                    # Parameters and `prepare` send it by the extended protocol, which takes one statement only.
+                    cursor.execute(statement.encode(), dict(parameters), prepare=True)
+                    rows = cursor.fetchmany(max_rows + 1) if cursor.description else []
+                    columns = tuple(column.name for column in cursor.description or ())
+            except psycopg.errors.QueryCanceled as error:
+                said = f"the statement took longer than {timeout_ms:.0f} ms and was ended"
+                raise DatabaseError(said, where=self.name) from error
+            except (psycopg.errors.ReadOnlySqlTransaction, psycopg.errors.InsufficientPrivilege) as error:
+                raise StatementRefusedError(f"the statement is not allowed: {_line(error)}", where=self.name) from error
+            except psycopg.Error as error:
+                raise DatabaseError(f"the statement failed: {_line(error)}", where=self.name) from error
+        return Rows(columns, tuple(tuple(map(_plain, row)) for row in rows[:max_rows]), len(rows) > max_rows)
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        if self._connection is not None and not self._connection.closed:
+            return self._connection
+        try:
+            import psycopg
+        except ImportError as error:
+            remedy = 'Install it: pip install "theworld[postgres]".'
+            raise DatabaseError("PostgreSQL needs the package psycopg", where="database.url", remedy=remedy) from error
+        try:
+            self._connection = psycopg.connect(
+                self._url,
+                autocommit=True,
+                connect_timeout=CONNECT_TIMEOUT_S,
+                options="-c default_transaction_read_only=on",
+                application_name="theworld",
+            )
+        except psycopg.Error as error:
+            raise DatabaseError(
+                f"it cannot be reached: {_line(error)}", where=self.name, remedy="Check database.url."
+            ) from error
+        return self._connection
+
+
+def _line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def _plain(value: Any) -> Cell:
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return value if isinstance(value, str | int | float | bool) or value is None else str(value)

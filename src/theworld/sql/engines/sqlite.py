@@ -1,0 +1,147 @@
+"""SQLite, opened read-only, with an authorizer that knows the mapped columns and a handler that ends long work."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import quote
+
+from theworld.errors import DatabaseError, StatementRefusedError
+from theworld.sql.engines.protocol import Cell, Dialect, Rows
+from theworld.sql.functions import ENGINE_FUNCTIONS
+from theworld.sql.mapping import MappedTable
+
+Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
+OPCODES_BETWEEN_LOOKS = 1000
+"""Steps of SQLite's machine between two looks at the clock: about 10 microseconds."""
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 10_000_000,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 2,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 200,
+}
+
+
+class SQLiteEngine:
+    """One SQLite file. Every read has a connection of its own, so that threads never share one."""
+
+    dialect: Dialect = "sqlite"
+
+    def __init__(self, path: Path, tables: Mapping[str, MappedTable]) -> None:
+        self._path = path
+        self._mapped = {
+            name.casefold(): frozenset(
+                column.casefold() for column in (*table.columns, *([table.tenant] if table.tenant else []))
+            )
+            for name, table in tables.items()
+        }
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return str(self._path)
+
+    def schema(self) -> Mapping[str, frozenset[str]]:
+        """Return the live tables and views with their columns."""
+        with closing(self._connect()) as connection:
+            try:
+                query = (
+                    "SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c "
+                    "WHERE m.type IN ('table', 'view')"
+                )
+                pairs = connection.execute(query).fetchall()
+            except sqlite3.Error as error:
+                raise DatabaseError(f"its schema cannot be read: {error}", where=self.name) from error
+        found: dict[str, set[str]] = {}
+        for table, column in pairs:
+            found.setdefault(str(table), set()).add(str(column))
+        return {table: frozenset(columns) for table, columns in found.items()}
+
+    def read(self, statement: str, parameters: Mapping[str, Cell], *, max_rows: int, timeout_ms: float) -> Rows:
+        """Run one statement; see `Engine.read`."""
+        end = time.perf_counter() + timeout_ms / 1000
+        with closing(self._connect()) as connection:
+            connection.set_authorizer(self._authorizer())
+            connection.set_progress_handler(lambda: int(time.perf_counter() > end), OPCODES_BETWEEN_LOOKS)
+            try:
+                cursor = connection.execute(statement, dict(parameters))
+                rows = cursor.fetchmany(max_rows + 1)
+            except (sqlite3.ProgrammingError, sqlite3.Warning) as error:
+                raise StatementRefusedError(f"the statement is not allowed: {error}", where=self.name) from error
+            except sqlite3.Error as error:
+                raise self._told(error, timeout_ms) from error
+            columns = tuple(item[0] for item in cursor.description or ())
+        return Rows(columns, tuple(rows[:max_rows]), len(rows) > max_rows)
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            connection = sqlite3.connect(
+                f"file:{quote(str(self._path.resolve()))}?mode=ro", uri=True, isolation_level=None
+            )
+            connection.text_factory = lambda data: data.decode("utf-8", "replace")
+            connection.execute("PRAGMA query_only = 1")
+            connection.execute("PRAGMA trusted_schema = 0")
+        except sqlite3.Error as error:
+            remedy = "Name an SQLite file in database.url, such as sqlite:///path/to/file.sqlite."
+            raise DatabaseError(f"it cannot be opened for reading: {error}", where=self.name, remedy=remedy) from error
+        for limit, value in _LIMITS.items():
+            connection.setlimit(limit, value)
+        return connection
+
+    def _authorizer(self) -> Authorizer:
+        readable = self._readable_columns
+
+        def allowed(
+            action: int, first: str | None, second: str | None, _database: str | None, _inner: str | None
+        ) -> int:
+            if action == sqlite3.SQLITE_SELECT:
+                return sqlite3.SQLITE_OK
+            if action == sqlite3.SQLITE_READ:
+                columns = readable.get((first or "").casefold())
+                known = columns is not None and (not second or second.casefold() in columns)
+                return sqlite3.SQLITE_OK if known else sqlite3.SQLITE_DENY
+            if action == sqlite3.SQLITE_FUNCTION and (second or "").casefold() in ENGINE_FUNCTIONS:
+                return sqlite3.SQLITE_OK
+            return sqlite3.SQLITE_DENY
+
+        return allowed
+
+    @cached_property
+    def _readable_columns(self) -> Mapping[str, frozenset[str]]:
+        """Mapped columns by table, and what mapped views read, found by asking SQLite itself."""
+        found = {name: set(columns) for name, columns in self._mapped.items()}
+
+        def note(action: int, first: str | None, second: str | None, _database: str | None, inner: str | None) -> int:
+            if action == sqlite3.SQLITE_READ and inner and first and second:
+                found.setdefault(first.casefold(), set()).add(second.casefold())
+            return sqlite3.SQLITE_OK
+
+        with closing(self._connect()) as connection:
+            query = "SELECT name FROM sqlite_master WHERE type = 'view'"
+            views = [str(row[0]) for row in connection.execute(query) if str(row[0]).casefold() in self._mapped]
+            connection.set_authorizer(note)
+            for view in views:
+                columns = ", ".join(_quoted(column) for column in sorted(self._mapped[view.casefold()]))
+                connection.execute(f"SELECT {columns} FROM {_quoted(view)} LIMIT 0")  # noqa: S608 - names of the mapping
+        return {name: frozenset(columns) for name, columns in found.items()}
+
+    def _told(self, error: sqlite3.Error, timeout_ms: float) -> DatabaseError | StatementRefusedError:
+        said = str(error)
+        if "interrupted" in said:
+            return DatabaseError(f"the statement took longer than {timeout_ms:.0f} ms and was ended", where=self.name)
+        if "not authorized" in said or "prohibited" in said:
+            return StatementRefusedError(f"the statement reads or does what is not mapped: {said}", where=self.name)
+        return DatabaseError(f"the statement failed: {said}", where=self.name)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

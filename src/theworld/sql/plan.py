@@ -1,0 +1,76 @@
+"""What is asked of the database, before it is SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from theworld.ontology import Attribute
+from theworld.sql.engines.protocol import Cell
+from theworld.sql.mapping import Join
+from theworld.text.calendar_units import CalendarUnit
+from theworld.text.time_ranges import TimeRange
+
+Aggregate = Literal["count", "sum", "average", "min", "max"]
+Shape = Literal["figure", "groups", "top", "trend", "change", "volatility", "list", "latest", "share"]
+Whole = Literal["rows", "all", "measure"]
+"""What a share is of: the plan's rows together, all rows of its period, or another measure of its rows."""
+Operator = Literal["in", ">", ">=", "<", "<=", "exists"]
+Path = tuple[Join, ...]
+"""Relations from the plan's class to another."""
+
+
+class UnclearError(Exception):
+    """The question, or a part of it, is not understood for certain; says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Rows kept: those whose class at the end of a path has a column with one of the values, or compared to one."""
+
+    path: Path
+    class_id: str
+    column: str
+    operator: Operator
+    values: tuple[Cell, ...]
+    label: str
+    """The condition in the question's words."""
+    below: str | None = None
+    """Column by which rows of the class belong to one another: what belongs to a value counts too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What rows are put together by: the instances of a class, or the values of an attribute."""
+
+    path: Path
+    class_id: str
+    attribute: Attribute | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One question to one class's table."""
+
+    base: str
+    shape: Shape
+    aggregate: Aggregate
+    measure: Attribute | None = None
+    """None counts rows."""
+    filters: tuple[Filter, ...] = ()
+    group: Group | None = None
+    time_column: str | None = None
+    time_unit: CalendarUnit | None = None
+    period: TimeRange | None = None
+    earlier: TimeRange | None = None
+    having: tuple[str, float] | None = None
+    descending: bool = True
+    limit: int | None = None
+    shown: tuple[Attribute, ...] = ()
+    """Attributes a list shows."""
+    whole: Whole | None = None
+    """For shares."""
+    divisor: Attribute | None = None
+    """The other measure, for the whole `measure`."""
+    reading: tuple[str, ...] = field(default=())
+    """How words with more than one sense were taken."""
