@@ -1,0 +1,97 @@
+"""YAML texts: the safe loader without YAML 1.1's surprises, bounded in size, depth and aliases."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+from theworld.structure.targets import target_of
+
+MAX_CHARACTERS = 200_000
+MAX_DEPTH = 100
+MAX_ALIASES = 64
+MAX_NODES = 200_000
+_FENCED = re.compile(r"```(?:yaml|yml)[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL | re.IGNORECASE)
+_FULL_WIDTH = re.compile(r"(?m)^([ \t]*(?:- )?[\w ]{1,60}+)：[ \t]*+")
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _PlainLoader(_Base):  # type: ignore[misc]
+    """Safe loader that knows only the scalars JSON knows: `NO` stays text, `12:30` stays text, dates stay text."""
+
+
+_PlainLoader.yaml_implicit_resolvers = {}
+_PlainLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false|True|False)$"), list("tTfF"))
+_PlainLoader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""])
+_PlainLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9]\d{0,400})$"), list("-+0123456789")
+)
+_PlainLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(?:\d{1,400}\.\d{0,400}(?:[eE][-+]?\d{1,4})?|\.\d{1,400}|\d{1,400}[eE][-+]?\d{1,4})$"),
+    list("-+0123456789."),
+)
+
+
+def validate_yaml(text: str, wanted: Any) -> Any:
+    """Read a whole text (or its first ```yaml block) as YAML and validate it.
+
+    Raises ValueError for what is too long, too deep, uses many aliases, or is no mapping or list.
+    """
+    fenced = _FENCED.search(text) if "```" in text else None
+    data = load_yaml(_FULL_WIDTH.sub(r"\1: ", fenced[1] if fenced else text))
+    if not isinstance(data, (dict, list)):
+        raise ValueError("the text is not a YAML mapping or list")
+    return target_of(wanted).validate(_plain(data))
+
+
+def load_yaml(text: str) -> Any:
+    """Load YAML with the safe loader; plain scalars only, bounded."""
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(f"longer than {MAX_CHARACTERS} characters: not tried as YAML")
+    _check_events(text)
+    try:
+        return yaml.load(text, Loader=_PlainLoader)  # noqa: S506 - a subclass of the safe loader
+    except RecursionError as error:
+        raise ValueError("nested too deeply for YAML") from error
+
+
+def _check_events(text: str) -> None:
+    """Refuse depth and aliases before anything is built; the event parser keeps its own stack."""
+    depth = aliases = 0
+    for event in yaml.parse(text, Loader=_PlainLoader):
+        if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise ValueError(f"YAML nested deeper than {MAX_DEPTH} levels")
+        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            depth -= 1
+        elif isinstance(event, yaml.AliasEvent):
+            aliases += 1
+            if aliases > MAX_ALIASES:
+                raise ValueError(f"more than {MAX_ALIASES} YAML aliases")
+
+
+def _plain(data: Any) -> Any:
+    """Copy loaded YAML into a tree with text keys; refuses what aliases blow up or make endless."""
+    counter = [0]
+    return _copy(data, counter, 0)
+
+
+def _copy(item: Any, counter: list[int], depth: int) -> Any:
+    counter[0] += 1
+    if counter[0] > MAX_NODES or depth > MAX_DEPTH:
+        raise ValueError("YAML aliases expand beyond bounds")
+    if isinstance(item, dict):
+        return {_key(key): _copy(member, counter, depth + 1) for key, member in item.items()}
+    if isinstance(item, (list, tuple, set)):
+        return [_copy(member, counter, depth + 1) for member in item]
+    return item
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, bool) or key is None:
+        return {True: "true", False: "false", None: "null"}[key]
+    return str(key)
