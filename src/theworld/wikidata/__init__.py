@@ -1,0 +1,21 @@
+"""Wikidata without the graph: the client of its service, and snapshots of its dumps that are searched offline."""
+
+from theworld.wikidata.build import BuildReport, build_snapshot
+from theworld.wikidata.cache import ReplyCache
+from theworld.wikidata.client import WikidataClient
+from theworld.wikidata.items import Item, as_candidate, read_item
+from theworld.wikidata.snapshot import Snapshot
+from theworld.wikidata.transport import Endpoint, WikidataTransport
+
+__all__ = [
+    "BuildReport",
+    "Endpoint",
+    "Item",
+    "ReplyCache",
+    "Snapshot",
+    "WikidataClient",
+    "WikidataTransport",
+    "as_candidate",
+    "build_snapshot",
+    "read_item",
+]

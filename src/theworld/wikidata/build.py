@@ -1,0 +1,266 @@
+"""A dump becomes a snapshot: entries first, then their names in order of how well known they are.
+
+Every step is committed with the position it reached, so that a killed run goes on where it was. The file gets its
+name only when it is whole; until then it is `FILE.partial`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import orjson
+
+from theworld.errors import IngestionError, StoreError, StoreLockedError
+from theworld.text import entity_key
+from theworld.wikidata.dump import MAX_LINE, Dump, Line, Position
+from theworld.wikidata.items import Item, read_item
+from theworld.wikidata.snapshot_file import (
+    APPLICATION_ID,
+    LICENSE,
+    SCHEMA,
+    SOURCE,
+    VERSION,
+    decode,
+    encode,
+    words,
+)
+
+BATCH = 5_000
+"""Lines, or entries, per commit."""
+BATCH_BYTES = 16 * 2**20
+"""Bytes of lines per commit, whichever comes first."""
+BAD_LINES_KEPT = 20
+CACHE_KB = 32_000
+"""Memory SQLite may use for pages."""
+
+_RANKED = "SELECT rank, qid, sitelinks, data FROM ranked JOIN entity USING (qid) WHERE rank > ? ORDER BY rank LIMIT ?"
+Progress = Callable[[str, int, int], None]
+"""Called with the part ("read" in bytes, "index" in entries), how much is done, and of how much."""
+
+
+@dataclass
+class BuildReport:
+    """What a build did, over all its runs."""
+
+    entities: int = 0
+    """Lines that became entries."""
+    left_out: int = 0
+    """Lines passed over: properties, entries without a name, entries with too few sitelinks."""
+    bad: int = 0
+    """Lines that could not be read."""
+    bad_lines: list[tuple[int, str]] = field(default_factory=list)
+    """The first of them: line number and what is wrong."""
+    opened: bool = False
+    """Whether the array of the dump began."""
+    closed: bool = False
+    """Whether it ended; if it began and did not end, the dump is only a part."""
+    resumed_at: int = 0
+    """Line at which this run went on; 0: it began anew."""
+    seconds: float = 0.0
+    """Of this run."""
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the dump lacks its end."""
+        return self.opened and not self.closed
+
+
+def build_snapshot(
+    dump: Path,
+    out: Path,
+    *,
+    min_sitelinks: int = 0,
+    replace: bool = False,
+    progress: Progress | None = None,
+) -> BuildReport:
+    """Write the snapshot of a dump to `out`, going on where a stopped run was.
+
+    Raises IngestionError for a dump that is missing, damaged or holds no entry; StoreError when `out` exists (unless
+    `replace`) or cannot be written; StoreLockedError when another process writes it.
+    """
+    began = time.perf_counter()
+    if out.exists() and not replace:
+        raise StoreError("the file exists.", where=str(out), remedy="Choose another name or give --replace.")
+    partial = out.with_name(out.name + ".partial")
+    with Dump(dump) as source, _told(partial):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with closing(_open(partial)) as connection:
+            building = _Building(connection, progress or _say_nothing)
+            report = building.run(source, {"min_sitelinks": min_sitelinks}, dump)
+        os.replace(partial, out)
+    report.seconds = time.perf_counter() - began
+    return report
+
+
+def _say_nothing(part: str, done: int, total: int) -> None:
+    """Report no progress."""
+
+
+class _Building:
+    """One run over one partial file."""
+
+    def __init__(self, connection: sqlite3.Connection, progress: Progress) -> None:
+        self._db, self._progress = connection, progress
+
+    def run(self, source: Dump, options: dict[str, int], dump: Path) -> BuildReport:
+        begun = self._meta("options")
+        if begun is not None and json.loads(begun) != options:
+            raise StoreError(
+                f"a build with other options ({begun}) was begun.",
+                where=f"{dump}",
+                remedy="Give the same options, or delete the .partial file to begin anew.",
+            )
+        report = BuildReport(**json.loads(self._meta("report") or "{}"))
+        report.bad_lines = [(line, why) for line, why in report.bad_lines]
+        if self._meta("read") is None:
+            self._read(source, options, report)
+            if not self._db.execute("SELECT 1 FROM entity LIMIT 1").fetchone():
+                raise _nothing_found(dump, report)
+            with self._db:
+                self._set("source", dump.name)
+                self._rank()
+                self._set("read", "done")
+        self._index()
+        return report
+
+    def _read(self, source: Dump, options: dict[str, int], report: BuildReport) -> None:
+        start = Position(**json.loads(self._meta("position") or "{}"))
+        report.resumed_at = start.line
+        for lines in _batches(source.lines(start)):
+            items = [item for line in lines if (item := _item(line, report)) is not None]
+            kept = [item for item in items if item.sitelinks >= options["min_sitelinks"] and any(item.names())]
+            report.entities += len(kept)
+            report.left_out += len(items) - len(kept)
+            with self._db:
+                rows = ((int(item.id[1:]), item.sitelinks, encode(item)) for item in kept)
+                self._db.executemany("INSERT OR REPLACE INTO entity VALUES (?, ?, ?)", rows)
+                self._set("options", json.dumps(options))
+                self._set("position", json.dumps(asdict(lines[-1].after)))
+                self._set("report", json.dumps(asdict(report)))
+            self._progress("read", source.read_so_far(), source.size)
+
+    def _rank(self) -> None:
+        self._db.execute("DELETE FROM ranked")
+        self._db.execute("INSERT INTO ranked (qid) SELECT qid FROM entity ORDER BY sitelinks DESC, qid")
+
+    def _index(self) -> None:
+        total = self._db.execute("SELECT count(*) FROM ranked").fetchone()[0]
+        done = int(self._meta("indexed") or 0)
+        while rows := self._db.execute(_RANKED, (done, BATCH)).fetchall():
+            done = rows[-1][0]
+            with self._db:
+                for rank, *stored in rows:
+                    self._add_names(rank, decode(*stored))
+                self._set("indexed", str(done))
+            self._progress("index", done, total)
+        with self._db:
+            self._db.execute("CREATE INDEX IF NOT EXISTS name_key ON name (key, rank, alias)")
+            self._set("license", LICENSE)
+            self._set("origin", SOURCE)
+            self._set("entities", str(total))
+            self._db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _add_names(self, rank: int, item: Item) -> None:
+        keys: dict[str, int] = {}
+        labels = set(item.labels.values())
+        for name in item.names():
+            keys.setdefault(entity_key.__wrapped__(name), int(name not in labels))  # uncached: names hardly recur
+        keys.pop("", None)
+        self._db.executemany("INSERT INTO name VALUES (?, ?, ?)", [(key, rank, alias) for key, alias in keys.items()])
+        self._db.execute("INSERT INTO words (rowid, names) VALUES (?, ?)", (rank, " ".join(words(item.names()))))
+
+    def _meta(self, name: str) -> str | None:
+        row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else None
+
+    def _set(self, name: str, value: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+
+def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    """Yield the lines in batches of bounded number and size; those before an error come before it."""
+    batch: list[Line] = []
+    size = 0
+    try:
+        for line in lines:
+            batch.append(line)
+            size += len(line.content or b"")
+            if len(batch) >= BATCH or size >= BATCH_BYTES:
+                yield batch
+                batch, size = [], 0
+    except IngestionError:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
+
+
+def _item(line: Line, report: BuildReport) -> Item | None:
+    """Return the entry of a line, and count what the line was."""
+    if line.content == b"":
+        report.opened = report.opened or line.after.line == 1
+        report.closed = report.closed or line.closes
+        return None
+    try:
+        if line.content is None:
+            raise ValueError(f"longer than {MAX_LINE // 2**20} MB")
+        entity = orjson.loads(line.content)
+        if isinstance(entity, dict) and entity.get("type", "item") != "item":
+            report.left_out += 1
+            return None
+        return read_item(entity)
+    except ValueError as error:
+        report.bad += 1
+        if len(report.bad_lines) < BAD_LINES_KEPT:
+            report.bad_lines.append((line.after.line, str(error)[:200]))
+        return None
+
+
+def _nothing_found(dump: Path, report: BuildReport) -> IngestionError:
+    first = f" (line {report.bad_lines[0][0]}: {report.bad_lines[0][1]})" if report.bad_lines else ""
+    return IngestionError(
+        f"no entry of Wikidata was found in it, {report.bad} lines could not be read{first}.",
+        where=str(dump),
+        remedy="It must be a JSON dump with one entity a line: plain, .gz or .bz2.",
+    )
+
+
+def _open(partial: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(partial, timeout=0.5)
+    try:
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+        connection.execute("PRAGMA temp_store = FILE")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.executescript(SCHEMA)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _told(partial: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise StoreLockedError("another process is building this snapshot.", where=str(partial)) from error
+        raise StoreError(
+            f"the snapshot cannot be written: {error}.",
+            where=str(partial),
+            remedy="What was read is kept: mend this and run the same command again.",
+        ) from error
+    except sqlite3.DatabaseError as error:
+        raise StoreError(
+            f"the unfinished snapshot is damaged: {error}.", where=str(partial), remedy="Delete it to begin anew."
+        ) from error

@@ -1,0 +1,179 @@
+"""An entry of Wikidata as we use it, read from the JSON of dumps and of `wbgetentities`, which is the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from theworld.wikidata.dates import date_in_words
+
+CHAINS: Mapping[str, tuple[str, ...]] = {
+    "zh": ("zh-hans", "zh", "zh-cn", "zh-sg", "zh-my", "zh-hant", "zh-tw", "zh-hk", "zh-mo"),
+    "en": ("en", "mul", "en-gb", "en-ca"),
+}
+"""Our language -> the codes of Wikidata that count as it, the preferred first."""
+FALLBACK: Mapping[str, tuple[str, ...]] = {"zh": ("zh", "en"), "en": ("en", "zh")}
+"""Our language -> where a text is taken from, first found."""
+CODES = tuple(code for chain in CHAINS.values() for code in chain)
+MAX_NAME = 400
+"""Characters of a name or description; Wikidata itself allows 250."""
+MAX_ALIASES = 50
+MAX_VALUES = 3
+"""Values shown per property."""
+KNOWN_TYPE = "P31"
+
+QID = re.compile(r"Q[1-9]\d{0,17}")
+_Values = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry, its texts by our languages ("zh", "en")."""
+
+    id: str
+    """The QID."""
+    labels: Mapping[str, str]
+    """Language -> label."""
+    descriptions: Mapping[str, str]
+    """Language -> description."""
+    aliases: _Values
+    """Language -> other names, variants of the label among them."""
+    facts: _Values
+    """Property -> QIDs, or times as `TIME/PRECISION`."""
+    sitelinks: int
+    """Pages about it in Wikimedia's projects: how well known it is."""
+
+    def names(self) -> Iterator[str]:
+        """Yield every name, labels first."""
+        yield from self.labels.values()
+        for names in self.aliases.values():
+            yield from names
+
+    def values(self) -> list[str]:
+        """Return the QIDs its facts name, each once, in order."""
+        return list(dict.fromkeys(value for values in self.facts.values() for value in values if QID.fullmatch(value)))
+
+    def text(self, texts: Mapping[str, str], language: str) -> str | None:
+        """Return a text in `language`, or in the one it falls back to."""
+        return next((texts[code] for code in FALLBACK.get(language, FALLBACK["en"]) if code in texts), None)
+
+
+@cache
+def key_properties() -> Mapping[str, Mapping[str, str]]:
+    """Return property -> language -> name, in the order they are shown."""
+    file = resources.files("theworld.wikidata").joinpath("data/properties.yaml")
+    loaded: dict[str, dict[str, str]] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return loaded
+
+
+def read_item(entity: Any) -> Item:
+    """Return the item of an entity's JSON; missing or odd parts are left out.
+
+    Raises ValueError when it is no entity of the kind "item".
+    """
+    if not isinstance(entity, Mapping):
+        raise ValueError("no JSON object")
+    qid = entity.get("id")
+    if not isinstance(qid, str) or not QID.fullmatch(qid):
+        raise ValueError(f"the id is {str(qid)[:40]!r}, which is no QID")
+    labels: dict[str, str] = {}
+    aliases: dict[str, tuple[str, ...]] = {}
+    for language, chain in CHAINS.items():
+        variants = list(dict.fromkeys(_texts(entity.get("labels"), chain)))
+        others = [*variants[1:], *_texts(entity.get("aliases"), chain)]
+        if variants:
+            labels[language] = variants[0]
+        names = dict.fromkeys(name for name in others if not variants or name != variants[0])
+        if names:
+            aliases[language] = tuple(names)[:MAX_ALIASES]
+    described = {language: next(_texts(entity.get("descriptions"), chain), "") for language, chain in CHAINS.items()}
+    sitelinks = entity.get("sitelinks")
+    return Item(
+        id=qid,
+        labels=labels,
+        descriptions={language: text for language, text in described.items() if text},
+        aliases=aliases,
+        facts=_facts(entity.get("claims")),
+        sitelinks=len(sitelinks) if isinstance(sitelinks, Mapping) else 0,
+    )
+
+
+def as_candidate(item: Item, language: str, labels_of: Callable[[Sequence[str]], Mapping[str, str]]) -> dict[str, Any]:
+    """Return the item in the shape of a `wbsearchentities` item with its aliases, key facts in words and sitelinks.
+
+    `labels_of` names QIDs in `language`; those it does not know are left out of the facts.
+    """
+    label = item.text(item.labels, language)
+    names = [*item.aliases.get(language, ()), *item.labels.values(), *item.names()]
+    return {
+        "id": item.id,
+        "label": label,
+        "description": item.text(item.descriptions, language),
+        "aliases": [name for name in dict.fromkeys(names) if name != label],
+        "key_props_excerpt": facts_in_words(item, language, labels_of(item.values())),
+        "sitelinks": item.sitelinks,
+    }
+
+
+def facts_in_words(item: Item, language: str, labels: Mapping[str, str]) -> str:
+    """Return the key facts as `name: value, value; name: value`."""
+    parts = []
+    for code, names in key_properties().items():
+        words = [word for value in item.facts.get(code, ()) if (word := _value_in_words(value, language, labels))]
+        if words:
+            parts.append(f"{names['zh' if language == 'zh' else 'en']}: {', '.join(dict.fromkeys(words))}")
+    return "; ".join(parts)
+
+
+def _value_in_words(value: str, language: str, labels: Mapping[str, str]) -> str | None:
+    if QID.fullmatch(value):
+        return labels.get(value)
+    time, _, precision = value.rpartition("/")
+    return date_in_words(time, int(precision), language)
+
+
+def _texts(texts: Any, chain: Sequence[str]) -> Iterator[str]:
+    """Yield the texts of `{code: {value}}` or `{code: [{value}, ...]}` in the order of the chain."""
+    if not isinstance(texts, Mapping):
+        return
+    for code in chain:
+        entries = texts.get(code)
+        for entry in entries if isinstance(entries, list) else [entries]:
+            value = entry.get("value") if isinstance(entry, Mapping) else None
+            if isinstance(value, str) and (text := value[:MAX_NAME].strip()):
+                yield text
+
+
+def _facts(claims: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(claims, Mapping):
+        return {}
+    facts = {code: tuple(dict.fromkeys(_stated(claims.get(code))))[:MAX_VALUES] for code in key_properties()}
+    return {code: values for code, values in facts.items() if values}
+
+
+def _stated(statements: Any) -> list[str]:
+    """Return the values of a property: the preferred ones where there are any, never deprecated ones."""
+    usable = [s for s in statements if isinstance(s, Mapping)] if isinstance(statements, list) else []
+    preferred = [statement for statement in usable if statement.get("rank") == "preferred"]
+    chosen = preferred or [statement for statement in usable if statement.get("rank") != "deprecated"]
+    return [value for statement in chosen if (value := _value(statement.get("mainsnak")))]
+
+
+def _value(snak: Any) -> str | None:
+    """Return the QID or `TIME/PRECISION` a snak states; None for unknown, none, and other kinds of values."""
+    data = snak.get("datavalue") if isinstance(snak, Mapping) and snak.get("snaktype") == "value" else None
+    value = data.get("value") if isinstance(data, Mapping) else None
+    if not isinstance(value, Mapping):
+        return None
+    qid, time, precision = value.get("id"), value.get("time"), value.get("precision")
+    if isinstance(qid, str) and QID.fullmatch(qid):
+        return qid
+    if isinstance(time, str) and len(time) < MAX_NAME and isinstance(precision, int):
+        return f"{time}/{precision}"
+    return None
