@@ -1,0 +1,101 @@
+"""The application: its commands, and one place where errors become one sentence and an exit code.
+
+Exit codes: 0 done; 1 failed or, in `demo`, a wrong answer; 2 wrong question, setting or usage; 3 model; 4 store;
+5 source; 6 retrieval unavailable; 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from theworld import __version__
+from theworld.cli.ask import ask
+from theworld.cli.delete import delete
+from theworld.cli.demo import demo
+from theworld.cli.doctor import doctor
+from theworld.cli.evaluate import evaluate_app
+from theworld.cli.info import info
+from theworld.cli.ingest import ingest
+from theworld.cli.keys import keys_app
+from theworld.cli.ledger import ledger_app
+from theworld.cli.ontology import ontology_app
+from theworld.cli.records import explain, replay
+from theworld.cli.resolve import resolve
+from theworld.cli.router import router_app
+from theworld.cli.serve import serve
+from theworld.cli.sync import sync
+from theworld.cli.wikidata import wikidata_app
+from theworld.errors import TheWorldError
+
+DEBUG = "--debug"
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="theworld",
+    help="Answers questions over your documents: no key, no server, no download needed.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (ingest, ask, resolve, info, doctor, delete, sync, demo, serve, explain, replay):
+    app.command()(command)
+app.add_typer(evaluate_app, name="eval")
+app.add_typer(ledger_app, name="ledger")
+app.add_typer(ontology_app, name="ontology")
+app.add_typer(router_app, name="router")
+app.add_typer(wikidata_app, name="wikidata")
+app.add_typer(keys_app, name="keys")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"theworld {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    debug: Annotated[bool, typer.Option(DEBUG, help="Show tracebacks; may stand anywhere.")] = False,
+) -> None:
+    """Answers questions over your documents: no key, no server, no download needed."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code; what goes wrong is one sentence on standard error."""
+    debug, rest = _without_debug(arguments)
+    try:
+        app(list(rest), prog_name="theworld")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except TheWorldError as error:
+        if debug:
+            raise
+        typer.echo(f"theworld: {error}", err=True)
+        return error.exit_code
+    except KeyboardInterrupt:
+        typer.echo("theworld: stopped.", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if debug:
+            raise
+        typer.echo(f"theworld: unexpected {type(error).__name__}: {error} (add {DEBUG} for the details)", err=True)
+        return 1
+    return 0
+
+
+def _without_debug(arguments: Sequence[str]) -> tuple[bool, list[str]]:
+    """Take `--debug` from wherever it stands before a lone `--`."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = [argument for argument in arguments[:end] if argument != DEBUG]
+    return len(options) < end, [*options, *arguments[end:]]

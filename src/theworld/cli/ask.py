@@ -1,0 +1,156 @@
+"""`theworld ask`: one question, one answer with everything it rests on."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from theworld.cli.options import (
+    ChannelName,
+    HistoryOption,
+    JsonFlag,
+    StoreOption,
+    TenantOption,
+    check_tenant,
+    read_filters,
+    read_moment,
+    settings_for,
+)
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from theworld.graph import Resources
+    from theworld.graph.build import CompiledGraph
+    from theworld.state import Context, Message, QueryOutput
+
+
+def ask(
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help="The question, in English or Chinese.", show_default=False)
+    ],
+    *,
+    store: StoreOption = None,
+    history: HistoryOption = None,
+    as_json: JsonFlag = False,
+    tenant: TenantOption = "default",
+    filters: Annotated[
+        list[str] | None,
+        typer.Option("--filter", metavar="KEY=VALUE", help="Document metadata that must match; repeat for more."),
+    ] = None,
+    channels: Annotated[
+        list[ChannelName] | None, typer.Option("--channel", help="Search only this channel; repeat for more.")
+    ] = None,
+    rerank: Annotated[
+        bool | None, typer.Option("--rerank/--no-rerank", help="Force reranking on or off.", show_default=False)
+    ] = None,
+    graph: Annotated[
+        bool | None, typer.Option("--graph/--no-graph", help="Force graph retrieval on or off.", show_default=False)
+    ] = None,
+    router: Annotated[
+        bool | None, typer.Option("--router/--no-router", help="Force routing on or off.", show_default=False)
+    ] = None,
+    database: Annotated[
+        bool | None,
+        typer.Option("--database/--no-database", help="Ask a configured database first, or not.", show_default=False),
+    ] = None,
+    now: Annotated[str | None, typer.Option("--now", metavar="DATE", help="Date that time words refer to.")] = None,
+    model: Annotated[bool, typer.Option("--model/--no-model", help="Allow a configured language model.")] = True,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail instead of degrading.")] = False,
+    deadline_ms: Annotated[
+        int | None, typer.Option("--deadline-ms", min=1, max=600_000, help="Budget for retrieval and reranking.")
+    ] = None,
+    total_deadline_ms: Annotated[
+        int | None,
+        typer.Option(
+            "--total-deadline-ms", min=1, max=3_600_000, help="Budget for retrieval and a language model together."
+        ),
+    ] = None,
+) -> None:
+    """Answer a question over a store."""
+    from theworld.cli.history import read_history
+    from theworld.graph import build_graph, open_resources
+    from theworld.nodes.receive_question import clean_question
+    from theworld.state import Context
+
+    settings = settings_for(store)
+    context = Context(
+        tenant=check_tenant(tenant),
+        filters=read_filters(filters or []),
+        channels=[channel.value for channel in channels] if channels else None,
+        rerank=rerank,
+        graph=graph,
+        router=router,
+        database=database,
+        now=read_moment(now),
+        use_model=model,
+        strict=strict,
+        deadline_ms=deadline_ms,
+        total_deadline_ms=total_deadline_ms,
+    )
+    clean_question(question)
+    messages = read_history(history) if history else []
+    with open_resources(settings) as resources:
+        _load_weights(resources, tenant)
+        begun = time.perf_counter()
+        on_token = None if as_json else _live_writer()
+        answer = run_question(build_graph(resources), question, messages, context, on_token=on_token)
+        show(answer, (time.perf_counter() - begun) * 1000, as_json=as_json)
+
+
+def run_question(
+    graph: CompiledGraph,
+    question: str,
+    messages: list[Message],
+    context: Context,
+    *,
+    thread: str | None = None,
+    on_token: Callable[[str], None] | None = None,
+) -> QueryOutput:
+    """Run the graph and return its output as a value.
+
+    `thread` names a conversation of its checkpointer; `on_token` gets a language model's text piece by piece.
+    """
+    from theworld.state import QueryInput, QueryOutput
+
+    config: RunnableConfig | None = {"configurable": {"thread_id": thread}} if thread else None
+    output: Any = None
+    asked = QueryInput(question=question, history=messages)
+    for part in graph.stream(asked, config, context=context, stream_mode=["custom", "values"]):
+        mode, event = cast("tuple[str, Any]", part)
+        if mode == "values":
+            output = event
+        elif on_token is not None and event.get("type") == "token":
+            on_token(event["text"])
+        elif on_token is not None and event.get("type") == "restart":
+            on_token("\n")
+    return QueryOutput.model_validate(output)
+
+
+def _live_writer() -> Callable[[str], None] | None:
+    """Return what shows a language model's text as it comes: on a terminal, beside standard output."""
+    if not sys.stderr.isatty():
+        return None
+    return lambda text: typer.echo(text, nl=False, err=True)
+
+
+def show(answer: QueryOutput, elapsed_ms: float, *, as_json: bool) -> None:
+    """Print the answer for a person or as JSON."""
+    from theworld.cli.output import console, print_json, show_answer
+
+    if as_json:
+        print_json(answer.model_dump(mode="json", exclude={"messages"}) | {"elapsed_ms": round(elapsed_ms, 2)})
+    else:
+        show_answer(console(), answer, elapsed_ms)
+
+
+def _load_weights(resources: Resources, tenant: str) -> None:
+    """Load the embedders of the spaces in use, so that loading does not eat the question's deadline."""
+    for space in resources.store.dense.spaces(tenant):
+        embedder = resources.models.by_space(space)
+        if embedder is not None:
+            embedder.embed_query("warm up")

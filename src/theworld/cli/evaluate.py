@@ -1,0 +1,186 @@
+"""`theworld eval retrieval` and `theworld eval answers`: the graph measured on a BEIR folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from theworld.cli.options import StoreOption, settings_for
+
+if TYPE_CHECKING:
+    from theworld.evaluation.answers import AnswersReport
+    from theworld.evaluation.datasets import Dataset
+    from theworld.evaluation.retrieval import RetrievalReport
+    from theworld.graph import Resources
+    from theworld.graph.build import CompiledGraph
+
+evaluate_app = typer.Typer(help="Measure retrieval or answers on a BEIR folder.", no_args_is_help=True)
+
+DatasetArgument = Annotated[
+    Path, typer.Argument(metavar="DATASET", help="Folder with corpus.jsonl, queries.jsonl and qrels/test.tsv.")
+]
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to this file; - for standard output.")
+]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first queries.")]
+STDOUT = Path("-")
+GAINS = ("recall@5", "ndcg@10")
+"""Metrics whose gain over the baseline is printed with its interval and paired test."""
+
+
+@evaluate_app.command()
+def retrieval(
+    dataset: DatasetArgument,
+    *,
+    json_file: JsonFile = None,
+    limit: Limit = None,
+    store: StoreOption = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Measure other retrievers too, over the same notes and vectors.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="DIR", help="With --compare: draw a PNG and an SVG there.")
+    ] = None,
+) -> None:
+    """Recall, MRR and nDCG of every stage; the corpus goes into --store, or into a store kept in the user's cache."""
+    from theworld.evaluation.retrieval import evaluate_retrieval, judged_queries
+
+    _check_writable(json_file)
+    _check_plot(plot, compare=compare)
+    with _prepared(dataset, store) as (data, graph, resources, facts):
+        with _counting(len(judged_queries(data, limit))) as on_query:
+            report = evaluate_retrieval(data, graph, limit=limit, ingest=facts, on_query=on_query)
+        figures = report.as_json()
+        if json_file != STDOUT:
+            _show_retrieval(report)
+        if compare:
+            from theworld.cli.comparing import compare as compare_with_peers
+            from theworld.cli.comparing import show_comparison
+
+            comparison = compare_with_peers(data, resources, limit=limit, plot=plot)
+            figures["compare"] = comparison.as_json()
+            if json_file != STDOUT:
+                show_comparison(comparison)
+        _write(json_file, figures)
+
+
+@evaluate_app.command()
+def answers(
+    dataset: DatasetArgument,
+    json_file: JsonFile = None,
+    limit: Limit = None,
+    store: StoreOption = None,
+    model: Annotated[bool, typer.Option("--model/--no-model", help="Allow a configured language model.")] = True,
+) -> None:
+    """Exact match, F1 and precision of the answers, by kind."""
+    from theworld.evaluation.answers import answerable_queries, evaluate_answers
+
+    _check_writable(json_file)
+    with _prepared(dataset, store) as (data, graph, *_):
+        with _counting(len(answerable_queries(data, limit))) as on_query:
+            report = evaluate_answers(data, graph, limit=limit, use_model=model, on_query=on_query)
+        if json_file != STDOUT:
+            _show_answers(report)
+        _write(json_file, report.as_json())
+
+
+@contextmanager
+def _prepared(folder: Path, store: Path | None) -> Iterator[tuple[Dataset, CompiledGraph, Resources, dict[str, Any]]]:
+    """Read the dataset, bring its store up to date, and open the graph over it."""
+    from theworld.cli.ingesting import ingest_paths, show_report
+    from theworld.cli.output import error_console
+    from theworld.evaluation.datasets import load_dataset
+    from theworld.evaluation.preparation import check_store_holds_only, ingest_facts, store_path
+    from theworld.graph import build_graph, open_resources
+
+    settings = settings_for(store)
+    data = load_dataset(folder)
+    settings = settings.model_copy(update={"store": store or store_path(data, settings)})
+    report = ingest_paths([data.corpus], settings)
+    if report.documents or report.failed:
+        show_report(error_console(), report, settings.store)
+    with open_resources(settings) as resources:
+        check_store_holds_only(resources.store, data)
+        yield data, build_graph(resources), resources, ingest_facts(report, data, settings)
+
+
+@contextmanager
+def _counting(total: int) -> Iterator[Callable[[], None]]:
+    from theworld.cli.ingesting import progress_bars
+    from theworld.cli.output import error_console
+
+    with progress_bars(error_console()) as progress:
+        task = progress.add_task("Asking", total=total)
+        yield lambda: progress.advance(task)
+
+
+def _check_writable(file: Path | None) -> None:
+    """Refuse a place that cannot be written before hours of work, not after."""
+    if file is None or file == STDOUT:
+        return
+    if file.is_dir() or not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
+        raise typer.BadParameter(f"{file} cannot be written.", param_hint="--json")
+
+
+def _check_plot(folder: Path | None, *, compare: bool) -> None:
+    """Refuse a plot that could not be drawn before hours of work, not after."""
+    if folder is None:
+        return
+    if not compare:
+        raise typer.BadParameter("draws the comparison: give --compare too.", param_hint="--plot")
+    from theworld.evaluation.peers.plot import check_plotting
+
+    check_plotting(folder)
+
+
+def _write(file: Path | None, value: dict[str, Any]) -> None:
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    if file == STDOUT:
+        typer.echo(text)
+    elif file is not None:
+        file.write_text(text + "\n", encoding="utf-8")
+
+
+def _show_retrieval(report: RetrievalReport) -> None:
+    from rich.table import Table
+
+    from theworld.cli.output import console
+    from theworld.evaluation.retrieval import METRICS, STAGES
+
+    names = ("recall@1", *METRICS)
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column("stage", no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for stage in STAGES:
+        table.add_row(stage, *(f"{100 * report.mean(stage, name):.1f}" for name in names))
+    out, figures = console(), report.as_json()
+    out.print(f"{report.dataset}: {len(report.results)} queries, per cent")
+    out.print(table, soft_wrap=False, crop=False)
+    for metric in GAINS:
+        gain = report.gain("reranked", "m3_baseline", metric)
+        interval = f"95% [{100 * gain.low:+.1f}, {100 * gain.high:+.1f}]"
+        out.print(f"reranked over m3_baseline, {metric}: {100 * gain.mean:+.1f} {interval}, p = {gain.p_value:.4f}")
+    latency = figures["latency_ms"]
+    out.print(f"Latency of the whole graph: p50 {latency['p50']} ms, p95 {latency['p95']} ms")
+    fallbacks = Counter(item.stage for result in report.results for item in result.degradations)
+    out.print("Degradations: " + (", ".join(f"{stage} {n}" for stage, n in fallbacks.items()) or "none"))
+
+
+def _show_answers(report: AnswersReport) -> None:
+    from theworld.cli.output import console
+
+    out, figures = console(), report.as_json()
+    out.print(f"{report.dataset}: {figures['answered']} of {figures['n']} questions answered")
+    for name in ("em", "f1", "precision_answered"):
+        out.print(f"  {name:20}{100 * figures[name]:6.1f}")
+    for kind, values in figures["by_kind"].items():
+        shares = ", ".join(f"{name} {100 * values[name]:.1f}" for name in ("em", "f1", "contains"))
+        out.print(f"  {kind:20}{values['n']:6} ({shares})")

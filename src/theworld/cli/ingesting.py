@@ -1,0 +1,99 @@
+"""Ingest with a progress bar, and say what was done; shared by `ingest`, `eval` and `demo`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from theworld.cli.output import counted, error_console, printable, tell_troubles
+
+if TYPE_CHECKING:
+    from theworld.ingestion import IngestReport
+    from theworld.ingestion.report import Part
+    from theworld.settings import Settings
+
+INTERRUPTED = 130
+FAILURES_SHOWN = 20
+LABELS = {"read": "Reading", "notes": "Making notes", "link": "Linking", "index": "Indexing"}
+
+
+class ProgressBars:
+    """An ingestion's progress as bars, one a part."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+
+    def start(self, part: Part, total: int) -> None:
+        """Show a bar; without a total it only pulses."""
+        self._tasks[part] = self._progress.add_task(LABELS.get(part, part), total=total or None)
+
+    def advance(self, part: Part, steps: int) -> None:
+        """Move a bar on."""
+        self._progress.advance(self._tasks[part], steps)
+
+
+@contextmanager
+def progress_bars(out: Console) -> Iterator[Progress]:
+    """Show progress while entered, on a terminal only."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
+        yield progress
+
+
+def ingest_paths(
+    paths: Sequence[Path],
+    settings: Settings,
+    *,
+    tenant: str = "default",
+    reembed: bool = False,
+    prune: bool = False,
+) -> IngestReport:
+    """Bring the settings' store up to date, making it if need be; Ctrl-C says what is saved and exits with 130."""
+    from theworld.ingestion import IngestInterrupted, ingest
+    from theworld.ingestion.sources import root_of
+    from theworld.models.bundle import load_models
+    from theworld.stores.knowledge_store import open_store
+
+    for path in paths:
+        root_of(path)  # a path that is not there is told before a store is made
+    out = error_console()
+    models = load_models(settings)
+    with open_store(settings, create=True) as store, progress_bars(out) as progress:
+        if not reembed:
+            store.check_embedders({language: models.space_of(language) for language in models.embedders})
+        bars = ProgressBars(progress)
+        try:
+            report = ingest(paths, store, models, settings, tenant=tenant, progress=bars, reembed=reembed, prune=prune)
+        except IngestInterrupted as stop:
+            progress.stop()
+            show_report(out, stop.report, settings.store)
+            out.print("Stopped. What is counted above is saved; run the same command again to go on.")
+            raise typer.Exit(INTERRUPTED) from stop
+        tell_troubles(store.troubles)
+        return report
+
+
+def show_report(out: Console, report: IngestReport, store: Path) -> None:
+    """Print what an ingestion did and what it left out."""
+    total = report.seconds.get("total", 0.0)
+    parts = [
+        f"{counted(report.documents, 'document')} written ({counted(report.notes, 'note')})",
+        f"{report.unchanged} unchanged",
+        *([f"{report.pruned} deleted"] if report.pruned else []),
+        *([f"{report.skipped} files of other kinds passed over"] if report.skipped else []),
+    ]
+    rate = f" ({report.notes_per_second:.0f} notes/s)" if report.notes else ""
+    out.print(f"{', '.join(parts)} in {total:.1f} s{rate}. Store: {store}")
+    if report.failed:
+        out.print(f"{len(report.failed)} left out:")
+    for failure in report.failed[:FAILURES_SHOWN]:
+        out.print(f"  {printable(failure.path)}: {printable(failure.reason)}")
+    if len(report.failed) > FAILURES_SHOWN:
+        out.print(f"  and {len(report.failed) - FAILURES_SHOWN} more")

@@ -1,0 +1,68 @@
+"""Options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from theworld.settings import Settings
+
+
+class ChannelName(StrEnum):
+    """A retrieval channel, as `theworld.state.Channel` without importing it."""
+
+    SPARSE = "sparse"
+    DENSE = "dense"
+    GRAPH = "graph"
+
+
+StoreOption = Annotated[
+    Path | None, typer.Option("--store", metavar="DIR", help="Folder of the store. [default: the setting `store`]")
+]
+TenantOption = Annotated[str, typer.Option("--tenant", help="Whose knowledge it is.")]
+HistoryOption = Annotated[
+    Path | None,
+    typer.Option("--history", metavar="FILE", help="Earlier messages: JSON list or JSON lines of {role, content}."),
+]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def settings_for(store: Path | None) -> Settings:
+    """Return the effective settings, the store given on the command line first."""
+    from theworld.settings import Settings
+
+    return Settings.load(store=store)
+
+
+def read_filters(pairs: Sequence[str]) -> dict[str, str | list[str]]:
+    """Return metadata filters from `key=value` texts; a repeated key means any of its values."""
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise typer.BadParameter(f"{pair!r} is not of the form key=value.", param_hint="--filter")
+        found.setdefault(key.strip(), []).append(value)
+    return {key: values[0] if len(values) == 1 else values for key, values in found.items()}
+
+
+def check_tenant(tenant: str) -> str:
+    """Return the tenant; a usage error when it is empty or too long."""
+    if not 1 <= len(tenant) <= 128:
+        raise typer.BadParameter("a tenant has 1 to 128 characters.", param_hint="--tenant")
+    return tenant
+
+
+def read_moment(text: str | None) -> datetime | None:
+    """Return a date or time given as ISO 8601, None for none; a usage error for anything else."""
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no date such as 2024-12-31.", param_hint="--now") from None

@@ -1,0 +1,192 @@
+"""What a person sees of an answer. Everything that came from documents is plain text here, never mark-up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from theworld.state import Citation, Degradation, EntityJudgement, EvidencePath, QueryOutput, QueryTable, StageTrace
+
+QUOTE_CHARACTERS = 160
+NO_CANDIDATES = "无候选"
+"""Reason of the judgement of a name that no entry has."""
+PATHS_SHOWN = 5
+ROWS_SHOWN = 20
+BAR_CHARACTERS = 30
+
+
+def console() -> Console:
+    """Return the console of standard output, made anew so that redirections are seen."""
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def error_console() -> Console:
+    """Return the console of standard error: progress and remarks."""
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Print one JSON object, readable and in UTF-8."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def printable(text: str) -> str:
+    """Return the text on one line, without control characters that a terminal would obey."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 document`, `2 documents`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def tell_troubles(troubles: Mapping[str, str]) -> None:
+    """Say which projections on servers were left behind, and that nothing is lost."""
+    out = error_console()
+    for name, reason in troubles.items():
+        out.print(f"The {name} projection was left behind: {printable(reason)}")
+    if troubles:
+        out.print("What was written is safe in the ledger; `theworld sync` brings the projections up to date.")
+
+
+def show_answer(out: Console, answer: QueryOutput, elapsed_ms: float) -> None:
+    """Print answer, sources, paths, stages and degradations."""
+    out.print(Text("\n".join(printable(line) for line in answer.answer.splitlines()), style="bold"))
+    out.print(Text(headline(answer, elapsed_ms), style="dim"))
+    if answer.query != answer.question:
+        out.print(f"Understood as: {printable(answer.query)}")
+    for table in answer.tables:
+        show_table(out, table)
+    show_sources(out, answer.citations)
+    show_entities(out, answer.judgements)
+    show_paths(out, answer.paths, [citation.note_id for citation in answer.citations])
+    show_stages(out, answer.stages)
+    show_degradations(out, answer.degradations)
+
+
+def headline(answer: QueryOutput, elapsed_ms: float) -> str:
+    """Return kind, confidence, model calls, tokens, cost and time in one line."""
+    tokens = answer.usage.prompt_tokens + answer.usage.completion_tokens
+    parts = [
+        answer.kind,
+        f"confidence {answer.confidence:.2f}",
+        counted(answer.usage.calls, "LLM call"),
+        *([f"{tokens} tokens"] if tokens else []),
+        *(f"{currency} {amount:.4f}" for currency, amount in answer.usage.cost.items()),
+    ]
+    return " · ".join([*parts, f"{elapsed_ms:.0f} ms"])
+
+
+def show_sources(out: Console, citations: Sequence[Citation]) -> None:
+    """Print the citations with their places and quotes."""
+    if citations:
+        out.print("\nSources")
+    for citation in citations:
+        place = f"{citation.source or citation.document_id}, characters {citation.start}-{citation.end}"
+        out.print(f"  [{citation.number}] {printable(citation.title or citation.document_id)} ({printable(place)})")
+        quote = printable(citation.quote)
+        shown = quote if len(quote) <= QUOTE_CHARACTERS else quote[: QUOTE_CHARACTERS - 1] + "…"
+        if shown:
+            out.print(Text(f"      {shown}", style="dim"))
+
+
+def show_entities(out: Console, judgements: Sequence[EntityJudgement]) -> None:
+    """Print which entry each name means, or that none does, of the names that have candidates."""
+    judged = [item for item in judgements if item.matched or item.reason != NO_CANDIDATES]
+    if judged:
+        out.print("\nEntities")
+    for item in judged:
+        out.print(f"  {entity_in_words(item)}")
+
+
+def entity_in_words(judgement: EntityJudgement) -> str:
+    """Return the name, its entry or "none", the confidence and what decided, in one line."""
+    entry = judgement.selection
+    meant = f"{entry.label} ({entry.url})" if entry is not None else "none of the entries known"
+    return printable(f"{judgement.label}: {meant}, {judgement.confidence:.2f}; {judgement.reason}")
+
+
+def show_table(out: Console, table: QueryTable) -> None:
+    """Print the rows read from a database, a bar beside the figures of a series, and the statement."""
+    shown = Table(
+        title=printable(table.title), box=None, padding=(0, 2, 0, 2), header_style="dim", title_justify="left"
+    )
+    for column in table.columns:
+        unit = f" ({column.unit})" if column.unit else ""
+        shown.add_column(printable(column.label + unit), justify="right" if column.unit else "left")
+    bars = bars_of(table)
+    if bars:
+        shown.add_column("")
+    for i, row in enumerate(table.rows[:ROWS_SHOWN]):
+        cells = [Text(f"{c:,.2f}" if isinstance(c, float) else printable(str(c))) for c in row]
+        shown.add_row(*cells, *([Text(bars[i], style="dim")] if bars else []))
+    out.print()
+    out.print(shown, soft_wrap=False)
+    if len(table.rows) > ROWS_SHOWN or table.truncated:
+        more = "more rows than are kept" if table.truncated else f"{len(table.rows) - ROWS_SHOWN} more"
+        out.print(Text(f"  and {more} (--json has them)", style="dim"))
+    given = ", ".join(f"{name}={value!r}" for name, value in table.parameters.items())
+    out.print(Text(f"  {printable(table.sql)}", style="dim"))
+    out.print(Text(f"  with {given}; {printable(table.source)}, {table.elapsed_ms:.0f} ms", style="dim"))
+
+
+def bars_of(table: QueryTable) -> list[str]:
+    """Return one bar a row for the last column's figures, none for a single row or a list."""
+    figures = (
+        [row[-1] for row in table.rows[:ROWS_SHOWN]] if table.shape not in {"figure", "list", "volatility"} else []
+    )
+    numbers = [float(figure) for figure in figures if isinstance(figure, int | float)]
+    if len(numbers) < 2 or len(numbers) < len(figures):
+        return []
+    longest = max(map(abs, numbers)) or 1.0
+    return [
+        ("-" if n < 0 else "") + "█" * max(1, round(abs(n) / longest * BAR_CHARACTERS)) if n else "" for n in numbers
+    ]
+
+
+def show_paths(out: Console, paths: Sequence[EvidencePath], cited: Sequence[str]) -> None:
+    """Print the evidence paths, those of cited notes first."""
+    found = sorted((path for path in paths if path.steps), key=lambda path: path.note_id not in cited)
+    if found:
+        out.print("\nEvidence paths")
+    for path in found[:PATHS_SHOWN]:
+        out.print(f"  {path_in_words(path)}")
+    if len(found) > PATHS_SHOWN:
+        out.print(Text(f"  and {len(found) - PATHS_SHOWN} more (--json has them all)", style="dim"))
+
+
+def path_in_words(path: EvidencePath) -> str:
+    """Return the path's own words, or its steps drawn as arrows."""
+    if path.text:
+        return printable(path.text)
+    start = path.steps[0].source if path.steps else ""
+    return printable(start + "".join(f" --{step.relation}--> {step.target}" for step in path.steps))
+
+
+def show_stages(out: Console, stages: Sequence[StageTrace]) -> None:
+    """Print a table of the nodes run, with times, counts and notes."""
+    table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
+    table.add_column("Stage", no_wrap=True)
+    table.add_column("ms", justify="right")
+    table.add_column("Counts")
+    table.add_column("Notes", overflow="fold")
+    for stage in stages:
+        counts = ", ".join(f"{name} {number}" for name, number in stage.counts.items())
+        table.add_row(stage.stage, f"{stage.elapsed_ms:.1f}", counts, Text(printable("; ".join(stage.notes))))
+    out.print()
+    out.print(table, soft_wrap=False)
+
+
+def show_degradations(out: Console, degradations: Sequence[Degradation]) -> None:
+    """Print every fallback, or nothing."""
+    if degradations:
+        out.print("\nDegradations")
+    for item in degradations:
+        out.print(f"  {item.stage}: {printable(item.reason)} ({item.elapsed_ms:.0f} ms)")

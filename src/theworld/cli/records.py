@@ -1,0 +1,142 @@
+"""`theworld explain` and `theworld replay`: a request on record, told and run again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from theworld.cli.options import JsonFlag, StoreOption, settings_for
+
+if TYPE_CHECKING:
+    from theworld.service.explain.replay import Replay
+    from theworld.settings import Settings
+    from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
+
+NOT_EXACT = 1
+
+
+class Form(StrEnum):
+    """How an explanation is shown."""
+
+    TEXT = "text"
+    JSON = "json"
+    MERMAID = "mermaid"
+
+
+class TextLanguage(StrEnum):
+    """Language of an explanation."""
+
+    EN = "en"
+    ZH = "zh"
+
+
+RequestId = Annotated[str, typer.Argument(metavar="REQUEST_ID", help="The request_id of a reply (X-Request-Id).")]
+
+
+def explain(
+    request_id: RequestId,
+    *,
+    store: StoreOption = None,
+    form: Annotated[Form, typer.Option("--format", help="Form.")] = Form.TEXT,
+    language: Annotated[TextLanguage | None, typer.Option("--language", help="[default: the question's]")] = None,
+) -> None:
+    """Show what a request did: route, every channel's ranks, fusion, reranking, paths, answer, times, fallbacks."""
+    from theworld.cli.output import print_json
+    from theworld.service.explain.explanation import explain as explain_record
+    from theworld.service.explain.text import as_mermaid, as_text
+
+    with _journal(settings_for(store)) as journal:
+        record = _record(journal, request_id)
+        tenant = record.request["tenant"]
+        found = explain_record(
+            record, journal.feedback(request_id, tenant=tenant), journal.arms(request_id, tenant=tenant)
+        )
+    if form is Form.JSON:
+        print_json(found.model_dump(mode="json"))
+    elif form is Form.MERMAID:
+        typer.echo(as_mermaid(found), nl=False)
+    else:
+        typer.echo(as_text(found, language.value if language else "zh" if found.request["language"] == "zh" else "en"))
+
+
+def replay(
+    request_id: RequestId,
+    *,
+    strategies: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--strategy",
+            help='Ask with this strategy instead, such as {"name": "B", "rerank": false}; repeat to compare several.',
+        ),
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run a stored request again and compare; exit code 1 when anything but times differs.
+
+    With --strategy the request is asked differently, and what that changes is told stage by stage (exit code 0).
+    """
+    from theworld.cli.output import print_json
+    from theworld.graph import open_resources
+    from theworld.service.explain.replay import replay as replay_record
+    from theworld.service.requests.strategies import read_strategy
+
+    chosen = [read_strategy(text, where="--strategy") for text in strategies or []]
+    settings = settings_for(store)
+    with _journal(settings) as journal:
+        record = _record(journal, request_id)
+    with open_resources(settings) as resources:
+        found = {strategy.name: replay_record(record, resources, strategy=strategy) for strategy in chosen}
+        again = None if chosen else replay_record(record, resources)
+    if as_json:
+        told = {name: one.as_json() for name, one in found.items()}
+        print_json(again.as_json() if again is not None else {"strategies": told})
+    elif again is not None:
+        _tell(again)
+    for name, one in found.items() if not as_json else ():
+        typer.echo(f"Strategy {name}:")
+        _tell(one)
+    if again is not None and not again.exact:
+        raise typer.Exit(NOT_EXACT)
+
+
+def _tell(found: Replay) -> None:
+    from theworld.cli.output import printable
+
+    typer.echo("The same, byte for byte." if found.exact else "It differs.")
+    for cause in found.causes:
+        typer.echo(f"  {cause}")
+    for stage, differences in found.differences.items():
+        typer.echo(f"{stage}:")
+        for difference in differences:
+            typer.echo(f"  {printable(difference)}")
+
+
+@contextmanager
+def _journal(settings: Settings) -> Iterator[RequestJournal]:
+    from theworld.stores.ledger.opening import require_ledger
+    from theworld.stores.ledger.request_log import RequestJournal
+    from theworld.stores.ledger.service_ledger import ServiceLedger
+
+    require_ledger(settings)
+    with ServiceLedger.of(settings) as ledger:
+        yield RequestJournal(ledger)
+
+
+def _record(journal: RequestJournal, request_id: str) -> RequestRecord:
+    """Return the record, whoever's it is: the command line belongs to the store's owner."""
+    from theworld.errors import StoreError
+
+    tenant = journal.tenant_of(request_id)
+    record = journal.read(request_id, tenant=tenant) if tenant is not None else None
+    if record is None:
+        raise StoreError(
+            f"there is no request {request_id!r} on record",
+            where="the request log",
+            remedy="Ids are in the replies (request_id); records are kept for service.retention_days.",
+        )
+    return record

@@ -1,0 +1,122 @@
+"""`theworld wikidata`: make a snapshot of a Wikidata dump, and look names up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from theworld.cli.options import JsonFlag
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+
+    from theworld.wikidata import BuildReport
+
+INTERRUPTED = 130
+LABELS = {"read": "Reading", "index": "Indexing"}
+
+wikidata_app = typer.Typer(help="Wikidata without the network: make snapshots and search them.", no_args_is_help=True)
+
+
+@wikidata_app.command()
+def build(
+    dump: Annotated[Path, typer.Argument(metavar="DUMP", help="JSON dump, one entity a line: plain, .gz or .bz2.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The snapshot to write.")],
+    min_sitelinks: Annotated[
+        int, typer.Option("--min-sitelinks", min=0, help="Leave out entries with fewer pages about them.")
+    ] = 0,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over FILE if it exists.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make one searchable file of a dump. Stopped, it goes on when the same command is run again."""
+    from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    from theworld.cli.output import error_console
+    from theworld.wikidata import build_snapshot
+
+    err = error_console()
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+
+        def show(part: str, done: int, total: int) -> None:
+            if part not in tasks:
+                tasks[part] = progress.add_task(LABELS.get(part, part))
+            progress.update(tasks[part], completed=done, total=total)
+
+        try:
+            report = build_snapshot(dump, out, min_sitelinks=min_sitelinks, replace=replace, progress=show)
+        except KeyboardInterrupt as stop:
+            progress.stop()
+            err.print("Stopped. What was read is kept; run the same command again to go on.")
+            raise typer.Exit(INTERRUPTED) from stop
+    _tell(err, report, out, as_json)
+
+
+@wikidata_app.command()
+def search(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to look up.", show_default=False)],
+    snapshot: Annotated[
+        Path | None, typer.Option("--snapshot", metavar="FILE", help="The snapshot. [default: as the settings say]")
+    ] = None,
+    language: Annotated[str, typer.Option("--language", help="en or zh. [default: the name's own]")] = "",
+    limit: Annotated[int, typer.Option("--limit", min=1, max=50, help="Entries shown.")] = 10,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the Wikidata entries a name may mean, best first."""
+    from theworld.cli.output import print_json
+    from theworld.nodes.disambiguate_entities import open_knowledge
+    from theworld.settings import Settings
+    from theworld.text import detect_language
+
+    if language not in {"", "en", "zh"}:
+        raise typer.BadParameter("en or zh.", param_hint="--language")
+    settings = Settings.load().wikidata
+    if snapshot is not None:
+        settings = settings.model_copy(update={"snapshot": snapshot, "online": False})
+    with open_knowledge(settings) as knowledge:
+        found = knowledge.search(name, language or detect_language(name), limit)
+    if as_json:
+        print_json({"name": name, "entries": [dict(entry) for entry in found]})
+    else:
+        _show(found)
+
+
+def _show(found: list[Mapping[str, Any]]) -> None:
+    from theworld.cli.output import console, printable
+
+    out = console()
+    if not found:
+        out.print("No entry has this name.")
+    for entry in found:
+        head = " · ".join(printable(str(entry[part])) for part in ("label", "description") if entry.get(part))
+        out.print(f"{entry['id']}  {head}")
+        if entry.get("key_props_excerpt"):
+            out.print(f"    {printable(str(entry['key_props_excerpt']))}")
+        if entry.get("aliases"):
+            out.print(f"    also: {printable(', '.join(entry['aliases'][:8]))}")
+
+
+def _tell(err: Console, report: BuildReport, out: Path, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from theworld.cli.output import print_json, printable
+
+    if as_json:
+        print_json({**asdict(report), "cut_off": report.cut_off, "snapshot": str(out)})
+        return
+    resumed = f", going on from line {report.resumed_at}" if report.resumed_at else ""
+    err.print(
+        f"{report.entities} entries, {report.left_out} left out, {report.bad} bad lines in {report.seconds:.1f} s"
+        f"{resumed}. Snapshot: {out}"
+    )
+    for line, why in report.bad_lines:
+        err.print(f"  line {line}: {printable(why)}")
+    if report.bad > len(report.bad_lines):
+        err.print(f"  and {report.bad - len(report.bad_lines)} more")
+    if report.cut_off:
+        err.print("  the dump ends without ]: it is only a part of one")

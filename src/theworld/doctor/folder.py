@@ -1,0 +1,84 @@
+"""The folder of the store: whether it is there, room on its disk, and who writes to it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from theworld.doctor.finding import Finding
+from theworld.settings import Settings
+from theworld.stores.files import bytes_under, read_json
+from theworld.stores.store_folder import check_folder
+
+LEAST_FREE_MB, LITTLE_FREE_MB = 100, 1000
+"""Free megabytes below which nothing can be written for long, and below which it is worth a word."""
+_SKEW_S = 300
+
+
+def check_store_folder(settings: Settings) -> Iterator[Finding]:
+    """Look at the folder itself and at the disk it lies on."""
+    folder = settings.store
+    if not folder.exists() and settings.ledger.url is not None:
+        yield Finding("folder", "ok", f"{folder} is made when the store is first opened")
+        folder = next(parent for parent in folder.absolute().parents if parent.exists())
+    else:
+        check_folder(folder, create=False, has_ledger=settings.ledger.url is None)
+        size = bytes_under(folder)
+        facts = {"path": str(folder), "bytes": size, "writable": os.access(folder, os.W_OK)}
+        said = f"{folder}, {size / 1e6:.1f} MB"
+        if facts["writable"]:
+            yield Finding("folder", "ok", said, facts=facts)
+        else:
+            remedy = "Nothing can be written here; make the folder writable if this machine is to ingest."
+            yield Finding("folder", "warning", f"{said}, only readable", remedy, facts)
+    yield _disk(folder)
+
+
+def _disk(folder: Path) -> Finding:
+    usage = shutil.disk_usage(folder)
+    free = usage.free / 1e6
+    facts = {"free_bytes": usage.free, "total_bytes": usage.total}
+    said = f"{free / 1000:.1f} of {usage.total / 1e9:.1f} GB free"
+    if free >= LITTLE_FREE_MB:
+        return Finding("disk", "ok", said, facts=facts)
+    remedy = "Free some space, or move the store's folder to another disk."
+    return Finding("disk", "failed" if free < LEAST_FREE_MB else "warning", said, remedy, facts)
+
+
+def check_writer(settings: Settings) -> Iterator[Finding]:
+    """Look whether a process has the folder's writer lock; it is not kept."""
+    folder = settings.store
+    owner = read_json(folder / "writer.json")
+    pid = owner.get("pid") if isinstance(owner, dict) else None
+    if not (folder / "writer.lock").exists() or not os.access(folder, os.W_OK):
+        yield Finding("writer", "ok", "none", facts={"pid": None})
+        return
+    lock = FileLock(folder / "writer.lock", timeout=0)
+    try:
+        with lock:
+            held = False
+    except Timeout:
+        held = True
+    facts = {"pid": pid, "held": held}
+    if held:
+        yield Finding("writer", "ok", f"process {pid} is writing to this folder", facts=facts)
+    elif pid is not None:
+        remedy = "Nothing is lost: the next `theworld sync` or ingestion finishes what it left undone."
+        yield Finding("writer", "warning", f"process {pid} ended while it was writing", remedy, facts)
+    else:
+        yield Finding("writer", "ok", "none", facts=facts)
+
+
+def check_file_clock(file: Path) -> Iterator[Finding]:
+    """Look whether this machine's clock stands before what was last written."""
+    ahead = file.stat().st_mtime - time.time()
+    if ahead > _SKEW_S:
+        remedy = "Set the clock (NTP): keys expire and records are deleted by it."
+        yield Finding("clock", "warning", f"the ledger was written {ahead:.0f} s in the future", remedy)
+    else:
+        yield Finding("clock", "ok", "not before the last write")

@@ -1,0 +1,126 @@
+"""How good the answers are: exact match and F1 as SQuAD has them, and precision among the questions answered.
+
+Definitions. A question counts as answered when the kind of its answer is not `none`; unanswered ones count 0 in `em`
+and `f1`. `precision_answered` is the share of right answers among the answered, where a short answer (kind `entity`)
+is right when it equals a gold answer (EM), and a sentence (kinds `extractive` and `generated`) when it contains one,
+token by token. Every measure takes the best of the gold answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from theworld.errors import IngestionError
+from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.metrics import contains, exact_match, f1
+from theworld.evaluation.retrieval import PATIENCE_MS
+from theworld.state import Answer, AnswerKind, Context, QueryInput
+
+if TYPE_CHECKING:
+    from theworld.graph.build import CompiledGraph
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredQuery:
+    """One question with what was answered."""
+
+    query: Query
+    answer: str
+    kind: AnswerKind
+    confidence: float = 0.0
+
+    @property
+    def em(self) -> float:
+        """Exact match, 0.0 when not answered."""
+        return exact_match(self.answer, self.query.answers) if self.kind != "none" else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Token F1, 0.0 when not answered."""
+        return f1(self.answer, self.query.answers) if self.kind != "none" else 0.0
+
+    @property
+    def contains(self) -> float:
+        """1.0 when a gold answer stands in the answer, 0.0 when not answered."""
+        return contains(self.answer, self.query.answers) if self.kind != "none" else 0.0
+
+    @property
+    def right(self) -> float:
+        """1.0 when right in the sense of `precision_answered`."""
+        return self.em if self.kind == "entity" else self.contains
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersReport:
+    """Results on a dataset."""
+
+    dataset: str
+    results: tuple[AnsweredQuery, ...]
+
+    @property
+    def contained(self) -> float:
+        """Share of the questions whose answer holds a gold answer, whatever its kind."""
+        return _mean(result.contains for result in self.results)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the documented JSON object; `n` and `answered` are counts, the rest shares in [0, 1]."""
+        answered = [result for result in self.results if result.kind != "none"]
+        kinds = sorted({result.kind for result in self.results})
+        return {
+            "n": len(self.results),
+            "answered": len(answered),
+            "em": _mean(result.em for result in self.results),
+            "f1": _mean(result.f1 for result in self.results),
+            "precision_answered": _mean(result.right for result in answered),
+            "by_kind": {kind: _summary([r for r in self.results if r.kind == kind]) for kind in kinds},
+        }
+
+
+def evaluate_answers(
+    dataset: Dataset,
+    graph: CompiledGraph,
+    *,
+    tenant: str = "default",
+    limit: int | None = None,
+    use_model: bool = True,
+    on_query: Callable[[], None] = lambda: None,
+) -> AnswersReport:
+    """Ask the queries that have gold answers; the deadline is long, so that the machine's load does not count.
+
+    Raises IngestionError when no query has gold answers.
+    """
+    context = Context(tenant=tenant, deadline_ms=PATIENCE_MS, use_model=use_model)
+    results = []
+    for query in answerable_queries(dataset, limit):
+        output = graph.invoke(QueryInput(question=query.text), context=context)
+        answer: Answer = output["result"]
+        results.append(AnsweredQuery(query, answer.text, answer.kind, answer.confidence))
+        on_query()
+    return AnswersReport(dataset.name, tuple(results))
+
+
+def answerable_queries(dataset: Dataset, limit: int | None = None) -> list[Query]:
+    """Return the queries with gold answers, in order, at most `limit`."""
+    queries = [query for query in dataset.queries if query.answers][:limit]
+    if not queries:
+        raise IngestionError(
+            "no query has answers.", where=dataset.name, remedy='Give them as `"metadata": {"answers": [...]}`.'
+        )
+    return queries
+
+
+def _summary(results: list[AnsweredQuery]) -> dict[str, float]:
+    return {
+        "n": len(results),
+        "em": _mean(result.em for result in results),
+        "f1": _mean(result.f1 for result in results),
+        "contains": _mean(result.contains for result in results),
+    }
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return round(fmean(found), 6) if found else 0.0

@@ -1,0 +1,158 @@
+"""Read a BEIR folder: corpus.jsonl, queries.jsonl, qrels/test.tsv (or qrels.tsv)."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from theworld.errors import IngestionError
+
+QRELS_FILES = ("qrels/test.tsv", "qrels.tsv", "qrels/dev.tsv", "qrels/train.tsv")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question with what is known to be right about it."""
+
+    id: str
+    text: str
+    answers: tuple[str, ...] = ()
+    """Accepted answers, empty where the set has none."""
+    type: str = ""
+    """The set's own label of the kind of question."""
+    grades: Mapping[str, int] = field(default_factory=dict)
+    """Gold documents and their grades, all above 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A question set over a corpus of documents."""
+
+    name: str
+    corpus: Path
+    """The corpus file, ready to be ingested."""
+    document_ids: frozenset[str]
+    """Ids of the documents in it."""
+    fingerprint: str
+    """Hash of the corpus file's bytes."""
+    queries: tuple[Query, ...]
+    """In the order of the file."""
+
+
+def load_dataset(folder: Path) -> Dataset:
+    """Read and check a BEIR folder.
+
+    Raises IngestionError naming file and line where a file is missing, a line is no record, an id is doubled, or the
+    qrels name a document or query that does not exist.
+    """
+    if not folder.is_dir():
+        raise IngestionError("is not a folder.", where=str(folder), remedy="Give a BEIR folder with corpus.jsonl.")
+    corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
+    documents = _read_ids(corpus)
+    records = {record["_id"]: (line, record) for line, record in _records(queries)}
+    grades = _read_qrels(_qrels_path(folder), documents, records)
+    return Dataset(
+        name=folder.resolve().name,
+        corpus=corpus,
+        document_ids=frozenset(documents),
+        fingerprint=hashlib.blake2b(corpus.read_bytes(), digest_size=8).hexdigest(),
+        queries=tuple(_query(queries, line, record, grades.get(key, {})) for key, (line, record) in records.items()),
+    )
+
+
+def read_corpus(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield a corpus file's records; `_id` and `text` are present, ids are unique. Raises as `load_dataset`."""
+    return (record for _, record in _records(path))
+
+
+def _wrong(path: Path, line: int, what: str, remedy: str = "") -> IngestionError:
+    return IngestionError(what, where=f"{path}, line {line}", remedy=remedy)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline=None) as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield number, line.rstrip("\n")
+    except FileNotFoundError as error:
+        raise IngestionError(
+            "is missing.", where=str(path), remedy="A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv."
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise IngestionError(f"cannot be read: {error}.", where=str(path), remedy="Save it as UTF-8 text.") from error
+
+
+def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield every line's object; `_id` and `text` are present, ids are unique."""
+    seen: set[str] = set()
+    for number, line in _lines(path):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise _wrong(path, number, f"is no JSON object: {error}.") from error
+        if not isinstance(record, dict):
+            raise _wrong(path, number, f"is a {type(record).__name__}, not a JSON object.")
+        for name in ("_id", "text"):
+            if not isinstance(record.get(name), str):
+                raise _wrong(path, number, f"has no text field `{name}`.")
+        if record["_id"] in seen:
+            raise _wrong(path, number, f"repeats the _id {record['_id']!r}.", "Ids must be unique.")
+        seen.add(record["_id"])
+        yield number, record
+    if not seen:
+        raise IngestionError("holds no records.", where=str(path))
+
+
+def _read_ids(path: Path) -> set[str]:
+    return {record["_id"] for _, record in _records(path)}
+
+
+def _query(path: Path, line: int, record: dict[str, Any], grades: Mapping[str, int]) -> Query:
+    metadata = record.get("metadata") or {}
+    answers = metadata.get("answers", []) if isinstance(metadata, dict) else None
+    if isinstance(answers, str):
+        answers = [answers]
+    if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
+        raise _wrong(path, line, "has `metadata.answers` that is no list of texts.")
+    return Query(record["_id"], record["text"], tuple(answers), str(metadata.get("type") or ""), grades)
+
+
+def _qrels_path(folder: Path) -> Path:
+    for name in QRELS_FILES:
+        if (folder / name).is_file():
+            return folder / name
+    raise IngestionError("has no qrels/test.tsv and no qrels.tsv.", where=str(folder))
+
+
+def _read_qrels(path: Path, documents: set[str], queries: Mapping[str, object]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for number, line in _lines(path):
+        row = next(csv.reader([line], delimiter="\t", quoting=csv.QUOTE_NONE))
+        if number == 1 and row[0] == "query-id":
+            continue
+        query, document, grade = _judgement(path, number, row)
+        if query not in queries:
+            raise _wrong(path, number, f"names the query {query!r}, which queries.jsonl does not have.")
+        if grade > 0 and document not in documents:
+            raise _wrong(path, number, f"names the document {document!r}, which corpus.jsonl does not have.")
+        if grade > 0:
+            found.setdefault(query, {})[document] = grade
+    return found
+
+
+def _judgement(path: Path, number: int, row: list[str]) -> tuple[str, str, int]:
+    """Return query, document and grade of a row, which has three columns (BEIR) or four (TREC)."""
+    if len(row) == 4:
+        row = [row[0], row[2], row[3]]
+    if len(row) != 3:
+        raise _wrong(path, number, f"has {len(row)} columns.", "Write query-id, corpus-id and score, tabs between.")
+    try:
+        return row[0], row[1], int(row[2])
+    except ValueError as error:
+        raise _wrong(path, number, f"has the score {row[2]!r}, which is no whole number.") from error

@@ -1,0 +1,224 @@
+"""Why a question failed, by counterfactual: it is run again with one thing changed, and the first change that mends it
+names the culprit.
+
+A question fails when its answer is wrong or, where it has no gold answers, when its gold documents are not all among
+the first K. The evidence is complete when all gold documents are (without gold documents: when a gold answer stands in
+it). A change mends a question when the answer becomes right or the evidence complete.
+
+In this order:
+
+1. a gold document is not in the corpus: `not_in_corpus`;
+2. the evidence is incomplete: every channel forced instead of the router's choice, then each channel alone
+   (`wrong_route`); reranking off (`reranking`); K raised to 100, then every depth to 1,000, then nothing but the gold
+   documents given (`missing_recall`); `unexplained` when nothing of that helps;
+3. the evidence is complete and the answer wrong: nothing but the gold documents given, then the best sentences instead
+   of the answer. What was wrong is the entity where one was given and a change mends it (`entity`), else reading the
+   answer off the evidence (`answer`): either other notes led it astray, or not even the gold documents alone help.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from theworld.evaluation.datasets import Query
+from theworld.evaluation.metrics import contains, exact_match
+from theworld.state import AnswerKind, Channel
+
+Culprit = Literal["not_in_corpus", "wrong_route", "reranking", "missing_recall", "entity", "answer", "unexplained"]
+CULPRITS: tuple[Culprit, ...] = get_args(Culprit)
+K = 5
+"""Documents that must hold all gold ones: what the answerers see."""
+RAISED, DEEPEST = 100, 1000
+GOLD_ALONE = "the gold documents alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing changed; the default changes nothing."""
+
+    name: str = "as it is"
+    channels: tuple[Channel, ...] | None = None
+    rerank: bool | None = None
+    top_k: int | None = None
+    depth: int | None = None
+    """Candidates asked of every channel, and looked at by the reranker."""
+    given: tuple[str, ...] | None = None
+    """Documents whose notes are given to reranking and answering, instead of what was retrieved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one run of a question gave."""
+
+    documents: tuple[str, ...]
+    """Document ids, best first, each once."""
+    answer: str = ""
+    kind: AnswerKind = "none"
+    evidence: tuple[tuple[str, str], ...] = ()
+    """The evidence, best first: document id, and title and text."""
+    extract: str = ""
+    """The best sentences of the evidence, whatever was answered."""
+    channels: tuple[str, ...] = ()
+    """The channels that ran."""
+    path: str = ""
+    """The router's path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed question and its culprit."""
+
+    query: Query
+    culprit: Culprit
+    mended_by: str
+    """The change that mended it, empty where there was none to try."""
+    detail: str
+    """What is to be known besides."""
+    answer: str = ""
+    kind: str = "none"
+    path: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "query_id": self.query.id,
+            "question": self.query.text,
+            "type": self.query.type,
+            "gold": list(self.query.answers),
+            "culprit": self.culprit,
+            "mended_by": self.mended_by,
+            "detail": self.detail,
+            "answer": self.answer,
+            "kind": self.kind,
+            "path": self.path,
+        }
+
+
+Ask = Callable[[Change], Seen]
+
+
+def is_right(query: Query, seen: Seen) -> bool:
+    """Tell whether the answer is right: an entity equals a gold answer, a sentence contains one."""
+    if seen.kind == "none":
+        return False
+    measure = exact_match if seen.kind == "entity" else contains
+    return measure(seen.answer, query.answers) == 1.0
+
+
+def is_complete(query: Query, seen: Seen, k: int = K) -> bool:
+    """Tell whether the evidence is complete."""
+    if query.grades:
+        return set(query.grades) <= set(seen.documents[:k])
+    return bool(_stating(query, seen))
+
+
+def _stating(query: Query, seen: Seen) -> tuple[str, ...]:
+    """Return the documents of the evidence in which a gold answer stands."""
+    return tuple(dict.fromkeys(document for document, text in seen.evidence if contains(text, query.answers) == 1.0))
+
+
+def failed(query: Query, seen: Seen) -> bool:
+    """Tell whether a question failed."""
+    return not (is_right(query, seen) if query.answers else is_complete(query, seen))
+
+
+def explain_failure(
+    query: Query, base: Seen, ask: Ask, corpus: Collection[str], channels: Sequence[Channel]
+) -> Failure:
+    """Name the culprit of a failed question; `corpus` holds the ids of all documents, `channels` all there are."""
+
+    def found(culprit: Culprit, mended_by: str = "", detail: str = "") -> Failure:
+        return Failure(query, culprit, mended_by, detail, base.answer, base.kind, base.path)
+
+    absent = sorted(set(query.grades).difference(corpus))
+    if absent:
+        return found(
+            "not_in_corpus", detail=f"{len(absent)} of {len(query.grades)} gold documents, such as {absent[0]!r}"
+        )
+    if is_complete(query, base):
+        return _of_answer(query, base, ask, found)
+    for culprit, change in _changes(query, base, channels):
+        seen = ask(change)
+        complete = change.given is None and is_complete(query, seen, change.top_k or K)
+        if complete or (query.answers and is_right(query, seen)):
+            return found(culprit, change.name, _needed_depth(query, seen) if change.top_k else "")
+    missing = sorted(set(query.grades).difference(base.documents[:K]))
+    return found("unexplained", detail=f"no change brings {', '.join(missing) or 'a gold answer'}")
+
+
+def _of_answer(query: Query, base: Seen, ask: Ask, found: Callable[..., Failure]) -> Failure:
+    """Name what of the answering failed, the evidence being complete."""
+    culprit: Culprit = "entity" if base.kind == "entity" else "answer"
+    alone = ask(_gold_alone(tuple(sorted(query.grades)) or _stating(query, base)))
+    if is_right(query, alone):
+        return found(culprit, GOLD_ALONE, "other notes led it astray")
+    if contains(base.extract, query.answers) == 1.0:
+        return found(culprit, "the best sentences instead of the answer", f"answered {base.answer!r}")
+    said = "it abstained" if base.kind == "none" else "the wrong part was read"
+    stated = "" if _stating(query, alone) else "; the gold documents do not state the gold answer as written"
+    return found("answer", detail=f"{said}, also with the gold documents alone{stated}")
+
+
+def _gold_alone(documents: tuple[str, ...]) -> Change:
+    return Change(GOLD_ALONE, given=documents)
+
+
+def _changes(query: Query, base: Seen, channels: Sequence[Channel]) -> Iterable[tuple[Culprit, Change]]:
+    if set(base.channels) != set(channels):
+        yield "wrong_route", Change("every channel", channels=tuple(channels))
+    for channel in channels:
+        if base.channels != (channel,):
+            yield "wrong_route", Change(f"{channel} alone", channels=(channel,))
+    yield "reranking", Change("without reranking", rerank=False)
+    yield "missing_recall", Change(f"K raised to {RAISED}", top_k=RAISED)
+    yield "missing_recall", Change(f"every depth raised to {DEEPEST:,}", top_k=DEEPEST, depth=DEEPEST)
+    if query.grades and query.answers:
+        yield "missing_recall", _gold_alone(tuple(sorted(query.grades)))
+
+
+def _needed_depth(query: Query, seen: Seen) -> str:
+    ranks = [seen.documents.index(document) + 1 for document in query.grades if document in seen.documents]
+    return f"the last gold document is at rank {max(ranks)}" if ranks else ""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureReport:
+    """The failures of one run over a set."""
+
+    dataset: str
+    asked: int
+    failures: tuple[Failure, ...]
+    shown: int = field(default=5)
+    """Examples given of each cluster."""
+
+    @property
+    def named(self) -> float:
+        """Share of the failures with a culprit; 1.0 when nothing failed."""
+        return sum(f.culprit != "unexplained" for f in self.failures) / len(self.failures) if self.failures else 1.0
+
+    def clusters(self) -> dict[Culprit, list[Failure]]:
+        """Return the failures by culprit, largest cluster first."""
+        found: dict[Culprit, list[Failure]] = {}
+        for failure in self.failures:
+            found.setdefault(failure.culprit, []).append(failure)
+        return dict(sorted(found.items(), key=lambda item: (-len(item[1]), CULPRITS.index(item[0]))))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the documented JSON object."""
+        return {
+            "dataset": self.dataset,
+            "asked": self.asked,
+            "failed": len(self.failures),
+            "named": round(self.named, 6),
+            "clusters": {
+                culprit: {
+                    "count": len(some),
+                    "mended_by": dict(Counter(f.mended_by for f in some if f.mended_by).most_common()),
+                    "examples": [failure.as_json() for failure in some[: self.shown]],
+                }
+                for culprit, some in self.clusters().items()
+            },
+        }

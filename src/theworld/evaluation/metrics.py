@@ -1,0 +1,115 @@
+"""Metrics of rankings and of answers: pure functions, the definitions of trec_eval and SQuAD.
+
+Rankings are lists of document ids, best first, without repetitions; gold is a set of ids, or a mapping to grades.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from theworld.text import cjk_share
+from theworld.text.language import CJK_RANGES
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_SQUAD_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_CHINESE_TOKEN = re.compile(rf"[{CJK_RANGES}]|[^\s{CJK_RANGES}]+")
+
+
+def first_occurrences(ids: Iterable[str]) -> list[str]:
+    """Return the ids in order, each where it first occurs."""
+    return list(dict.fromkeys(ids))
+
+
+def recall_at(k: int, ranking: Sequence[str], gold: Collection[str]) -> float:
+    """Return the share of gold documents among the first k."""
+    _check_gold(gold)
+    return len(set(ranking[:k]).intersection(gold)) / len(gold)
+
+
+def all_at(k: int, ranking: Sequence[str], gold: Collection[str]) -> float:
+    """Return 1.0 when every gold document is among the first k, else 0.0."""
+    return float(recall_at(k, ranking, gold) == 1.0)
+
+
+def reciprocal_rank(ranking: Sequence[str], gold: Collection[str]) -> float:
+    """Return 1 / rank of the first gold document, ranks from 1; 0.0 when there is none in the whole list."""
+    _check_gold(gold)
+    return next((1.0 / rank for rank, document in enumerate(ranking, start=1) if document in gold), 0.0)
+
+
+def ndcg_at(k: int, ranking: Sequence[str], grades: Mapping[str, int]) -> float:
+    """Return nDCG at k as trec_eval computes `ndcg_cut`: gain = grade, discount = log2(rank + 1)."""
+    _check_gold(grades)
+    ideal = _dcg(sorted(grades.values(), reverse=True)[:k])
+    return _dcg([grades.get(document, 0) for document in ranking[:k]]) / ideal
+
+
+def _dcg(gains: Sequence[int]) -> float:
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+
+
+def _check_gold(gold: Collection[str]) -> None:
+    if not gold:
+        raise ValueError("a query without gold documents has no retrieval metrics; leave it out")
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the nearest-rank percentile, `share` in (0, 1]: the least value that this share does not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def answer_tokens(text: str, *, chinese: bool) -> list[str]:
+    """Return the tokens that EM and F1 compare.
+
+    English as in SQuAD's official script: lower case, ASCII punctuation and the articles a/an/the removed, split at
+    white space. Chinese: NFKC, lower case, all punctuation removed, every CJK ideograph a token of its own, anything
+    between them split at white space; traditional and simplified script stay as they are.
+    """
+    if not chinese:
+        return _ARTICLES.sub(" ", text.lower().translate(_SQUAD_PUNCTUATION)).split()
+    folded = unicodedata.normalize("NFKC", text).lower()
+    kept = "".join(c for c in folded if not unicodedata.category(c).startswith("P"))
+    return _CHINESE_TOKEN.findall(kept)
+
+
+def exact_match(prediction: str, gold: Collection[str]) -> float:
+    """Return 1.0 when the prediction equals one of the gold answers token by token."""
+    return max((float(first == second) for first, second in _pairs(prediction, gold)), default=0.0)
+
+
+def f1(prediction: str, gold: Collection[str]) -> float:
+    """Return the best token F1 with any gold answer; where one side has no tokens, 1.0 only if both have none."""
+    return max((_f1(first, second) for first, second in _pairs(prediction, gold)), default=0.0)
+
+
+def contains(prediction: str, gold: Collection[str]) -> float:
+    """Return 1.0 when the tokens of a gold answer stand in the prediction one after the other."""
+    return max((float(_is_run(second, first)) for first, second in _pairs(prediction, gold)), default=0.0)
+
+
+def _pairs(prediction: str, gold: Collection[str]) -> list[tuple[list[str], list[str]]]:
+    """Tokenise the prediction with each gold answer, as Chinese when either has an ideograph."""
+    found = []
+    for answer in gold:
+        chinese = cjk_share(prediction) > 0 or cjk_share(answer) > 0
+        found.append((answer_tokens(prediction, chinese=chinese), answer_tokens(answer, chinese=chinese)))
+    return found
+
+
+def _f1(prediction: list[str], gold: list[str]) -> float:
+    if not prediction or not gold:
+        return float(prediction == gold)
+    common = (Counter(prediction) & Counter(gold)).total()
+    return 2 * common / (len(prediction) + len(gold))
+
+
+def _is_run(needle: list[str], tokens: list[str]) -> bool:
+    if not needle:
+        return not tokens
+    return any(tokens[i : i + len(needle)] == needle for i in range(len(tokens) - len(needle) + 1))

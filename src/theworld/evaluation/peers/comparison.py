@@ -1,0 +1,157 @@
+"""All peers on one dataset, one after the other, each in its own process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from theworld.errors import TheWorldError
+from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.metrics import all_at, percentile, recall_at
+from theworld.evaluation.peers.material import write_material
+from theworld.evaluation.peers.registry import INSTALL, PEERS
+from theworld.evaluation.peers.worker import OURS
+from theworld.evaluation.retrieval import RECALL_DEPTHS, documents_of, judged_queries
+from theworld.evaluation.significance import PairedDifference, paired_difference
+from theworld.models.bundle import Models
+from theworld.stores.knowledge_store import KnowledgeStore
+
+LABELS = {OURS: "TheWorld"} | {name: entry.label for name, entry in PEERS.items()}
+METRICS = (*(f"recall@{k}" for k in RECALL_DEPTHS), "all@5")
+_LAST_LINES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PeerResult:
+    """What one retriever found, and what it took."""
+
+    name: str
+    rankings: tuple[tuple[str, ...], ...]
+    """Document ids, best first, by query."""
+    elapsed_ms: tuple[float, ...]
+    """Time until the ranking stood, by query; the question's embedding is part of it."""
+    total_ms: tuple[float, ...]
+    """The same for a peer; for us the whole graph, with the answer."""
+    ready_s: float
+    """Loading, indexing (the vectors were given) and one question."""
+    memory_mb: float | None
+    """Peak resident memory of its process, embedder and libraries included."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def values(self, metric: str, queries: Sequence[Query]) -> list[float]:
+        """Return one of METRICS query by query."""
+        name, _, depth = metric.partition("@")
+        at = {"recall": recall_at, "all": all_at}[name]
+        return [at(int(depth), found, query.grades) for found, query in zip(self.rankings, queries, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All results on one dataset; ours is first."""
+
+    dataset: str
+    queries: tuple[Query, ...]
+    notes: int
+    space: str
+    """Space of the vectors, which names the embedder."""
+    results: tuple[PeerResult, ...]
+    left_out: Mapping[str, str]
+    """Why a peer is missing, by name."""
+
+    def mean(self, result: PeerResult, metric: str) -> float:
+        """Return the mean of a metric over all queries."""
+        return fmean(result.values(metric, self.queries))
+
+    def gain(self, over: PeerResult, metric: str = "recall@5") -> PairedDifference:
+        """Compare our graph with a peer query by query."""
+        ours = self.results[0]
+        return paired_difference(ours.values(metric, self.queries), over.values(metric, self.queries))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return figures by name; metrics are means in [0, 1]."""
+        return {
+            "notes": self.notes,
+            "embedder": self.space,
+            "retrievers": {result.name: self._figures(result) for result in self.results},
+            "left_out": dict(self.left_out),
+        }
+
+    def _figures(self, result: PeerResult) -> dict[str, Any]:
+        gain = self.gain(result)
+        figures: dict[str, Any] = {metric: round(self.mean(result, metric), 6) for metric in METRICS}
+        figures["latency_ms"] = {
+            p: round(percentile(result.elapsed_ms, q), 2) for p, q in (("p50", 0.5), ("p95", 0.95))
+        }
+        figures["whole_ms"] = {p: round(percentile(result.total_ms, q), 2) for p, q in (("p50", 0.5), ("p95", 0.95))}
+        figures["memory_mb"] = None if result.memory_mb is None else round(result.memory_mb, 1)
+        figures["ready_s"] = round(result.ready_s, 2)
+        figures["versions"] = dict(result.versions)
+        if result.name != OURS:
+            figures["theworld_recall@5_gain"] = [round(number, 6) for number in (gain.mean, gain.low, gain.high)]
+        return figures
+
+
+def compare_peers(
+    dataset: Dataset,
+    store: KnowledgeStore,
+    models: Models,
+    *,
+    tenant: str = "default",
+    limit: int | None = None,
+    on_peer: Callable[[str], None] = lambda _: None,
+) -> Comparison:
+    """Measure our graph and every installed peer over the store's notes; `on_peer` hears each label before its turn.
+
+    The processes read the settings as `Settings.load` does, from file and environment; only the store is handed over.
+    A peer that is not installed or fails is named in `left_out`. Raises TheWorldError when our own graph fails.
+    """
+    queries = judged_queries(dataset, limit)
+    with tempfile.TemporaryDirectory(prefix="theworld-peers-") as name:
+        folder = Path(name)
+        space = write_material(folder, store, models, tenant)
+        job = {"store": str(store.path), "tenant": tenant, "space": space, "questions": [q.text for q in queries]}
+        (folder / "job.json").write_text(json.dumps(job, ensure_ascii=False), "utf-8")
+        results, left_out = [], {}
+        for peer in (OURS, *PEERS):
+            on_peer(LABELS[peer])
+            try:
+                results.append(_measured(peer, folder))
+            except TheWorldError as error:
+                if peer == OURS:
+                    raise
+                left_out[peer] = str(error)
+    return Comparison(
+        dataset.name, tuple(queries), sum(store.dense.spaces(tenant).values()), space, tuple(results), left_out
+    )
+
+
+def _measured(name: str, folder: Path) -> PeerResult:
+    missing = PEERS[name].missing() if name in PEERS else []
+    if missing:
+        raise TheWorldError(f"{', '.join(missing)} not installed.", where=LABELS[name], remedy=f"{INSTALL}.")
+    command = [sys.executable, "-m", "theworld.evaluation.peers.worker", str(folder), name]
+    environment = os.environ | {"HAYSTACK_TELEMETRY_ENABLED": "False", "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(  # noqa: S603 - our own module and a folder we made
+        command, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    if done.returncode:
+        said = "\n".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
+        raise TheWorldError(f"failed: {said}", where=LABELS[name], remedy="Run it alone to see more.")
+    found = json.loads((folder / f"{name}.json").read_text("utf-8"))
+    return PeerResult(
+        name=name,
+        rankings=tuple(tuple(documents_of(ranking)) for ranking in found["rankings"]),
+        elapsed_ms=tuple(found["elapsed_ms"]),
+        total_ms=tuple(found["total_ms"]),
+        ready_s=found["ready_s"],
+        memory_mb=found["memory_mb"],
+        versions=found["versions"],
+    )

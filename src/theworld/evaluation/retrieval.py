@@ -1,0 +1,181 @@
+"""How well every stage of retrieval finds the gold documents, measured on the graph itself.
+
+The graph answers each query as it would for a user, except that all candidates are kept and that the deadline is
+long: quality must not depend on how busy the machine is (latency is reported beside it). The router may leave channels
+out; the lists of such channels, which the single-channel stages and the baseline need, come from a second run with all
+three forced, which counts neither for the fused and reranked stages nor for latency.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, get_args
+
+from theworld.errors import IngestionError
+from theworld.evaluation.baseline import m3_baseline
+from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.metrics import all_at, first_occurrences, ndcg_at, percentile, recall_at, reciprocal_rank
+from theworld.evaluation.significance import PairedDifference, paired_difference
+from theworld.state import Candidate, Channel, ChannelResult, Context, Degradation, QueryInput
+
+if TYPE_CHECKING:
+    from theworld.graph.build import CompiledGraph
+
+CHANNELS: tuple[Channel, ...] = get_args(Channel)
+STAGES = (*CHANNELS, "m3_baseline", "fused", "reranked")
+RECALL_DEPTHS = (2, 5, 10, 20)
+METRICS = (*(f"recall@{k}" for k in RECALL_DEPTHS), "all@5", "mrr", "ndcg@10")
+KEPT = 100
+"""Candidates kept, so that every recall depth can be computed."""
+PATIENCE_MS = 60_000
+"""Deadline of an evaluated query."""
+
+
+LOSS_DEPTHS = (2, 5, 10)
+"""Depths at which no stage may lose what it was given."""
+FUSION_MAY_LOSE = 0.01
+"""What fused lists may lie below the best channel, for what reranking then gains."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRankings:
+    """What one query found."""
+
+    query: Query
+    rankings: Mapping[str, Sequence[str]]
+    """Document ids by stage, best first."""
+    elapsed_ms: float
+    """Wall time of the whole graph."""
+    degradations: tuple[Degradation, ...] = ()
+    """Every fallback of the run."""
+
+    def value(self, stage: str, metric: str) -> float:
+        """Return one metric of one stage: `recall@K`, `all@K`, `mrr` or `ndcg@K`."""
+        ranking, gold = self.rankings[stage], self.query.grades
+        name, _, depth = metric.partition("@")
+        if name == "mrr":
+            return reciprocal_rank(ranking, gold)
+        return {"recall": recall_at, "all": all_at, "ndcg": ndcg_at}[name](int(depth), ranking, gold)
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalReport:
+    """Results on a dataset."""
+
+    dataset: str
+    results: tuple[QueryRankings, ...]
+    ingest: Mapping[str, Any] = field(default_factory=dict)
+    """What making the store took."""
+
+    def values(self, stage: str, metric: str) -> list[float]:
+        """Return a metric query by query, for paired tests."""
+        return [result.value(stage, metric) for result in self.results]
+
+    def mean(self, stage: str, metric: str) -> float:
+        """Return the mean of a metric over all queries."""
+        return fmean(self.values(stage, metric))
+
+    def gain(self, stage: str, over: str, metric: str) -> PairedDifference:
+        """Compare two stages query by query."""
+        return paired_difference(self.values(stage, metric), self.values(over, metric))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the documented JSON object; metrics are means in [0, 1]."""
+        times = [result.elapsed_ms for result in self.results]
+        return {
+            "dataset": self.dataset,
+            "n": len(self.results),
+            "stages": {stage: {m: round(self.mean(stage, m), 6) for m in METRICS} for stage in STAGES},
+            "latency_ms": {name: round(percentile(times, p), 2) for name, p in (("p50", 0.5), ("p95", 0.95))},
+            "ingest": dict(self.ingest),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A stage that lies below one before it."""
+
+    stage: str
+    over: str
+    metric: str
+    points: float
+    """By how much, a share > 0."""
+
+
+def losses(report: RetrievalReport) -> list[Loss]:
+    """Return where fusion lies more than a point below the best channel, or reranking below fusion or any channel."""
+    found = []
+    for stage, before, allowed in (("fused", CHANNELS, FUSION_MAY_LOSE), ("reranked", (*CHANNELS, "fused"), 0.0)):
+        for metric in (f"recall@{depth}" for depth in LOSS_DEPTHS):
+            means = {name: report.mean(name, metric) for name in before}
+            over = max(means, key=means.__getitem__)
+            points = means[over] - report.mean(stage, metric)
+            if points > allowed + 1e-9:
+                found.append(Loss(stage, over, metric, points))
+    return found
+
+
+def evaluate_retrieval(
+    dataset: Dataset,
+    graph: CompiledGraph,
+    *,
+    tenant: str = "default",
+    limit: int | None = None,
+    ingest: Mapping[str, Any] | None = None,
+    on_query: Callable[[], None] = lambda: None,
+) -> RetrievalReport:
+    """Run the graph over the queries that have gold documents; no language model is called.
+
+    Raises IngestionError when no query has gold documents.
+    """
+    queries = judged_queries(dataset, limit)
+    _run(graph, queries[0], tenant, None)  # models and caches warm up outside the measurement
+    results = []
+    for query in queries:
+        begun = time.perf_counter()
+        state = _run(graph, query, tenant, None)
+        elapsed = (time.perf_counter() - begun) * 1000
+        channels: Mapping[str, ChannelResult] = state["channel_results"]
+        if set(channels) != set(CHANNELS):
+            channels = _run(graph, query, tenant, list(CHANNELS))["channel_results"]
+        rankings = stage_rankings(channels, state["candidates"])
+        results.append(QueryRankings(query, rankings, elapsed, tuple(state["degradations"])))
+        on_query()
+    return RetrievalReport(dataset.name, tuple(results), ingest or {})
+
+
+def judged_queries(dataset: Dataset, limit: int | None = None) -> list[Query]:
+    """Return the queries with gold documents, in order, at most `limit`."""
+    queries = [query for query in dataset.queries if query.grades][:limit]
+    if not queries:
+        raise IngestionError("no query has a gold document.", where=dataset.name, remedy="Check the qrels.")
+    return queries
+
+
+def stage_rankings(channels: Mapping[str, ChannelResult], candidates: Sequence[Candidate]) -> dict[str, list[str]]:
+    """Return the documents each stage found, best first, from channel lists and final candidates.
+
+    A document stands where its first note stands. Where reranking was skipped, `reranked` is the final order.
+    """
+    hits = {channel: channels[channel].hits if channel in channels else () for channel in CHANNELS}
+    rankings: dict[str, list[str]] = {c: documents_of(note for note, _ in hits[c]) for c in CHANNELS}
+    rankings["m3_baseline"] = documents_of(m3_baseline(hits["dense"], hits["sparse"]))
+    fused = sorted(candidates, key=lambda candidate: candidate.fused_rank or len(candidates) + 1)
+    rankings["fused"] = first_occurrences(candidate.document_id for candidate in fused)
+    rankings["reranked"] = first_occurrences(candidate.document_id for candidate in candidates)
+    return rankings
+
+
+def documents_of(note_ids: Iterable[str]) -> list[str]:
+    """Return the documents of notes named `{document id}#{ordinal}`, each where it first occurs."""
+    return first_occurrences(note_id.rpartition("#")[0] for note_id in note_ids)
+
+
+def _run(graph: CompiledGraph, query: Query, tenant: str, channels: list[Channel] | None) -> Mapping[str, Any]:
+    context = Context(tenant=tenant, top_k=KEPT, deadline_ms=PATIENCE_MS, use_model=False, channels=channels)
+    keys = ["channel_results", "candidates", "degradations"]
+    state: Mapping[str, Any] = graph.invoke(QueryInput(question=query.text), context=context, output_keys=keys)
+    return state

@@ -1,0 +1,5 @@
+"""The HTTP service: the graph behind FastAPI, with what really happened on record.
+
+`api` holds the endpoints, `requests` running and recording, `explain` explanations and replay, `jobs` evaluation in the
+background, `metrics` Prometheus and OpenTelemetry.
+"""

@@ -1,0 +1,126 @@
+"""Who may do what: bearer tokens and tenants, or nobody's key needed on the machine itself."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import ipaddress
+from collections import OrderedDict
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import Depends, Header, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from theworld.service.api.envelope import Code
+from theworld.service.api.errors import ApiError
+from theworld.stores.ledger.api_keys import SCOPES, Principal
+
+if TYPE_CHECKING:
+    from theworld.service.runtime import Service
+
+DEFAULT_TENANT = "default"
+FORGET_S = 2.0
+"""How long a verified key is believed, so that a revoked one is refused soon."""
+_REMEMBERED = 1024
+_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+
+_bearer = HTTPBearer(auto_error=False, description="An API key made by `theworld keys create`")
+TenantHeader = Annotated[
+    str | None,
+    Header(
+        alias="X-Tenant-Id",
+        min_length=1,
+        max_length=128,
+        pattern=r"^[!-~]+$",
+        description="Whose knowledge it is; default: the key's only tenant, or `default`",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, and for which tenant."""
+
+    tenant: str
+    principal: Principal | None
+    """None on the machine itself, where no key is needed."""
+
+
+class VerifiedKeys:
+    """Remembers for a moment which tokens were right, by their hash."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
+
+    async def verify(self, service: Service, token: str) -> Principal | None:
+        """Return whose token it is."""
+        name = hashlib.sha256(token.encode("utf-8", "replace")).digest()
+        until, principal = self._known.get(name, (0.0, None))
+        if principal is not None and monotonic() < until:
+            return principal
+        found = await asyncio.to_thread(service.keys.verify, token)
+        if found is None:
+            self._known.pop(name, None)
+            return None
+        self._known[name] = (monotonic() + FORGET_S, found)
+        self._known.move_to_end(name)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return found
+
+
+def is_loopback(host: str | None) -> bool:
+    """Tell whether an address is this machine's own."""
+    if host is None:
+        return False
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def needs_no_key(request: Request, service: Service) -> bool:
+    """Tell whether a request comes from this machine to a server that only this machine can reach.
+
+    Neither a proxy in between nor a foreign Host (a web page that rebinds its name) counts as this machine.
+    """
+    if service.settings.service.keys == "required":
+        return False
+    server, client = request.scope.get("server"), request.client
+    bound = service.bound_to if service.bound_to is not None else (server[0] if server else None)
+    if not is_loopback(bound) or client is None or not is_loopback(client.host):
+        return False
+    name = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
+    return name.lower() in _LOCAL_NAMES and not any(header in request.headers for header in _FORWARDED)
+
+
+def caller_with(scope: str) -> Any:
+    """Return the dependency that lets callers with a scope in: a Caller, or ApiError."""
+    if scope not in SCOPES:
+        raise ValueError(f"{scope!r} is no scope")
+
+    async def check(
+        request: Request,
+        credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+        tenant: TenantHeader = None,
+    ) -> Caller:
+        service: Service = request.app.state.service
+        if credentials is None:
+            if "authorization" not in request.headers and needs_no_key(request, service):
+                return Caller(tenant or DEFAULT_TENANT, None)
+            raise ApiError(Code.NO_KEY, "send Authorization: Bearer KEY")
+        principal = await request.app.state.verified.verify(service, credentials.credentials)
+        if principal is None:
+            raise ApiError(Code.NO_KEY, "this one is unknown, expired or revoked")
+        if scope not in principal.scopes:
+            raise ApiError(Code.FORBIDDEN, f"it lacks the scope {scope!r}")
+        wanted = tenant or (principal.tenants[0] if len(principal.tenants) == 1 else DEFAULT_TENANT)
+        wanted = DEFAULT_TENANT if wanted == "*" else wanted
+        if not principal.may_act_for(wanted):
+            raise ApiError(Code.FORBIDDEN, "it is for other tenants")
+        return Caller(wanted, principal)
+
+    return Depends(check)

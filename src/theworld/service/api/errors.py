@@ -1,0 +1,190 @@
+"""From whatever goes wrong to an envelope that says so without internals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from theworld.deadline import DeadlineExceededError
+from theworld.errors import (
+    InvalidQuestionError,
+    ModelError,
+    RetrievalUnavailableError,
+    SettingsError,
+    StoreError,
+    StoreLockedError,
+)
+from theworld.nodes.retrieval_channel import LATE
+from theworld.service.api.envelope import JSON, STATUS, Code, ErrorEnvelope, envelope, language_of, message_of
+from theworld.service.requests.places import TooManyError
+from theworld.service.requests.running import Run
+from theworld.state import Degradation
+
+_INTERNAL = re.compile(r"\w+://\S+|(?<![\w.])(?:/[^\s/:;,'\")]+){2,}|[A-Za-z]:\\\S+")
+_TOLD = frozenset({"reason", "reasons", "note", "notes", "error"})
+"""Names under which records tell, in words, what happened."""
+_RETRY_S = "1"
+
+
+class ApiError(HTTPException):
+    """An error with its code; what it says is safe to be shown."""
+
+    def __init__(self, code: Code, what: str = "", *, details: dict[str, Any] | None = None) -> None:
+        super().__init__(STATUS[code])
+        self.code, self.what, self.details = code, what, details
+        self.headers: dict[str, str] = {}
+        if code in {Code.TOO_MANY, Code.STORE_BUSY}:
+            self.headers["Retry-After"] = _RETRY_S
+        if code is Code.NO_KEY:
+            self.headers["WWW-Authenticate"] = "Bearer"
+
+
+class _Details(BaseModel):
+    model_config = {"extra": "allow"}
+
+
+def error_body(error: ApiError, trace_id: str, language: str) -> bytes:
+    """Return the envelope of an error."""
+    message = message_of(error.code, language, error.what)
+    details = _Details(**error.details) if error.details else None
+    return envelope(trace_id, details, code=error.code, message=message)
+
+
+def error_reply(request: Request, error: ApiError) -> Response:
+    """Return the reply of an error."""
+    body = error_body(error, request.state.trace_id, language_of(request.headers.get("accept-language", "")))
+    return Response(body, error.status_code, error.headers, JSON)
+
+
+def as_api_error(error: BaseException) -> ApiError:
+    """Return what the caller is told of an error; what is not expected is internal."""
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, InvalidQuestionError | SettingsError):
+        return ApiError(Code.INVALID, redacted(str(error)))
+    if isinstance(error, RetrievalUnavailableError):
+        late = isinstance(error.__cause__, DeadlineExceededError) and error.where == "retrieve_dense"
+        return ApiError(Code.VECTOR_TIMEOUT if late else Code.RETRIEVAL_UNAVAILABLE)
+    kinds: list[tuple[type[BaseException], Code]] = [
+        (TooManyError, Code.TOO_MANY),
+        (StoreLockedError, Code.STORE_BUSY),
+        (StoreError, Code.STORE_UNAVAILABLE),
+        (ModelError, Code.MODEL_UNAVAILABLE),
+    ]
+    return ApiError(next((code for kind, code in kinds if isinstance(error, kind)), Code.INTERNAL))
+
+
+def check_run(run: Run) -> None:
+    """Raise what the caller has to be told of a run: its error, or that no channel that was asked answered."""
+    if run.error is not None:
+        raise run.error
+    state = run.state
+    failed = [d for d in state.get("degradations") or [] if d.stage.startswith("retrieve_")]
+    route = state.get("route")
+    if route is None or not route.channels or not failed or state.get("channel_results"):
+        return
+    late = any(d.stage == "retrieve_dense" and LATE in d.reason for d in failed)
+    raise ApiError(
+        Code.VECTOR_TIMEOUT if late else Code.RETRIEVAL_UNAVAILABLE,
+        details={"degradations": [d.model_dump(mode="json") for d in shown(failed)]},
+    )
+
+
+def asked_too_soon(error: BaseException, asked_ms: int | None, usual_ms: int) -> ApiError | None:
+    """Return what a caller is told whose own deadline, shorter than the service's, was missed: 422, the same code.
+
+    It is no failure of the service, and trying again will not help. None for any other error.
+    """
+    if asked_ms is None or asked_ms >= usual_ms:
+        return None
+    known = as_api_error(error)
+    missed = known.details.get("degradations", []) if known.details else []
+    late = bool(missed) and all(LATE in item["reason"] for item in missed)
+    if not late and not isinstance(error.__cause__, DeadlineExceededError):
+        return None
+    told = ApiError(known.code, details={**(known.details or {}), "deadline_ms": asked_ms})
+    told.status_code = STATUS[Code.INVALID]
+    return told
+
+
+def redacted(text: str) -> str:
+    """Return a text without paths and addresses of the server."""
+    return _INTERNAL.sub("…", text)
+
+
+def without_internals(value: Any) -> Any:
+    """Return plain values in which whatever tells a reason, at any depth, has lost paths and addresses."""
+    if isinstance(value, dict):
+        return {key: _told(item) if key in _TOLD else without_internals(item) for key, item in value.items()}
+    return [without_internals(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _told(value: Any) -> Any:
+    if isinstance(value, str):
+        return redacted(value)
+    return [_told(item) for item in value] if isinstance(value, list | tuple) else without_internals(value)
+
+
+def shown(degradations: Sequence[Degradation]) -> list[Degradation]:
+    """Return degradations as callers see them."""
+    return [item.model_copy(update={"reason": redacted(item.reason)}) for item in degradations]
+
+
+def install(app: FastAPI) -> None:
+    """Keep every error inside the envelope."""
+
+    @app.exception_handler(ApiError)
+    async def _known(request: Request, error: ApiError) -> Response:
+        return error_reply(request, error)
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(request: Request, error: RequestValidationError) -> Response:
+        return error_reply(request, validation_error(error))
+
+    @app.exception_handler(HTTPException)
+    async def _http(request: Request, error: HTTPException) -> Response:
+        codes = {404: Code.NOT_FOUND, 405: Code.METHOD, 413: Code.TOO_LARGE, 415: Code.NOT_JSON, 400: Code.INVALID}
+        known = ApiError(codes.get(error.status_code, Code.INTERNAL), "the body cannot be read")
+        known.headers |= dict(error.headers or {})
+        return error_reply(request, known)
+
+    for kind in (TooManyError, InvalidQuestionError, SettingsError, StoreError, ModelError, RetrievalUnavailableError):
+        app.exception_handler(kind)(_expected)
+
+
+async def _expected(request: Request, error: Exception) -> Response:
+    return error_reply(request, as_api_error(error))
+
+
+def validation_error(error: RequestValidationError) -> ApiError:
+    """Return what is wrong with a request, field by field, without repeating what was sent."""
+    found = [
+        {"where": ".".join(str(part) for part in item["loc"]), "what": str(item["msg"]), "type": str(item["type"])}
+        for item in error.errors()
+    ][:20]
+    first = f"{found[0]['where']}: {found[0]['what']}" if found else ""
+    too_long = bool(found) and all(
+        item["type"] in {"string_too_long", "too_long"} and item["where"].startswith("body.") for item in found
+    )
+    return ApiError(Code.TOO_LARGE if too_long else Code.INVALID, first, details={"errors": found})
+
+
+def documented(*codes: Code) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI description of error replies."""
+    by_status: dict[int | str, list[Code]] = {}
+    for code in codes:
+        by_status.setdefault(STATUS[code], []).append(code)
+    return {
+        status: {
+            "model": ErrorEnvelope,
+            "description": " / ".join(f"{int(c)} {message_of(c, 'en', '…')}" for c in some),
+        }
+        for status, some in by_status.items()
+    }

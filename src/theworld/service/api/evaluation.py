@@ -1,0 +1,288 @@
+"""`/eval/datasets` and `/eval/jobs`: question sets, and evaluations of one or two strategies on them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Body, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from theworld.errors import InvalidQuestionError
+from theworld.evaluation.failure_report import as_html, as_markdown
+from theworld.nodes.receive_question import clean_question
+from theworld.service.api.access import Caller, caller_with
+from theworld.service.api.envelope import Code, Envelope, reply
+from theworld.service.api.errors import ApiError, documented
+from theworld.service.api.schemas import TEXT, Question
+from theworld.service.api.schemas import Body as Strict
+from theworld.service.api.serving import in_thread, service_of
+from theworld.service.jobs.golden import golden_set, provenance_of, stored_queries
+from theworld.service.requests.strategies import Strategy
+from theworld.service.runtime import Service
+from theworld.stores.ledger.evaluations import StoredJob, StoredQuery
+
+router = APIRouter(
+    prefix="/api/v1/eval",
+    tags=["evaluation"],
+    responses=documented(
+        Code.INVALID, Code.NO_KEY, Code.FORBIDDEN, Code.NOT_FOUND, Code.TOO_LARGE, Code.STORE_UNAVAILABLE, Code.INTERNAL
+    ),
+)
+Evaluating = Annotated[Caller, caller_with("evaluate")]
+Id = Annotated[str, Path(min_length=1, max_length=64, pattern=TEXT)]
+Text = Annotated[str, Field(min_length=1, max_length=2000)]
+_A = [Strategy(name="A")]
+
+
+class GivenQuery(Strict):
+    """A question with what is right about it."""
+
+    id: str = Field(min_length=1, max_length=512, description="Its id within the set")
+    text: Question
+    answers: list[Text] = Field(default_factory=list, max_length=100, description="Accepted answers")
+    grades: dict[str, Annotated[int, Field(ge=1, le=1000)]] = Field(
+        default_factory=dict, max_length=1000, description="Gold documents and their grades (qrels above 0)"
+    )
+    type: str = Field(default="", max_length=200, description="A label that results are given by as well")
+
+    @field_validator("text")
+    @classmethod
+    def _can_be_asked(cls, text: str) -> str:
+        try:
+            clean_question(text)
+        except InvalidQuestionError as error:
+            raise ValueError(error.what) from error
+        return text
+
+    @model_validator(mode="after")
+    def _has_gold(self) -> GivenQuery:
+        if not self.answers and not self.grades:
+            raise ValueError("a question needs answers or grades")
+        return self
+
+
+class FromLogs(Strict):
+    """A set made from the tenant's own requests and feedback."""
+
+    hours: float = Field(default=24 * 30, gt=0, le=87_600, description="How far back")
+    size: int | None = Field(default=None, ge=1, le=100_000, description="At most so many, strata taken in turn")
+
+
+class DatasetRequest(Strict):
+    """A question set (BEIR: queries and qrels), over documents that are in the tenant's knowledge; or one from logs."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "films",
+                    "queries": [
+                        {
+                            "id": "q1",
+                            "text": "In which city was the director of Metropolis born?",
+                            "answers": ["Vienna"],
+                            "grades": {"metropolis-film.md": 1, "fritz-lang.md": 1},
+                        }
+                    ],
+                },
+                {"name": "last month", "from_logs": {"hours": 720, "size": 200}},
+            ]
+        }
+    )
+
+    name: str = Field(min_length=1, max_length=200, description="Its name")
+    queries: list[GivenQuery] = Field(default_factory=list, max_length=100_000, description="Its questions")
+    from_logs: FromLogs | None = Field(default=None, description="Make it from requests and feedback instead")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> DatasetRequest:
+        if bool(self.queries) == (self.from_logs is not None):
+            raise ValueError("give either queries or from_logs")
+        if len({query.id for query in self.queries}) < len(self.queries):
+            raise ValueError("two questions have the same id")
+        return self
+
+
+class DatasetData(BaseModel):
+    """A set that was kept."""
+
+    dataset_id: str = Field(description="Its id")
+    questions: int = Field(description="How many questions it has")
+    provenance: dict[str, Any] = Field(description="Where it comes from, and what was left out")
+
+
+class JobRequest(Strict):
+    """An evaluation of one strategy, or of two against each other."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "dataset_id": "0123456789abcdef0123456789abcdef",
+                    "strategies": [{"name": "A"}, {"name": "B", "rerank": False}],
+                    "explain_failures": True,
+                }
+            ]
+        }
+    )
+
+    dataset_id: str = Field(min_length=1, max_length=64, description="The set")
+    strategies: list[Strategy] = Field(
+        default_factory=lambda: list(_A), min_length=1, max_length=2, description="One strategy, or two (A/B)"
+    )
+    limit: int | None = Field(default=None, ge=1, description="Only the first questions")
+    explain_failures: bool = Field(default=False, description="Name the culprit of every failure, by counterfactual")
+    use_model: bool = Field(default=False, description="Allow the language model, where one is configured")
+
+    @model_validator(mode="after")
+    def _distinct(self) -> JobRequest:
+        if len({strategy.name for strategy in self.strategies}) < len(self.strategies):
+            raise ValueError("two strategies have the same name")
+        return self
+
+
+class JobData(BaseModel):
+    """A job as it stands."""
+
+    job_id: str = Field(description="Its id")
+    dataset_id: str = Field(description="The set")
+    status: Literal["queued", "running", "done", "cancelled", "failed"] = Field(description="How far it is")
+    done: int = Field(description="Steps done")
+    total: int = Field(description="Steps known of so far")
+    strategies: list[str] = Field(description="Names of the strategies")
+    results: dict[str, Any] = Field(description="Metrics by strategy, when it is done")
+    comparison: dict[str, Any] | None = Field(description="The second strategy over the first, with paired tests")
+    failures: dict[str, Any] | None = Field(description="Failures by strategy and culprit")
+    error: str = Field(description="Why it failed")
+    created_ms: int = Field(description="When it was asked for (milliseconds since 1970)")
+    started_ms: int | None = Field(description="When it began")
+    finished_ms: int | None = Field(description="When it was over")
+
+
+class ReportData(BaseModel):
+    """A failure report."""
+
+    format: str = Field(description="html or markdown")
+    report: str = Field(description="The document")
+
+
+@router.post("/datasets", response_model=Envelope[DatasetData], status_code=201, summary="Keep a question set")
+async def add_dataset(request: Request, body: Annotated[DatasetRequest, Body()], caller: Evaluating) -> Response:
+    """Keep an uploaded set, or build a golden set from requests and feedback on record."""
+    service = service_of(request)
+    data = await in_thread(lambda: _add_dataset(service, caller.tenant, body))
+    return reply(request, data, status=201)
+
+
+def _add_dataset(service: Service, tenant: str, body: DatasetRequest) -> DatasetData:
+    if body.from_logs is not None:
+        since = int((service.clock() - body.from_logs.hours * 3600) * 1000)
+        found = golden_set(service, tenant, since_ms=since, size=body.from_logs.size)
+        queries, provenance = stored_queries(found), provenance_of(found, since)
+    else:
+        queries = [StoredQuery(q.id, q.text, tuple(q.answers), q.grades, q.type) for q in body.queries]
+        provenance = {"made": "uploaded"}
+    if not queries:
+        raise ApiError(Code.INVALID, "no question on record has feedback that says what is right", details=provenance)
+    dataset_id = service.evaluations.add_dataset(tenant, body.name, queries, provenance)
+    return DatasetData(dataset_id=dataset_id, questions=len(queries), provenance=provenance)
+
+
+@router.post("/jobs", response_model=Envelope[JobData], status_code=202, summary="Start an evaluation")
+async def add_job(request: Request, body: Annotated[JobRequest, Body()], caller: Evaluating) -> Response:
+    """Queue an evaluation; a process of low priority works on it, also after a restart."""
+    service = service_of(request)
+
+    def add() -> JobData | None:
+        for strategy in body.strategies:
+            strategy.resources(service.resources)
+        dataset = service.evaluations.dataset(body.dataset_id, tenant=caller.tenant)
+        if dataset is None:
+            return None
+        row, _, questions = dataset
+        count = min(questions, body.limit or questions)
+        wanted = body.model_dump(mode="json", exclude={"dataset_id"})
+        job_id = service.evaluations.add_job(caller.tenant, row, wanted, count * len(body.strategies))
+        service.jobs.start()
+        return _job(service, job_id, caller.tenant)
+
+    data = await in_thread(add)
+    if data is None:
+        raise ApiError(Code.NOT_FOUND)
+    return reply(request, data, status=202)
+
+
+@router.get("/jobs/{job_id}", response_model=Envelope[JobData], summary="How far is an evaluation?")
+async def get_job(request: Request, job_id: Id, caller: Evaluating) -> Response:
+    """Return progress and, when it is done, metrics, comparison and failures."""
+    service = service_of(request)
+    data = await in_thread(lambda: _job(service, job_id, caller.tenant))
+    if data is None:
+        raise ApiError(Code.NOT_FOUND)
+    return reply(request, data)
+
+
+@router.delete("/jobs/{job_id}", response_model=Envelope[JobData], summary="Cancel an evaluation")
+async def cancel_job(request: Request, job_id: Id, caller: Evaluating) -> Response:
+    """Stop a job after the question in hand; one that is over stays as it is."""
+    service = service_of(request)
+
+    def cancel() -> JobData | None:
+        known = service.evaluations.cancel(job_id, tenant=caller.tenant)
+        return _job(service, job_id, caller.tenant) if known else None
+
+    data = await in_thread(cancel)
+    if data is None:
+        raise ApiError(Code.NOT_FOUND)
+    return reply(request, data)
+
+
+@router.get("/jobs/{job_id}/report", response_model=Envelope[ReportData], summary="Failure report")
+async def get_report(
+    request: Request,
+    job_id: Id,
+    caller: Evaluating,
+    *,
+    strategy: Annotated[str | None, Query(max_length=64, description="Default: the first one")] = None,
+    format: Annotated[Literal["html", "markdown"], Query(description="Form")] = "html",
+    language: Annotated[Literal["en", "zh"], Query(description="Language")] = "en",
+) -> Response:
+    """Return the failures of a finished job in clusters, with counts, examples and what to try."""
+    service = service_of(request)
+
+    def render() -> str | None:
+        job = service.evaluations.job(job_id, tenant=caller.tenant)
+        failures = ((job.report if job is not None else None) or {}).get("failures") or {}
+        found = failures.get(strategy) if strategy is not None else next(iter(failures.values()), None)
+        if found is None:
+            return None
+        return as_html(found, language) if format == "html" else as_markdown(found, language)
+
+    text = await in_thread(render)
+    if text is None:
+        raise ApiError(Code.NOT_FOUND)
+    return reply(request, ReportData(format=format, report=text))
+
+
+def _job(service: Service, job_id: str, tenant: str) -> JobData | None:
+    job = service.evaluations.job(job_id, tenant=tenant)
+    return _data(service, job) if job is not None else None
+
+
+def _data(service: Service, job: StoredJob) -> JobData:
+    report: Any = job.report or {}
+    return JobData(
+        job_id=job.job_id,
+        dataset_id=service.evaluations.dataset_facts(job.dataset)[0],
+        status=job.status,
+        done=job.done,
+        total=job.total,
+        strategies=[strategy["name"] for strategy in job.request["strategies"]],
+        results=dict(service.evaluations.results(job.row)),
+        comparison=report.get("comparison"),
+        failures=report.get("failures"),
+        error=job.error,
+        created_ms=job.created_ms,
+        started_ms=job.started_ms,
+        finished_ms=job.finished_ms,
+    )

@@ -1,0 +1,107 @@
+"""`/retrieval/explain/{request_id}` and the online metrics of a tenant."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from theworld.evaluation.online import online_metrics
+from theworld.service.api.access import Caller, caller_with
+from theworld.service.api.envelope import Code, Envelope, reply
+from theworld.service.api.errors import ApiError, documented, without_internals
+from theworld.service.api.schemas import TEXT
+from theworld.service.api.serving import in_thread, service_of
+from theworld.service.explain.explanation import Explanation, explain
+from theworld.service.explain.text import as_mermaid, as_text
+from theworld.service.requests.outcomes import outcome_of_record
+from theworld.service.runtime import Service
+
+router = APIRouter(
+    prefix="/api/v1",
+    tags=["on record"],
+    responses=documented(
+        Code.INVALID, Code.NO_KEY, Code.FORBIDDEN, Code.NOT_FOUND, Code.STORE_UNAVAILABLE, Code.INTERNAL
+    ),
+)
+Querying = Annotated[Caller, caller_with("query")]
+_TOLD_IN_WORDS = ("route", "channels", "entities", "answer", "timings", "degradations", "other")
+RequestId = Annotated[
+    str, Path(min_length=1, max_length=64, pattern=TEXT, description="Of search, route, rerank or ask")
+]
+
+
+class ExplainData(BaseModel):
+    """An explanation in the form that was asked for."""
+
+    explanation: Explanation | None = Field(default=None, description="As values (format json)")
+    text: str | None = Field(default=None, description="In words (format text)")
+    mermaid: str | None = Field(default=None, description="As a drawing (format mermaid)")
+
+
+class OnlineData(BaseModel):
+    """Online metrics of a tenant, as docs/service.md defines them."""
+
+    requests: int = Field(description="Requests counted")
+    judged: int = Field(description="Answers somebody judged")
+    answer_success: float | None = Field(description="Share of judged answers that were right")
+    tool_success: float | None = Field(description="Share of tool runs without a fallback")
+    clarify_rate: float | None = Field(description="Share of questions that were answered by asking back")
+    recovery_rate: float | None = Field(description="Share of requests with a failed stage that still ended well")
+    latency_ms: dict[str, float] = Field(description="Percentiles 50, 95 and 99")
+    routes: dict[str, Any] = Field(description="By the router's path: successes and attempts, from feedback")
+
+
+@router.get("/retrieval/explain/{request_id}", response_model=Envelope[ExplainData], summary="Explain a request")
+async def explain_request(
+    request: Request,
+    request_id: RequestId,
+    caller: Querying,
+    format: Annotated[Literal["json", "text", "mermaid"], Query(description="Form")] = "json",
+    language: Annotated[Literal["en", "zh"], Query(description="Language of the text")] = "en",
+) -> Response:
+    """Rebuild what a request did from its records alone; another tenant's request is as unknown as no request."""
+    service = service_of(request)
+    found = await in_thread(lambda: _explained(service, request_id, caller.tenant))
+    if found is None:
+        raise ApiError(Code.NOT_FOUND)
+    if format == "text":
+        return reply(request, ExplainData(text=as_text(found, language)))
+    if format == "mermaid":
+        return reply(request, ExplainData(mermaid=as_mermaid(found)))
+    return reply(request, ExplainData(explanation=found))
+
+
+def _explained(service: Service, request_id: str, tenant: str) -> Explanation | None:
+    if service.writer is not None:
+        service.writer.settle(request_id, tenant=tenant)
+    record = service.journal.read(request_id, tenant=tenant)
+    if record is None:
+        return None
+    journal = service.journal
+    found = explain(record, journal.feedback(request_id, tenant=tenant), journal.arms(request_id, tenant=tenant))
+    told = {name: without_internals(getattr(found, name)) for name in _TOLD_IN_WORDS}
+    return found.model_copy(update=told)
+
+
+@router.get("/metrics/online", response_model=Envelope[OnlineData], summary="Online metrics of a tenant")
+async def online(
+    request: Request,
+    caller: Querying,
+    hours: Annotated[float, Query(gt=0, le=87_600, description="How far back")] = 24.0,
+) -> Response:
+    """Compute the online metrics from the tenant's requests on record, so that every number can be traced back."""
+    service = service_of(request)
+    since = int((service.clock() - hours * 3600) * 1000)
+
+    def compute() -> OnlineData:
+        if service.writer is not None:
+            service.writer.flush(2.0)
+        rows = service.journal.requests(caller.tenant, since_ms=since, endpoints=("search", "ask"))
+        found = online_metrics(outcome_of_record(row) for row in rows).as_json()
+        routes = service.journal.route_outcomes(caller.tenant, since_ms=since)
+        named = {path: {"successes": good, "attempts": tried} for path, (good, tried) in routes.items()}
+        return OnlineData(**found, routes=named)
+
+    return reply(request, await in_thread(compute))

@@ -1,0 +1,132 @@
+"""`/healthz`, `/readyz` (per engine) and `/metrics`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import BaseModel, Field
+
+from theworld import __version__
+from theworld.service.api.access import caller_with
+from theworld.service.api.envelope import JSON, Code, Envelope, ErrorEnvelope, envelope, reply
+from theworld.service.api.errors import documented
+from theworld.service.api.serving import in_thread, service_of
+
+if TYPE_CHECKING:
+    from theworld.service.runtime import Service
+
+router = APIRouter(tags=["operation"])
+_NOBODY = "\x1fnobody"
+
+
+class Health(BaseModel):
+    """The process lives."""
+
+    status: Literal["ok"] = "ok"
+    version: str = Field(description="Version of the program")
+
+
+class Engine(BaseModel):
+    """One engine."""
+
+    name: str = Field(description="Which engine")
+    ready: bool = Field(description="Whether it answered")
+    elapsed_ms: float = Field(description="How long that took")
+    note: str = Field(default="", description="What else is to be said of it")
+
+
+class Readiness(BaseModel):
+    """Whether questions can be answered."""
+
+    ready: bool = Field(description="Whether every engine that is needed answered")
+    engines: list[Engine] = Field(description="Engine by engine")
+
+
+@router.get("/healthz", response_model=Envelope[Health], summary="Does the process live?")
+async def healthz(request: Request) -> Response:
+    """Answer as long as the process can."""
+    return reply(request, Health(version=__version__))
+
+
+@router.get(
+    "/readyz",
+    response_model=Envelope[Readiness],
+    summary="Can questions be answered?",
+    responses={503: {"model": ErrorEnvelope, "description": "Some engine does not answer"}},
+)
+async def readyz(request: Request) -> Response:
+    """Ask every engine something small."""
+    service = service_of(request)
+    engines = await in_thread(lambda: [_probe(name, ask) for name, ask in _probes(service).items()])
+    found = Readiness(ready=all(engine.ready for engine in engines), engines=engines)
+    if found.ready:
+        return reply(request, found)
+    body = envelope(request.state.trace_id, found, code=Code.STORE_UNAVAILABLE, message="not ready")
+    return Response(body, 503, media_type=JSON)
+
+
+def _probes(service: Service) -> dict[str, Callable[[], str]]:
+    store, models = service.resources.store, service.resources.models
+    chosen = service.settings
+
+    def sparse() -> str:
+        store.sparse.search("ready", tenant=_NOBODY, filters={}, limit=1)
+        return ""
+
+    def dense() -> str:
+        return ", ".join(embedder.name for embedder in models.embedders.values())
+
+    def graph() -> str:
+        store.graph.entities(["ready"], tenant=_NOBODY)
+        return ""
+
+    def ledger() -> str:
+        return f"sequence {store.ledger.sequence()}"
+
+    def request_log() -> str:
+        if service.writer is None:
+            return "off"
+        counts = service.writer.counts
+        return f"{service.writer.waiting()} waiting, {counts.written} written, {counts.dropped} dropped"
+
+    return {
+        "ledger": ledger,
+        "sparse": sparse,
+        "dense": dense,
+        "graph": graph,
+        "reranker": lambda: service.resources.reranker.name if chosen.rerank.kind != "none" else "off",
+        "entities": lambda: "Wikidata service" if chosen.wikidata.online else "snapshot",
+        "model": lambda: chosen.model.name or "none configured: answers are entities and quotes",
+        "request_log": request_log,
+    }
+
+
+def _probe(name: str, ask: Callable[[], str]) -> Engine:
+    begun = time.perf_counter()
+    try:
+        note, ready = ask(), True
+    except Exception:  # whatever it is, the engine is not ready; internals stay inside
+        note, ready = "it does not answer", False
+    return Engine(name=name, ready=ready, elapsed_ms=(time.perf_counter() - begun) * 1000, note=note)
+
+
+@router.get(
+    "/metrics",
+    summary="Prometheus metrics",
+    responses={
+        200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}},
+        **documented(Code.NO_KEY, Code.FORBIDDEN, Code.INVALID, Code.INTERNAL),
+    },
+    response_class=Response,
+    dependencies=[caller_with("query")],
+)
+async def metrics(request: Request) -> Response:
+    """Return counters in the exposition format; no tenant and no text is in them."""
+    service = service_of(request)
+    writer = service.writer
+    waiting, counts = (writer.waiting(), writer.counts) if writer is not None else (0, None)
+    return Response(service.metrics.exposition(service.places.present, waiting, counts), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,262 @@
+"""What requests and replies of retrieval and answers look like."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+
+from theworld.state import (
+    Answer,
+    Candidate,
+    Channel,
+    Citation,
+    Context,
+    Degradation,
+    EntityJudgement,
+    EvidencePath,
+    Message,
+    ModelUsage,
+    QueryInput,
+    ResolvedReference,
+    RouteDecision,
+    StageTrace,
+)
+from theworld.state.query import MAX_QUESTION_CHARACTERS
+
+DEFAULT_TOP_K = 20
+MOST_CANDIDATES = 1000
+MOST_MESSAGES = 200
+ALL_CHANNELS: tuple[Channel, ...] = get_args(Channel)
+
+Question = Annotated[
+    str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS, description="The question, in English or Chinese")
+]
+EXAMPLE: dict[str, JsonValue] = {
+    "query": "关联企业近30天授信变化与交易波动",
+    "top_k": 20,
+    "enable_graph": True,
+    "enable_rerank": True,
+}
+ENGLISH_EXAMPLE: dict[str, JsonValue] = {"query": "In which city was the director of Metropolis born?", "top_k": 5}
+
+
+TEXT = r"^[^\x00]+$"
+"""What ids in paths consist of."""
+
+
+def has_nul(value: object) -> bool:
+    """Tell whether a text, or a text in a list or mapping, has a NUL character, which not every database keeps."""
+    if isinstance(value, str):
+        return "\x00" in value
+    if isinstance(value, dict):
+        return any(has_nul(key) or has_nul(item) for key, item in value.items())
+    return isinstance(value, list | tuple) and any(has_nul(item) for item in value)
+
+
+class Body(BaseModel):
+    """Base of request bodies: unknown fields are refused, so that a misspelt one is noticed, and what is no text."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @field_validator("*")
+    @classmethod
+    def _is_text(cls, value: object) -> object:
+        if has_nul(value):
+            raise ValueError("a text has NUL characters")
+        return value
+
+
+class Said(Body):
+    """One earlier message of the conversation."""
+
+    role: Literal["user", "assistant", "system", "tool"] = Field(description="Who spoke")
+    content: str = Field(max_length=MAX_QUESTION_CHARACTERS, description="What was said")
+    timestamp: datetime | None = Field(default=None, description="When it was said")
+
+
+class Options(Body):
+    """What every question may choose. GraphRAG, reranking and the router can each be switched off."""
+
+    history: list[Said] = Field(
+        default_factory=list, max_length=MOST_MESSAGES, description="Earlier messages, oldest first"
+    )
+    top_k: int = Field(default=DEFAULT_TOP_K, ge=1, le=MOST_CANDIDATES, description="Candidates returned")
+    enable_graph: bool = Field(default=True, description="False leaves the graph channel out")
+    enable_rerank: bool = Field(default=True, description="False keeps the fused order")
+    enable_router: bool = Field(default=True, description="False searches every channel, whatever the question")
+    channels: list[Channel] | None = Field(
+        default=None, min_length=1, max_length=8, description="Exactly these channels, instead of the router's choice"
+    )
+    filters: dict[str, str | list[str]] = Field(
+        default_factory=dict, max_length=32, description="Document metadata that must match before ranking"
+    )
+    deadline_ms: int | None = Field(default=None, ge=1, le=60_000, description="Budget for retrieval and reranking")
+    strict: bool = Field(default=False, description="Fail instead of degrading")
+    now: datetime | None = Field(default=None, description="The moment time words refer to; default: the clock")
+
+    def chosen_channels(self) -> list[Channel] | None:
+        """Return the channels to force, None to leave them to the router."""
+        chosen = self.channels
+        if chosen is None and (not self.enable_router or not self.enable_graph):
+            chosen = list(ALL_CHANNELS)
+        if chosen is not None and not self.enable_graph:
+            chosen = [channel for channel in chosen if channel != "graph"]
+        return list(dict.fromkeys(chosen)) if chosen is not None else None
+
+    def context(self, tenant: str, now: datetime) -> Context:
+        """Return the graph's context; the moment is fixed, so that a replay means the same by `yesterday`."""
+        return Context(
+            tenant=tenant,
+            filters=self.filters,
+            deadline_ms=self.deadline_ms,
+            top_k=self.top_k,
+            channels=self.chosen_channels(),
+            rerank=None if self.enable_rerank else False,
+            strict=self.strict,
+            now=self.now or now,
+        )
+
+    def messages(self) -> list[Message]:
+        """Return the history as the graph takes it."""
+        return [Message(said.role, said.content, said.timestamp) for said in self.history]
+
+
+class SearchRequest(Options):
+    """Find candidates, without answering."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE, ENGLISH_EXAMPLE]})
+
+    query: Question
+
+    def question(self) -> QueryInput:
+        """Return the graph's input."""
+        return QueryInput(question=self.query, history=self.messages())
+
+
+class AskRequest(Options):
+    """Answer a question."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"question": "In which city was the director of Metropolis born?", "stream": False},
+                {"question": "天一阁是由谁主持建造的？", "stream": False},
+            ]
+        }
+    )
+
+    question: Question
+    stream: bool = Field(default=True, description="True: server-sent events; false: one JSON reply")
+    use_model: bool = Field(default=True, description="False forbids any language-model call")
+    clarify: bool = Field(default=False, description="Ask back when a reference is ambiguous")
+    choice: str | None = Field(
+        default=None, max_length=1000, description="The answer to what was asked back: a number or a name"
+    )
+    language: Literal["zh", "en"] | None = Field(default=None, description="Answer language; default: the question's")
+
+    def asked(self) -> QueryInput:
+        """Return the graph's input."""
+        return QueryInput(question=self.question, history=self.messages())
+
+    def context(self, tenant: str, now: datetime) -> Context:
+        """Return the graph's context."""
+        clarify = self.clarify or self.choice is not None
+        changes = {"use_model": self.use_model, "clarify": clarify, "language": self.language}
+        return super().context(tenant, now).model_copy(update=changes)
+
+
+class GivenText(Body):
+    """A text to be ranked."""
+
+    id: str = Field(min_length=1, max_length=512, description="The caller's id of it")
+    text: str = Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS, description="The text")
+    title: str = Field(default="", max_length=1000, description="Its title, if it has one")
+
+
+class RerankRequest(Body):
+    """Order texts, or notes of the store, by how well they answer a query together."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "query": "Who directed Metropolis?",
+                    "documents": [
+                        {"id": "a", "text": "Metropolis is a film directed by Fritz Lang."},
+                        {"id": "b", "text": "The Danube flows through Vienna."},
+                    ],
+                    "top_k": 2,
+                }
+            ]
+        }
+    )
+
+    query: Question
+    documents: list[GivenText] = Field(default_factory=list, max_length=MOST_CANDIDATES, description="Texts to rank")
+    note_ids: list[Annotated[str, Field(min_length=1, max_length=1024)]] = Field(
+        default_factory=list,
+        max_length=MOST_CANDIDATES,
+        description="Notes of the store to rank; unknown ones are left out",
+    )
+    top_k: int = Field(default=DEFAULT_TOP_K, ge=1, le=MOST_CANDIDATES, description="Results returned")
+    deadline_ms: int | None = Field(default=None, ge=1, le=60_000, description="Budget")
+
+
+class Replied(BaseModel):
+    """What every reply of a run says."""
+
+    request_id: str = Field(description="Names this request for explain and feedback")
+    elapsed_ms: float = Field(description="Milliseconds in the service, waiting included")
+    degradations: list[Degradation] = Field(description="Every fallback taken")
+
+
+class RouteData(Replied):
+    """The router's decision."""
+
+    query: str = Field(description="The stand-alone query")
+    language: str = Field(description="Language of the question")
+    route: RouteDecision = Field(description="Path, channels with depth and weight, reranking, reasons, strategy")
+
+
+class SearchData(RouteData):
+    """Candidates with every rank and score."""
+
+    candidates: list[Candidate] = Field(description="Best first")
+    rerank_outcome: str = Field(description="skipped | complete | partial | timeout | error")
+    paths: list[EvidencePath] = Field(description="How notes were reached over the graph")
+    stages: list[StageTrace] = Field(description="Milliseconds and counts of every node run")
+
+
+class RerankedText(BaseModel):
+    """One ranked text."""
+
+    id: str = Field(description="Its id")
+    rank: int = Field(ge=1, description="Rank from 1")
+    score: float = Field(description="The reranker's own score")
+    relevance: float = Field(ge=0, le=1, description="The same as a relevance in [0, 1]")
+    covered: float | None = Field(description="Share of the query covered by this and all before it, where known")
+
+
+class RerankData(Replied):
+    """Ranked texts."""
+
+    outcome: str = Field(description="complete | partial | timeout | error; on the last two the given order stands")
+    model_version: str = Field(description="Name and version of the reranker")
+    results: list[RerankedText] = Field(description="Best first")
+
+
+class AskData(SearchData):
+    """An answer with everything it rests on."""
+
+    question: str = Field(description="The question as asked")
+    answer: str = Field(description="The answer, or what was found instead, or what is asked back")
+    kind: Literal["entity", "extractive", "generated", "none", "clarify"] = Field(description="How it was made")
+    confidence: float = Field(ge=0, le=1, description="Confidence in the answer")
+    citations: list[Citation] = Field(description="Documents, notes and offsets it rests on")
+    result: Answer | None = Field(description="The answer with its reason")
+    reference: ResolvedReference = Field(description="What the question refers to")
+    judgements: list[EntityJudgement] = Field(description="Entity judgements")
+    usage: ModelUsage = Field(description="Language-model calls and tokens")
+    clarification: dict[str, Any] | None = Field(description="What is asked back, with options; answer with `choice`")

@@ -1,0 +1,164 @@
+"""From a request to a run on record: what search, route and ask share."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from fastapi import Request
+
+from theworld.service.api.access import Caller
+from theworld.service.api.errors import as_api_error, asked_too_soon, check_run
+from theworld.service.requests.outcomes import outcome_of_run
+from theworld.service.requests.record import Asked
+from theworld.service.requests.running import CancelledRunError, Run, Until, Watch, run_graph
+from theworld.state import Context, QueryInput
+
+if TYPE_CHECKING:
+    from theworld.service.runtime import Service
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class ClientGoneError(Exception):
+    """Nobody waits for the reply any more."""
+
+
+def service_of(request: Request) -> Service:
+    """Return the service behind a request."""
+    return cast("Service", request.app.state.service)
+
+
+def moment() -> datetime:
+    """Return the time in UTC."""
+    return datetime.now(UTC)
+
+
+class Conduct:
+    """One request: its ids, its clock, and whether somebody still waits for it."""
+
+    def __init__(self, request: Request, caller: Caller, endpoint: str, until: Until) -> None:
+        self.service = service_of(request)
+        self.request, self.caller, self.endpoint, self.until = request, caller, endpoint, until
+        self.request_id, self.id_of_b = uuid.uuid4().hex, uuid.uuid4().hex
+        self.begun = time.perf_counter()
+        self.gone = threading.Event()
+
+    @property
+    def elapsed_ms(self) -> float:
+        """Milliseconds since it came in."""
+        return (time.perf_counter() - self.begun) * 1000
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """Hold one of the places; notice a client that goes while it waits or while its request is worked on."""
+        watcher = asyncio.ensure_future(self._watch())
+        holder = self.service.places.place()
+        try:
+            await self.unless_gone(holder.__aenter__(), watcher)
+            try:
+                yield
+            finally:
+                await holder.__aexit__(None, None, None)
+        finally:
+            watcher.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watcher
+
+    def log_unexpected(self, error: BaseException) -> None:
+        """Put what nobody expected into the server's log, under the trace id the caller was given."""
+        log.error("request %s failed", self.request.state.trace_id, exc_info=error)
+
+    async def _watch(self) -> None:
+        while (await self.request.receive())["type"] != "http.disconnect":
+            pass
+        self.gone.set()
+
+    @staticmethod
+    async def unless_gone(waiting: object, watcher: asyncio.Future[None]) -> None:
+        """Wait for something; ClientGoneError when the client goes first."""
+        task = asyncio.ensure_future(waiting)  # type: ignore[call-overload]
+        try:
+            await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        if not task.done():
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+            raise ClientGoneError
+        task.result()
+
+    async def run(
+        self, question: QueryInput, context: Context, *, choice: str | None = None, watch: Watch | None = None
+    ) -> Run:
+        """Run the graph and put the run on record; raises what the caller has to be told, after it is on record."""
+        service = self.service
+
+        def work() -> tuple[Run, int]:
+            sequence = service.resources.store.ledger.sequence()
+            run = run_graph(
+                service.graph,
+                question,
+                context,
+                until=self.until,
+                choice=choice,
+                watch=watch or (lambda _kind, _value: None),
+                cancelled=self.gone.is_set,
+            )
+            return run, sequence
+
+        run, sequence = await service.places.work(work)
+        return self.conclude(run, sequence, choice)
+
+    def conclude(
+        self, run: Run, sequence: int, choice: str | None = None, given: list[dict[str, str]] | None = None
+    ) -> Run:
+        """Put a run on record and start strategy B; raises what the caller has to be told."""
+        problem: BaseException | None = None
+        try:
+            check_run(run)
+        except Exception as error:
+            usual = self.service.settings.retrieval.deadline_ms
+            problem = asked_too_soon(error, run.context.deadline_ms, usual) or error
+        service = self.service
+        asked = Asked(
+            tenant=self.caller.tenant,
+            request_id=self.request_id,
+            trace_id=self.request.state.trace_id,
+            endpoint=self.endpoint,
+            until=self.until,
+            run=run,
+            settings=service.settings,
+            settings_hash=service.settings_hash,
+            store_sequence=sequence,
+            model_version=service.resources.reranker.name,
+            elapsed_ms=self.elapsed_ms,
+            code=0 if problem is None else int(as_api_error(problem).code),
+            choice=choice,
+            given=given,
+            created=service.clock(),
+        )
+        service.finished(asked, outcome_of_run(run, self.endpoint, asked.elapsed_ms))
+        if isinstance(problem, CancelledRunError):
+            raise ClientGoneError from problem
+        if problem is not None:
+            raise problem
+        if given is None:
+            service.maybe_run_b(asked, self.id_of_b)
+        return run
+
+
+async def in_thread(function: Callable[[], T]) -> T:
+    """Run work that is no graph run (explain, jobs) in a thread, outside the places."""
+    return await asyncio.get_running_loop().run_in_executor(None, function)

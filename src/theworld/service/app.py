@@ -1,0 +1,70 @@
+"""The FastAPI application over one service; also what langgraph.json mounts beside the graph."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+
+from fastapi import FastAPI, Request, Response
+
+from theworld import __version__
+from theworld.service.api import ask, evaluation, explanations, health, knowledge, opinions, retrieval
+from theworld.service.api.access import VerifiedKeys
+from theworld.service.api.edge import Edge
+from theworld.service.api.envelope import load_messages
+from theworld.service.api.errors import install
+from theworld.service.api.serving import ClientGoneError
+from theworld.service.runtime import Service, open_service
+from theworld.settings import Settings
+
+_CLIENT_GONE = 499
+_DESCRIPTION = """Answers questions over your documents, in English and Chinese; every step is on record.
+
+Every reply is `{code, message, data, trace_id}`; code 0 is success. Send `Authorization: Bearer KEY` (keys are made by
+`theworld keys create`; none is needed on the machine itself while the server is bound to loopback), `X-Tenant-Id` to
+choose a tenant, and `X-Trace-Id` to find the request again in your own logs."""
+
+
+def create_app(
+    service: Service | None = None, *, settings: Settings | None = None, bound_to: str | None = None
+) -> FastAPI:
+    """Return the application over an open service, or one that opens its own when the server starts."""
+    app = FastAPI(
+        title="TheWorld",
+        version=__version__,
+        description=_DESCRIPTION,
+        lifespan=_lifespan(service, settings, bound_to),
+        license_info={"name": "Apache-2.0"},
+    )
+    app.state.verified = VerifiedKeys()
+    if service is not None:
+        app.state.service = service
+    for part in (retrieval, ask, explanations, evaluation, knowledge, opinions, health):
+        app.include_router(part.router)
+    install(app)
+
+    @app.exception_handler(ClientGoneError)
+    async def _gone(_request: Request, _error: ClientGoneError) -> Response:
+        return Response(status_code=_CLIENT_GONE)
+
+    app.add_middleware(Edge)
+    return app
+
+
+def _lifespan(
+    service: Service | None, settings: Settings | None, bound_to: str | None
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        stack = ExitStack()
+        if service is None:  # in a thread: a server's event loop must not stand still while models load
+            opening = open_service(settings, bound_to=bound_to)
+            app.state.service = await asyncio.to_thread(stack.enter_context, opening)
+        await asyncio.to_thread(load_messages)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(stack.close)
+
+    return lifespan

@@ -1,0 +1,68 @@
+"""Documents in and out over HTTP: one writer, opened when it is needed and let go when nothing more comes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from theworld.ingestion import IngestReport, SourceDocument, ingest_given
+from theworld.models.bundle import Models
+from theworld.settings import Settings
+from theworld.stores.knowledge_store import KnowledgeStore, open_store
+
+T = TypeVar("T")
+IDLE_S = 10.0
+"""How long the writer is kept after its last use, so that a series of uploads opens it once."""
+
+
+class DocumentWriter:
+    """Writes to the store that the service reads, as another process would.
+
+    Raises StoreLockedError while some other process is writing.
+    """
+
+    def __init__(self, settings: Settings, models: Models) -> None:
+        self._settings, self._models = settings, models
+        self._store: KnowledgeStore | None = None
+        self._using = threading.Lock()
+        self._timer: threading.Timer | None = None
+
+    def put(self, documents: Sequence[tuple[SourceDocument, str]], *, tenant: str) -> IngestReport:
+        """Write documents, each with the source it names; they can be found when this returns."""
+        return self._with_store(
+            lambda store: ingest_given(documents, store, self._models, self._settings, tenant=tenant)
+        )
+
+    def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:
+        """Delete those of the documents that the tenant has; return how many there were."""
+
+        def remove(store: KnowledgeStore) -> int:
+            count = store.delete(list(dict.fromkeys(document_ids)), tenant=tenant)
+            store.catch_up()
+            return count
+
+        return self._with_store(remove)
+
+    def _with_store(self, work: Callable[[KnowledgeStore], T]) -> T:
+        with self._using:
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._store is None:
+                self._store = open_store(self._settings, read_only=False)
+            try:
+                return work(self._store)
+            finally:
+                self._timer = threading.Timer(IDLE_S, self.close)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        with self._using:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            if self._store is not None:
+                store, self._store = self._store, None
+                store.close()

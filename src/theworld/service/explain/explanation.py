@@ -1,0 +1,141 @@
+"""What a request did, rebuilt from the rows of its tables alone: nothing is searched, run or asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from theworld.service.explain.arithmetic import (
+    fused_again,
+    fusion_settings,
+    logged_rankings,
+    logged_weights,
+    terms_by_note,
+)
+from theworld.stores.ledger.request_log import RequestRecord
+
+_REQUEST = (
+    "request_id", "trace_id", "endpoint", "arm", "parent", "created_ms", "elapsed_ms", "status", "code", "question",
+    "query", "language", "store_sequence", "settings_hash", "version", "digest",
+)  # fmt: skip
+_CHANNELS = "retrieve_"
+
+
+class Explanation(BaseModel):
+    """Everything on record about one request."""
+
+    request: dict[str, Any] = Field(
+        description="Ids, times, question, context, versions of store, settings and program"
+    )
+    reference: dict[str, Any] | None = Field(description="What the question refers to in its history")
+    route: dict[str, Any] | None = Field(description="The router's decision: path, channels, reasons, strategy")
+    channels: dict[str, Any] = Field(description="By channel: weight, depth, time, and every note's rank and score")
+    fusion: dict[str, Any] = Field(description="Method and constants; by note the terms that add up to its score")
+    rerank: dict[str, Any] = Field(description="Outcome, model version, and the final list with every score")
+    paths: list[dict[str, Any]] = Field(description="Evidence paths over the graph")
+    entities: dict[str, Any] = Field(description="Knowledge-base candidates by mention, and the judgements")
+    answer: dict[str, Any] | None = Field(description="The answer, its reason, citations and confidence")
+    clarification: dict[str, Any] | None = Field(description="What was asked back")
+    timings: dict[str, Any] = Field(description="Milliseconds by node, in the graph, and around it")
+    degradations: list[dict[str, Any]] = Field(description="Every fallback taken")
+    feedback: list[dict[str, Any]] = Field(description="What users said of it")
+    arms: list[str] = Field(description="Request ids of strategy B's runs beside it")
+    other: dict[str, Any] = Field(description="Whatever else the run left in the state")
+
+
+_SECTIONS = frozenset(
+    {"reference", "paths", "entity_candidates", "judgements", "result", "stages", "degradations", "channels", "fusion"}
+    | {"graph_ms", "digests", "clarification", "rerank_outcome"}
+)
+
+
+def explain(record: RequestRecord, feedback: Sequence[Mapping[str, Any]] = (), arms: Sequence[str] = ()) -> Explanation:
+    """Return the explanation of a request on record."""
+    request, outcome = record.request, record.request["outcome"]
+    return Explanation(
+        request={name: request[name] for name in _REQUEST} | dict(request["request"]),
+        reference=outcome.get("reference"),
+        route=record.route["decision"] if record.route is not None else None,
+        channels=_channels(record),
+        fusion=_fusion(record),
+        rerank=_rerank(record),
+        paths=outcome.get("paths") or [],
+        entities={
+            "candidates": outcome.get("entity_candidates") or {},
+            "judgements": outcome.get("judgements") or [],
+        },
+        answer=outcome.get("result"),
+        clarification=outcome.get("clarification"),
+        timings=_timings(request),
+        degradations=outcome.get("degradations") or [],
+        feedback=[
+            {name: item[name] for name in ("verdict", "answers", "documents", "comment", "created_ms")}
+            for item in feedback
+        ],
+        arms=list(arms),
+        other={name: value for name, value in outcome.items() if name not in _SECTIONS},
+    )
+
+
+def _channels(record: RequestRecord) -> dict[str, Any]:
+    weights, facts = logged_weights(record), record.request["outcome"].get("channels") or {}
+    planned = (record.route or {}).get("decision", {}).get("channels", {})
+    found = {}
+    for name, hits in sorted(logged_rankings(record).items()):
+        found[name] = {
+            "weight": weights.get(name, 1.0),
+            "asked": planned.get(name, {}).get("top_k"),
+            "elapsed_ms": facts.get(name, {}).get("elapsed_ms"),
+            "note": facts.get(name, {}).get("note", ""),
+            "hits": [{"rank": rank, "note_id": note, "score": score} for rank, (note, score) in enumerate(hits, 1)],
+        }
+    return found
+
+
+def _fusion(record: RequestRecord) -> dict[str, Any]:
+    settings, depths, kept = fusion_settings(record)
+    terms = terms_by_note(record)
+    notes = [
+        {"rank": rank, "note_id": note.note_id, "score": note.score, "terms": terms[note.note_id]}
+        for rank, note in enumerate(fused_again(record), start=1)
+    ]
+    constants = {"k": settings.k} if settings.method == "rrf" else {}
+    return {
+        "method": settings.method, **constants, "min_channels": settings.min_channels, "depths": depths, "kept": kept,
+        "notes": notes,
+    }  # fmt: skip
+
+
+def _rerank(record: RequestRecord) -> dict[str, Any]:
+    versions = {row["model_version"] for row in record.ranking if row["model_version"]}
+    left_out = {"id", "request", "model_version"}
+    results = []
+    for row in record.ranking:
+        fused = row["fused_rank"]
+        moved = fused - row["position"] if fused is not None else None
+        results.append({**{name: value for name, value in row.items() if name not in left_out}, "moved_up": moved})
+    return {
+        "outcome": record.request["outcome"].get("rerank_outcome", "skipped"),
+        "model_version": next(iter(sorted(versions)), ""),
+        "results": results,
+    }
+
+
+def _timings(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return times by node; of the channels, which run side by side, the slowest counts."""
+    outcome = request["outcome"]
+    stages = outcome.get("stages") or []
+    beside = [stage["elapsed_ms"] for stage in stages if stage["stage"].startswith(_CHANNELS)]
+    alone = [stage["elapsed_ms"] for stage in stages if not stage["stage"].startswith(_CHANNELS)]
+    in_nodes = sum(alone) + max(beside, default=0.0)
+    graph = outcome.get("graph_ms", 0.0)
+    return {
+        "stages": stages,
+        "in_nodes_ms": in_nodes,
+        "between_nodes_ms": graph - in_nodes,
+        "graph_ms": graph,
+        "around_graph_ms": request["elapsed_ms"] - graph,
+        "elapsed_ms": request["elapsed_ms"],
+    }

@@ -1,0 +1,158 @@
+"""The stored request again: the same to the byte on an unchanged store, else what differs, stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from theworld import __version__
+from theworld.graph import Resources, build_graph
+from theworld.service.explain.arithmetic import fused_again, logged_rankings
+from theworld.service.requests.facts import digest_of, replayable, settings_hash, without_times
+from theworld.service.requests.reranking import rerank_given
+from theworld.service.requests.running import Run, run_graph
+from theworld.service.requests.strategies import Strategy
+from theworld.state import Context, QueryInput
+from theworld.stores.ledger.request_log import RequestRecord
+
+if TYPE_CHECKING:
+    from theworld.graph.build import CompiledGraph
+
+PATIENCE_MS = 60_000
+"""Deadline of a replay: what a busy machine could not do in time is no difference of the answer."""
+SHOWN = 20
+"""Differences told of one stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What running a request again showed."""
+
+    request_id: str
+    exact: bool
+    """True when everything but times is the same, byte for byte."""
+    stages: Mapping[str, bool]
+    """By stage, whether it is the same."""
+    differences: Mapping[str, list[str]]
+    """By stage that differs, how."""
+    causes: tuple[str, ...]
+    """What has changed since: store, settings, program, fallbacks."""
+    run: Run
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the documented JSON object."""
+        return {
+            "request_id": self.request_id,
+            "exact": self.exact,
+            "stages": dict(self.stages),
+            "differences": {stage: list(some) for stage, some in self.differences.items()},
+            "causes": list(self.causes),
+        }
+
+
+def replay(
+    record: RequestRecord,
+    resources: Resources,
+    graph: CompiledGraph | None = None,
+    *,
+    strategy: Strategy | None = None,
+) -> Replay:
+    """Run a request on record again, on the store as it is; `graph` is the one over `resources`, if it is there.
+
+    With a `strategy` it is asked differently, and the differences tell what that changes; SettingsError when the
+    strategy is wrong. Without one, a request of another arm is run with the strategy it had.
+    """
+    stored = record.request["request"]
+    asked = strategy or (Strategy.model_validate(stored["strategy"]) if stored.get("strategy") else None)
+    if asked is not None:
+        resources, graph = asked.resources(resources), None
+    run = _run(stored, resources, graph, strategy)
+    parts = replayable(run)
+    digests, before = digest_of(parts), record.request["outcome"]["digests"]
+    stages = {name: digests[name] == before.get(name) for name in parts}
+    old = _old_parts(record)
+    differences = {
+        name: list(_differences(old.get(name), _comparable(name, parts[name])))[:SHOWN]
+        or ["the text, mentions or order of what it holds"]
+        for name, same in stages.items()
+        if not same
+    }
+    exact = digests["all"] == record.request["digest"]
+    causes = tuple(_causes(record, run, resources, strategy)) if not exact else ()
+    return Replay(record.request["request_id"], exact, stages, differences, causes, run)
+
+
+def _run(
+    stored: Mapping[str, Any], resources: Resources, graph: CompiledGraph | None, strategy: Strategy | None
+) -> Run:
+    question = QueryInput.model_validate(stored["input"])
+    context = Context.model_validate(stored["context"])
+    context = context.model_copy(update={"deadline_ms": max(context.deadline_ms or 0, PATIENCE_MS)})
+    context = strategy.context(context) if strategy is not None else context
+    if stored["until"] == "rerank":
+        return rerank_given(resources, question.question, stored["given"], context)
+    graph = graph or build_graph(resources)
+    return run_graph(graph, question, context, until=stored["until"], choice=stored["choice"])
+
+
+def _old_parts(record: RequestRecord) -> dict[str, Any]:
+    """Return the stages as the tables have them, in the form in which they are compared."""
+    request, outcome = record.request, record.request["outcome"]
+    parts = {
+        "reference": {"query": request["query"], "language": request["language"], "is": outcome.get("reference")},
+        "route": record.route["decision"] if record.route is not None else None,
+        "channels": {
+            name: [list(hit) for hit in hits] for name, hits in logged_rankings(record).items()
+        },
+        "fusion": [[n.note_id, rank, n.score] for rank, n in enumerate(fused_again(record), 1)],
+        "ranking": [[row[name] for name in _RANKED] for row in record.ranking],
+        "rerank_outcome": outcome.get("rerank_outcome"),
+        "paths": outcome.get("paths"),
+        "entities": {"candidates": outcome.get("entity_candidates"), "judgements": outcome.get("judgements")},
+        "answer": outcome.get("result"),
+        "clarification": outcome.get("clarification"),
+        "degradations": outcome.get("degradations"),
+        "stages": [stage["stage"] for stage in outcome.get("stages") or []],
+    }  # fmt: skip
+    return {name: without_times(part) for name, part in parts.items()}
+
+
+_RANKED = ("note_id", "fused_rank", "rank", "score", "final_score")
+
+
+def _comparable(name: str, part: Any) -> Any:
+    if name != "ranking":
+        return part
+    return [[c["note_id"], c["fused_rank"], c["rerank_rank"], c["rerank_score"], c["final_score"]] for c in part]
+
+
+def _differences(old: Any, new: Any, where: str = "") -> Iterator[str]:
+    """Yield where two plain values differ, in words."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            yield from _differences(old.get(key), new.get(key), f"{where}.{key}" if where else str(key))
+    elif isinstance(old, list) and isinstance(new, list):
+        if len(old) != len(new):
+            yield f"{where or 'list'}: {len(old)} entries before, {len(new)} now"
+        for place, (first, second) in enumerate(zip(old, new, strict=False)):
+            yield from _differences(first, second, f"{where}[{place}]")
+    elif old != new:
+        yield f"{where or 'value'}: {old!r} before, {new!r} now"
+
+
+def _causes(record: RequestRecord, run: Run, resources: Resources, strategy: Strategy | None) -> Iterator[str]:
+    request = record.request
+    if strategy is not None:
+        yield f"it was asked with strategy {strategy.name}"
+    now = resources.store.ledger.sequence()
+    if request["store_sequence"] != now:
+        yield f"the store has changed: sequence {request['store_sequence']} then, {now} now"
+    if strategy is None and request["settings_hash"] != settings_hash(resources.settings):
+        yield "the settings have changed"
+    if request["version"] != __version__:
+        yield f"the program has changed: {request['version']} then, {__version__} now"
+    if request["outcome"].get("degradations"):
+        yield "the request had fallbacks when it was made"
+    if (request["outcome"].get("usage") or {}).get("calls") or (run.state.get("usage") and run.state["usage"].calls):
+        yield "a language model was asked, which need not say the same twice"

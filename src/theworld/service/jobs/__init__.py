@@ -1,0 +1,1 @@
+"""Evaluation jobs: asked for over HTTP, run by a process of low priority, resumed after a restart."""

@@ -1,0 +1,230 @@
+"""One evaluation job: each strategy asks each question, what is there already is not asked again, then the metrics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import Any, get_args
+
+from theworld.evaluation.counterfactuals import KEYS, PATIENCE_MS, Counterfactuals, seen_of
+from theworld.evaluation.datasets import Query
+from theworld.evaluation.failures import Change, Failure, FailureReport, explain_failure, failed, is_right
+from theworld.evaluation.metrics import contains, exact_match, f1, ndcg_at, recall_at, reciprocal_rank
+from theworld.evaluation.online import Outcome, online_metrics
+from theworld.evaluation.significance import paired_difference
+from theworld.graph import Resources, build_graph
+from theworld.graph.build import CompiledGraph
+from theworld.service.requests.strategies import Strategy
+from theworld.state import Channel, Context, QueryInput
+from theworld.stores.ledger.evaluations import Evaluations, StoredJob, StoredQuery
+
+KEPT = 100
+"""Candidates kept of every question, so that every depth can be computed."""
+DEPTHS = (1, 2, 5, 10, 20)
+RETRIEVAL = (*(f"recall@{k}" for k in DEPTHS), "mrr", "ndcg@10")
+ANSWERS = ("em", "f1", "contains")
+WHY = "why:"
+"""Stands before an arm's name in the rows that explain its failures."""
+
+
+class JobStoppedError(Exception):
+    """The process is to end; the job goes on where it is now."""
+
+
+def run_job(job: StoredJob, evaluations: Evaluations, resources: Resources, *, alone: Callable[[], bool]) -> None:
+    """Do a job, or go on with it. Everything found is written at once; JobStoppedError when the service has gone."""
+    evaluations.start(job.row)
+    queries = evaluations.queries(job.dataset)[: job.request.get("limit")]
+    strategies = [Strategy.model_validate(given) for given in job.request["strategies"]]
+    work = _Work(job, evaluations, resources, alone, queries)
+    finished = all(work.ask_all(strategy) for strategy in strategies)
+    report: dict[str, Any] | None = None
+    if finished and job.request.get("explain_failures"):
+        reports = {strategy.name: work.explain_failures(strategy) for strategy in strategies}
+        finished = all(found is not None for found in reports.values())
+        report = {name: found.as_json() for name, found in reports.items() if found is not None}
+    if not finished:
+        evaluations.finish(job.row, "cancelled")
+        return
+    answers = evaluations.answers(job.row)
+    outcomes = {
+        strategy.name: [answers[strategy.name, position] for position in range(len(queries))] for strategy in strategies
+    }
+    results = {name: metrics_of(queries, found) for name, found in outcomes.items()}
+    comparison = compare(queries, outcomes) if len(strategies) > 1 else None
+    evaluations.finish(job.row, "done", results=results, report={"failures": report, "comparison": comparison})
+
+
+class _Work:
+    """What the steps of one job share."""
+
+    def __init__(
+        self,
+        job: StoredJob,
+        evaluations: Evaluations,
+        resources: Resources,
+        alone: Callable[[], bool],
+        queries: Sequence[StoredQuery],
+    ) -> None:
+        self.job, self.evaluations, self.resources, self.alone = job, evaluations, resources, alone
+        self.queries = queries
+        self.there = evaluations.answers(job.row)
+
+    def goes_on(self) -> bool:
+        """Tell whether the job is still wanted; raises JobStoppedError when the service has gone."""
+        if self.alone():
+            raise JobStoppedError
+        return not self.evaluations.is_cancelled(self.job.row)
+
+    def context(self, strategy: Strategy) -> Context:
+        """Return the context in which a strategy asks."""
+        base = Context(tenant=self.job.tenant, top_k=KEPT, deadline_ms=PATIENCE_MS, use_model=self.uses_model)
+        return strategy.context(base)
+
+    @property
+    def uses_model(self) -> bool:
+        """Whether a configured language model may be asked."""
+        return bool(self.job.request.get("use_model"))
+
+    def ask_all(self, strategy: Strategy) -> bool:
+        """Ask what was not asked yet; False when the job was cancelled."""
+        open_ = [p for p in range(len(self.queries)) if (strategy.name, p) not in self.there]
+        if not open_:
+            return True
+        graph, context = build_graph(strategy.resources(self.resources)), self.context(strategy)
+        for position in open_:
+            if not self.goes_on():
+                return False
+            outcome = ask_one(self.queries[position], graph, context)
+            self.there[strategy.name, position] = outcome
+            self.evaluations.add_answer(self.job.row, strategy.name, position, outcome)
+        return True
+
+    def explain_failures(self, strategy: Strategy) -> FailureReport | None:
+        """Name the culprit of every failed question; None when the job was cancelled."""
+        arm = WHY + strategy.name
+        places = [p for p in range(len(self.queries)) if self.there[strategy.name, p]["failed"]]
+        self.evaluations.set_total(self.job.row, self._total(strategy, len(places)))
+        changed = strategy.resources(self.resources)
+        # What answerers see is what the strategy leaves them: the context keeps its own K for the evidence.
+        ways = Counterfactuals(changed, build_graph(changed), self.context(strategy))
+        corpus = set(self.resources.store.document_hashes(self.job.tenant))
+        for position in places:
+            if (arm, position) in self.there:
+                continue
+            if not self.goes_on():
+                return None
+            failure = self._explain(query_of(self.queries[position]), ways, corpus)
+            self.there[arm, position] = failure.as_json()
+            self.evaluations.add_answer(self.job.row, arm, position, failure.as_json())
+        found = tuple(_failure_of(self.queries[p], self.there[arm, p]) for p in places)
+        return FailureReport(self.evaluations.dataset_facts(self.job.dataset)[1], len(self.queries), found)
+
+    def _explain(self, query: Query, ways: Counterfactuals, corpus: set[str]) -> Failure:
+        base = ways.ask(query.text, Change())
+        return explain_failure(query, base, lambda change: ways.ask(query.text, change), corpus, get_args(Channel))
+
+    def _total(self, strategy: Strategy, failures: int) -> int:
+        """Return how many steps are known of: answers of all arms, explanations of this arm and of those before."""
+        arms = len(self.job.request["strategies"]) * len(self.queries)
+        others = sum(arm.startswith(WHY) and arm != WHY + strategy.name for arm, _ in self.there)
+        return arms + others + failures
+
+
+def ask_one(query: StoredQuery, graph: CompiledGraph, context: Context) -> dict[str, Any]:
+    """Ask one question; return what the metrics need, as plain values."""
+    begun = time.perf_counter()
+    keys = [*KEYS, "stages", "degradations"]
+    state: Mapping[str, Any] = graph.invoke(QueryInput(question=query.text), context=context, output_keys=keys)
+    elapsed = (time.perf_counter() - begun) * 1000
+    seen, gold = seen_of(state), query_of(query)
+    return {
+        "documents": list(seen.documents[:KEPT]),
+        "answer": seen.answer,
+        "kind": seen.kind,
+        "intent": state["route"].intent,
+        "path": seen.path,
+        "right": is_right(gold, seen) if query.answers else None,
+        "failed": failed(gold, seen) if query.answers or query.grades else False,
+        "elapsed_ms": elapsed,
+        "stages": [stage.stage for stage in state["stages"]],
+        "degraded": [item.stage for item in state["degradations"]],
+    }
+
+
+def values_of(query: StoredQuery, outcome: Mapping[str, Any]) -> dict[str, float]:
+    """Return the metrics of one question; those its gold does not allow are left out."""
+    found: dict[str, float] = {}
+    if query.grades:
+        documents = outcome["documents"]
+        found |= {f"recall@{k}": recall_at(k, documents, query.grades) for k in DEPTHS}
+        found |= {"mrr": reciprocal_rank(documents, query.grades), "ndcg@10": ndcg_at(10, documents, query.grades)}
+    if query.answers:
+        answered = outcome["kind"] != "none"
+        measures = {"em": exact_match, "f1": f1, "contains": contains}
+        found |= {
+            name: measure(outcome["answer"], query.answers) if answered else 0.0 for name, measure in measures.items()
+        }
+    return found
+
+
+def metrics_of(queries: Sequence[StoredQuery], outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the metrics of one arm: over all questions, and by the set's types and the router's intents."""
+    pairs = list(zip(queries, outcomes, strict=True))
+    strata: dict[str, dict[str, Any]] = {"intent": {}, "type": {}}
+    for name, found in strata.items():
+        labels = [outcome["intent"] if name == "intent" else query.type for query, outcome in pairs]
+        for value in sorted({label for label in labels if label}):
+            found[value] = _metrics([pair for pair, label in zip(pairs, labels, strict=True) if label == value])
+    return {**_metrics(pairs), "strata": {name: found for name, found in strata.items() if found}}
+
+
+def _metrics(pairs: Sequence[tuple[StoredQuery, Mapping[str, Any]]]) -> dict[str, Any]:
+    by_name: dict[str, list[float]] = {}
+    for query, outcome in pairs:
+        for name, value in values_of(query, outcome).items():
+            by_name.setdefault(name, []).append(value)
+    online = online_metrics(_outcome(query, outcome) for query, outcome in pairs).as_json()
+    means = {name: round(fmean(by_name[name]), 6) for name in (*RETRIEVAL, *ANSWERS) if name in by_name}
+    judged = {name: len(by_name[name]) for name in ("recall@5", "em") if name in by_name}
+    return {"n": len(pairs), "counted": judged, **means, **{k: v for k, v in online.items() if k != "requests"}}
+
+
+def _outcome(query: StoredQuery, outcome: Mapping[str, Any]) -> Outcome:
+    """Return how a question ended, for the metrics that live traffic has too."""
+    return Outcome(
+        asked=True,
+        kind=outcome["kind"],
+        success=not outcome["failed"] if query.answers or query.grades else None,
+        found=bool(outcome["documents"]),
+        elapsed_ms=outcome["elapsed_ms"],
+        stages=tuple(outcome["stages"]),
+        degraded=tuple(outcome["degraded"]),
+    )
+
+
+def compare(queries: Sequence[StoredQuery], outcomes: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return the second arm over the first, metric by metric, with bootstrap interval and randomisation test."""
+    (first, one), (second, two) = list(outcomes.items())[:2]
+    found: dict[str, Any] = {"first": first, "second": second, "metrics": {}}
+    pairs = [(values_of(q, a), values_of(q, b)) for q, a, b in zip(queries, one, two, strict=True)]
+    for name in (*RETRIEVAL, *ANSWERS):
+        both = [(a[name], b[name]) for a, b in pairs if name in a]
+        if both:
+            gain = paired_difference([b for _, b in both], [a for a, _ in both])
+            found["metrics"][name] = {
+                "difference": gain.mean, "low": gain.low, "high": gain.high, "p_value": gain.p_value, "n": gain.n,
+            }  # fmt: skip
+    return found
+
+
+def query_of(query: StoredQuery) -> Query:
+    """Return a stored question as evaluation has it."""
+    return Query(query.query_id, query.text, query.answers, query.type, query.grades)
+
+
+def _failure_of(query: StoredQuery, kept: Mapping[str, Any]) -> Failure:
+    return Failure(
+        query_of(query), kept["culprit"], kept["mended_by"], kept["detail"], kept["answer"], kept["kind"], kept["path"]
+    )

@@ -1,0 +1,62 @@
+"""The process that works on evaluation jobs: of lowest priority, one a store, gone when nothing is left to do."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import time
+
+from theworld.graph import open_resources
+from theworld.service.jobs.evaluate import JobStoppedError, run_job
+from theworld.settings import Settings
+from theworld.stores.ledger.evaluations import Evaluations
+from theworld.stores.ledger.service_ledger import ServiceLedger
+
+log = logging.getLogger(__name__)
+
+LOCK = "evaluation"
+LINGER_S = 3.0
+"""How long the process waits for another job, so that opening the store is paid for once."""
+
+
+def work_on_jobs(settings: Settings) -> None:
+    """Work on all jobs of the store, one after the other; returns at once when another process does so."""
+    lower_priority()
+    parent = os.getppid()
+    settings = settings.model_copy(update={"embedding": settings.embedding.model_copy(update={"threads": 1})})
+    with ServiceLedger.of(settings) as ledger, ledger.lock_alone(LOCK) as alone:
+        if alone:
+            _work(settings, Evaluations(ledger), parent)
+
+
+def _work(settings: Settings, evaluations: Evaluations, parent: int) -> None:
+    if evaluations.next_job() is None:
+        return
+    with open_resources(settings) as resources:
+        idle_since = time.monotonic()
+        while time.monotonic() - idle_since < LINGER_S and os.getppid() == parent:
+            job = evaluations.next_job()
+            if job is None:
+                time.sleep(0.1)
+                continue
+            try:
+                run_job(job, evaluations, resources, alone=lambda: os.getppid() != parent)
+            except JobStoppedError:
+                return
+            except Exception as error:
+                log.exception("evaluation job %s failed", job.job_id)
+                evaluations.finish(job.row, "failed", error=type(error).__name__)
+            idle_since = time.monotonic()
+
+
+def lower_priority() -> None:
+    """Run only when nobody else wants the processor: idle scheduling where the system has it, else nice 19."""
+    if sys.platform == "win32":
+        return
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    with contextlib.suppress(OSError):
+        os.nice(19)

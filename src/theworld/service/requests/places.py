@@ -1,0 +1,55 @@
+"""How many requests are worked on at once: the rest wait for a place, and too many are turned away at once.
+
+A request's clock for retrieval starts when it is worked on, so a few at a time each keep their deadline, where all at
+once would miss it together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class TooManyError(Exception):
+    """As many requests wait as may."""
+
+
+class Places:
+    """Bounded work in threads, first come first served."""
+
+    def __init__(self, running: int, waiting: int) -> None:
+        self._free = asyncio.Semaphore(running)
+        self._pool = ThreadPoolExecutor(running, thread_name_prefix="request")
+        self._most = running + waiting
+        self.present = 0
+        """Requests working or waiting."""
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """Wait for a place and hold it; TooManyError at once when too many wait."""
+        if self.present >= self._most:
+            raise TooManyError
+        self.present += 1
+        try:
+            async with self._free:
+                yield
+        finally:
+            self.present -= 1
+
+    async def work(self, function: Callable[[], T]) -> T:
+        """Run a function in a thread of its own. Cancelled, it is still waited for: its place is not free before."""
+        future = asyncio.get_running_loop().run_in_executor(self._pool, function)
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            await asyncio.wait([future])
+            raise
+
+    def close(self) -> None:
+        """Wait for what runs."""
+        self._pool.shutdown(wait=True)

@@ -1,0 +1,161 @@
+"""Writes records off the hot path: a bounded queue, batches, retention; what it cannot keep up with is counted."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from theworld.errors import StoreError
+from theworld.service.requests.record import Asked, record_of
+from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
+
+log = logging.getLogger(__name__)
+
+BATCH = 64
+"""Records written in one transaction."""
+RETRY_S = 1.0
+"""Pause after the ledger refused a batch."""
+PRUNE_S = 3600.0
+"""Time between two deletions of what is too old."""
+DAY_S = 86_400
+
+
+@dataclass(slots=True)
+class WriterCounts:
+    """What the writer has done so far."""
+
+    written: int = 0
+    dropped: int = 0
+    """Records dropped, the oldest first, because the queue was full or they could not be kept."""
+    pruned: int = 0
+
+
+class RequestWriter:
+    """One thread that turns finished requests into rows.
+
+    `put` never waits: with the queue full, the oldest record is dropped and counted. Rows are made in this thread, so a
+    request pays for one append. A batch is one transaction: a process that is killed leaves a record whole or not at
+    all.
+    """
+
+    def __init__(self, journal: RequestJournal, *, capacity: int, retention_days: float) -> None:
+        self._journal, self._capacity, self._keep_s = journal, capacity, retention_days * DAY_S
+        self._queue: deque[Asked] = deque()
+        self._pending: set[tuple[str, str]] = set()
+        self._wake = threading.Condition()
+        self._closing = False
+        self._idle = True
+        self.counts = WriterCounts()
+        self._next_prune = 0.0
+        self._told = 0.0
+        self._thread = threading.Thread(target=self._work, name="request-log", daemon=True)
+        self._thread.start()
+
+    def put(self, asked: Asked) -> None:
+        """Take a finished request; drops the oldest one waiting when there is no room."""
+        with self._wake:
+            if len(self._queue) >= self._capacity:
+                self._forget([self._queue.popleft()])
+                self._dropped(1, "the request log cannot keep up")
+            self._queue.append(asked)
+            self._pending.add((asked.tenant, asked.request_id))
+            self._wake.notify_all()
+
+    def waiting(self) -> int:
+        """Return how many records wait."""
+        return len(self._queue)
+
+    def settle(self, request_id: str, *, tenant: str, timeout_s: float = 5.0) -> None:
+        """Wait until a tenant's request is written, if it is among those that wait; returns at once if it is not."""
+        key = (tenant, request_id)
+        if key in self._pending:
+            self._until(lambda: key not in self._pending, timeout_s)
+
+    def flush(self, timeout_s: float = 30.0) -> bool:
+        """Wait until everything put so far is written; False when that took too long."""
+        return self._until(lambda: not self._queue and self._idle, timeout_s)
+
+    def close(self, timeout_s: float = 30.0) -> None:
+        """Write what waits, then stop."""
+        with self._wake:
+            self._closing = True
+            self._wake.notify_all()
+        self._thread.join(timeout_s)
+
+    def _until(self, done: Callable[[], bool], timeout_s: float) -> bool:
+        with self._wake:
+            return self._wake.wait_for(done, timeout_s)
+
+    def _work(self) -> None:
+        while True:
+            with self._wake:
+                self._idle = not self._queue
+                self._wake.notify_all()
+                self._wake.wait_for(lambda: self._queue or self._closing, PRUNE_S)
+                batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+                self._idle = not batch
+                closing = self._closing
+            if batch:
+                self._write(batch, closing=closing)
+            elif closing:
+                return
+            if time.monotonic() >= self._next_prune:
+                self._prune()
+
+    def _write(self, batch: list[Asked], *, closing: bool) -> None:
+        records = self._records(batch)
+        try:
+            self._journal.write(records)
+            self.counts.written += len(records)
+            self._forget(batch)
+        except StoreError as error:
+            log.warning("requests could not be put on record: %s", error)
+            if not self._journal.accepts():
+                self._give_back(batch, closing=closing)
+            elif len(batch) > 1:  # the ledger is well: some record is not, and must not keep the others out for ever
+                for asked in batch:
+                    self._write([asked], closing=closing)
+            else:
+                self._forget(batch)
+                self._dropped(1, "a request cannot be put on record")
+
+    def _records(self, batch: list[Asked]) -> list[RequestRecord]:
+        records = []
+        for asked in batch:
+            try:
+                records.append(record_of(asked))
+            except Exception:
+                log.exception("request %s cannot be put on record", asked.request_id)
+                self._dropped(1, "a request cannot be put on record")
+        return records
+
+    def _give_back(self, batch: list[Asked], *, closing: bool) -> None:
+        """Put a refused batch back in front, as far as there is room, and wait a little."""
+        with self._wake:
+            room = 0 if closing else max(0, self._capacity - len(self._queue))
+            kept = batch[max(0, len(batch) - room) :]
+            if len(kept) < len(batch):
+                self._forget(batch[: len(batch) - len(kept)])
+                self._dropped(len(batch) - len(kept), "the ledger does not take the request log")
+            self._queue.extendleft(reversed(kept))
+            self._wake.wait_for(lambda: self._closing, RETRY_S)
+
+    def _forget(self, batch: list[Asked]) -> None:
+        self._pending.difference_update((asked.tenant, asked.request_id) for asked in batch)
+
+    def _dropped(self, count: int, why: str) -> None:
+        self.counts.dropped += count
+        if time.monotonic() - self._told > 10:
+            self._told = time.monotonic()
+            log.warning("%s: %d records dropped so far, the oldest first", why, self.counts.dropped)
+
+    def _prune(self) -> None:
+        self._next_prune = time.monotonic() + PRUNE_S
+        try:
+            self.counts.pruned += self._journal.prune(int((time.time() - self._keep_s) * 1000))
+        except StoreError as error:
+            log.warning("old requests could not be deleted: %s", error)

@@ -1,0 +1,221 @@
+"""What one process of the service works with: resources, graph, records, keys, places; opened and closed together."""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from theworld.evaluation.online import Outcome
+from theworld.graph import Resources, build_graph, open_resources
+from theworld.graph.build import CompiledGraph
+from theworld.nodes.route_query import RememberedHistory
+from theworld.service.documents import DocumentWriter
+from theworld.service.jobs.launcher import JobLauncher
+from theworld.service.metrics.counters import ServiceMetrics
+from theworld.service.metrics.spans import RequestSpans
+from theworld.service.requests.facts import settings_hash
+from theworld.service.requests.places import Places
+from theworld.service.requests.record import Asked
+from theworld.service.requests.running import Run, run_graph
+from theworld.service.requests.strategies import Strategy, read_strategy
+from theworld.service.requests.writer import RequestWriter
+from theworld.settings import Settings
+from theworld.stores.knowledge_store import open_store
+from theworld.stores.ledger.api_keys import KeyRing
+from theworld.stores.ledger.evaluations import Evaluations
+from theworld.stores.ledger.opening import ledger_exists
+from theworld.stores.ledger.request_log import RequestJournal
+from theworld.stores.ledger.service_ledger import ServiceLedger
+
+log = logging.getLogger(__name__)
+SHADOWS_WAITING = 8
+"""Runs of strategy B that may wait; further ones are left out, counted."""
+
+
+@dataclass
+class Service:
+    """One process's service. Build it with `open_service`, or with parts of your own to test."""
+
+    resources: Resources
+    graph: CompiledGraph
+    ledger: ServiceLedger
+    writer: RequestWriter | None
+    documents: DocumentWriter
+    jobs: JobLauncher
+    spans: RequestSpans
+    strategy_b: Strategy = field(default_factory=Strategy)
+    bound_to: str | None = None
+    """Address the server is bound to; None where somebody else's server runs the application."""
+    metrics: ServiceMetrics = field(default_factory=ServiceMetrics)
+    clock: Callable[[], float] = time.time
+    _shadows: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="strategy-b"))
+    _shadows_waiting: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(SHADOWS_WAITING))
+    _dice: random.Random = field(default_factory=random.Random)
+
+    @property
+    def settings(self) -> Settings:
+        """The effective settings."""
+        return self.resources.settings
+
+    @cached_property
+    def places(self) -> Places:
+        """The places of this process's event loop."""
+        return Places(self.settings.service.running, self.settings.service.waiting)
+
+    @cached_property
+    def journal(self) -> RequestJournal:
+        """Requests on record."""
+        return RequestJournal(self.ledger)
+
+    @cached_property
+    def keys(self) -> KeyRing:
+        """API keys."""
+        return KeyRing(self.ledger)
+
+    @cached_property
+    def evaluations(self) -> Evaluations:
+        """Datasets and jobs."""
+        return Evaluations(self.ledger)
+
+    @cached_property
+    def settings_hash(self) -> str:
+        """Hash of the settings answers depend on."""
+        return settings_hash(self.settings)
+
+    @cached_property
+    def resources_b(self) -> Resources:
+        """Resources of strategy B, over the same store and models."""
+        return self.strategy_b.resources(self.resources)
+
+    @cached_property
+    def graph_b(self) -> CompiledGraph:
+        """Graph of strategy B."""
+        return build_graph(self.resources_b)
+
+    def finished(self, asked: Asked, outcome: Outcome | None = None) -> None:
+        """Put a finished run on record, count it and trace it; none of this can fail the request."""
+        if self.writer is not None:
+            self.writer.put(asked)
+        try:
+            if outcome is not None:
+                self.metrics.count_run(asked.run, outcome)
+            self.spans.emit(
+                asked.run,
+                endpoint=asked.endpoint,
+                request_id=asked.request_id,
+                trace_id=asked.trace_id,
+                tenant=asked.tenant,
+            )
+        except Exception:
+            log.exception("request %s could not be counted", asked.request_id)
+
+    def maybe_run_b(self, asked: Asked, request_id: str) -> None:
+        """After the reply: run strategy B beside it for its share of the requests; never waited for."""
+        share = self.settings.service.ab_share
+        if not share or self._dice.random() >= share or asked.run.error is not None:
+            return
+        if not self._shadows_waiting.acquire(blocking=False):
+            self.metrics.shadow.labels("left_out").inc()
+            return
+        try:
+            self._shadows.submit(self._run_b, asked, request_id)
+        except RuntimeError:  # shutting down
+            self._shadows_waiting.release()
+
+    def _run_b(self, asked: Asked, request_id: str) -> None:
+        try:
+            context = self.strategy_b.context(asked.run.context)
+            begun = time.perf_counter()
+            run = run_graph(self.graph_b, asked.run.question, context, until=asked.until, choice=asked.choice)
+            self.metrics.shadow.labels("ok" if run.error is None else "error").inc()
+            if self.writer is not None:
+                self.writer.put(self._asked_b(asked, run, request_id, (time.perf_counter() - begun) * 1000))
+        except Exception:
+            self.metrics.shadow.labels("error").inc()
+            log.exception("strategy %s failed", self.strategy_b.name)
+        finally:
+            self._shadows_waiting.release()
+
+    def _asked_b(self, asked: Asked, run: Run, request_id: str, elapsed_ms: float) -> Asked:
+        settings = self.resources_b.settings
+        return replace(
+            asked,
+            request_id=request_id,
+            run=run,
+            settings=settings,
+            settings_hash=settings_hash(settings),
+            model_version=self.resources_b.reranker.name,
+            elapsed_ms=elapsed_ms,
+            arm=self.strategy_b.name,
+            parent=asked.request_id,
+            strategy=self.strategy_b.model_dump(mode="json"),
+            code=0 if run.error is None else 9000,
+            created=self.clock(),
+        )
+
+    def wait_for_b(self) -> None:
+        """Wait until no run of strategy B is under way (tests, shutdown)."""
+        self._shadows.submit(lambda: None).result()
+
+    def close(self) -> None:
+        """Finish what runs, write what waits, let go of everything but the resources."""
+        self._shadows.shutdown(wait=True, cancel_futures=True)
+        if "places" in self.__dict__:
+            self.places.close()
+        self.jobs.close()
+        self.documents.close()
+        if self.writer is not None:
+            self.writer.close()
+        self.spans.close()
+        self.ledger.close()
+
+
+@contextmanager
+def open_service(settings: Settings | None = None, *, bound_to: str | None = None) -> Iterator[Service]:
+    """Open the store (made empty where there is none), the models and the records; close them at the end.
+
+    Raises SettingsError, StoreError and ModelError as they come.
+    """
+    settings = settings or Settings.load()
+    chosen = settings.service
+    strategy = read_strategy(chosen.ab_strategy)
+    if not ledger_exists(settings):
+        open_store(settings, create=True).close()
+    with ExitStack() as stack:
+        resources = stack.enter_context(open_resources(settings))
+        ledger = ServiceLedger.of(settings)
+        journal = RequestJournal(ledger)
+        resources = replace(resources, history=RememberedHistory(journal))
+        writer = None
+        if chosen.log:
+            writer = RequestWriter(journal, capacity=chosen.log_queue, retention_days=chosen.retention_days)
+        service = Service(
+            resources=resources,
+            graph=build_graph(resources),
+            ledger=ledger,
+            writer=writer,
+            documents=DocumentWriter(settings, resources.models),
+            jobs=JobLauncher(settings),
+            spans=RequestSpans.from_environment(text=chosen.trace_text, model=settings.model.name),
+            strategy_b=strategy,
+            bound_to=bound_to,
+        )
+        stack.callback(service.close)
+        if chosen.ab_share:
+            log.info("strategy %s beside %s of the requests", json.dumps(strategy.model_dump()), chosen.ab_share)
+            _ = service.graph_b
+        service.jobs.look(service.evaluations)
+        # Models stay as long as the service: a full collection, in the middle of a request, need not walk through them.
+        gc.collect()
+        gc.freeze()
+        stack.callback(gc.unfreeze)
+        yield service

@@ -1,0 +1,43 @@
+"""What every twin of a projection must do: subclass these in your tests and give the fixture `make`.
+
+    class TestMySparse(SparseConformance):
+        @pytest.fixture
+        def make(self, tmp_path):
+            return lambda: MySparse(tmp_path)
+
+`make` opens the projection; called again, after `close`, it opens the same one again. Needs pytest.
+
+`twins` compares two engines on the same random changes and queries; `leaks` looks for what a tenant is shown of
+another's.
+
+LedgerConformance is the same for ledgers; `ledger_writers` lets many write at once, `ledger_twins`
+compares two, `ledger_leaks` looks for leaks.
+
+RerankerConformance does the same for rerankers; what its `make` takes is said there.
+"""
+
+import pytest
+
+pytest.register_assert_rewrite(
+    *(
+        f"{__name__}.{suite}"
+        for suite in ("projection", "sparse", "dense", "graph", "congruence", "rerankers", "twins")
+    ),
+    *(f"{__name__}.{suite}" for suite in ("ledger", "ledger_service", "ledger_twins", "ledger_writers")),
+)
+
+from theworld.testing.conformance.dense import DenseConformance  # noqa: E402
+from theworld.testing.conformance.graph import GraphConformance  # noqa: E402
+from theworld.testing.conformance.ledger import LedgerConformance  # noqa: E402
+from theworld.testing.conformance.ledger_service import ServiceLedgerConformance  # noqa: E402
+from theworld.testing.conformance.rerankers import RerankerConformance  # noqa: E402
+from theworld.testing.conformance.sparse import SparseConformance  # noqa: E402
+
+__all__ = [
+    "DenseConformance",
+    "GraphConformance",
+    "LedgerConformance",
+    "RerankerConformance",
+    "ServiceLedgerConformance",
+    "SparseConformance",
+]

@@ -1,0 +1,159 @@
+"""Whether anything of one tenant is ever shown to another: random operations under names made to confuse.
+
+found = leaks_of_sparse(MySparse(...), operations=10_000, seed=1)
+assert found == []
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from theworld.stores.protocols import DenseStore, GraphStore, NoteChange, Projection, SparseStore
+from theworld.stores.records import Filters
+from theworld.testing.conformance.changes import embedded, feed, gone, put
+from theworld.text import entity_key
+
+HOSTILE = (
+    "default",
+    "Default",
+    "default ",
+    "*",
+    "tenant:*",
+    '" OR 1=1 --',
+    '"}},{"match_all":{}}',
+    "') RETURN n //",
+    "}) MATCH (n) DETACH DELETE n //",
+    "'; DROP TABLE note; --",
+    "$uids",
+    "../other",
+    "租户",
+    "x" * 2000,
+    "\ud800",
+    "\u202edefault",
+)
+"""Tenants, filters and texts that mean something to a server that reads them as more than values."""
+_OWN = "secret"
+_SPACE = "space"
+_DIMENSION = 8
+
+
+def _change(chance: random.Random, tenants: tuple[str, ...]) -> NoteChange:
+    number = chance.randrange(len(tenants))
+    note_id = f"doc{chance.randrange(12)}#0"
+    if chance.random() < 0.2:
+        return gone(note_id, tenant=tenants[number])
+    text = f"{_OWN}{number} shared words {chance.choice([one for one in HOSTILE if _writable(one)])}"
+    return put(
+        note_id,
+        text,
+        title=f"Owner {number}",
+        tenant=tenants[number],
+        metadata={"kind": chance.choice([one for one in HOSTILE if _writable(one)])},
+        names=["Shared Name", f"Secret {number}"],
+        vectors={_SPACE: embedded(*_direction(number), tokens={number: _direction(number)})},
+    )
+
+
+def _direction(number: int) -> list[float]:
+    """Return where the vectors of a tenant's notes point: the tenants around it point there too, a little."""
+    return [1.0 if place == number % _DIMENSION else 0.1 * (number // _DIMENSION) for place in range(_DIMENSION)]
+
+
+def _writable(text: str) -> bool:
+    """Tell whether the ledger would take it."""
+    return text.isprintable()
+
+
+def _filters(chance: random.Random) -> Filters:
+    choices: list[Filters] = [{}, {}, {"kind": chance.choice(HOSTILE)}, {chance.choice(HOSTILE): ["x", "default"]}]
+    return chance.choice(choices)
+
+
+Look = Callable[[random.Random, str], Iterable[str]]
+"""Asks something for a tenant and returns the notes shown."""
+
+
+def _run(store: Projection, operations: int, seed: int, look: Look) -> list[str]:
+    chance, tenants = random.Random(seed), tuple(one for one in HOSTILE if _writable(one))
+    owners: dict[str, set[str]] = {tenant: set() for tenant in HOSTILE}
+    found: list[str] = []
+    done = 0
+    while done < operations:
+        batch = [_change(chance, tenants) for _ in range(20)]
+        feed(store, *batch)
+        for change in batch:
+            known = owners[change.tenant]
+            known.add(change.note_id) if change.note is not None else known.discard(change.note_id)
+        for _ in range(80):
+            tenant = chance.choice(HOSTILE)
+            shown = set(look(chance, tenant))
+            found += [f"{tenant!r} was shown {note!r}" for note in sorted(shown - owners[tenant])]
+        done += 100
+    return found
+
+
+def leaks_of_sparse(store: SparseStore, *, operations: int, seed: int) -> list[str]:
+    """Return what was shown of other tenants in so many random writes and searches; nothing is as it must be."""
+    tenants = [one for one in HOSTILE if _writable(one)]
+
+    def look(chance: random.Random, tenant: str) -> list[str]:
+        other = chance.randrange(len(tenants))
+        query = chance.choice([f"{_OWN}{other}", "shared words", chance.choice(HOSTILE)])
+        filters = _filters(chance)
+        hits = store.search(query, tenant=tenant, filters=filters, limit=50)
+        if query.startswith(_OWN) and hits and tenants[other] != tenant:
+            return [f"{hit.note_id} with the words of {other}" for hit in hits]
+        return [hit.note_id for hit in hits]
+
+    return _run(store, operations, seed, look)
+
+
+def leaks_of_dense(store: DenseStore, *, operations: int, seed: int) -> list[str]:
+    """Return what was shown of other tenants in so many random writes and searches; nothing is as it must be."""
+    tenants, ids = [one for one in HOSTILE if _writable(one)], [f"doc{number}#0" for number in range(12)]
+
+    def look(chance: random.Random, tenant: str) -> list[str]:
+        vector = np.array(_direction(chance.randrange(len(tenants))), np.float32)
+        asked = chance.randrange(4)
+        if asked == 0:
+            cosines = store.cosines(_SPACE, vector, ids, tenant)
+            return [note for note, cosine in zip(ids, cosines, strict=True) if cosine > 0]
+        if asked == 1:
+            codes = dict(zip(ids, store.token_codes(_SPACE, ids, tenant), strict=True))
+            mine = tenants.index(tenant) if tenant in tenants else -1
+            foreign = [note for note, some in codes.items() if some is not None and some.ids.tolist() != [mine]]
+            return [note for note, some in codes.items() if some is not None] + [f"tokens of {one}" for one in foreign]
+        space = chance.choice([_SPACE, _SPACE, chance.choice(HOSTILE)])
+        found = store.search(space, vector, tenant=tenant, filters=_filters(chance), limit=50)
+        return [hit.note_id for hit in found.hits]
+
+    return _run(store, operations, seed, look)
+
+
+def leaks_of_graph(store: GraphStore, *, operations: int, seed: int) -> list[str]:
+    """Return what was shown of other tenants in so many random writes and queries; nothing is as it must be."""
+    tenants = [one for one in HOSTILE if _writable(one)]
+
+    def look(chance: random.Random, tenant: str) -> list[str]:
+        other = chance.randrange(len(tenants))
+        secret = entity_key(f"Secret {other}")
+        if tenants[other] != tenant and store.entities([secret, *HOSTILE], tenant=tenant).get(secret):
+            return [f"an entity of {other}"]
+        notes, entities = {f"doc{chance.randrange(12)}#0": 1.0}, {secret: 1.0, entity_key("Shared Name"): 1.0}
+        filters = _filters(chance)
+        asked = chance.randrange(3)
+        if asked == 0:
+            hits = store.rank(notes=notes, entities=entities, tenant=tenant, filters=filters, limit=50)
+            return [hit.note_id for hit in hits]
+        ids = [f"doc{number}#0" for number in range(12)]
+        if asked == 1:
+            return [note for link in store.links(ids, tenant=tenant) for note in (link.source, link.target)]
+        paths = store.paths(ids, notes=list(notes), entities=list(entities), tenant=tenant)
+        told = {step.target for path in paths for step in path.steps if step.target.startswith("Owner")}
+        mine = f"Owner {tenants.index(tenant)}" if tenant in tenants else ""
+        return [path.note_id for path in paths] + sorted(told - {mine})
+
+    return _run(store, operations, seed, look)

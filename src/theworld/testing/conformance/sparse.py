@@ -1,0 +1,165 @@
+"""Conformance of sparse stores: BM25 over the project's tokens."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+
+from theworld.stores.protocols import NoteChange, SparseStore
+from theworld.stores.records import Filters
+from theworld.testing.conformance.changes import TENANT, feed, gone, put
+from theworld.testing.conformance.projection import ProjectionConformance
+from theworld.text import tokens
+
+NOTES = [
+    put("curie#0", "She discovered radium and polonium.", title="Marie Curie", metadata={"year": 1903, "in": ["fr"]}),
+    put("curie#1", "Her husband was a physicist.", title="Marie Curie", metadata={"year": 1911, "in": ["fr", "pl"]}),
+    put("hawking#0", "A physicist who wrote about black holes.", title="Stephen Hawking", metadata={"year": 1988}),
+    put("lu#0", "鲁迅出生于浙江绍兴，是著名的作家。", title="鲁迅", metadata={"year": 1918, "in": ["cn"]}),
+    put(
+        "mo#0",
+        "莫言是中国作家，获得诺贝尔文学奖。",
+        title="莫言",
+        metadata={"year": 2012, "in": ["cn"], "living": True},
+    ),
+]
+
+
+class SparseConformance(ProjectionConformance[SparseStore]):
+    """Subclass it and give the fixture `make`."""
+
+    @pytest.fixture
+    def filled(self, store: SparseStore) -> SparseStore:
+        """Return a store with some Chinese and English notes."""
+        feed(store, *NOTES)
+        return store
+
+    @staticmethod
+    def found(
+        store: SparseStore, query: str, tenant: str = TENANT, limit: int = 10, **filters: str | list[str]
+    ) -> list[str]:
+        """Return the ids of the notes found."""
+        return [hit.note_id for hit in store.search(query, tenant=tenant, filters=filters, limit=limit)]
+
+    @pytest.mark.parametrize(
+        ("query", "first"),
+        [
+            ("Who discovered radium?", "curie#0"),
+            ("DISCOVERING RADIUM", "curie#0"),
+            ("physicists and black hole", "hawking#0"),
+            ("stephen hawking", "hawking#0"),
+            ("鲁迅出生在哪里？", "lu#0"),
+            ("谁获得了诺贝尔文学奖", "mo#0"),
+            ("诺贝尔 husband physicist 文学奖", "mo#0"),
+        ],
+    )
+    def test_it_finds_in_both_languages(self, filled: SparseStore, query: str, first: str) -> None:
+        assert self.found(filled, query)[0] == first
+
+    def test_scores_are_bm25(self, filled: SparseStore) -> None:
+        for query in ("physicist radium", "the physicist, her husband", "著名作家 鲁迅", "莫言 莫言 作家"):
+            expected = bm25(query, NOTES)
+            hits = filled.search(query, tenant=TENANT, filters={}, limit=10)
+            assert {hit.note_id for hit in hits} == set(expected)
+            # Engines differ by a constant factor (k1 + 1 in the numerator or not).
+            factors = [hit.score / expected[hit.note_id] for hit in hits]
+            assert max(factors) == pytest.approx(min(factors), rel=1e-3)
+
+    def test_ties_are_ordered_by_note_id_and_cut_there(self, store: SparseStore) -> None:
+        feed(store, *(put(f"n{i:02d}#0", "same words") for i in (7, 3, 40, 1, 22)))
+        assert self.found(store, "words") == ["n01#0", "n03#0", "n07#0", "n22#0", "n40#0"]
+        assert self.found(store, "words", limit=2) == ["n01#0", "n03#0"]
+
+    @pytest.mark.parametrize("query", ["", "   ", "?!", "zebra", "斑马", '"', "NAND XOR"])
+    def test_nothing_is_found_for_nothing(self, filled: SparseStore, query: str) -> None:
+        assert self.found(filled, query) == []
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "radium AND (",
+            "title:radium",
+            '"radium',
+            "radium~2^9",
+            "+radium -black",
+            "[radium TO *]",
+            "radium\\",
+            "/radium/",
+        ],
+    )
+    def test_query_syntax_is_only_text(self, filled: SparseStore, query: str) -> None:
+        assert "curie#0" in self.found(filled, query)
+
+    def test_long_queries_are_safe(self, filled: SparseStore) -> None:
+        words = [f"word{i}" for i in range(1500)] + ["radium"] + ["x" * 5000, "诺" * 3000]
+        assert self.found(filled, " ".join(words)) == ["curie#0"]
+
+    def test_tenants_are_apart(self, filled: SparseStore) -> None:
+        feed(filled, put("curie#0", "Secret radium of another tenant.", tenant="other"))
+        assert self.found(filled, "secret") == []
+        assert self.found(filled, "secret radium", tenant="other") == ["curie#0"]
+        assert self.found(filled, "radium", tenant="unknown") == []
+        feed(filled, gone("curie#0", tenant="other"))
+        assert self.found(filled, "radium") == ["curie#0"]
+
+    @pytest.mark.parametrize(
+        ("filters", "ids"),
+        [
+            ({"year": "1988"}, ["hawking#0"]),
+            ({"year": ["1988", "1911"]}, ["curie#1", "hawking#0"]),
+            ({"in": "pl"}, ["curie#1"]),
+            ({"in": ["pl", "cn"], "year": "1911"}, ["curie#1"]),
+            ({"in": "fr", "year": "1988"}, []),
+            ({"year": []}, []),
+            ({"nothing": "x"}, []),
+        ],
+    )
+    def test_filters(self, filled: SparseStore, filters: Filters, ids: list[str]) -> None:
+        assert sorted(hit.note_id for hit in filled.search("physicist", tenant=TENANT, filters=filters, limit=9)) == ids
+
+    def test_booleans_are_filtered_as_true_and_false(self, filled: SparseStore) -> None:
+        assert self.found(filled, "作家", living="true") == ["mo#0"]
+
+    def test_filters_come_before_the_limit(self, filled: SparseStore) -> None:
+        best = self.found(filled, "physicist", limit=1)
+        other = "curie#1" if best == ["hawking#0"] else "hawking#0"
+        year = "1911" if other == "curie#1" else "1988"
+        assert self.found(filled, "physicist", limit=1, year=year) == [other]
+
+    def test_an_update_replaces_and_a_removal_removes(self, filled: SparseStore) -> None:
+        feed(filled, put("curie#0", "She was born in Warsaw.", title="Marie Curie"), gone("lu#0"))
+        assert self.found(filled, "radium") == []
+        assert self.found(filled, "Warsaw") == ["curie#0"]
+        assert self.found(filled, "鲁迅") == []
+        assert self.found(filled, "physicist", year="1903") == []
+
+    def test_replay_doubles_nothing(self, filled: SparseStore) -> None:
+        before = self.found(filled, "physicist 作家 radium")
+        filled.apply(NOTES, filled.applied)
+        assert self.found(filled, "physicist 作家 radium") == before
+        feed(filled, *NOTES[2:], gone("unknown#0"), NOTES[0], NOTES[0])
+        # Engines count replaced notes in their document frequencies until segments merge, so the order may differ.
+        assert sorted(self.found(filled, "physicist 作家 radium")) == sorted(before)
+
+    def test_cleared_it_finds_nothing_and_can_be_filled_again(self, filled: SparseStore) -> None:
+        filled.clear()
+        assert self.found(filled, "radium") == []
+        feed(filled, *NOTES)
+        assert self.found(filled, "radium") == ["curie#0"]
+
+
+def bm25(query: str, notes: list[NoteChange], k1: float = 1.2, b: float = 0.75) -> dict[str, float]:
+    """Return the textbook score of each note that has a token of the query."""
+    bodies = {n.note_id: Counter(tokens(f"{n.title} {n.note.text}")) for n in notes if n.note is not None}
+    mean = sum(body.total() for body in bodies.values()) / len(bodies)
+    scores: dict[str, float] = {}
+    for token, times in Counter(tokens(query)).items():
+        frequency = sum(token in body for body in bodies.values())
+        idf = math.log(1 + (len(bodies) - frequency + 0.5) / (frequency + 0.5))
+        for note_id, body in bodies.items():
+            if token in body:
+                saturated = body[token] / (body[token] + k1 * (1 - b + b * body.total() / mean))
+                scores[note_id] = scores.get(note_id, 0.0) + times * idf * saturated
+    return scores
