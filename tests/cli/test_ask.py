@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from theworld.cli.ask import run_question
+from theworld.cli.options import ChannelName
+from theworld.cli.output import headline
+from theworld.graph import build_graph, open_resources
+from theworld.settings import Settings
+from theworld.state import Context, QueryOutput
+from theworld.state.candidates import Channel
+from theworld.testing.fakes import FakeChatModel
+
+QUESTION = "Who was the drummer of Rush?"
+
+
+def test_a_person_sees_answer_sources_stages_and_calls(cli, store: Path) -> None:
+    done = cli("ask", QUESTION, "--store", store)
+    assert (done.code, done.err) == (0, "")
+    assert "Neil Peart" in done.out.splitlines()[0]
+    for part in (
+        "0 LLM calls",
+        "confidence ",
+        "Sources",
+        "[1]",
+        ".md, characters ",
+        "Stage",
+        "retrieve_dense",
+        "finish_answer",
+    ):
+        assert part in done.out
+
+
+def test_json_is_the_whole_output_and_nothing_else(cli, store: Path) -> None:
+    done = cli("ask", QUESTION, "--store", store, "--json")
+    assert (done.code, done.err) == (0, "")
+    found = json.loads(done.out)
+    assert set(found) == set(QueryOutput.model_fields) - {"messages"} | {"elapsed_ms"}
+    assert found["usage"]["calls"] == 0
+    assert {stage["stage"] for stage in found["stages"]} >= {"receive_question", "fuse_candidates", "finish_answer"}
+    citation = found["citations"][0]
+    assert citation["quote"]
+    assert citation["end"] > citation["start"]
+
+
+def test_chinese_is_answered_in_chinese_and_printed_as_it_is(cli, store: Path) -> None:
+    done = cli("ask", "天坛位于哪里？", "--store", store, "--json")
+    assert done.code == 0
+    assert "天坛" in done.out
+    assert json.loads(done.out)["candidates"][0]["document_id"] == "tiantan.md"
+
+
+def test_the_history_resolves_references(cli, store: Path, tmp_path: Path) -> None:
+    rows = [
+        {"role": "user", "content": "Tell me about Neil Peart."},
+        {"role": "assistant", "content": "Neil Peart was a drummer.", "topic": "music"},
+    ]
+    history = tmp_path / "history.jsonl"
+    history.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    found = json.loads(cli("ask", "Where was he born?", "--history", history, "--store", store, "--json").out)
+    assert "Neil Peart" in found["query"]
+    assert found["candidates"][0]["document_id"] == "peart.md"
+
+
+def test_options_reach_the_graph(cli, store: Path) -> None:
+    def ask(*options: object) -> dict[str, object]:
+        done = cli("ask", QUESTION, "--store", store, "--json", *options)
+        assert done.code == 0, done.err
+        return json.loads(done.out)
+
+    def stages(found: dict[str, object]) -> set[str]:
+        return {stage["stage"] for stage in found["stages"]}
+
+    assert "retrieve_dense" not in stages(ask("--channel", "sparse"))
+    assert {"retrieve_sparse", "retrieve_dense"} <= stages(ask("--channel", "sparse", "--channel", "dense"))
+    assert "rerank_candidates" not in stages(ask("--no-rerank"))
+    assert "rerank_candidates" in stages(ask("--rerank", "--strict", "--no-model"))
+    documents = {candidate["document_id"] for candidate in ask("--filter", "topic=towers")["candidates"]}
+    assert documents <= {"lighthouse.md"}
+    nobody = ask("--tenant", "nobody")
+    assert (nobody["kind"], nobody["candidates"]) == ("none", [])
+
+
+def test_the_store_may_come_from_the_environment(cli, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEWORLD_STORE", str(store))
+    assert cli("ask", QUESTION).code == 0
+
+
+def test_document_text_is_never_markup(cli, store: Path) -> None:
+    done = cli("ask", "How long was Neil Peart its drummer?", "--store", store)
+    assert done.code == 0
+    if "for decades" in done.out:
+        assert "[bold]for decades[/bold]" in done.out
+
+
+def test_channel_names_are_those_of_the_state() -> None:
+    assert [name.value for name in ChannelName] == list(Channel.__args__)
+
+
+def test_a_language_models_text_comes_piece_by_piece(store: Path) -> None:
+    reply = "He drummed for decades [1]."
+    with open_resources(Settings(store=store)) as resources:
+        models = replace(resources.models, chat=FakeChatModel([reply]))
+        graph = build_graph(replace(resources, models=models))
+        pieces: list[str] = []
+        question = "Why is the band Rush remembered?"
+        answer = run_question(graph, question, [], Context(), on_token=pieces.append)
+    assert answer.kind == "generated"
+    assert answer.usage.calls == 1
+    assert "".join(pieces) == reply
+    assert len(pieces) > 1
+    assert "1 LLM call ·" in headline(answer, 5.0)

@@ -1,0 +1,102 @@
+"""`theworld keys | explain | replay`, and what `serve` says before it starts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from theworld.cli import serve
+from theworld.service.requests.record import Asked, record_of
+from theworld.service.requests.running import run_graph
+from theworld.settings import Settings
+from theworld.state import Context, QueryInput
+from theworld.stores.ledger.api_keys import KeyRing
+from theworld.stores.ledger.request_log import RequestJournal
+from theworld.stores.ledger.service_ledger import ServiceLedger
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def own(store, tmp_path):
+    return shutil.copytree(store, tmp_path / "own.store")
+
+
+def test_a_key_is_shown_once_listed_without_its_secret_and_revoked(cli, own):
+    made = cli("keys", "create", "--name", "ci", "--tenant", "red", "--scope", "query", "--store", own)
+    assert made.code == 0
+    token = made.out.strip()
+    listed = cli("keys", "list", "--store", own)
+    key_id, secret = token.split("_", 2)[1:]
+    assert key_id in listed.out
+    assert secret not in listed.out + json.dumps(json.loads(cli("keys", "list", "--json", "--store", own).out))
+    with ServiceLedger.open(own) as ledger:
+        assert KeyRing(ledger).verify(token).tenants == ("red",)
+    assert cli("keys", "revoke", key_id, "--store", own).code == 0
+    with ServiceLedger.open(own) as ledger:
+        assert KeyRing(ledger).verify(token) is None
+    assert cli("keys", "revoke", key_id, "--store", own).code == 2
+    assert cli("keys", "create", "--scope", "everything", "--store", own).code == 2
+
+
+def test_explain_and_replay_of_a_request_on_record(cli, own):
+    from theworld.graph import build_graph, open_resources
+
+    with open_resources(Settings(store=own, retrieval={"deadline_ms": 60_000})) as resources:
+        run = run_graph(build_graph(resources), QueryInput(question="Who was the drummer of Rush?"), Context())
+        sequence, model = resources.store.ledger.sequence(), resources.reranker.name
+        asked = Asked("default", "abc", "t", "ask", "answer", run, resources.settings, "", sequence, model, 1.0)
+    with ServiceLedger.open(own) as ledger:
+        RequestJournal(ledger).write([record_of(asked)])
+    told = cli("explain", "abc", "--store", own)
+    assert told.code == 0
+    assert "Neil Peart" in told.out
+    assert "理由" in cli("explain", "abc", "--language", "zh", "--store", own).out
+    assert json.loads(cli("explain", "abc", "--format", "json", "--store", own).out)["request"]["request_id"] == "abc"
+    assert cli("explain", "abc", "--format", "mermaid", "--store", own).out.startswith("flowchart")
+    again = cli("replay", "abc", "--store", own)
+    assert (again.code, again.out) == (0, "The same, byte for byte.\n")
+    words = '{"name": "words", "channels": ["sparse"]}'
+    compared = cli("replay", "abc", "--strategy", words, "--strategy", '{"name": "same"}', "--store", own)
+    assert compared.code == 0
+    assert "Strategy words:\nIt differs.\n  it was asked with strategy words\n" in compared.out
+    assert compared.out.endswith("Strategy same:\nThe same, byte for byte.\n")
+    told = json.loads(cli("replay", "abc", "--strategy", words, "--json", "--store", own).out)
+    assert not told["strategies"]["words"]["stages"]["channels"]
+    wrong = cli("replay", "abc", "--strategy", "{", "--store", own)
+    assert (wrong.code, "--strategy" in wrong.err) == (2, True)
+    unknown = cli("explain", "nothing", "--store", own)
+    assert unknown.code == 4
+    assert "nothing" in unknown.err
+
+
+def test_a_replay_that_differs_says_so_and_exits_with_1(cli, own, tmp_path):
+    from theworld.graph import build_graph, open_resources
+
+    with open_resources(Settings(store=own, retrieval={"deadline_ms": 60_000})) as resources:
+        run = run_graph(build_graph(resources), QueryInput(question="Who was the drummer of Rush?"), Context())
+        asked = Asked("default", "abc", "t", "ask", "answer", run, resources.settings, "", 1, "m", 1.0)
+    with ServiceLedger.open(own) as ledger:
+        RequestJournal(ledger).write([record_of(asked)])
+    assert cli("delete", "peart.md", "--store", own).code == 0
+    again = cli("replay", "abc", "--json", "--store", own)
+    assert again.code == 1
+    found = json.loads(again.out)
+    assert not found["exact"]
+    assert found["causes"]
+    assert found["differences"]
+
+
+@pytest.mark.parametrize(
+    ("service", "said"),
+    [
+        ({}, "need no API key"),
+        ({"keys": "required"}, "No API key exists yet"),
+        ({"host": "0.0.0.0"}, "Requests need an API key"),
+    ],
+)
+def test_serve_says_on_which_terms_it_is_open(own, capsys, service, said):
+    serve._check(Settings(store=own, service=service))
+    assert said in " ".join(capsys.readouterr().err.split())

@@ -1,0 +1,53 @@
+"""Starting the program: fast, light, and installed under its name."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+
+HEAVY = ["langgraph", "langchain_core", "numpy", "scipy", "sqlalchemy", "tantivy", "spacy", "onnxruntime", "pydantic"]
+
+
+def test_help_names_every_command(cli) -> None:
+    done = cli("--help")
+    assert done.code == 0
+    for command in ("ingest", "ask", "resolve", "info", "eval", "demo", "delete"):
+        assert command in done.out
+    for command in ("ingest", "ask", "resolve", "info", "demo", "delete"):
+        assert cli(command, "--help").code == 0
+    assert "retrieval" in cli("eval", "--help").out
+
+
+def test_help_is_fast_and_imports_nothing_heavy() -> None:
+    """Processor time of the whole process, so that a busy machine does not count."""
+    code = (
+        "import sys, time; from theworld.cli.app import run; run(['--help'])\n"
+        f"print(time.process_time(), *sorted(set({HEAVY!r}) & set(sys.modules)))"
+    )
+    times = []
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        seconds, *heavy = done.stdout.splitlines()[-1].split()
+        assert not heavy
+        times.append(float(seconds))
+    assert min(times) < 0.5
+
+
+def test_version(cli) -> None:
+    assert cli("--version").out.strip() == f"theworld {importlib.metadata.version('theworld')}"
+
+
+def test_the_program_is_installed_under_its_name() -> None:
+    [entry] = importlib.metadata.entry_points(group="console_scripts", name="theworld")
+    assert entry.value == "theworld.cli:main"
+    assert callable(entry.load())
+
+
+def test_chinese_goes_in_and_out_in_any_locale() -> None:
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PATH": os.environ["PATH"]}
+    command = [sys.executable, "-c", "from theworld.cli import main; main()", "resolve", "你刚才说了什么？"]
+    done = subprocess.run(command, capture_output=True, env=plain, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "你刚才说了什么？" in done.stdout.decode("utf-8")

@@ -1,0 +1,132 @@
+"""`ingest`, `info`, `delete`: a store made, looked at and changed from the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from theworld import __version__
+from theworld.settings import Settings
+from theworld.settings.sources import leaves
+
+
+def test_ingesting_again_changes_nothing(cli, texts: dict[str, str], documents: Path, tmp_path: Path) -> None:
+    store = tmp_path / "s"
+    first = cli("ingest", documents, "--store", store)
+    assert first.code == 0
+    assert f"{len(texts)} documents written" in first.out
+    again = json.loads(cli("ingest", documents, "--store", store, "--json").out)
+    assert (again["documents"], again["unchanged"], again["failed"]) == (0, len(texts), [])
+
+
+def test_bad_files_are_reported_and_the_rest_goes_on(cli, texts: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / "d"
+    folder.mkdir()
+    (folder / "good.md").write_text(texts["rush.md"], encoding="utf-8")
+    (folder / "empty.md").write_bytes(b"")
+    (folder / "binary.txt").write_bytes(bytes(range(256)) * 8)
+    done = cli("ingest", folder, "--store", tmp_path / "s")
+    assert done.code == 0
+    assert "1 document written" in done.out
+    assert "2 left out:" in done.out
+    assert "empty.md" in done.out
+    assert "binary.txt" in done.out
+    (folder / "good.md").unlink()
+    assert cli("ingest", folder, "--store", tmp_path / "t").code == 5, "nothing at all could be ingested"
+
+
+def test_pruning_and_tenants(cli, texts: dict[str, str], documents: Path, tmp_path: Path) -> None:
+    folder, store = Path(shutil.copytree(documents, tmp_path / "d")), tmp_path / "s"
+    cli("ingest", folder, "--store", store)
+    cli("ingest", folder / "rush.md", "--store", store, "--tenant", "other")
+    (folder / "peart.md").unlink()
+    assert json.loads(cli("ingest", folder, "--store", store, "--prune", "--json").out)["pruned"] == 1
+    tenants = json.loads(cli("info", "--store", store, "--json").out)["store"]["tenants"]
+    assert {name: facts["documents"] for name, facts in tenants.items()} == {
+        "default": len(texts) - 1,
+        "other": 1,
+    }
+
+
+def test_delete_reaches_answers_and_is_all_or_nothing(cli, store: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(store, tmp_path / "s"))
+    refused = cli("delete", "rush.md", "nothing.md", "--store", copy)
+    assert (refused.code, refused.out) == (4, "")
+    assert "'nothing.md'; nothing was deleted" in refused.err
+    assert cli("delete", "rush.md", "rush.md", "--store", copy).out == "1 document deleted.\n"
+    found = json.loads(cli("ask", "Which Canadian rock band had a drummer?", "--store", copy, "--json").out)
+    assert "rush.md" not in {candidate["document_id"] for candidate in found["candidates"]}
+
+
+def test_info_shows_every_setting_with_its_origin(
+    cli, texts: dict[str, str], store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THEWORLD_RETRIEVAL__TOP_K", "7")
+    monkeypatch.setenv("OPENAI_API_KEY", "very-secret")
+    done = cli("info", "--store", store, "--json")
+    assert (done.code, done.err) == (0, "")
+    assert "very-secret" not in done.out
+    found = json.loads(done.out)
+    assert found["version"] == __version__
+    assert found["store"]["tenants"]["default"]["documents"] == len(texts)
+    assert list(found["settings"]) == [name for name, _ in leaves(Settings)]
+    settings = found["settings"]
+    assert settings["retrieval.top_k"] == {
+        "value": 7,
+        "origin": "environment",
+        "where": "THEWORLD_RETRIEVAL__TOP_K",
+    }
+    assert settings["model.api_key"]["value"] == "**********"
+    assert settings["model.api_key"]["where"] == "OPENAI_API_KEY"
+    assert settings["store"] == {"value": str(store), "origin": "argument", "where": ""}
+    text = cli("info", "--store", store).out
+    assert "very-secret" not in text
+    assert "environment THEWORLD_RETRIEVAL__TOP_K" in text
+    assert "2 documents" not in text
+    assert f"{len(texts)} documents" in text
+
+
+def test_info_without_a_store(cli) -> None:
+    done = cli("info")
+    assert done.code == 0
+    assert "No store at theworld.store yet" in done.out
+    assert json.loads(cli("info", "--json").out)["store"] is None
+
+
+@pytest.mark.slow
+def test_ctrl_c_says_what_is_saved_and_a_rerun_goes_on(cli, tmp_path: Path) -> None:
+    folder, store = tmp_path / "d", tmp_path / "s"
+    folder.mkdir()
+    rows = [{"_id": f"d{i}", "title": f"Title {i}", "text": f"Person {i} lives in town {i}."} for i in range(3000)]
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    arguments = ["ingest", str(folder), "--store", str(store)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from theworld.cli import main; main()", *arguments],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"THEWORLD_TAGGER__ENGLISH": "pattern"},
+    )
+    deadline = time.monotonic() + 60
+    while not (store / "ledger.sqlite").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (130, ""), err
+    assert "is saved; run the same command again" in err
+    assert "Traceback" not in err
+    written = re.match(r"(\d+) documents? written", err)
+    assert written is not None, err
+    tenants = json.loads(cli("info", "--store", store, "--json").out)["store"]["tenants"]
+    saved = tenants.get("default", {"documents": 0})["documents"]
+    assert saved == int(written[1]) < len(rows)

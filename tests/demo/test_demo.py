@@ -1,0 +1,97 @@
+"""The demo corpus and its questions hold together."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from pydantic import ValidationError
+
+from theworld.demo import DemoQuestion, corpus_dir, load_questions
+from theworld.ingestion.names import NameIndex, names_of
+from theworld.ingestion.plan import PlannedDocument
+from theworld.ingestion.readers import SourceDocument, read_source
+from theworld.text import detect_language
+
+QUESTIONS = load_questions()
+SINGLE = {"no-evidence", "follow-up", "stance", "comparison", "filter", "tenant"}
+
+
+def load_documents() -> dict[str, SourceDocument]:
+    found = {}
+    for path in sorted(corpus_dir().rglob("*.md")):
+        (document,) = read_source(path)
+        assert isinstance(document, SourceDocument)
+        found[path.relative_to(corpus_dir()).as_posix()] = document
+    return found
+
+
+DOCUMENTS = load_documents()
+
+
+def test_size_and_balance() -> None:
+    languages = Counter(document.metadata["lang"] for document in DOCUMENTS.values())
+    assert languages == {"en": 25, "zh": 25}
+    assert Counter(question.language for question in QUESTIONS) == {"en": 16, "zh": 16}
+    assert len({question.id for question in QUESTIONS}) == len(QUESTIONS)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_branch_in_both_languages(language: str) -> None:
+    branches = Counter(question.branch for question in QUESTIONS if question.language == language)
+    assert all(branches[branch] == 1 for branch in SINGLE)
+    assert branches["two-hop"] == 4
+    assert branches["entity"] == branches["extractive"] == 2
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_documents(name: str) -> None:
+    document = DOCUMENTS[name]
+    body = document.text[document.body_start :].strip()
+    assert name.startswith(f"{document.metadata['lang']}/")
+    assert document.metadata["topic"]
+    assert detect_language(body) == document.metadata["lang"]
+    if document.metadata["lang"] == "en":
+        assert 120 <= len(body.split()) <= 400
+    else:
+        assert 200 <= len(body) <= 600
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=[question.id for question in QUESTIONS])
+def test_questions_can_be_answered(question: DemoQuestion) -> None:
+    assert detect_language(question.question) == question.language
+    texts = [DOCUMENTS[name].text for name in question.documents]
+    if question.answers and question.branch != "stance":
+        assert any(answer in text for answer in question.answers for text in texts)
+    for key, value in question.filters.items():
+        assert all(DOCUMENTS[name].metadata[key] == value for name in question.documents)
+
+
+@pytest.mark.parametrize(
+    "question", [q for q in QUESTIONS if q.branch == "two-hop"], ids=[q.id for q in QUESTIONS if q.branch == "two-hop"]
+)
+def test_two_hops_are_linked(question: DemoQuestion) -> None:
+    first, second = (DOCUMENTS[name] for name in question.documents)
+    second_names = NameIndex(names_of([(second.title, second.title, PlannedDocument("", "", second, (), "").aliases)]))
+    assert second_names.find(first.text), "the first document names the second"
+    assert not any(answer in first.text for answer in question.answers), "the first alone does not answer"
+
+
+def test_absent_topics_are_absent() -> None:
+    texts = " ".join(document.text for document in DOCUMENTS.values())
+    assert not any(word in texts for word in ("football", "World Cup", "世博会", "吉祥物"))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "a", "language": "en", "branch": "entity", "question": "?"},
+        {"id": "a", "language": "en", "branch": "no-evidence", "question": "?", "answers": ["x"]},
+        {"id": "a", "language": "en", "branch": "follow-up", "question": "?", "answers": ["x"]},
+        {"id": "A b", "language": "en", "branch": "entity", "question": "?", "answers": ["x"]},
+        {"id": "a", "language": "fr", "branch": "entity", "question": "?", "answers": ["x"]},
+    ],
+)
+def test_rows_that_make_no_sense_are_refused(row: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        DemoQuestion.model_validate(row)

@@ -1,0 +1,153 @@
+"""All peers over one small store; those that are not installed must be named, never passed over in silence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from theworld.errors import TheWorldError
+from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.peers import PEERS, Comparison, PeerResult, compare_peers
+from theworld.evaluation.peers.comparison import METRICS
+from theworld.evaluation.peers.material import read_material, write_material
+from theworld.evaluation.peers.plot import check_plotting, plot_comparison
+from theworld.evaluation.peers.protocols import Material
+from theworld.evaluation.peers.worker import OURS, peak_memory_mb
+from theworld.graph import Resources, open_resources
+from theworld.ingestion import ingest
+from theworld.models.bundle import load_models
+from theworld.settings import Settings
+from theworld.stores.knowledge_store import KnowledgeStore
+
+CORPUS = {
+    "rush": ("Rush", "Rush was a Canadian rock band formed in 1968. Its drummer was Neil Peart."),
+    "peart": ("Neil Peart", "Neil Peart was born in Hamilton, Ontario."),
+    "light": ("Old Light", "The Old Light is a lighthouse on Lundy built by Ada Grey."),
+}
+QUERIES = (
+    Query("q1", "Where was the drummer of Rush born?", grades={"rush": 1, "peart": 1}),
+    Query("q2", "Who built the Old Light?", grades={"light": 1}),
+)
+INSTALLED = [name for name, entry in PEERS.items() if not entry.missing()]
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    corpus = tmp_path_factory.mktemp("beir") / "corpus.jsonl"
+    rows = [{"_id": name, "title": title, "text": text} for name, (title, text) in CORPUS.items()]
+    corpus.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return Dataset("small", corpus, frozenset(CORPUS), "0", QUERIES)
+
+
+@pytest.fixture(scope="module")
+def resources(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resources]:
+    settings = Settings(store=tmp_path_factory.mktemp("store") / "s")
+    with KnowledgeStore.open(settings.store, create=True) as store:
+        ingest([dataset.corpus], store, load_models(settings), settings)
+    with open_resources(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def material(resources: Resources, tmp_path: Path) -> Material:
+    space = write_material(tmp_path, resources.store, resources.models, "default")
+    return read_material(tmp_path, resources.models, space)
+
+
+def test_the_material_is_the_store_s(material: Material, resources: Resources) -> None:
+    assert [note.id for note in material.notes] == ["light#0", "peart#0", "rush#0"]
+    assert material.notes[2].text == "Rush\n" + CORPUS["rush"][1]
+    assert "neil peart" in material.notes[2].entities
+    hits = resources.store.dense.search(
+        material.embedder.name, material.vectors[1], tenant="default", filters={}, limit=1
+    ).hits
+    assert (hits[0].note_id, hits[0].score) == ("peart#0", pytest.approx(1.0, abs=1e-5))
+    assert material.embed_notes([material.notes[0].text])[0] == pytest.approx(material.vectors[0].tolist())
+
+
+def test_a_tenant_without_notes_is_refused(resources: Resources, tmp_path: Path) -> None:
+    with pytest.raises(TheWorldError, match="holds no vectors"):
+        write_material(tmp_path, resources.store, resources.models, "nobody")
+
+
+def test_our_pagerank_needs_no_package(material: Material) -> None:
+    assert PEERS["pagerank"].make(material).retrieve("Who built the Old Light?")[0] == "light#0"
+
+
+@pytest.mark.parametrize("name", sorted(set(PEERS) - set(INSTALLED)))
+def test_a_peer_that_is_not_installed_says_how_to_get_it(name: str, material: Material) -> None:
+    with pytest.raises(TheWorldError, match=r'pip install "theworld\[benchmarks\]"'):
+        PEERS[name].make(material)
+
+
+@pytest.mark.slow
+def test_all_are_measured_or_named(dataset: Dataset, resources: Resources, tmp_path: Path) -> None:
+    heard = []
+    found = compare_peers(dataset, resources.store, resources.models, on_peer=heard.append)
+    assert len(heard) == 1 + len(PEERS)
+    assert [result.name for result in found.results] == [OURS, *INSTALLED]
+    assert set(found.left_out) == set(PEERS) - set(INSTALLED)
+    assert all('pip install "theworld[benchmarks]"' in reason for reason in found.left_out.values())
+    for result in found.results:
+        assert all(set(ranking) <= set(CORPUS) for ranking in result.rankings)
+        assert found.mean(result, "recall@5") == 1.0
+        assert all(0 < ranked <= whole for ranked, whole in zip(result.elapsed_ms, result.total_ms, strict=True))
+        assert result.memory_mb is None or 50 < result.memory_mb < 5000
+    figures = json.loads(json.dumps(found.as_json()))
+    assert (figures["notes"], list(figures["retrievers"])) == (3, [OURS, *INSTALLED])
+    assert figures["retrievers"]["pagerank"]["theworld_recall@5_gain"] == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.slow
+def test_a_peer_that_fails_is_named_and_the_rest_goes_on(
+    dataset: Dataset, resources: Resources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The worker's process does not know this name, so it ends with an error.
+    monkeypatch.setattr("theworld.evaluation.peers.comparison.PEERS", {"nothing": PEERS["pagerank"]})
+    monkeypatch.setitem(compare_peers.__globals__["LABELS"], "nothing", "Nothing")
+    found = compare_peers(dataset, resources.store, resources.models, limit=1)
+    assert [result.name for result in found.results] == [OURS]
+    assert "Nothing: failed:" in found.left_out["nothing"]
+    assert "KeyError" in found.left_out["nothing"]
+
+
+def comparison() -> Comparison:
+    queries = (Query("1", "?", grades={"a": 1, "b": 1}), Query("2", "?", grades={"c": 1}))
+    ours = PeerResult(OURS, (("a", "b"), ("c",)), (10.0, 20.0), (12.0, 25.0), 1.0, 400.0)
+    other = PeerResult("pagerank", (("a", "x"), ("x", "c")), (5.0, 6.0), (5.0, 6.0), 0.5, None)
+    return Comparison("small", queries, 4, "space", (ours, other), {"haystack": "not installed"})
+
+
+def test_figures_by_hand() -> None:
+    figures = comparison().as_json()
+    ours, other = figures["retrievers"].values()
+    assert [ours[metric] for metric in METRICS] == [1.0, 1.0, 1.0, 1.0, 1.0]
+    assert [other[metric] for metric in METRICS] == [0.75, 0.75, 0.75, 0.75, 0.5]
+    assert (ours["latency_ms"], ours["whole_ms"]) == ({"p50": 10.0, "p95": 20.0}, {"p50": 12.0, "p95": 25.0})
+    assert other["theworld_recall@5_gain"][0] == 0.25
+    assert other["memory_mb"] is None
+    assert figures["left_out"] == {"haystack": "not installed"}
+
+
+def test_the_plot_is_drawn_and_reproducible(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    check_plotting(tmp_path / "new")
+    png, svg = plot_comparison(comparison(), tmp_path / "new")
+    assert png.read_bytes().startswith(b"\x89PNG")
+    drawn = svg.read_text("utf-8")
+    assert plot_comparison(comparison(), tmp_path / "new")[1].read_text("utf-8") == drawn
+
+
+def test_a_folder_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TheWorldError, match="cannot be made"):
+        check_plotting(tmp_path / "file" / "below")
+
+
+def test_memory_is_told() -> None:
+    memory = peak_memory_mb()
+    assert memory is None or memory > 20

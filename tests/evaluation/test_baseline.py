@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theworld.evaluation.baseline import m3_baseline, normalised
+
+hits = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-10, 10, allow_nan=False), max_size=8).map(
+    lambda scores: sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+)
+
+
+def test_worked_example() -> None:
+    dense = [("a", 0.9), ("b", 0.5), ("c", 0.1)]
+    sparse = [("b", 12.0), ("d", 7.0), ("a", 2.0)]
+    # a: .55*1 + .45*0 = .55; b: .55*.5 + .45*1 = .725; c: 0; d: .45*.5 = .225
+    assert m3_baseline(dense, sparse) == ["b", "a", "d", "c"]
+
+
+def test_dense_outweighs_sparse_and_ties_go_by_id() -> None:
+    assert m3_baseline([("a", 1.0)], [("b", 1.0)]) == ["a", "b"]
+    assert m3_baseline([("b", 1.0), ("a", 1.0)], []) == ["a", "b"]
+    assert m3_baseline([], []) == []
+
+
+def test_only_the_first_hundred_of_a_channel_count() -> None:
+    dense = [(f"n{i:03d}", 1000.0 - i) for i in range(120)]
+    assert len(m3_baseline(dense, [])) == 100
+
+
+@given(hits)
+def test_normalised_scores_keep_the_order_within_bounds(found: list[tuple[str, float]]) -> None:
+    values = list(normalised(found).values())
+    assert all(0.0 <= value <= 1.0 for value in values)
+    assert values == sorted(values, reverse=True)
+    if found:
+        assert values[0] == pytest.approx(1.0)
+
+
+@given(hits, hits, st.floats(0.5, 4.0), st.floats(-5, 5))
+def test_scale_and_shift_of_a_channel_do_not_matter(
+    dense: list[tuple[str, float]], sparse: list[tuple[str, float]], scale: float, shift: float
+) -> None:
+    rounded = [(note, float(round(score))) for note, score in dense]
+    moved = [(note, score * scale + shift) for note, score in rounded]
+    scores = {note: round(value, 6) for note, value in normalised(rounded).items()}
+    assert scores == pytest.approx(normalised(moved), abs=1e-5)
+    assert set(m3_baseline(rounded, sparse)) == set(m3_baseline(moved, sparse))

@@ -1,0 +1,72 @@
+"""Golden sets: provenance, repetitions, contradictions, leaks, strata; the same set in any order."""
+
+from __future__ import annotations
+
+import random
+
+from theworld.evaluation.golden import JudgedQuestion, build_golden_set
+
+
+def judged(number, question, answers=("Vienna",), documents=("d",), language="en", intent="question", verdict="good"):
+    return JudgedQuestion(f"r{number:03}", question, language, intent, tuple(answers), tuple(documents), verdict)
+
+
+def texts(found):
+    return [item.question.question for item in found.questions]
+
+
+def test_it_keeps_where_a_question_comes_from():
+    found = build_golden_set([judged(1, "Where was he born?", verdict="bad")])
+    assert found.questions[0].provenance() == {"request_id": "r001", "verdict": "bad", "also": []}
+
+
+def test_repetitions_are_one_question_in_both_languages():
+    found = build_golden_set(
+        [
+            judged(1, "Where was Fritz Lang born?"),
+            judged(2, "where was fritz lang born ?"),
+            judged(3, "天一阁是由谁主持建造的？", answers=["范钦"], language="zh"),
+            judged(4, "天一阁是由谁主持建造的", answers=["范钦"], language="zh"),
+            judged(5, "Where was Ada Lovelace born?", answers=["London"]),
+        ]
+    )
+    assert [item.also for item in found.questions] == [("r002",), ("r004",), ()]
+    assert found.left_out == {"repeated": 2}
+
+
+def test_users_who_contradict_each_other_leave_no_question():
+    found = build_golden_set([judged(1, "Where was he born?"), judged(2, "Where was he born?", answers=["Graz"])])
+    assert (texts(found), found.left_out) == ([], {"contradicted": 2})
+
+
+def test_leaks_are_left_out():
+    found = build_golden_set(
+        [
+            judged(1, "Is Vienna where he was born?"),
+            judged(2, "Known from the training set?"),
+            judged(3, "Stands in a document?"),
+            judged(4, "How old is he?", answers=["42"]),
+        ],
+        known=["known from the training set"],
+        in_corpus=lambda question: question.startswith("Stands"),
+    )
+    assert (texts(found), found.left_out) == (["How old is he?"], {"leaked": 3})
+
+
+def test_without_gold_there_is_nothing_to_learn():
+    found = build_golden_set([judged(1, "Where?", answers=(), documents=(), verdict="bad")])
+    assert found.left_out == {"without_gold": 1}
+
+
+def test_small_strata_are_not_lost_and_the_order_of_requests_does_not_matter():
+    nouns = ["Danube", "comet", "pavilion", "telescope", "rover", "canal", "algebra", "film", "river", "observatory"]
+    items = [judged(n, f"What about the {noun}?") for n, noun in enumerate(nouns)]
+    items.append(judged(90, "故宫在哪里？", answers=["北京"], language="zh", intent="detail"))
+    sets = []
+    for seed in range(3):
+        shuffled = items[:]
+        random.Random(seed).shuffle(shuffled)
+        sets.append(build_golden_set(shuffled, size=4))
+    assert sets[0] == sets[1] == sets[2]
+    assert sets[0].strata() == {"en/question": 3, "zh/detail": 1}
+    assert sets[0].left_out == {"over_size": 7}

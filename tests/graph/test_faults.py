@@ -1,0 +1,134 @@
+"""Engines that fail, hang or lie: the question is still answered, and what happened is named."""
+
+import dataclasses
+import threading
+
+import pytest
+
+from theworld.errors import RetrievalUnavailableError
+from theworld.graph import build_graph
+from theworld.nodes.rerank_candidates import Ranked, Reranking
+from theworld.settings import Settings
+from theworld.state import Context
+
+pytestmark = pytest.mark.slow
+
+QUESTION = "Who was the commander of Apollo 11?"
+
+
+class Broken:
+    """Passes everything on but the named method."""
+
+    def __init__(self, whole, method, behaviour):
+        self._whole, self._method, self._behaviour = whole, method, behaviour
+
+    def __getattr__(self, name):
+        return self._behaviour if name == self._method else getattr(self._whole, name)
+
+
+def refuse(*args, **kwargs):
+    raise ConnectionError("connection refused")
+
+
+def hang(*args, **kwargs):
+    threading.Event().wait(20)
+    return []
+
+
+def with_store(resources, **parts):
+    store = Broken(resources.store, "", None)
+    for name, part in parts.items():
+        setattr(store, name, part)
+    return dataclasses.replace(resources, store=store)
+
+
+def broken(resources, channel, behaviour):
+    method = {"sparse": "search", "dense": "search", "graph": "rank"}[channel]
+    return Broken(getattr(resources.store, channel), method, behaviour)
+
+
+@pytest.mark.parametrize("channel", ["sparse", "dense", "graph"])
+def test_a_failing_channel_is_dropped_and_named(resources, channel):
+    graph = build_graph(with_store(resources, **{channel: broken(resources, channel, refuse)}))
+    output = graph.invoke({"question": QUESTION})
+    assert "Armstrong" in output["answer"]
+    named = [d for d in output["degradations"] if d.stage == f"retrieve_{channel}"]
+    assert len(named) == 1
+    assert "connection refused" in named[0].reason
+
+
+def test_a_late_channel_is_not_waited_for(resources):
+    graph = build_graph(with_store(resources, sparse=broken(resources, "sparse", hang)))
+    output = graph.invoke({"question": QUESTION}, context=Context(deadline_ms=700, rerank=False))
+    late = {d.stage for d in output["degradations"] if "too late" in d.reason}
+    assert "retrieve_sparse" in late
+    assert all(t.elapsed_ms < 15_000 for t in output["stages"] if t.stage.startswith("retrieve"))
+
+
+def test_all_channels_failing_is_an_honest_answer(resources):
+    parts = {channel: broken(resources, channel, refuse) for channel in ("sparse", "dense", "graph")}
+    output = build_graph(with_store(resources, **parts)).invoke({"question": QUESTION})
+    assert output["kind"] == "none"
+    assert "cannot be answered now" in output["answer"]
+    assert {d.stage for d in output["degradations"]} >= {"retrieve_sparse", "retrieve_dense", "retrieve_graph"}
+    assert all(d.reason for d in output["degradations"])
+
+
+def test_strict_raises_instead(resources):
+    graph = build_graph(with_store(resources, dense=broken(resources, "dense", refuse)))
+    with pytest.raises(RetrievalUnavailableError, match="channel failed"):
+        graph.invoke({"question": QUESTION}, context=Context(strict=True))
+
+
+class Reranker:
+    name, scale = "faulty", "unit"
+
+    def __init__(self, behaviour):
+        self.rerank = behaviour
+
+
+def unknown_ids(query, candidates, **_):
+    return Reranking((Ranked("no such note", 1.0, 1.0),), "complete")
+
+
+def out_of_time(query, candidates, **_):
+    return Reranking((), "timeout", "0 of 20 scored")
+
+
+def failed(query, candidates, **_):
+    return Reranking((), "error", "the model is broken")
+
+
+def not_numbers(query, candidates, **_):
+    return Reranking(tuple(Ranked(c.note_id, float("nan"), float("nan")) for c in candidates), "complete")
+
+
+def doubled(query, candidates, **_):
+    return Reranking(tuple(Ranked(candidates[0].note_id, 1.0, 1.0) for _ in candidates), "complete")
+
+
+def too_few(query, candidates, **_):
+    return Reranking((Ranked(candidates[-1].note_id, 1.0, 1.0),), "complete")
+
+
+@pytest.mark.parametrize("behaviour", [unknown_ids, out_of_time, failed, not_numbers, doubled, too_few, refuse])
+def test_a_faulty_reranker_leaves_the_fused_order(resources, behaviour):
+    graph = build_graph(dataclasses.replace(resources, reranker=Reranker(behaviour)))
+    output = graph.invoke({"question": QUESTION})
+    assert [c.fused_rank for c in output["candidates"]] == list(range(1, len(output["candidates"]) + 1))
+    assert all(c.rerank_rank is None for c in output["candidates"])
+    assert [d.stage for d in output["degradations"]] == ["rerank_candidates"]
+    assert "Armstrong" in output["answer"]
+
+
+def test_a_deadline_that_cannot_be_kept_is_still_answered(resources):
+    output = build_graph(resources).invoke({"question": QUESTION}, context=Context(deadline_ms=1))
+    assert output["answer"]
+    assert output["degradations"]
+
+
+def test_reranking_can_be_switched_off(resources):
+    settings = Settings(store=resources.settings.store, rerank={"kind": "none"})
+    output = build_graph(dataclasses.replace(resources, settings=settings)).invoke({"question": QUESTION})
+    assert all(c.rerank_rank is None for c in output["candidates"])
+    assert output["degradations"] == []

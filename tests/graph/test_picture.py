@@ -1,0 +1,20 @@
+"""The README's picture is the compiled graph."""
+
+from pathlib import Path
+
+import pytest
+
+from theworld.graph.picture import draw, put_into
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_the_readme_shows_the_graph_as_it_is():
+    text = README.read_text("utf-8")
+    assert put_into(text) == text, "the graph has changed: run `make docs`"
+    assert "generate_answer" in draw()
+
+
+def test_a_text_without_marks_is_refused():
+    with pytest.raises(ValueError, match="to put the picture into"):
+        put_into("# no marks")

@@ -1,0 +1,52 @@
+"""Bytes to text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from theworld.errors import IngestionError
+from theworld.ingestion.readers.encoding import decode, read_text
+
+CHINESE = "屠呦呦，药学家，1930年出生于浙江宁波。她发现了青蒿素。"
+TRADITIONAL = "在歐洲，梵語的學術研究，由德國學者開創，後來發現了印歐語系。"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("text", [CHINESE, TRADITIONAL, "Straße, café: 3 €", "plain"])
+def test_unicode(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding), Path("x.txt")) == text
+
+
+@pytest.mark.parametrize("encoding", ["gb18030", "gbk"])
+@pytest.mark.parametrize("text", [CHINESE, TRADITIONAL, "plain"])
+def test_chinese_encodings(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding), Path("x.txt")) == text
+
+
+@pytest.mark.parametrize(("mark", "encoding"), [(b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")])
+def test_byte_order(mark: bytes, encoding: str) -> None:
+    assert decode(mark + CHINESE.encode(encoding), Path("x.txt")) == CHINESE
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["Déjà vu à l'école, où était l'élève ? Très tôt.".encode("cp1252"), "Привет, как дела?".encode("koi8-r")],
+)
+def test_other_encodings_are_refused_with_a_remedy(data: bytes) -> None:
+    with pytest.raises(IngestionError, match=r"x\.txt: its encoding is not UTF-8.*iconv"):
+        decode(data, Path("x.txt"))
+
+
+def test_damaged_marked_text_is_refused() -> None:
+    with pytest.raises(IngestionError):
+        decode("\ufeffhello".encode("utf-16-le") + b"\x00", Path("x.txt"))
+
+
+@pytest.mark.parametrize("content", [bytes(range(256)) * 20, b"\x89PNG\r\n\x1a\n" + b"\x00" * 500, b"abc\x00\x01" * 90])
+def test_binary_content(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(content)
+    with pytest.raises(IngestionError, match="binary"):
+        read_text(path)

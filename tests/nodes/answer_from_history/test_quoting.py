@@ -1,0 +1,63 @@
+"""Questions about what was said, by a table; and the words that answer them."""
+
+import pytest
+
+from theworld.nodes.answer_from_history import answer_from_history, asks_what_was_said, quote_for
+from theworld.state import Message, QueryState, ReferenceType, ResolvedReference
+
+STANCE = ResolvedReference(reference_type=ReferenceType.STANCE, source_turns=[1], confidence=0.9)
+
+ASKS = [
+    ("What was your opinion on the Analytical Engine?", True),
+    ("which database did you recommend last time?", True),
+    ("what did you say about Redis?", True),
+    ("你刚才对《梦溪笔谈》的看法是什么？", True),
+    ("之前你说的那个方案是什么？", True),
+    ("你上次推荐的是哪个数据库？", True),
+    ("刚才说的缓存方案还有效吗？", False),
+    ("Is what Redis recommends still valid?", False),
+    ("last time it rained, what happened?", False),
+    ("最近的地铁站在哪里？", False),
+]
+
+
+@pytest.mark.parametrize(("question", "asks"), ASKS)
+def test_what_was_said(question, asks):
+    assert asks_what_was_said(question, STANCE) is asks
+
+
+def test_without_a_reference_the_documents_are_asked():
+    assert not asks_what_was_said("What is your opinion?", ResolvedReference())
+
+
+def test_quotes_the_message_that_says_most():
+    history = [
+        Message("user", "Which store for sessions?"),
+        Message("assistant", "I recommend Redis. It is fast. It is simple. It has a large community."),
+        Message("user", "And for documents?"),
+        Message("assistant", "I recommend PostgreSQL for documents."),
+    ]
+    reference = ResolvedReference(reference_type=ReferenceType.STANCE, source_turns=[0, 1, 2, 3])
+    quote = quote_for("What did you recommend for documents?", reference, history)
+    assert (quote.turn, quote.text) == (3, "I recommend PostgreSQL for documents.")
+    quote = quote_for("What did you say about Redis?", reference, history)
+    assert quote.text == "I recommend Redis. It is fast. It is simple."
+    assert history[quote.turn].content[quote.start : quote.end] == quote.text
+
+
+def test_a_kept_stance_answers_without_history():
+    reference = ResolvedReference(reference_type=ReferenceType.STANCE, resolved_content="关于「缓存」: 我建议用 Redis")
+    assert quote_for("你之前的建议是什么", reference, []).turn == -1
+
+
+def test_nothing_said_leaves_it_to_the_documents():
+    state = QueryState(question="what did you say?", reference=STANCE, history=[Message("user", "hello")])
+    assert answer_from_history(state, None) == {"result": None}
+
+
+def test_the_citation_points_into_the_conversation():
+    history = [Message("user", "缓存用什么？"), Message("assistant", "我建议使用Redis作为缓存层。")]
+    state = QueryState(question="你建议的是什么", language="zh", reference=STANCE, history=history)
+    answer = answer_from_history(state, None)["result"]
+    assert answer.kind == "extractive"
+    assert (answer.citations[0].note_id, answer.citations[0].quote) == ("conversation#1", "我建议使用Redis作为缓存层。")

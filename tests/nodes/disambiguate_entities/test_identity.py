@@ -1,0 +1,137 @@
+"""Names of one entry are one entity: in EFSA's sums and exclusions, and in the answer's id and URL."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from theworld.errors import StoreError
+from theworld.nodes.answer_with_entity import trace_efsa
+from theworld.nodes.answer_with_entity.notes import EvidenceNote
+from theworld.nodes.disambiguate_entities import DeterministicJudge, entry_of, link_answer, same_names
+from theworld.nodes.disambiguate_entities.lookup import look_up
+from theworld.state import Answer, Candidate, EntityCandidate, EntityJudgement, Mention, QueryState
+
+
+def linked(mention: str, qid: str, label: str, *aliases: str) -> EntityJudgement:
+    entry = EntityCandidate(id=qid, url=f"https://www.wikidata.org/wiki/{qid}", label=label, aliases=aliases)
+    return EntityJudgement(label=mention, matched=True, confidence=0.9, selection=entry)
+
+
+JUDGEMENTS = [
+    linked("UK", "Q145", "United Kingdom", "Great Britain", "Britain"),
+    linked("Britain", "Q145", "United Kingdom", "Great Britain"),
+    linked("Newton", "Q935", "Isaac Newton"),
+    EntityJudgement(label="Zorbia"),
+]
+
+
+def test_all_names_of_an_entry_become_its_first_mention() -> None:
+    names = same_names(JUDGEMENTS)
+    assert names == {"United Kingdom": "UK", "Great Britain": "UK", "Britain": "UK", "Isaac Newton": "Newton"}
+
+
+def test_a_name_of_two_entries_is_nobodys() -> None:
+    both = [linked("D.C.", "Q61", "Washington, D.C.", "Washington"), linked("G. W.", "Q23", "Washington")]
+    assert "Washington" not in same_names(both)
+    assert entry_of("Washington", both) is None
+
+
+@pytest.mark.parametrize(("name", "qid"), [("britain", "Q145"), ("Isaac Newton", "Q935"), ("Zorbia", None)])
+def test_the_entry_of_a_name(name: str, qid: str | None) -> None:
+    entry = entry_of(name, JUDGEMENTS)
+    assert (entry.id if entry else None) == qid
+
+
+def test_sums_and_exclusions_know_all_names() -> None:
+    def note(*names: str) -> EvidenceNote:
+        return EvidenceNote(
+            entities={name.casefold(): name for name in names},
+            score=0.5,
+            hop=1,
+            document=names[0],
+            paragraphs=(names[0],),
+            text=" ".join(names),
+            position=0,
+        )
+
+    notes = [note("Great Britain", "Paris"), note("United Kingdom"), note("Paris")]
+    aliases = same_names(JUDGEMENTS)
+    ranking = trace_efsa(notes, "Which country?", aliases=aliases).ranking
+    assert {item.key: len(item.contributions) for item in ranking} == {"uk": 2, "paris": 2}
+    assert trace_efsa(notes, "Where?", "Britain", aliases=aliases).excluded == {"uk": "bridge"}
+    assert trace_efsa(notes, "Who rules the UK?", aliases=aliases).excluded == {"uk": "query"}
+
+
+class Knowledge:
+    def __init__(self, fails: bool = False) -> None:
+        self.fails = fails
+
+    def search(self, label: str, language: str, limit: int) -> list[Mapping[str, Any]]:
+        if self.fails:
+            raise StoreError("gone")
+        found = {"id": "Q1741", "label": "Vienna", "description": "capital of Austria", "sitelinks": 250}
+        return [found] if label == "Vienna" else []
+
+
+def answered(kind: str = "place") -> QueryState:
+    mention = Mention(surface="Vienna", type=kind, start=10, end=16, key="vienna")  # type: ignore[arg-type]
+    note = Candidate(
+        note_id="n", document_id="d", title="Lang", text="Lang from Vienna, in Austria.", mentions=(mention,)
+    )
+    return QueryState(
+        question="Where was Lang born?",
+        query="Where was Lang born?",
+        evidence=[note],
+        result=Answer(text="Vienna", kind="entity", confidence=0.9, entity="vienna"),
+    )
+
+
+def test_the_answer_gets_its_id_and_url() -> None:
+    update = link_answer(answered(), None, knowledge=Knowledge(), judge=DeterministicJudge(embedder=None))  # type: ignore[arg-type]
+    result = update["result"]
+    assert (result.qid, result.url) == ("Q1741", "https://www.wikidata.org/wiki/Q1741")
+    assert [item.label for item in update["judgements"]] == ["Vienna"]
+
+
+def test_dates_are_not_looked_up_and_a_failure_leaves_the_answer() -> None:
+    judge = DeterministicJudge(embedder=None)
+    assert link_answer(answered("date"), None, knowledge=Knowledge(), judge=judge) == {}  # type: ignore[arg-type]
+    update = link_answer(answered(), None, knowledge=Knowledge(fails=True), judge=judge)  # type: ignore[arg-type]
+    assert "result" not in update
+    assert update["degradations"][0].stage == "link_answer"
+
+
+class Slow:
+    def __init__(self) -> None:
+        self.free = threading.Event()
+
+    def search(self, label: str, language: str, limit: int) -> list[Mapping[str, Any]]:
+        if label == "slow":
+            self.free.wait(60)
+        return [{"id": "Q1", "label": label}]
+
+
+def test_a_late_name_leaves_the_others() -> None:
+    knowledge = Slow()
+    began = time.monotonic()
+    found = look_up(knowledge, ["a", "slow", "b"], "en", 3, timeout_s=0.3)
+    knowledge.free.set()
+    assert time.monotonic() - began < 20
+    assert list(found.items) == ["a", "b"]
+    assert isinstance(found.failures["slow"], TimeoutError)
+
+
+def test_names_are_asked_side_by_side() -> None:
+    together = threading.Barrier(3, timeout=5)
+
+    class Waiting:
+        def search(self, label: str, language: str, limit: int) -> list[Mapping[str, Any]]:
+            together.wait()
+            return []
+
+    assert set(look_up(Waiting(), ["a", "b", "c"], "en", 3).items) == {"a", "b", "c"}

@@ -1,0 +1,82 @@
+"""Mentions that are no name by themselves: definite descriptions, pronouns, titles, names with a head noun."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from theworld.models.protocols import Embedded, TokenVectors
+from theworld.nodes.disambiguate_entities.mention import MentionInText
+from theworld.nodes.disambiguate_entities.references import holds_office, lacks_head, refers
+from theworld.nodes.disambiguate_entities.similarity import ContextSimilarity
+
+SPAIN = {"id": "Q29", "label": "Spain", "description": "sovereign state in southwestern Europe"}
+MADRID_CF = {"id": "Q8682", "label": "Real Madrid CF", "description": "association football club"}
+US = {"id": "Q30", "label": "United States of America", "description": "sovereign state in North America"}
+US_GOVERNMENT = {"id": "Q48525", "label": "Federal Government of the United States", "description": "government"}
+
+
+@pytest.mark.parametrize(
+    ("mention", "text", "candidate", "expected"),
+    [
+        ("the country", "They left the country.", SPAIN, 1.0),
+        ("the country", "They left the country.", MADRID_CF, 0.0),
+        ("its", "The United States held its first census.", US, 1.0),
+        ("its", "Spain held its first census.", US, 0.0),
+        ("its", "its United States", US, 0.0),
+        ("Spain", "Spain won.", SPAIN, 0.0),
+    ],
+)
+def test_what_a_description_or_pronoun_refers_to(
+    mention: str, text: str, candidate: dict[str, str], expected: float
+) -> None:
+    assert refers(MentionInText.find(mention, text), candidate) == expected
+
+
+def test_the_head_noun_of_a_name_must_be_somewhere_in_the_entry() -> None:
+    mention = MentionInText.find("U.S. government", "The U.S. government paid.")
+    assert (lacks_head(mention, US), lacks_head(mention, US_GOVERNMENT)) == (1.0, 0.0)
+    assert lacks_head(MentionInText.find("Spain", "Spain"), US) == 0.0
+
+
+def test_a_title_before_a_name_is_a_certain_office() -> None:
+    titled = MentionInText.find("President", "President John Adams wrote.")
+    plain = MentionInText.find("president", "The president of the club left.")
+    assert holds_office(titled, "President of the United States") == 1.0
+    assert holds_office(titled, "president") == 0.0
+    assert holds_office(plain, "President of the United States") == 0.0
+
+
+@pytest.mark.parametrize("text", ["A German-born chemist.", "German-born, she wrote."])
+def test_who_was_born_a_german_is_a_person(text: str) -> None:
+    assert MentionInText.find("German", text).form == "of a person"
+    assert MentionInText.find("German-born", text).form == "of a person"
+
+
+class OneVectorAToken:
+    """An embedder whose token vectors tell the tokens and their places apart; the text's vector is their mean."""
+
+    name, dimension = "one-vector-a-token", 4
+
+    def embed_query(self, text: str) -> Embedded:
+        words = text.split()
+        ids = np.array([sum(map(ord, word.strip(".:"))) % 997 for word in words], dtype=np.int32)
+        rows = np.zeros((len(words), 4), dtype=np.int8)
+        rows[:, 0], rows[:, 1] = 60, np.arange(len(words)) * 9
+        mean = rows.mean(axis=0).astype(np.float32)
+        return Embedded(mean / np.linalg.norm(mean), TokenVectors(ids, rows))
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        return [self.embed_query(text) for text in texts]
+
+
+def test_the_similarity_of_a_mention_is_that_of_its_own_place_in_the_text() -> None:
+    similarity, text = ContextSimilarity(OneVectorAToken()), "Sony met a man who works for Sony."
+    near = similarity.of(MentionInText.find("Sony", text, 0), [SPAIN])[0]
+    far = similarity.of(MentionInText.find("Sony", text, text.rfind("Sony")), [SPAIN])[0]
+    assert near.text == far.text
+    assert near.mention != far.mention
+    absent = similarity.of(MentionInText.find("Toyota", text), [SPAIN])[0]
+    assert absent.mention == absent.text

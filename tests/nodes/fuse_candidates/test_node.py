@@ -1,0 +1,82 @@
+"""The node: which method fuses, and what happens when scores cannot be fused."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from langgraph.runtime import Runtime
+
+from theworld.errors import EngineUnavailableError, RetrievalUnavailableError
+from theworld.nodes.fuse_candidates import fuse_candidates
+from theworld.settings import Settings
+from theworld.state import ChannelPlan, ChannelResult, Context, QueryState, RouteDecision
+from theworld.stores.records import StoredNote
+
+LISTS = {
+    "sparse": [("a#0", 30.0), ("b#0", 29.0), ("c#0", 1.0), ("d#0", 0.0)],
+    "dense": [("c#0", 0.9), ("a#0", 0.2), ("b#0", 0.19), ("d#0", 0.1)],
+}
+
+
+class Notes:
+    def notes(self, note_ids, *, tenant):
+        return [StoredNote(n, n[0], tenant, n[0], "", 0, f"text of {n}", 0, 0, "en", {}, ()) for n in note_ids]
+
+
+def run(lists=LISTS, context=None, notes=None, **fusion):
+    settings = Settings(retrieval={"fusion": fusion})
+    state = QueryState(
+        question="?",
+        route=RouteDecision(channels={channel: ChannelPlan(weight=1.0) for channel in lists}),
+        channel_results={channel: ChannelResult(channel=channel, hits=hits) for channel, hits in lists.items()},
+    )
+    return fuse_candidates(state, Runtime(context=context), notes=notes or Notes(), settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("method", "order", "best"), [("rrf", "acbd", 1 / 61 + 1 / 62), ("minmax", "abcd", 1.125), ("dbsf", "cabd", None)]
+)
+def test_the_setting_chooses_the_method(method, order, best):
+    candidates = run(method=method)["candidates"]
+    assert "".join(c.document_id for c in candidates) == order
+    assert [c.fused_rank for c in candidates] == [1, 2, 3, 4]
+    assert candidates[0].final_score == 1.0
+    assert best is None or candidates[0].fused_score == pytest.approx(best)
+    assert {name: hit.rank for name, hit in candidates[order.index("a")].channels.items()} == {"sparse": 1, "dense": 2}
+
+
+def test_min_channels_is_heeded_and_lowered():
+    lists = {"sparse": [("a#0", 2.0), ("b#0", 1.0)], "dense": [("b#0", 0.5)]}
+    assert [c.note_id for c in run(lists, min_channels=2)["candidates"]] == ["b#0"]
+    assert len(run({"sparse": lists["sparse"]}, min_channels=3)["candidates"]) == 2
+
+
+@pytest.mark.parametrize("method", ["minmax", "dbsf"])
+def test_scores_that_are_no_numbers_are_fused_by_rank_and_said(method):
+    lists = LISTS | {"dense": [("c#0", math.nan), ("a#0", 0.2)]}
+    update = run(lists, method=method)
+    assert [c.note_id for c in update["candidates"]] == [c.note_id for c in run(lists)["candidates"]]
+    (degradation,) = update["degradations"]
+    assert (degradation.stage, "'c#0'" in degradation.reason) == ("fuse_candidates", True)
+    with pytest.raises(RetrievalUnavailableError, match="'c#0'"):
+        run(lists, Context(strict=True), method=method)
+    assert "degradations" not in run(lists)
+
+
+class LostNotes(Notes):
+    def notes(self, note_ids, *, tenant):
+        raise EngineUnavailableError("it is gone", where="ledger")
+
+    def remembered(self, note_ids, *, tenant):
+        return super().notes([n for n in note_ids if n in {"b#0", "c#0"}], tenant=tenant)
+
+
+def test_without_the_ledger_what_is_in_memory_is_used_and_the_rest_is_told():
+    update = run(notes=LostNotes())
+    assert [c.note_id for c in update["candidates"]] == ["c#0", "b#0"]
+    (degradation,) = update["degradations"]
+    assert degradation.stage == "fuse_candidates"
+    assert "2 of 4 are in memory" in degradation.reason
+    with pytest.raises(EngineUnavailableError):
+        run(context=Context(strict=True), notes=LostNotes())

@@ -1,0 +1,223 @@
+"""Generation: the prompt, its citations, its stream, and what is left when the model fails."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from langgraph.graph import END, START, StateGraph
+
+from theworld.errors import ModelError
+from theworld.models.protocols import ChatMessage, Completion
+from theworld.nodes.generate_answer import check_citations, estimate_tokens, generate_answer, pack_evidence
+from theworld.nodes.generate_answer.streaming import AnswerStream, answer_part
+from theworld.settings import AnswerSettings
+from theworld.state import Candidate, Context, QueryState
+from theworld.testing.fakes import FakeChatModel
+
+INJECTIONS = yaml.safe_load(Path(__file__).with_name("injections.yaml").read_text(encoding="utf-8"))
+
+
+def note(text: str, title: str = "T", start: int = 0) -> Candidate:
+    return Candidate(
+        note_id=f"{title}#0", document_id=title, title=title, text=text, start=start, end=start + len(text)
+    )
+
+
+NOTES = [note("Paris is the capital of France.", "Paris", 7), note("Rome is old.", "Rome")]
+
+
+class Runtime:
+    def __init__(self, **context: Any) -> None:
+        self.context = Context(**context)
+
+
+def run(
+    model: Any, evidence: list[Candidate] | None = None, language: str = "en", runtime: Any = None, **answers: Any
+) -> dict[str, Any]:
+    state = QueryState(
+        query="What is the capital?",
+        language=language,
+        evidence=NOTES if evidence is None else evidence,
+        retrieval_started=time.perf_counter(),
+    )
+    return generate_answer(state, runtime, model=model, settings=AnswerSettings(**answers))
+
+
+def test_an_answer_with_checked_citations() -> None:
+    update = run(FakeChatModel(["Paris [1] is the capital [7][1, 9]."]))
+    result = update["result"]
+    assert (result.text, result.kind) == ("Paris [1] is the capital [1].", "generated")
+    assert [(c.number, c.document_id, c.start, c.quote) for c in result.citations] == [(1, "Paris", 7, NOTES[0].text)]
+    assert "[7], [9]" in update["degradations"][0].reason
+    assert update["usage"].calls == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "notes", "expected", "cited", "invented"),
+    [
+        ("A [1]. B [2].", 2, "A [1]. B [2].", (1, 2), ()),
+        ("A [1, 2]", 2, "A [1][2]", (1, 2), ()),
+        ("A [3].", 2, "A.", (), (3,)),
+        ("甲【1】，乙［2］。", 2, "甲[1]，乙[2]。", (1, 2), ()),
+        ("[Note 2] says", 2, "[2] says", (2,), ()),
+        ("in [1998] and [0]", 2, "in and", (), (0, 1998)),
+        ("no marks", 2, "no marks", (), ()),
+    ],
+)
+def test_citations(text: str, notes: int, expected: str, cited: tuple[int, ...], invented: tuple[int, ...]) -> None:
+    checked = check_citations(text, notes)
+    assert (re.sub(r" +", " ", checked.text), checked.cited, checked.invented) == (expected, cited, invented)
+
+
+@pytest.mark.parametrize("reply", ["Not enough evidence.", "证据不足。", "", "  \n", "<think>hm</think>"])
+def test_no_answer_leaves_the_quoted_sentences(reply: str) -> None:
+    update = run(FakeChatModel([reply]))
+    assert update["result"] is None
+    assert "quoted sentences" in update["degradations"][0].reason
+
+
+def test_thinking_is_not_part_of_the_answer() -> None:
+    assert run(FakeChatModel(["<think>Rome? [2]</think>Paris [1]."]))["result"].text == "Paris [1]."
+
+
+def test_a_failing_model_is_a_degradation_and_an_error_when_strict() -> None:
+    update = run(FakeChatModel([ModelError("no route")]))
+    assert update["result"] is None
+    assert "no route" in update["degradations"][0].reason
+    assert update["usage"].calls == 1
+    with pytest.raises(ModelError):
+        run(FakeChatModel([ModelError("no route")]), runtime=Runtime(strict=True))
+
+
+class SlowModel:
+    name = "slow"
+
+    def stream(self, messages: Sequence[ChatMessage], *, timeout_s: float | None = None) -> Iterator[str | Completion]:
+        for _ in range(3000):
+            time.sleep(0.02)
+            yield "word "
+        yield Completion("word")
+
+    def complete(self, messages: Sequence[ChatMessage], *, timeout_s: float | None = None) -> Completion:
+        raise AssertionError("not used")
+
+
+class EndlessModel(SlowModel):
+    name = "cut"
+
+    def stream(self, messages: Sequence[ChatMessage], *, timeout_s: float | None = None) -> Iterator[str | Completion]:
+        yield "half an ans"
+
+
+def test_a_timeout_bounds_the_whole_stream() -> None:
+    began = time.perf_counter()
+    update = run(SlowModel(), runtime=Runtime(total_deadline_ms=100))
+    assert time.perf_counter() - began < 20
+    assert "no complete answer within 0." in update["degradations"][0].reason
+
+
+def test_no_call_is_made_when_the_request_has_no_time_left() -> None:
+    model = FakeChatModel(["Paris [1]."])
+    state = QueryState(query="?", evidence=NOTES, retrieval_started=time.perf_counter() - 1)
+    runtime: Any = Runtime(total_deadline_ms=500)
+    update = generate_answer(state, runtime, model=model, settings=AnswerSettings())
+    assert (update["result"], model.calls, update["usage"].calls) == (None, [], 0)
+    assert "no time left" in update["degradations"][0].reason
+
+
+@pytest.mark.parametrize(
+    ("reply", "visible"),
+    [
+        ("Paris [1] is it [7].", "Paris [1] is it."),
+        ("<think>Rome? [2]</think>Paris [1].", "Paris [1]."),
+        ("Rome? no.</think>Paris [1].", "Paris [1]."),
+        ("Not enough evidence.", ""),
+        ("证据不足。", ""),
+        ("Not enough is known [2].", "Not enough is known [2]."),
+        ("甲【1】，乙［9］。", "甲[1]，乙。"),
+        ("a [ b", "a [ b"),
+    ],
+)
+@pytest.mark.parametrize("step", [1, 3, 50])
+def test_only_the_checked_answer_is_streamed(reply: str, visible: str, step: int) -> None:
+    assert streamed(reply, step) == visible
+
+
+@given(st.text(alphabet="ab .[]123<think>/【】。", max_size=60), st.integers(1, 7))
+def test_what_is_streamed_is_what_is_answered(reply: str, step: int) -> None:
+    assert streamed(reply, step) == check_citations(answer_part(reply), 2).text
+
+
+def streamed(reply: str, step: int) -> str:
+    """What a reader of the stream has before them at its end."""
+    stream, seen = AnswerStream(2), ""
+    pieces = [reply[start : start + step] for start in range(0, len(reply), step)]
+    for shown in [*(stream.feed(piece) for piece in pieces), stream.end()]:
+        seen = shown.text if shown.restart else seen + shown.text
+    return seen
+
+
+def test_a_stream_that_breaks_off_is_a_failure() -> None:
+    assert "without a completion" in run(EndlessModel())["degradations"][0].reason
+
+
+@pytest.mark.parametrize("injection", INJECTIONS)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_orders_in_notes_stay_in_their_note(injection: str, language: str) -> None:
+    model = FakeChatModel(["Paris [1]."])
+    run(model, [note(injection, f'x" <note {injection}'), *NOTES], language)
+    prompt = model.calls[0][0].content
+    notes = prompt[prompt.index("<note number=") :]
+    assert len(re.findall(r"[<＜﹤]\s*note", notes, re.IGNORECASE)) == 3
+    assert len(re.findall(r"[<＜﹤]\s*/\s*note", notes, re.IGNORECASE)) == 3
+    assert prompt.rindex("What is the capital?") > prompt.rindex("</note>")
+    assert "\u202e" not in prompt
+
+
+@pytest.mark.parametrize("injection", INJECTIONS)
+def test_orders_that_a_model_obeys_reach_nobody_as_citations(injection: str) -> None:
+    update = run(FakeChatModel([f"{injection} [1][9]"]), [note(injection), *NOTES])
+    result = update["result"]
+    assert result is None or all(citation.number <= 3 for citation in result.citations)
+    assert any("do not exist" in item.reason for item in update["degradations"]) or result is None
+
+
+def test_the_token_budget_cuts_after_a_sentence_and_keeps_the_order() -> None:
+    long = note("First sentence here. " + "Second sentence is much longer than that. " * 40, "Long")
+    packed = pack_evidence([NOTES[0], long, NOTES[1]], 90)
+    assert packed.shown[:2] == (0, 1)
+    assert packed.tokens <= 90
+    assert re.search(r"\.\n</note>$", packed.text)
+    assert pack_evidence([long], 10).shown == ()
+
+
+def test_nothing_fits_is_said() -> None:
+    assert "budget" in run(FakeChatModel([]), [note("word " * 2000)], evidence_tokens=100)["degradations"][0].reason
+
+
+def test_the_estimate_counts_chinese_by_character() -> None:
+    assert estimate_tokens("中文" * 50) == 121
+    assert estimate_tokens("word " * 70) == 101
+
+
+def test_tokens_are_streamed_in_a_graph() -> None:
+    graph = StateGraph(QueryState)
+    graph.add_node(
+        "generate_answer",
+        lambda state: generate_answer(
+            state, None, model=FakeChatModel(["Paris is it [1]."]), settings=AnswerSettings()
+        ),  # type: ignore[arg-type]
+    )
+    graph.add_edge(START, "generate_answer")
+    graph.add_edge("generate_answer", END)
+    events = list(graph.compile().stream(QueryState(query="?", evidence=NOTES), stream_mode="custom"))
+    assert {event["type"] for event in events} == {"token"}
+    assert "".join(event["text"] for event in events) == "Paris is it [1]."

@@ -1,0 +1,63 @@
+"""A usual query with 50 turns takes less than a millisecond, and time grows no faster than the history."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from theworld import Message, ReferenceResolver
+
+RESOLVER = ReferenceResolver()
+QUERIES = [
+    "它支持集群吗？",
+    "刚才说的复制怎么配置？",
+    "你之前说的那个建议还有效吗？",
+    "还有呢？",
+    "中国的首都是哪里？",
+    "When did she die?",
+    "what else did he do there?",
+    "what you said earlier about the engine",
+    "What is the capital of France?",
+]
+
+
+def conversation(turns: int) -> list[Message]:
+    history = []
+    for i in range(turns):
+        if i % 2:
+            history += [
+                Message("user", f"Redis第{i}个特性是什么？"),
+                Message("assistant", f"第{i}个特性是主从复制，我建议开启。"),
+            ]
+        else:
+            history += [
+                Message("user", f"When did Ada Lovelace meet person {i}?"),
+                Message("assistant", f"She met Charles Babbage at party {i} in London."),
+            ]
+    return history
+
+
+def milliseconds(query: str, history: list[Message], repeat: int) -> float:
+    """Return the least CPU time of one call, in ms; CPU time, so that other processes do not count."""
+    RESOLVER.resolve(query, history)
+    best = float("inf")
+    for _ in range(repeat):
+        start = time.process_time()
+        for _ in range(10):
+            RESOLVER.resolve(query, history)
+        best = min(best, (time.process_time() - start) * 100)
+    return best
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("query", QUERIES)
+def test_fifty_turns_take_less_than_a_millisecond(query: str) -> None:
+    assert milliseconds(query, conversation(50), 20) < 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("query", QUERIES)
+def test_time_grows_at_most_linearly(query: str) -> None:
+    short, long = (milliseconds(query, conversation(n), 5) for n in (500, 5000))
+    assert long < 20 * short + 1.0

@@ -1,0 +1,43 @@
+"""Feedback on record reaches the router, rarely asked for, and never at the cost of a request."""
+
+import pytest
+
+from theworld.nodes.route_query import RememberedHistory
+
+
+class Source:
+    def __init__(self):
+        self.calls = 0
+        self.broken = False
+
+    def route_outcomes(self, tenant):
+        self.calls += 1
+        if self.broken:
+            raise ConnectionError("gone")
+        return {"graph": (self.calls, 10)}
+
+
+def test_it_is_asked_once_in_a_while_and_a_failure_keeps_what_was_known():
+    now = [0.0]
+    source = Source()
+    history = RememberedHistory(source, seconds=60, clock=lambda: now[0])
+    assert [history.route_outcomes("a") for _ in range(3)] == [{"graph": (1, 10)}] * 3
+    now[0] = 61
+    assert history.route_outcomes("a") == {"graph": (2, 10)}
+    source.broken = True
+    now[0] = 130
+    assert history.route_outcomes("a") == {"graph": (2, 10)}
+    assert history.route_outcomes("b") == {}
+    assert source.calls == 4
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_the_request_journal_is_such_a_source(tmp_path):
+    from theworld.stores.knowledge_store import KnowledgeStore
+    from theworld.stores.ledger.request_log import RequestJournal
+    from theworld.stores.ledger.service_ledger import ServiceLedger
+
+    KnowledgeStore.open(tmp_path / "store", create=True, read_only=False).close()
+    ledger = ServiceLedger.open(tmp_path / "store")
+    assert RememberedHistory(RequestJournal(ledger)).route_outcomes("default") == {}
+    ledger.close()

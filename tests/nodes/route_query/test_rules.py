@@ -1,0 +1,144 @@
+"""The router by rules: intents, paths, what each path means for the channels, and who wins."""
+
+import pytest
+
+from theworld.nodes.route_query import Choice, Rules, features_of, make_strategy, route
+from theworld.nodes.route_query.routing import OFF, explored
+from theworld.nodes.route_query.strategies import with_history
+from theworld.settings import Settings
+from theworld.state import Context
+
+SETTINGS = Settings()
+
+
+def decide(question, context=None, settings=SETTINGS, **more):
+    return route(question, context or Context(), settings, Rules(), **more)
+
+
+INTENTS = [
+    ("hello", "smalltalk"),
+    ("你好！", "smalltalk"),
+    ("Thanks!", "smalltalk"),
+    ("hello world was printed by which program?", "question"),
+    ("how many moons has Mars?", "statistics"),
+    ("近30天授信余额合计多少", "statistics"),
+    ("what is the relation between A and B", "relation"),
+    ("甲和乙有什么关系", "relation"),
+    ("who wrote Dream of the Red Chamber?", "question"),
+    ("红楼梦的作者是谁", "question"),
+    ("this country is counted among the best", "question"),
+    ("what's the weather like in Paris today?", "unanswerable"),
+    ("帮我订一张机票", "unanswerable"),
+    ("error code E4031", "detail"),
+]
+
+
+@pytest.mark.parametrize(("question", "intent"), INTENTS)
+def test_intents(question, intent):
+    assert decide(question).intent == intent
+
+
+def test_all_channels_by_default_with_reasons():
+    decision = decide("who wrote it")
+    assert decision.path == "hybrid"
+    assert list(decision.channels) == ["sparse", "dense", "graph"]
+    assert decision.reasons
+    assert decision.strategy == "rules-v1"
+    assert not decision.database
+
+
+@pytest.mark.parametrize(
+    ("question", "path", "leader"),
+    [('"to be or not to be"', "sparse", "sparse"), ("explain why the sky is blue", "dense", "dense")],
+)
+def test_the_path_leads_and_the_others_stay(question, path, leader):
+    decision = decide(question)
+    assert decision.path == path
+    assert set(decision.channels) == {"sparse", "dense", "graph"}
+    assert decision.channels[leader].weight == max(plan.weight for plan in decision.channels.values())
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "In which city was the director of Metropolis born?",
+        "Are both directors from the same country?",
+        "which company would be affected if its guarantor defaulted?",
+        "云麓新材的担保人的控股股东是谁",
+    ],
+)
+def test_questions_over_several_hops_keep_every_channel_at_its_weight(question):
+    decision = decide(question)
+    plain = decide("who wrote it")
+    assert decision.channels == plain.channels
+    assert decision.rerank
+
+
+def test_small_talk_needs_no_channel():
+    decision = decide("谢谢")
+    assert (decision.path, decision.channels) == ("none", {})
+
+
+def test_the_caller_wins():
+    decision = decide("hello", Context(channels=["graph"], rerank=False))
+    assert (decision.path, list(decision.channels), decision.rerank) == ("graph", ["graph"], False)
+    assert decision.confidence == 1.0
+    decision = decide("授信总额", Context(database=True))
+    assert not decision.database, "there is none to ask"
+
+
+def test_low_confidence_widens_to_hybrid():
+    settings = Settings(router={"min_confidence": 0.9})
+    decision = decide("甲和乙有什么关系", settings=settings)
+    assert decision.path == "hybrid"
+    assert any("widened" in reason for reason in decision.reasons)
+
+
+def test_history_lowers_confidence_and_so_widens():
+    outcomes = {"graph": (2, 40), "hybrid": (38, 40)}
+    assert decide("甲和乙有什么关系", outcomes=outcomes).path == "hybrid"
+    assert decide("甲和乙有什么关系", outcomes={"graph": (38, 40), "hybrid": (38, 40)}).path == "graph"
+    few = with_history(Choice("graph", "relation", 0.7, ()), {"graph": (0, 5), "hybrid": (30, 40)})
+    assert few.confidence == 0.7, "a handful of requests says nothing"
+
+
+def test_the_budget_shrinks_what_is_asked_for():
+    assert decide("who", Context(deadline_ms=100)).channels["dense"].top_k == 50
+    assert decide("who", Context(deadline_ms=100)).rerank
+    assert not decide("who", Context(deadline_ms=40)).rerank
+    assert not decide("who", Context(tokens_left=0)).model
+    assert decide("who", Context(tokens_left=10)).model
+
+
+def test_the_router_can_be_off():
+    for decision in (
+        decide("谢谢", Context(router=False)),
+        decide("谢谢", settings=Settings(router={"enabled": False})),
+    ):
+        assert decision.strategy == OFF
+        assert decision.path == "hybrid"
+        assert set(decision.channels) == {"sparse", "dense", "graph"}
+
+
+def test_exploration_is_off_by_default_and_says_its_probability():
+    choice = Choice("graph", "relation", 0.7, ())
+    assert explored("anything", choice, 0.0) == (choice, 1.0)
+    seen = [explored(f"question {i}", choice, 0.4) for i in range(500)]
+    share = sum(c.path != "graph" for c, _ in seen) / len(seen)
+    assert 0.2 < share < 0.4
+    assert {round(p, 2) for _, p in seen} == {0.1, 0.7}
+    assert explored("x", choice, 0.4) == explored("x", choice, 0.4)
+    refused = Choice("none", "smalltalk", 0.9, ())
+    assert explored("x", refused, 0.5) == (refused, 1.0)
+
+
+def test_the_features_are_told_apart():
+    found = features_of('find "force majeure" in HT-2023-0097', Context(tokens_left=5), deadline_ms=300)
+    assert found.quoted
+    assert found.literal == 1.0
+    assert (found.language, found.deadline_ms, found.tokens_left) == ("en", 300, 5)
+
+
+def test_strategies_are_named_and_versioned():
+    for name in ("rules-v1", "learned-v1"):
+        assert make_strategy(Settings(router={"strategy": name}).router).name == name

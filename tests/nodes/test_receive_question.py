@@ -1,0 +1,63 @@
+"""Where the question is, among what callers pass and threads keep."""
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from theworld.errors import InvalidQuestionError
+from theworld.nodes.receive_question import clean_question, find_question, receive_question
+from theworld.state import Message, QueryInput
+
+ANSWERED = [HumanMessage("Who was Ada?"), AIMessage("A mathematician.")]
+
+CASES = [
+    ("a question alone", "Why?", [], "Why?", 0),
+    ("messages alone", "", [HumanMessage("Why?")], "Why?", 0),
+    (
+        "a chat goes on; the state keeps the last question",
+        "Who was Ada?",
+        [*ANSWERED, HumanMessage("Where?")],
+        "Where?",
+        2,
+    ),
+    ("a question in a thread", "Where?", ANSWERED, "Where?", 2),
+    ("the same question again", "Who was Ada?", ANSWERED, "Who was Ada?", 2),
+    ("an earlier run died unanswered", "Where?", [*ANSWERED, HumanMessage("lost")], "Where?", 3),
+    ("only answered messages", "", ANSWERED, "Who was Ada?", 0),
+]
+
+
+@pytest.mark.parametrize(("question", "messages", "found", "before"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_find_question(question, messages, found, before):
+    assert find_question(question, messages) == (found, messages[:before])
+
+
+@pytest.mark.parametrize("question", ["", " \t\n", "\x00", "?!…", "x" * 20_001, "。"])
+def test_unreadable_questions_are_refused(question):
+    with pytest.raises(InvalidQuestionError):
+        clean_question(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "cleaned"),
+    [(" who\x07 ", "who"), ("谁\u200b？", "谁\u200b？"), ("a\nb", "a\nb"), ("𠮷野家？", "𠮷野家？")],
+)
+def test_readable_questions_are_cleaned(question, cleaned):
+    assert clean_question(question) == cleaned
+
+
+def test_the_history_given_wins_over_messages():
+    given = [Message("user", "from the caller")]
+    state = QueryInput(question="Where?", history=given, messages=ANSWERED)
+    assert receive_question(state, None, refresh=lambda: None)["history"] == given
+    state = QueryInput(question="Where?", messages=ANSWERED)
+    history = receive_question(state, None, refresh=lambda: None)["history"]
+    assert [(m.role, m.content) for m in history] == [("user", "Who was Ada?"), ("assistant", "A mathematician.")]
+
+
+def test_a_store_that_cannot_refresh_is_named():
+    def fail():
+        raise OSError("disk gone")
+
+    update = receive_question(QueryInput(question="Where?"), None, refresh=fail)
+    (degradation,) = update["degradations"].value
+    assert "disk gone" in degradation.reason

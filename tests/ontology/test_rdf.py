@@ -1,0 +1,119 @@
+"""OWL, RDFS and SKOS in Turtle, RDF/XML and JSON-LD."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from theworld.demo.credit import load_credit_ontology
+from theworld.errors import OntologyError
+from theworld.ontology import Labels, Lookup, Ontology
+from theworld.ontology.rdf import read_rdf, to_rdf
+
+TURTLE = """
+@prefix : <http://example.org/firm#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Party a owl:Class ; rdfs:label "Partei"@de .
+:Company a owl:Class ; rdfs:subClassOf :Party, [ a owl:Restriction ] ;
+  rdfs:label "company"@en-GB, "企业"@zh-Hans ; skos:altLabel "firm"@en, "公司" ; rdfs:comment "A firm."@en .
+:Bank a rdfs:Class ; rdfs:subClassOf :Party ; skos:prefLabel "bank"@en .
+:LoanKind a skos:Concept ; skos:prefLabel "loan kind"@en ; skos:related :Bank .
+:Revolver a skos:Concept ; skos:broader :LoanKind ; skos:prefLabel "循环贷款"@zh .
+:capital a owl:DatatypeProperty ; rdfs:domain :Company ; rdfs:range xsd:decimal ; rdfs:label "capital"@en .
+:founded a rdf:Property ; rdfs:domain :Company ; rdfs:range xsd:date .
+:lendsTo a owl:ObjectProperty ; rdfs:domain :Bank ; rdfs:range :Company ; rdfs:label "lends to"@en .
+:partner a owl:ObjectProperty, owl:SymmetricProperty ; rdfs:domain :Company ; rdfs:range :Company .
+:nothing a owl:ObjectProperty ; rdfs:domain owl:Thing ; rdfs:range :Company .
+:stone a :Bank ; rdfs:label "石桥银行"@zh ; :lendsTo :acme ; :nothing :acme .
+:acme a owl:NamedIndividual, :Company ; rdfs:label "Acme"@en .
+"""
+
+
+def read(tmp_path: Path, text: str, name: str = "firm.ttl") -> Ontology:
+    (tmp_path / name).write_text(text, "utf-8")
+    return read_rdf(tmp_path / name)
+
+
+def test_owl_rdfs_and_skos_become_an_ontology(tmp_path: Path) -> None:
+    ontology = read(tmp_path, TURTLE)
+    lookup = Lookup(ontology)
+    assert ontology.id == "firm"
+    assert set(lookup.classes) == {"Party", "Company", "Bank", "LoanKind", "Revolver"}
+    company = lookup.classes["Company"]
+    assert company.labels == Labels(zh=("企业", "公司"), en=("company", "firm"))
+    assert company.inherits == ("Party",)
+    assert company.description.en == "A firm."
+    assert company.iri == "http://example.org/firm#Company"
+    assert {attribute.id: attribute.type for attribute in company.attributes} == {
+        "capital": "number",
+        "founded": "date",
+    }
+    assert lookup.classes["Party"].labels.en == ("party",)  # German is neither; the name in the IRI stands in
+    assert lookup.classes["Revolver"].inherits == ("LoanKind",)
+    ends = {one.id: (one.source, one.target, one.symmetric) for one in ontology.relations}
+    assert ends == {
+        "lendsTo": ("Bank", "Company", False),
+        "partner": ("Company", "Company", True),
+        "related_LoanKind_Bank": ("LoanKind", "Bank", False),
+    }
+    assert lookup.samples["stone"].facts == {"lendsTo": ("acme",)}
+    assert lookup.samples["acme"].of == "Company"
+
+
+def test_names_that_end_alike_get_numbers(tmp_path: Path) -> None:
+    ontology = read(tmp_path, TURTLE + "<http://other.org/Bank> a owl:Class .")
+    assert [one.id for one in ontology.classes if one.id.startswith("Bank")] == ["Bank", "Bank_2"]
+
+
+@pytest.mark.parametrize(("kind", "name"), [("turtle", "a.ttl"), ("xml", "a.owl"), ("json-ld", "a.jsonld")])
+def test_export_and_import_again_give_the_same_ontology(tmp_path: Path, kind: str, name: str) -> None:
+    """Triples have no order, so the lists are compared sorted; nothing else is lost."""
+
+    def sorted_form(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: sorted_form(item) for key, item in sorted(value.items())}
+        if isinstance(value, list | tuple):
+            return sorted((sorted_form(item) for item in value), key=repr)
+        return value
+
+    ontology = load_credit_ontology()
+    (tmp_path / name).write_text(to_rdf(ontology, kind), "utf-8")
+    again = read_rdf(tmp_path / name)
+    assert sorted_form(again.model_dump(mode="json")) == sorted_form(ontology.model_dump(mode="json"))
+    assert {e.labels.preferred("zh") for _, e in again.elements()} == {
+        e.labels.preferred("zh") for _, e in ontology.elements()
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.ttl", "@prefix : <x> .\n:a :b", "is not turtle"),
+        ("a.owl", "<rdf>", "is not xml"),
+        ("a.jsonld", "{", "is not json-ld"),
+        ("a.ttl", "<urn:a> <urn:b> <urn:c> .", "holds no owl:Class"),
+        (
+            "a.ttl",
+            "@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix r: <http://www.w3.org/2000/01/rdf-schema#> . "
+            "<urn:A> a owl:Class ; r:subClassOf <urn:B> . <urn:B> a owl:Class ; r:subClassOf <urn:A> .",
+            "INHERITS goes in a circle: A -> B -> A",
+        ),
+        (
+            "a.ttl",
+            "@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix r: <http://www.w3.org/2000/01/rdf-schema#> . "
+            "<urn:A> a owl:Class . <urn:p> a owl:ObjectProperty ; r:domain <urn:A> ; r:range <urn:Ghost> .",
+            "relation p: dangling: its target is the unknown class 'Ghost'",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_element(tmp_path: Path, name: str, text: str, said: str) -> None:
+    with pytest.raises(OntologyError) as caught:
+        read(tmp_path, text, name)
+    assert said in str(caught.value)
+    assert name in str(caught.value)
+    assert "line 0" not in str(caught.value)

@@ -1,0 +1,169 @@
+"""An ontology in a store: idempotent, per tenant, and in step with the notes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ontology.conftest import plain_document
+from theworld.demo.credit import load_credit_ontology
+from theworld.errors import StoreError
+from theworld.ontology import Ontology, Words, parse_ontology
+from theworld.ontology.index import OntologyIndexes
+from theworld.ontology.storing import import_ontology, pack_vector, remove_ontology, stored_ontology, unpack_vector
+from theworld.stores.graph_weights import co_occurrences, mixed, note_parts
+from theworld.stores.knowledge_store import KnowledgeStore
+
+SMALL = parse_ontology(
+    """
+id: small
+classes:
+  - {id: bank, labels: {zh: [银行], en: [bank]}}
+  - {id: loan, labels: {zh: [贷款], en: [loan]}, confidence: 0.5}
+relations:
+  - {id: lends, labels: {zh: [发放], en: [lends]}, source: bank, target: loan, strength: 0.5}
+"""
+)
+
+
+def weights(store: KnowledgeStore) -> dict[tuple[str, str], tuple[float, dict[str, float]]]:
+    return {(e.source[1], e.target[1]): (e.weight, dict(e.parts)) for e in store.ledger.graph.edges("default")}
+
+
+def test_importing_twice_changes_nothing_and_a_change_replaces_the_old(tmp_path: Path) -> None:
+    with KnowledgeStore.open(tmp_path / "s", create=True) as store:
+        assert import_ontology(store, SMALL).changed
+        version = store.ledger.graph.version()
+        assert not import_ontology(store, SMALL).changed
+        assert store.ledger.graph.version() == version
+        assert stored_ontology(store) == SMALL
+        other = SMALL.model_copy(update={"relations": ()})
+        assert import_ontology(store, other).changed
+        assert stored_ontology(store) == other
+        assert not store.ledger.graph.edges("default")
+
+
+def test_the_whole_sample_domain_comes_back_as_it_was(credit_store: KnowledgeStore) -> None:
+    assert stored_ontology(credit_store) == load_credit_ontology()
+
+
+def test_tenants_do_not_see_each_others_ontology(tmp_path: Path) -> None:
+    with KnowledgeStore.open(tmp_path / "s", create=True) as store:
+        store.put([plain_document("a", "A", ["a bank"]), plain_document("b", "B", ["a bank"], tenant="other")])
+        import_ontology(store, SMALL, tenant="other")
+        assert stored_ontology(store) is None
+        assert [link.source[1] for link in store.ledger.graph.links("other")] == ["b#0"]
+        assert not store.ledger.graph.links("default")
+        indexes = OntologyIndexes(store.ledger.graph)
+        assert indexes.of("default") is None
+        assert indexes.of("other") is not None
+        assert remove_ontology(store, tenant="other")
+        assert not remove_ontology(store, tenant="other")
+        assert indexes.of("other") is None
+
+
+def test_weights_follow_the_notes(tmp_path: Path) -> None:
+    with KnowledgeStore.open(tmp_path / "s", create=True) as store:
+        import_ontology(store, SMALL)
+        assert weights(store)["bank", "lends"] == (pytest.approx(5 / 7), {"rule": 0.5, "confidence": 1.0})
+        store.put([plain_document("a", "A", ["The bank lends.", "Another bank."])])
+        store.catch_up()
+        weight, parts = weights(store)["bank", "lends"]
+        assert parts == {"rule": 0.5, "confidence": 1.0, "co_occurrence": pytest.approx(2 / 3)}
+        assert weight == pytest.approx(0.3 * 2 / 3 + 0.4 * 0.5 + 0.3 * 1.0, abs=1e-6)
+        store.put([plain_document("a", "A", ["The bank lends.", "Something else."])])
+        store.catch_up()
+        assert weights(store)["bank", "lends"][1]["co_occurrence"] == 1.0
+        store.delete(["a"], tenant="default")
+        store.catch_up()
+        assert "co_occurrence" not in weights(store)["bank", "lends"][1]
+        assert not store.ledger.graph.links("default")
+
+
+def test_a_reader_sees_a_new_ontology_and_new_notes(tmp_path: Path) -> None:
+    with KnowledgeStore.open(tmp_path / "s", create=True) as writer, KnowledgeStore.open(tmp_path / "s") as reader:
+        indexes = OntologyIndexes(reader.ledger.graph)
+        assert indexes.of("default") is None
+        import_ontology(writer, SMALL)
+        first = indexes.of("default")
+        assert first is not None
+        assert indexes.of("default") is first
+        writer.put([plain_document("a", "一家银行", ["贷款"])])
+        writer.catch_up()
+        second = indexes.of("default")
+        assert second is not None
+        assert second.notes.ids == ("a#0",)
+        with pytest.raises(StoreError, match="opened for reading"):
+            reader.put_graph("default", [], [])
+
+
+def test_a_writer_that_died_before_linking_is_made_good(tmp_path: Path) -> None:
+    with KnowledgeStore.open(tmp_path / "s", create=True) as store:
+        import_ontology(store, SMALL)
+        store.ledger.put([plain_document("a", "A", ["a loan"])])
+        store._release()  # as if the process had been killed
+        with KnowledgeStore.open(tmp_path / "s") as reader:
+            assert [link.target[1] for link in reader.ledger.graph.links("default")] == ["loan"]
+        store._lock = None
+
+
+def test_a_store_without_an_ontology_keeps_no_trace(tmp_path: Path) -> None:
+    with KnowledgeStore.open(tmp_path / "s", create=True) as store:
+        store.put([plain_document("a", "A", ["a loan"])])
+        store.catch_up()
+        assert store.ledger.graph.version() == 0
+        assert store.ledger.graph.applied() is None
+
+
+def test_vectors_of_unchanged_elements_are_not_made_again(tmp_path: Path) -> None:
+    asked: list[list[Words]] = []
+
+    def embed(texts):
+        asked.append(list(texts))
+        return {"space": np.arange(len(texts) * 4, dtype=np.float32).reshape(len(texts), 4)}
+
+    with KnowledgeStore.open(tmp_path / "s", create=True) as store:
+        import_ontology(store, SMALL, embed=embed)
+        assert not import_ontology(store, SMALL, embed=embed).changed
+        assert [len(texts) for texts in asked] == [3]
+        renamed = SMALL.model_dump(by_alias=True)
+        renamed["classes"][0]["labels"]["en"] = ["lender"]
+        import_ontology(store, Ontology.model_validate(renamed), embed=embed)
+        assert asked[1] == [Words(zh="银行", en="lender")]
+        found = OntologyIndexes(store.ledger.graph).of("default")
+        assert found is not None
+        assert set(found.vectors) == {"space"}
+
+
+def test_packed_vectors_come_back() -> None:
+    vector = np.array([0.5, -1.25, 3.0], dtype=np.float32)
+    assert unpack_vector(pack_vector(vector)).tolist() == vector.tolist()
+
+
+@given(
+    named=st.sets(st.tuples(st.integers(0, 9), st.integers(0, 5)), max_size=30),
+    edges=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=10),
+)
+def test_co_occurrence_is_the_dice_coefficient(named: set[tuple[int, int]], edges: list[tuple[int, int]]) -> None:
+    of = {node: {note for note, n in named if n == node} for node in range(6)}
+    expected = [2 * len(of[a] & of[b]) / (len(of[a]) + len(of[b])) if of[a] or of[b] else None for a, b in edges]
+    found = co_occurrences(sorted(named), edges, 6)
+    assert found == [None if value is None else pytest.approx(value, abs=1e-5) for value in expected]
+
+
+@given(st.dictionaries(st.sampled_from(["co_occurrence", "rule", "confidence"]), st.floats(0, 1)))
+def test_a_mixed_weight_lies_between_its_parts(parts: dict[str, float]) -> None:
+    weight = mixed(parts)
+    if parts:
+        assert min(parts.values()) - 1e-6 <= weight <= max(parts.values()) + 1e-6
+    else:
+        assert weight == 0.0
+
+
+def test_more_places_in_a_note_count_more() -> None:
+    assert mixed(note_parts(1, 1.0, 1.0)) < mixed(note_parts(4, 1.0, 1.0)) < 1.0
+    assert mixed(note_parts(1, 0.9, 1.0)) < mixed(note_parts(1, 1.0, 1.0))

@@ -1,0 +1,255 @@
+"""Limits, errors and the envelope: nothing leaks, everything is counted, a client that goes is noticed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from copy import copy
+from dataclasses import replace
+
+import httpx
+import pytest
+from fastapi.testclient import TestClient
+
+from service_cases import LOCAL, TWO_HOP
+from theworld.graph import build_graph
+from theworld.service.api.errors import redacted, without_internals
+from theworld.service.app import create_app
+from theworld.service.requests.places import Places, TooManyError
+from theworld.service.requests.running import CancelledRunError
+
+SEARCH, ASK = "/api/v1/retrieval/search", "/api/v1/ask"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("it failed: /var/lib/store/ledger.sqlite is locked", "it failed: … is locked"),
+        ("http://user:pass@10.0.0.1:9200/x refused", "… refused"),
+        (r"C:\data\store\x gone", "… gone"),
+        ("a/b testing and 1/2 stay", "a/b testing and 1/2 stay"),
+        ("检索失败：/home/某人/store 不可读", "检索失败：… 不可读"),
+    ],
+)
+def test_errors_lose_paths_and_addresses(text, kept):
+    assert redacted(text) == kept
+
+
+def test_whatever_tells_a_reason_loses_them_at_any_depth():
+    kept = {"text": "see /etc/hosts/x", "tables": [{"sql": "SELECT 1"}], "calls": 0}
+    told = {"parts": [{"degradations": [{"reason": "at /srv/a/b"}], "notes": ["bolt://10.0.0.1 is down", "fine"]}]}
+    assert without_internals(kept) == kept
+    assert without_internals({**kept, **told}) == {
+        **kept, "parts": [{"degradations": [{"reason": "at …"}], "notes": ["… is down", "fine"]}],
+    }  # fmt: skip
+
+
+async def test_places_turn_away_at_once_when_too_many_wait():
+    places, release = Places(1, 1), threading.Event()
+
+    async def hold():
+        async with places.place():
+            await places.work(lambda: release.wait(60))
+
+    holders = [asyncio.ensure_future(hold()) for _ in range(2)]
+    while places.present < 2:
+        await asyncio.sleep(0.01)
+    with pytest.raises(TooManyError):
+        async with places.place():
+            pass
+    release.set()
+    await asyncio.gather(*holders)
+    assert places.present == 0
+    async with places.place():
+        assert places.present == 1
+    places.close()
+
+
+def graph_without(service, *engines):
+    """The service's graph over the same store, but for engines that raise with a path of the server."""
+
+    class Failing:
+        def __getattr__(self, _name):
+            raise RuntimeError("at /srv/private/index")
+
+    store = copy(service.resources.store)
+    for engine in engines:
+        setattr(store, engine, Failing())
+    return build_graph(replace(service.resources, store=store))
+
+
+def code(reply):
+    assert reply.headers["x-trace-id"] == reply.json()["trace_id"]
+    return reply.status_code, reply.json()["code"]
+
+
+@pytest.mark.slow
+class TestOverHttp:
+    def test_section_decisions_validation_stays_in_the_envelope(self, client):
+        assert code(client.post(SEARCH, json={})) == (422, 1001)
+        assert code(client.post(SEARCH, json={"query": "x", "top_k": 0})) == (422, 1001)
+        assert code(client.post(SEARCH, json={"query": "x", "topk": 1})) == (422, 1001)
+        assert code(client.post(SEARCH, content="{", headers={"content-type": "application/json"})) == (422, 1001)
+        assert code(client.post(SEARCH, json={"query": "?!"})) == (422, 1001)
+        assert code(client.get("/nowhere")) == (404, 1002)
+        assert code(client.get(SEARCH)) == (405, 1007)
+
+    @pytest.mark.parametrize(
+        ("path", "body"),
+        [
+            (SEARCH, {"query": "who\x00?"}),
+            (SEARCH, {"query": "who?", "filters": {"a": ["b\x00"]}}),
+            (ASK, {"question": "who?", "history": [{"role": "user", "content": "\x00"}]}),
+            ("/api/v1/feedback", {"request_id": "x", "verdict": "good", "comment": "\x00"}),
+            ("/api/v1/documents/", None),
+        ],
+    )
+    def test_what_a_database_may_not_keep_is_not_taken(self, client, path, body):
+        if body is None:
+            assert code(client.get("/api/v1/retrieval/explain/a%00b")) == (422, 1001)
+            document = {"id": "nul", "text": "words", "metadata": {"a": "\x00"}}
+            reply = client.post("/api/v1/documents", json={"documents": [document]})
+            assert [item["id"] for item in reply.json()["data"]["failed"]] == ["nul"]
+        else:
+            assert code(client.post(path, json=body)) == (422, 1001)
+
+    def test_messages_are_chinese_where_that_is_asked_for(self, client):
+        reply = client.post(SEARCH, json={}, headers={"Accept-Language": "zh-CN,zh;q=0.9"})
+        assert reply.json()["message"].startswith("请求无效")
+
+    def test_too_large_is_413(self, client, service):
+        assert code(client.post(SEARCH, json={"query": "x" * 20_001})) == (413, 1005)
+        most = service.settings.service.max_body_bytes
+        assert code(client.post(SEARCH, content=b"x" * (most + 1))) == (413, 1005)
+
+        def in_pieces():
+            yield from (b"x" * 1_000_000 for _ in range(most // 1_000_000 + 1))
+
+        headers = {"content-type": "application/json"}
+        assert code(client.post(SEARCH, content=in_pieces(), headers=headers)) == (413, 1005)
+
+    @pytest.mark.parametrize("given", ["my-trace.1", "", "a" * 200, "<script>"])
+    def test_the_trace_id_is_echoed_when_it_is_one(self, client, given):
+        reply = client.get("/healthz", headers={"X-Trace-Id": given})
+        echoed = reply.headers["x-trace-id"]
+        assert (echoed == given) == (given == "my-trace.1")
+        assert reply.json()["trace_id"] == echoed
+
+    def test_an_internal_error_tells_nothing_and_is_in_the_log(self, service, caplog):
+        class Broken:
+            def stream(self, *_args, **_kwargs):
+                raise RuntimeError("secret /etc/theworld/password")
+
+        with TestClient(create_app(replace(service, graph=Broken())), raise_server_exceptions=False, **LOCAL) as client:
+            for body, path in (({"query": "x"}, SEARCH), ({"question": "x", "stream": False}, ASK)):
+                reply = client.post(path, json=body)
+                assert code(reply) == (500, 9000)
+                assert "secret" not in reply.text
+                assert reply.json()["data"] is None
+                assert reply.headers["x-trace-id"] in caplog.text
+            streamed = client.post(ASK, json={"question": "x"})
+            assert streamed.status_code == 200
+            assert '"code":9000' in streamed.text
+            assert "secret" not in streamed.text
+
+    def test_no_channel_at_all_is_2001_and_a_late_vector_channel_2002(self, service):
+        broken = replace(service, graph=graph_without(service, "sparse", "dense", "graph"))
+        with TestClient(create_app(broken), raise_server_exceptions=False, **LOCAL) as client:
+            reply = client.post(SEARCH, json={"query": TWO_HOP})
+            assert code(reply) == (503, 2001)
+            assert "private" not in reply.text
+            assert len(reply.json()["data"]["degradations"]) == 3
+        with TestClient(create_app(service), raise_server_exceptions=False, **LOCAL) as client:
+            late = {"query": "a question nobody asked before", "channels": ["dense"], "deadline_ms": 1}
+            for body in (late, {**late, "query": "another one", "strict": True}):
+                reply = client.post(SEARCH, json=body)
+                assert code(reply) == (422, 2002), "the caller's own deadline, shorter than the service's"
+                assert reply.json()["data"]["deadline_ms"] == 1
+            retrieval = service.settings.retrieval.model_copy(update={"deadline_ms": 1})
+            short = replace(service.resources, settings=service.settings.model_copy(update={"retrieval": retrieval}))
+        impatient = replace(service, resources=short, graph=build_graph(short))
+        with TestClient(create_app(impatient), raise_server_exceptions=False, **LOCAL) as client:
+            for body in ({"query": "a third one"}, {"query": "a fourth one", "strict": True}):
+                assert code(client.post(SEARCH, json={**body, "channels": ["dense"]})) == (504, 2002)
+
+    @pytest.mark.parametrize("form", ["json", "text", "mermaid"])
+    def test_an_explanation_names_the_channel_that_failed_and_no_internals(self, service, form):
+        broken = replace(service, graph=graph_without(service, "sparse"))
+        with TestClient(create_app(broken), **LOCAL) as client:
+            reply = client.post(ASK, json={"question": TWO_HOP, "stream": False}).json()["data"]
+            told = client.get(f"/api/v1/retrieval/explain/{reply['request_id']}?format={form}").text
+        assert "Vienna" in reply["answer"], "the others answer"
+        assert "private" not in told
+        assert "private" not in str(reply)
+        assert ("the sparse channel failed" in told) == (form != "mermaid")
+
+    def test_too_many_at_once_are_429_and_come_back_later(self, service):
+        service = replace(service)
+        service.__dict__["places"] = Places(1, 0)
+        entered, release = threading.Event(), threading.Event()
+
+        class Slow:
+            def stream(self, *_args, **_kwargs):
+                entered.set()
+                release.wait(60)
+                raise CancelledRunError
+
+        service.graph = Slow()
+        app = create_app(service)
+
+        async def scenario():
+            transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=LOCAL["client"])
+            async with httpx.AsyncClient(transport=transport, base_url=LOCAL["base_url"]) as client:
+                first = asyncio.ensure_future(client.post(SEARCH, json={"query": "x"}))
+                await asyncio.to_thread(entered.wait, 60)
+                second = await client.post(SEARCH, json={"query": "x"})
+                third = await client.post(ASK, json={"question": "x"})
+                release.set()
+                await first
+                return second, third
+
+        for reply in asyncio.run(scenario()):
+            assert code(reply) == (429, 1006)
+            assert reply.headers["retry-after"] == "1"
+
+    def test_a_client_that_goes_stops_its_work_between_two_nodes(self, service):
+        inner, stages, gone = build_graph(service.resources), [], threading.Event()
+
+        class Watched:
+            def stream(self, *args, **kwargs):
+                for part in inner.stream(*args, **kwargs):
+                    if part[0] == "updates":
+                        stages.extend(part[1])
+                        gone.wait(60)
+                    yield part
+
+        app = create_app(replace(service, graph=Watched()))
+
+        async def scenario():
+            scope_body = b'{"query": "In which city was the director of Metropolis born?"}'
+            messages = iter([{"type": "http.request", "body": scope_body, "more_body": False}])
+
+            async def receive():
+                for message in messages:
+                    return message
+                while not stages:
+                    await asyncio.sleep(0.01)
+                asyncio.get_running_loop().call_soon(gone.set)
+                return {"type": "http.disconnect"}
+
+            async def send(_message):
+                return None
+
+            scope = {
+                "type": "http", "method": "POST", "path": SEARCH, "raw_path": SEARCH.encode(), "query_string": b"",
+                "headers": [(b"host", b"127.0.0.1:8321"), (b"content-type", b"application/json")],
+                "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8321), "scheme": "http", "http_version": "1.1",
+                "root_path": "", "asgi": {"version": "3.0"},
+            }  # fmt: skip
+            await asyncio.wait_for(app(scope, receive, send), 120)
+
+        asyncio.run(scenario())
+        assert stages == ["receive_question"]
+        service.writer.flush()
+        last = list(service.journal.requests("default"))[-1]
+        assert last["status"] == "cancelled"

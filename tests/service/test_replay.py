@@ -1,0 +1,78 @@
+"""The stored request again: byte for byte on an unchanged store, else the differences, stage by stage."""
+
+from __future__ import annotations
+
+import pytest
+
+from service_cases import CHINESE, LOCAL, TWO_HOP, settings_over
+from theworld.demo.questions import load_questions
+from theworld.ingestion import SourceDocument
+from theworld.service.documents import DocumentWriter
+from theworld.service.explain.replay import replay
+from theworld.service.runtime import open_service
+
+pytestmark = pytest.mark.slow
+
+
+def record_of(service, request_id):
+    service.writer.settle(request_id, tenant="default")
+    record = service.journal.read(request_id, tenant="default")
+    assert record is not None
+    return record
+
+
+BODIES = [
+    ("ask", {"question": TWO_HOP}),
+    ("ask", {"question": CHINESE, "top_k": 3}),
+    ("ask", {"question": "When was she born?", "history": [{"role": "user", "content": "Who was Marie Curie?"}]}),
+    ("ask", {"question": "What did I ask yesterday?", "history": [
+        {"role": "user", "content": "Who was Marie Curie?", "timestamp": "2026-01-02T03:04:05Z"}]}),
+    ("ask", {"question": "What about it?", "clarify": True, "choice": "1", "history": [
+        {"role": "user", "content": "Tell me about Ada Lovelace and Marie Curie"},
+        {"role": "assistant", "content": "Ada Lovelace was a mathematician. Marie Curie was a physicist."}]}),
+    ("ask", {"question": "hello"}),
+    ("retrieval/search", {"query": "南仁东与FAST", "enable_graph": False, "filters": {"nothing": "here"}}),
+    ("retrieval/search", {"query": TWO_HOP, "enable_rerank": False}),
+    ("retrieval/route", {"query": TWO_HOP}),
+    ("retrieval/rerank", {"query": TWO_HOP, "documents": [{"id": "a", "text": "Fritz Lang was born in Vienna."}]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "body"), BODIES, ids=[f"{p}-{i}" for i, (p, _) in enumerate(BODIES)])
+def test_a_request_replays_byte_for_byte(service, call, path, body):
+    if path == "ask":
+        body = {**body, "stream": False}
+    data = call(f"/api/v1/{path}", body)
+    found = replay(record_of(service, data["request_id"]), service.resources, service.graph)
+    assert found.differences == {}
+    assert found.exact
+    assert all(found.stages.values())
+
+
+def test_the_demos_questions_replay_byte_for_byte(service, call):
+    ids = [call("/api/v1/ask", {"question": q.question, "stream": False})["request_id"] for q in load_questions()]
+    assert all(replay(record_of(service, i), service.resources, service.graph).exact for i in ids)
+
+
+def test_what_a_changed_store_does_is_told_stage_by_stage(copy_of_demo):
+    from fastapi.testclient import TestClient
+
+    from theworld.service.app import create_app
+
+    settings = settings_over(copy_of_demo())
+    with open_service(settings, bound_to="127.0.0.1") as service:
+        with TestClient(create_app(service), **LOCAL) as client:
+            request_id = client.post("/api/v1/ask", json={"question": TWO_HOP, "stream": False}).json()["data"][
+                "request_id"
+            ]
+        record = record_of(service, request_id)
+        writer = DocumentWriter(settings, service.resources.models)
+        text = "The director of the film Metropolis was born in the city of Graz, some claim."
+        writer.put([(SourceDocument("Metropolis director", text, "new"), "posted")], tenant="default")
+        writer.close()
+        found = replay(record, service.resources, service.graph)
+    assert not found.exact
+    assert not found.stages["channels"]
+    assert found.stages["reference"]
+    assert any("store has changed" in cause for cause in found.causes)
+    assert any("new#0" in difference for difference in found.differences["channels"])

@@ -1,0 +1,115 @@
+"""The service as its users start it: a process of its own, asked over TCP, stopped, and killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from contextlib import suppress
+
+import httpx
+import pytest
+
+from service_cases import TWO_HOP
+from service_process import served
+from theworld.stores.ledger.request_log import RequestJournal
+from theworld.stores.ledger.service_ledger import ServiceLedger
+
+pytestmark = pytest.mark.slow
+
+
+def test_serve_says_its_terms_answers_and_finishes_what_runs(copy_of_demo):
+    store = copy_of_demo()
+    with served(store) as (process, client, lines):
+        assert any("need no API key" in line for line in lines)
+        ready = client.get("/readyz").json()
+        assert ready["data"]["ready"], ready
+        assert {engine["name"] for engine in ready["data"]["engines"]} >= {"ledger", "sparse", "dense", "graph"}
+        with client.stream("POST", "/api/v1/ask", json={"question": TWO_HOP}) as reply:
+            request_id = reply.headers["x-request-id"]
+            events = reply.iter_lines()
+            assert next(events) == "event: stage", "it is under way"
+            process.send_signal(signal.SIGTERM)
+            told = "\n".join(events)
+        assert "event: final" in told
+        assert "Vienna" in told
+        assert process.wait(60) in {0, -signal.SIGTERM, 128 + signal.SIGTERM}
+    with ServiceLedger.open(store) as ledger:
+        record = RequestJournal(ledger).read(request_id, tenant="default")
+    assert record is not None, "what was answered is on record"
+
+
+def test_a_new_store_is_made_and_filled_over_http(tmp_path):
+    with served(tmp_path / "new.store") as (_, client, _):
+        documents = [
+            {"id": "rush", "title": "Rush", "text": "Rush was a Canadian rock band. Its drummer was Neil Peart."},
+            {"id": "tiantan", "title": "天坛", "text": "天坛位于北京市东城区，始建于1420年。"},
+            {"id": "bad", "text": "\u0000"},
+        ]
+        written = client.post("/api/v1/documents", json={"documents": documents}).json()["data"]
+        assert (written["written"], [item["id"] for item in written["failed"]]) == (2, ["bad"])
+        ask = {"question": "Who was the drummer of Rush?", "stream": False}
+        assert "Neil Peart" in client.post("/api/v1/ask", json=ask).json()["data"]["answer"]
+        found = client.post("/api/v1/retrieval/search", json={"query": "天坛在哪里？"}).json()["data"]
+        assert found["candidates"][0]["document_id"] == "tiantan"
+        again = client.post("/api/v1/documents", json={"documents": documents[:2]}).json()["data"]
+        assert (again["written"], again["unchanged"]) == (0, 2)
+        gone = client.request("DELETE", "/api/v1/documents", json={"ids": ["rush", "unknown"]}).json()["data"]
+        assert gone == {"deleted": 1}
+        found = client.post("/api/v1/retrieval/search", json={"query": "drummer of Rush"}).json()["data"]
+        assert "rush" not in {candidate["document_id"] for candidate in found["candidates"]}
+
+
+def test_killed_under_load_no_request_is_half_written(copy_of_demo):
+    store = copy_of_demo()
+    with served(store) as (process, client, _):
+        done = []
+
+        def ask():
+            with suppress(httpx.TransportError), httpx.Client(base_url=client.base_url, timeout=60) as own:
+                while True:
+                    data = own.post("/api/v1/retrieval/search", json={"query": TWO_HOP}).json()["data"]
+                    done.append(data["request_id"])
+
+        threads = [threading.Thread(target=ask, daemon=True) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        while len(done) < 30 or not metric(client, "theworld_log_written"):
+            assert any(thread.is_alive() for thread in threads)
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGKILL)
+        for thread in threads:
+            thread.join(30)
+    with ServiceLedger.open(store) as ledger:
+        assert_whole(ledger, least=1)
+
+
+def metric(client, name, label=""):
+    lines = client.get("/metrics").text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name) and label in line)
+
+
+def assert_whole(ledger, *, least):
+    journal = RequestJournal(ledger)
+    rows = list(journal.requests("default"))
+    assert len(rows) >= least
+    for row in rows:
+        record = journal.read(row["request_id"], tenant="default")
+        assert record.route is not None
+        assert len(record.ranking) == 20
+        assert {hit["source"] for hit in record.candidates} == {"sparse", "dense", "graph"}
+    with ledger.reading() as connection:
+        assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+        assert connection.exec_driver_sql("PRAGMA foreign_key_check").all() == []
+
+
+def test_several_workers_share_store_and_metrics(copy_of_demo):
+    with served(copy_of_demo(), "--workers", "2") as (_, client, _):
+        for _ in range(20):
+            with httpx.Client(base_url=client.base_url, timeout=60) as own:
+                assert own.post("/api/v1/retrieval/route", json={"query": TWO_HOP}).status_code == 200
+        end = time.monotonic() + 60
+        while (counted := metric(client, "theworld_requests_total", "route")) < 20 and time.monotonic() < end:
+            time.sleep(0.05)  # a reply is counted when it has been sent
+        assert counted == 20

@@ -1,0 +1,17 @@
+"""What the tests of the service share as plain values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from theworld.settings import Settings
+
+TWO_HOP = "In which city was the director of Metropolis born?"
+CHINESE = "天一阁是由谁主持建造的？"
+LOCAL: dict[str, Any] = {"base_url": "http://127.0.0.1:8321", "client": ("127.0.0.1", 50_000)}
+
+
+def settings_over(store: Path, **service: Any) -> Settings:
+    """Settings with time enough for a busy machine."""
+    return Settings(store=store, retrieval={"deadline_ms": 60_000}, embedding={"threads": 1}, service=service)

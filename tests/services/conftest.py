@@ -1,0 +1,71 @@
+"""Each server is started once per session, on a free port, when the first test asks for it.
+
+`THEWORLD_TEST_OPENSEARCH_URL`, `THEWORLD_TEST_NEO4J_URL`, `THEWORLD_TEST_POSTGRES_URL` and `THEWORLD_TEST_QDRANT_URL`
+name servers to be used instead; they are left running. Where neither is to be had, tests are skipped, with the reason.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from services.launching import CannotStartError, Neo4jServer, OpenSearchServer, PostgresServer, Server
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Server]]:
+    """The servers that this session started, by name."""
+    running: dict[str, Server] = {}
+    yield running
+    for server in running.values():
+        server.stop()
+
+
+def _url(kind: type[Server], servers: dict[str, Server], tmp_path_factory: pytest.TempPathFactory) -> str:
+    variable = f"THEWORLD_TEST_{kind.name.upper()}_URL"
+    given = os.environ.get(variable)
+    if given:
+        return given
+    server = kind(tmp_path_factory.mktemp(kind.name))
+    try:
+        server.start()
+    except CannotStartError as reason:
+        pytest.skip(f"no {kind.name}: {reason}, and {variable} is not set")
+    servers[kind.name] = server
+    return server.url
+
+
+@pytest.fixture(scope="session")
+def opensearch_url(servers: dict[str, Server], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A real OpenSearch."""
+    return _url(OpenSearchServer, servers, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def neo4j_url(servers: dict[str, Server], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A real Neo4j."""
+    return _url(Neo4jServer, servers, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def postgres_url(servers: dict[str, Server], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A real PostgreSQL."""
+    return _url(PostgresServer, servers, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def qdrant_url() -> str:
+    """A real Qdrant, when its address is given: it is published as an image only. gRPC is on the next port."""
+    given = os.environ.get("THEWORLD_TEST_QDRANT_URL")
+    if not given:
+        pytest.skip("no qdrant: no package carries the server, and THEWORLD_TEST_QDRANT_URL is not set")
+    return given
+
+
+@pytest.fixture
+def ledger() -> str:
+    """The identity of a ledger that no other test has."""
+    return secrets.token_hex(8)

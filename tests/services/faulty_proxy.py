@@ -1,0 +1,153 @@
+"""A TCP proxy that misbehaves on demand: what stands between a client and a real server when the network is bad."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+Change = Callable[[bytes], bytes]
+
+
+class FaultyProxy:
+    """Passes bytes on to a server; the attributes say what goes wrong, from the next bytes on."""
+
+    def __init__(self, url: str, *, tls: ssl.SSLContext | None = None) -> None:
+        """Listen on a free port for the server of a URL, with TLS towards clients where a context is given."""
+        parts = urlsplit(url)
+        assert parts.hostname is not None
+        assert parts.port is not None
+        self._target = (parts.hostname, parts.port)
+        self._tls = tls
+        self.delay_s = 0.0
+        """Waited before each piece of a reply."""
+        self.cut_after: int | None = None
+        """Bytes of replies after which the connection is cut."""
+        self.change: Change | None = None
+        """What is done to each piece of a reply."""
+        self.seen = bytearray()
+        """What clients have sent."""
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._listener: socket.socket | None = None
+        self.port = 0
+        self.accept()
+
+    def accept(self) -> None:
+        """Listen, again if need be on the same port."""
+        self._listener = socket.create_server(("127.0.0.1", self.port), reuse_port=False)
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def refuse(self) -> None:
+        """Stop listening and cut all connections."""
+        if self._listener is not None:
+            with contextlib.suppress(OSError):
+                self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+            self._listener = None
+        self.cut()
+
+    def cut(self) -> None:
+        """Cut all connections."""
+        with self._lock:
+            for one in self._open:
+                with contextlib.suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
+
+    def heal(self) -> None:
+        """Misbehave no more."""
+        self.delay_s, self.cut_after, self.change = 0.0, None, None
+        if self._listener is None:
+            self.accept()
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with contextlib.ExitStack() as stack:
+            stack.callback(client.close)
+            try:
+                if self._tls is not None:
+                    client = self._tls.wrap_socket(client, server_side=True)
+                    stack.callback(client.close)
+                server = socket.create_connection(self._target)
+            except OSError:
+                return
+            stack.callback(server.close)
+            with self._lock:
+                self._open.update((client, server))
+            back = threading.Thread(target=self._pass, args=(server, client, True), daemon=True)
+            back.start()
+            self._pass(client, server, False)
+            back.join()
+            with self._lock:
+                self._open.difference_update((client, server))
+
+    def _pass(self, source: socket.socket, target: socket.socket, replies: bool) -> None:
+        passed = 0
+        with contextlib.suppress(OSError):
+            while piece := source.recv(65536):
+                if not replies:
+                    self.seen += piece
+                    target.sendall(piece)
+                    continue
+                time.sleep(self.delay_s)
+                piece = self.change(piece) if self.change is not None else piece
+                if self.cut_after is not None and passed + len(piece) > self.cut_after:
+                    target.sendall(piece[: max(0, self.cut_after - passed)])
+                    break
+                passed += len(piece)
+                target.sendall(piece)
+        for one in (source, target):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self.refuse()
+
+
+def _garbled(piece: bytes) -> bytes:
+    return piece[: len(piece) // 2] + b"\x00" * (len(piece) - len(piece) // 2)
+
+
+def _shifted(piece: bytes) -> bytes:
+    """Note ids end in their number: they all become those of others."""
+    return piece.replace(b"#0", b"#7")
+
+
+def _crawl(proxy: FaultyProxy) -> None:
+    proxy.delay_s = 30.0
+
+
+def _break_off(proxy: FaultyProxy) -> None:
+    proxy.cut_after = 40
+    proxy.cut()
+
+
+def _garble(proxy: FaultyProxy) -> None:
+    proxy.change = _garbled
+
+
+def _lie(proxy: FaultyProxy) -> None:
+    proxy.change = _shifted
+
+
+FAULTS: dict[str, Callable[[FaultyProxy], None]] = {
+    "refuse": FaultyProxy.refuse,
+    "crawl": _crawl,
+    "break off": _break_off,
+    "garble": _garble,
+    "lie": _lie,
+}
+"""What can go wrong between a client and a server, by name."""

@@ -1,0 +1,48 @@
+"""The whole graph over servers: answers as embedded, and under every fault one that says what is missing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.answering import QUESTIONS, Answering, Engine, answering
+from services.faulty_proxy import FAULTS
+from theworld.graph import Resources, build_graph
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def servers_graph(copy_of_demo: Callable[[], Path], opensearch_url: str, neo4j_url: str) -> Iterator[Answering]:
+    urls: dict[Engine, str] = {"sparse": opensearch_url, "graph": neo4j_url}
+    if qdrant := os.environ.get("THEWORLD_TEST_QDRANT_URL"):
+        urls["dense"] = qdrant
+    with answering(copy_of_demo(), urls, deadline_ms=60_000) as opened:
+        yield opened
+
+
+def gist(output: dict[str, Any]) -> tuple[Any, ...]:
+    return output["kind"], output["answer"], [candidate.note_id for candidate in output["candidates"][:10]]
+
+
+def test_answers_are_those_of_the_embedded_store(servers_graph: Answering, resources: Resources) -> None:
+    embedded = build_graph(resources)
+    for question in QUESTIONS:
+        output = servers_graph.ask(question)
+        assert output["degradations"] == []
+        assert gist(output) == gist(embedded.invoke({"question": question}))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("engine", ["sparse", "dense", "graph"])
+def test_a_fault_is_answered_named_and_recovered_from(servers_graph: Answering, engine: Engine, fault: str) -> None:
+    if engine not in servers_graph.proxies:
+        pytest.skip("no qdrant: THEWORLD_TEST_QDRANT_URL is not set")
+    trial = servers_graph.trial(engine, fault, QUESTIONS[0])
+    assert (trial.answered, trial.named) == (True, True), trial
+    assert trial.recovery_s < 60
+    assert servers_graph.ask(QUESTIONS[0])["degradations"] == []

@@ -1,0 +1,56 @@
+"""`theworld sync` moves a store to a server, tells what it cannot reach, and verifies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from services.launching import free_port
+from theworld.cli.app import run
+from theworld.settings import Settings
+from theworld.stores.knowledge_store import KnowledgeStore, open_store
+from theworld.stores.sparse.opensearch import OpenSearchSparse
+from theworld.testing.conformance.documents import make_document
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with KnowledgeStore.open(tmp_path / "store", create=True) as store:
+        store.put([make_document(number) for number in range(4)])
+    return tmp_path / "store"
+
+
+def sync(*arguments: str) -> int:
+    return run(["sync", *arguments])
+
+
+def test_a_store_moves_to_a_server(
+    path: Path, opensearch_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("THEWORLD_SPARSE__URL", opensearch_url)
+    monkeypatch.setenv("THEWORLD_SPARSE__TIMEOUT_S", "60")
+    for arguments in ((), ("--rebuild", "sparse"), ()):
+        assert sync("--store", str(path), "--verify", "--json", *arguments) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert set(told["lag"].values()) == {0}
+        assert (told["troubles"], told["differences"]) == ({}, [])
+    with open_store(Settings(store=path, sparse={"url": opensearch_url, "timeout_s": 60}), read_only=False) as store:
+        assert isinstance(store.sparse, OpenSearchSparse)
+        assert store.sparse.count() == 8
+        store.sparse.drop()
+        store._release()
+
+
+def test_a_server_out_of_reach_is_told(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("THEWORLD_SPARSE__URL", f"http://127.0.0.1:{free_port()}")
+    assert sync("--store", str(path)) == 4
+    told = capsys.readouterr()
+    assert "sparse: cannot be asked" in told.out
+    assert "The sparse projection was left behind" in told.err
+    assert sync("--store", str(path), "--rebuild", "nonsense") == 4

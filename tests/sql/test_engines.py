@@ -1,0 +1,242 @@
+"""Mapping against the live schema, views, and the same plans on SQLite and on a real PostgreSQL."""
+
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from theworld.errors import DatabaseError, SettingsError, StatementRefusedError
+from theworld.ontology import parse_ontology
+from theworld.settings import Settings
+from theworld.sql.database import Database
+from theworld.sql.engines import PostgresEngine, SQLiteEngine, open_engine
+from theworld.sql.mapping import DatabaseMapping, MappedTable
+
+SMALL = """
+id: shop
+classes:
+  - id: sale
+    labels: {zh: 销售, en: sale}
+    table: {name: sales, key: id, time: day}
+    attributes:
+      - {id: price, labels: {zh: 价格, en: price}, type: number, column: price, aggregation: sum}
+"""
+
+
+def open_small(tmp_path, statements, url=None):
+    file = tmp_path / "shop.sqlite"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+    (tmp_path / "shop.yaml").write_text(SMALL, "utf-8")
+    settings = Settings(database={"url": url or f"sqlite:///{file}", "ontology": tmp_path / "shop.yaml"})
+    return Database.open(settings.database)
+
+
+def test_the_mapping_is_checked_against_the_live_schema(tmp_path):
+    with pytest.raises(DatabaseError, match="there is no table sales"):
+        open_small(tmp_path, ["CREATE TABLE other (id TEXT)"])
+    (tmp_path / "shop.sqlite").unlink()
+    with pytest.raises(DatabaseError, match="table sales has no column day; table sales has no column price"):
+        open_small(tmp_path, ["CREATE TABLE sales (id TEXT)"])
+
+
+def test_a_missing_file_is_said(tmp_path):
+    with pytest.raises(DatabaseError, match="cannot be opened"):
+        open_small(tmp_path, [], url=f"sqlite:///{tmp_path / 'nowhere.sqlite'}")
+
+
+@pytest.mark.parametrize("url", ["mysql://x/y", "sqlite:///", "nothing"])
+def test_other_databases_are_refused(url):
+    with pytest.raises(SettingsError, match=r"database\.url"):
+        open_engine(url, {})
+
+
+def test_settings_need_both_address_and_ontology():
+    with pytest.raises(SettingsError, match="go together"):
+        Settings.load(database={"url": "sqlite:///x.sqlite"})
+    with pytest.raises(SettingsError, match="Mars/Olympus"):
+        Settings.load(database={"timezone": "Mars/Olympus"})
+
+
+def test_an_ontology_without_tables_is_refused(tmp_path):
+    (tmp_path / "bare.yaml").write_text("id: x\nclasses: [{id: a, labels: {en: a}}]\n", "utf-8")
+    settings = Settings(database={"url": "sqlite:///x.sqlite", "ontology": tmp_path / "bare.yaml"})
+    with pytest.raises(DatabaseError, match="maps no class"):
+        Database.open(settings.database)
+
+
+def test_a_mapped_view_is_read_and_what_it_hides_is_not(tmp_path):
+    make = [
+        "CREATE TABLE raw (id TEXT, day TEXT, price REAL, card TEXT)",
+        "INSERT INTO raw VALUES ('a', '2024-01-01', 3, 'secret'), ('b', '2024-01-02', 4, 'secret')",
+        "CREATE VIEW sales AS SELECT id, day, price FROM raw WHERE price > 3",
+    ]
+    database = open_small(tmp_path, make)
+    assert database.run_text("SELECT SUM(price) AS s FROM sales", title="t", tenant="x").rows == ((4.0,),)
+    with pytest.raises(StatementRefusedError):
+        database.engine.read("SELECT card FROM raw", {}, max_rows=5, timeout_ms=500)
+
+
+def test_sqlite_is_never_written_even_when_asked_past_the_authorizer(tmp_path):
+    open_small(tmp_path, ["CREATE TABLE sales (id TEXT, day TEXT, price REAL)"])
+    engine = SQLiteEngine(tmp_path / "shop.sqlite", {"sales": MappedTable("sales", ("id",), frozenset({"id"}), None)})
+    with closing(engine._connect()) as connection, pytest.raises(sqlite3.OperationalError, match=r"readonly|read-only"):
+        connection.execute("INSERT INTO sales VALUES ('x', 'y', 1)")
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory):
+    """A PostgreSQL of our own, or the one THEWORLD_TEST_POSTGRES_URL names."""
+    given = os.environ.get("THEWORLD_TEST_POSTGRES_URL")
+    if given:
+        yield given
+        return
+    pytest.importorskip("psycopg")
+    binary = shutil.which("initdb") or next(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")), None)
+    if binary is None:
+        pytest.skip("no PostgreSQL here: set THEWORLD_TEST_POSTGRES_URL, or install it")
+    folder = tmp_path_factory.mktemp("postgres")
+    user = [] if os.getuid() else ["runuser", "-u", "postgres", "--"]
+    if user:
+        for part in (folder, *folder.parents[:3]):
+            part.chmod(0o755)
+        shutil.chown(folder, "postgres")
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    made = subprocess.run(
+        [*user, binary, "-D", folder / "data", "-U", "theworld", "-A", "trust", "-E", "UTF8"],
+        capture_output=True,
+        check=False,
+    )
+    if made.returncode:
+        pytest.skip(f"PostgreSQL cannot be set up here: {made.stderr.decode()[-300:]}")
+    command = [
+        *user,
+        str(Path(binary).with_name("postgres")),
+        "-D",
+        folder / "data",
+        "-p",
+        str(port),
+        "-k",
+        folder,
+        "-c",
+        "listen_addresses=127.0.0.1",
+    ]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"postgresql://theworld@127.0.0.1:{port}/postgres"
+    import psycopg
+
+    for _ in range(100):
+        try:
+            psycopg.connect(url).close()
+            break
+        except psycopg.OperationalError:
+            time.sleep(0.1)
+    yield url
+    server.terminate()
+    server.wait(20)
+
+
+def _postgres_type(name, kind):
+    if name.endswith("_on") or name == "since":
+        return "DATE"
+    return "NUMERIC" if kind == "REAL" else "TEXT"
+
+
+@pytest.fixture(scope="module")
+def on_postgres(postgres, credit_files, database):
+    """The sample domain's rows in PostgreSQL, dates as dates."""
+    import psycopg
+
+    with (
+        psycopg.connect(postgres, autocommit=True) as target,
+        closing(sqlite3.connect(credit_files["database"])) as source,
+    ):
+        tables = [row[0] for row in source.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            columns = [(row[1], row[2]) for row in source.execute(f"PRAGMA table_info({table})")]
+            types = [f"{name} {_postgres_type(name, kind)}" for name, kind in columns]
+            target.execute(f"CREATE TABLE {table} ({', '.join(types)})")
+            marks = ", ".join(["%s"] * len(columns))
+            with target.cursor() as cursor:
+                cursor.executemany(
+                    f"INSERT INTO {table} VALUES ({marks})", source.execute(f"SELECT * FROM {table}").fetchall()
+                )
+    settings = Settings(database={"url": postgres, "ontology": credit_files["ontology"], "timezone": "Asia/Shanghai"})
+    opened = Database.open(settings.database)
+    yield opened
+    opened.close()
+
+
+def cells(tables):
+    return [[cell for row in table.rows for cell in row] for table in tables]
+
+
+QUESTIONS = [
+    "关联企业近30天授信变化与交易波动",
+    "授信总额最高的5家企业",
+    "2024年各季度交易额",
+    "2024年每月交易额",
+    "12月交易额比11月变化多少",
+    "沿海片区的授信总额",
+    "星槎精工的关联企业的授信总额",
+    "交易金额超过500万元的交易有多少笔",
+    "授信总额超过5亿元的企业有哪些",
+    "星槎精工的成立日期",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_postgres_and_sqlite_agree(database, on_postgres, now, question):
+    ask = {"language": "zh", "tenant": "default", "now": now}
+    for there, here in zip(cells(on_postgres.ask(question, **ask)), cells(database.ask(question, **ask)), strict=True):
+        assert len(there) == len(here)
+        for a, b in zip(there, here, strict=True):
+            assert a == (pytest.approx(b, rel=1e-6, abs=1e-3) if isinstance(b, float) else b)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DELETE FROM company",
+        "CREATE TABLE x (a INT)",
+        "SELECT 1; DROP TABLE company",
+        "COMMIT; DELETE FROM company",
+        "SELECT pg_terminate_backend(1); DELETE FROM company",
+        "WITH d AS (DELETE FROM company RETURNING id) SELECT * FROM d",
+        "SELECT nextval('s')",
+        "SET TRANSACTION READ WRITE; DELETE FROM company",
+    ],
+)
+def test_postgres_alone_writes_nothing(on_postgres, text):
+    with pytest.raises((StatementRefusedError, DatabaseError)):
+        on_postgres.engine.read(text, {}, max_rows=5, timeout_ms=1000)
+    (found,) = on_postgres.engine.read("SELECT COUNT(*) FROM company", {}, max_rows=5, timeout_ms=1000).rows
+    assert found[0] == 25
+
+
+@pytest.mark.slow
+def test_postgres_ends_what_takes_long(on_postgres):
+    with pytest.raises(DatabaseError, match="took longer than 100 ms"):
+        on_postgres.engine.read("SELECT pg_sleep(5)", {}, max_rows=5, timeout_ms=100)
+    assert on_postgres.engine.read("SELECT COUNT(*) FROM bank", {}, max_rows=5, timeout_ms=1000).rows
+
+
+def test_the_address_is_named_without_its_password():
+    assert PostgresEngine("postgresql://me:secret@db.example:5433/credit").name == "postgresql://db.example:5433/credit"
+
+
+def test_joins_are_read_both_ways():
+    mapping = DatabaseMapping(parse_ontology(SMALL))
+    assert mapping.joins == ()
+    assert mapping.tables["sales"].columns == ("id", "day", "price")

@@ -1,0 +1,67 @@
+"""Ledgers of older schema versions are brought up to date, and to just what a new one has."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from theworld.errors import StoreVersionError
+from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.ledger import schema
+from theworld.stores.ledger.columns import Base
+from theworld.stores.ledger.models import SCHEMA_VERSION
+from theworld.stores.ledger.opening import open_database
+from theworld.stores.ledger.service_ledger import ServiceLedger
+from theworld.stores.ledger.sqlite import FILE_NAME, SqliteDatabase
+
+SCHEMAS = Path(__file__).parent / "ledger_schemas"
+
+
+def differences(folder: Path) -> list[object]:
+    """Return what the tables of a ledger lack of those of the models, or have beyond them."""
+    with closing(open_database(folder)) as database, database.reading() as connection:
+        return list(compare_metadata(MigrationContext.configure(connection), Base.metadata))
+
+
+@pytest.fixture(params=range(schema.OLDEST, SCHEMA_VERSION))
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The folder of a store as an older program made it."""
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
+        connection.executescript((SCHEMAS / f"sqlite_{request.param}.sql").read_text(encoding="utf-8"))
+    return tmp_path
+
+
+def test_an_old_ledger_becomes_what_a_new_one_is(old: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    with closing(SqliteDatabase(old / FILE_NAME, writable=True)) as database:
+        assert schema.is_older(database)
+        with pytest.raises(StoreVersionError, match="theworld ledger migrate"):
+            schema.check_version(database)
+        assert schema.migrate(database)[-1] == SCHEMA_VERSION
+        assert schema.migrate(database) == []
+    assert differences(old) == []
+    new = tmp_path_factory.mktemp("new")
+    open_database(new, create=True).close()
+    assert differences(new) == []
+
+
+@pytest.mark.parametrize("how", ["reader", "writer", "service"])
+def test_a_file_is_brought_up_to_date_by_whoever_opens_it(old: Path, how: str) -> None:
+    if how == "service":
+        ServiceLedger.open(old).close()
+    else:
+        KnowledgeStore.open(old, read_only=how == "reader").close()
+    assert differences(old) == []
+    with KnowledgeStore.open(old) as store:
+        assert store.info()["versions"]["schema"] == SCHEMA_VERSION
+
+
+def test_the_last_revision_is_the_schema_version() -> None:
+    script = ScriptDirectory(str(Path(schema.__file__).parent / "migrations"))
+    assert script.get_current_head() == f"{SCHEMA_VERSION:04d}"
+    assert [step.revision for step in script.walk_revisions()][-1] == f"{schema.OLDEST:04d}"

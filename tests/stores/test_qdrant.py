@@ -1,0 +1,55 @@
+"""The Qdrant twin in the client's local mode: the same requests, answered without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from qdrant_client import QdrantClient
+
+from theworld.settings import DenseSettings
+from theworld.stores.dense import NumpyDense
+from theworld.stores.dense.qdrant import QdrantDense
+from theworld.testing.conformance import DenseConformance
+from theworld.testing.conformance.leaks import leaks_of_dense
+from theworld.testing.conformance.twins import assert_dense_twins
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning"),
+]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[[], QdrantDense]:
+    settings = DenseSettings(url="http://localhost")
+    return lambda: QdrantDense(settings, "ledger", writable=True, client=QdrantClient(path=str(tmp_path / "qdrant")))
+
+
+@pytest.fixture
+def store() -> Iterator[QdrantDense]:
+    opened = QdrantDense(
+        DenseSettings(url="http://localhost"), "ledger", writable=True, client=QdrantClient(":memory:")
+    )
+    yield opened
+    opened.close()
+
+
+class TestQdrantDense(DenseConformance):
+    @pytest.fixture
+    def make(self, make: Callable[[], QdrantDense]) -> Callable[[], QdrantDense]:
+        return make
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_it_ranks_as_the_embedded_twin_does(store: QdrantDense, tmp_path: Path, seed: int) -> None:
+    embedded = NumpyDense(tmp_path / "dense", writable=True)
+    assert_dense_twins(embedded, store, seed=seed)
+    embedded.close()
+
+
+def test_nothing_of_a_tenant_is_shown_to_another(store: QdrantDense) -> None:
+    assert leaks_of_dense(store, operations=1000, seed=3) == []
+    assert store.count() > 0

@@ -1,0 +1,85 @@
+"""What is particular to the tantivy projection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from theworld.errors import StoreError
+from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.sparse import TantivySparse, embedded
+from theworld.testing.conformance.changes import TENANT, feed, gone, put
+from theworld.testing.conformance.congruence import assert_congruent
+from theworld.testing.conformance.documents import make_document
+
+
+def found(store: TantivySparse, query: str = "word") -> list[str]:
+    return [hit.note_id for hit in store.search(query, tenant=TENANT, filters={}, limit=100)]
+
+
+def test_a_crash_between_commit_and_remembering_doubles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: object) -> None:
+        raise OSError("power cut")
+
+    notes = [put(f"n{i}#0", "word") for i in range(5)]
+    store = TantivySparse(tmp_path, writable=True)
+    feed(store, *notes[:2])
+    with monkeypatch.context() as patched:
+        patched.setattr(embedded, "write_atomically", crash)
+        with pytest.raises(OSError, match="power cut"):
+            feed(store, *notes[2:], gone("n0#0"))
+    store.close()
+    again = TantivySparse(tmp_path, writable=True)
+    assert again.applied == 2
+    feed(again, *notes[2:], gone("n0#0"))
+    assert found(again) == ["n1#0", "n2#0", "n3#0", "n4#0"]
+    again.close()
+
+
+def test_a_reader_sees_a_commit_after_refresh_and_cannot_write(tmp_path: Path) -> None:
+    reader = TantivySparse(tmp_path)
+    assert (reader.applied, found(reader)) == (0, [])
+    writer = TantivySparse(tmp_path, writable=True)
+    feed(writer, put("a#0", "word"))
+    assert found(reader) == []
+    reader.refresh()
+    assert (reader.applied, found(reader)) == (1, ["a#0"])
+    writer.renew([put("b#0", "word")], 7)
+    assert found(reader) == ["a#0"]
+    reader.refresh()
+    assert (reader.applied, found(reader)) == (7, ["b#0"])
+    for write in (reader.clear, lambda: feed(reader, put("c#0", "word"))):
+        with pytest.raises(StoreError, match="reading"):
+            write()
+    writer.close()
+
+
+def test_replaced_notes_are_counted_until_it_is_renewed(tmp_path: Path) -> None:
+    store = TantivySparse(tmp_path, writable=True)
+    notes = [put(f"n{i}#0", "word") for i in range(4)]
+    feed(store, *notes)
+    assert store.replaced == 0
+    feed(store, put("n0#0", "other"))
+    assert store.replaced == pytest.approx(1 / 5)
+    store.renew([put("n0#0", "other"), *notes[1:]], 9)
+    assert (store.replaced, store.applied) == (0, 9)
+    assert found(store) == ["n1#0", "n2#0", "n3#0"]
+    store.close()
+
+
+def test_scores_do_not_depend_on_how_the_store_was_written(tmp_path: Path) -> None:
+    final = [make_document(number, version=2) for number in range(12)]
+    queries = ["river science", "科学 电影 鲁迅", "Marie Curie Warsaw", "Paper 4"]
+    results = []
+    for name, steps in {"at once": [final], "in steps": [[make_document(n) for n in range(12)], final]}.items():
+        with KnowledgeStore.open(tmp_path / name, create=True) as store:
+            for documents in steps:
+                store.put(documents)
+                store.catch_up()
+            assert_congruent(store)
+            results.append([store.sparse.search(query, tenant=TENANT, filters={}, limit=50) for query in queries])
+    assert results[0] == results[1]
+    assert all(results[0])

@@ -1,0 +1,196 @@
+"""Stores that cannot be opened or written: one clear message each, and nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from theworld.errors import StoreError, StoreLockedError, StoreVersionError
+from theworld.models.protocols import Embedded, TokenVectors
+from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.records import DocumentRecord
+from theworld.stores.writer_lock import WriterLock
+from theworld.testing.conformance.congruence import assert_congruent
+from theworld.testing.conformance.documents import make_document
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A closed store with three documents."""
+    with KnowledgeStore.open(tmp_path / "store", create=True) as store:
+        store.put([make_document(number) for number in range(3)])
+    return tmp_path / "store"
+
+
+def test_a_missing_store_says_how_to_make_one(tmp_path: Path) -> None:
+    for path in (tmp_path / "nothing", tmp_path):
+        with pytest.raises(StoreError, match=r"theworld ingest PATH --store"):
+            KnowledgeStore.open(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_file_is_not_a_store(tmp_path: Path, create: bool) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StoreError, match="is a file"):
+        KnowledgeStore.open(tmp_path / "file", create=create)
+    with pytest.raises(StoreError, match="cannot be made"):
+        KnowledgeStore.open(tmp_path / "file" / "below", create=True)
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, create: bool) -> None:
+    (tmp_path / "holiday.jpg").write_text("x")
+    with pytest.raises(StoreError, match="other content"):
+        KnowledgeStore.open(tmp_path, create=create)
+    assert [file.name for file in tmp_path.iterdir()] == ["holiday.jpg"]
+
+
+@pytest.mark.parametrize("damage", [b"this is not a database, but long enough to look at" * 100, b""])
+def test_a_damaged_ledger_is_named(path: Path, damage: bytes) -> None:
+    (path / "ledger.sqlite").write_bytes(damage)
+    with pytest.raises(StoreError, match=r"ledger\.sqlite.*theworld ingest"):
+        KnowledgeStore.open(path)
+
+
+def test_a_damaged_page_is_reported_when_read(path: Path) -> None:
+    file = path / "ledger.sqlite"
+    content = bytearray(file.read_bytes())
+    for offset in range(4096, len(content), 4096):
+        content[offset : offset + 512] = b"\xff" * 512
+    file.write_bytes(content)
+    with pytest.raises(StoreError, match=r"restore a backup"), KnowledgeStore.open(path) as store:
+        list(store.iter_notes("default"))
+
+
+@pytest.mark.parametrize("version", [1, 99])
+def test_a_store_of_another_version_is_refused(path: Path, version: int) -> None:
+    with sqlite3.connect(path / "ledger.sqlite") as connection:
+        connection.execute(f"UPDATE meta SET number = {version} WHERE key = 'schema_version'")
+    connection.close()
+    with pytest.raises(StoreVersionError, match=f"version {version},.*ingest into a new store"):
+        KnowledgeStore.open(path)
+
+
+def test_a_second_writer_is_told_who_writes(path: Path) -> None:
+    with KnowledgeStore.open(path, read_only=False) as writer:
+        with pytest.raises(StoreLockedError, match=f"process {os.getpid()}"):
+            KnowledgeStore.open(path, read_only=False)
+        with KnowledgeStore.open(path) as reader:
+            assert_congruent(reader)
+        assert_congruent(writer)
+    KnowledgeStore.open(path, read_only=False).close()
+
+
+def test_the_lock_is_free_after_a_failed_open(path: Path) -> None:
+    (path / "ledger.sqlite").rename(path / "kept")
+    (path / "ledger.sqlite").write_bytes(b"no database at all" * 1000)
+    with pytest.raises(StoreError):
+        KnowledgeStore.open(path, read_only=False)
+    (path / "kept").rename(path / "ledger.sqlite")
+    KnowledgeStore.open(path, read_only=False).close()
+
+
+@pytest.mark.parametrize("projection", ["sparse", "dense"])
+@pytest.mark.parametrize("damage", ["gone", "emptied", "overwritten"])
+def test_a_damaged_projection_is_built_again(path: Path, projection: str, damage: str) -> None:
+    if damage == "gone":
+        shutil.rmtree(path / projection)
+    for file in list((path / projection).rglob("*")) if damage != "gone" else []:
+        if file.is_file() and damage == "overwritten":
+            file.write_bytes(b"rubbish" * 50)
+        elif file.is_file():
+            file.unlink()
+    with KnowledgeStore.open(path) as reader:
+        assert len(assert_congruent(reader)) == 6
+
+
+def test_a_ledger_older_than_its_projections_rebuilds_them(path: Path) -> None:
+    backup = (path / "ledger.sqlite").read_bytes()
+    with KnowledgeStore.open(path, read_only=False) as store:
+        store.put([make_document(number) for number in range(3, 9)])
+    (path / "ledger.sqlite").write_bytes(backup)
+    with KnowledgeStore.open(path) as reader:
+        assert len(assert_congruent(reader)) == 6
+
+
+def bad_documents() -> dict[str, DocumentRecord]:
+    good = make_document(7)
+    note = good.notes[0]
+    vector = np.ones(8, np.float32)
+
+    def with_note(**change: object) -> DocumentRecord:
+        return replace(good, notes=(replace(note, **change),))
+
+    return {
+        "no id": replace(good, id=""),
+        "a separator in the tenant": replace(good, tenant="a\x1fb"),
+        "NUL": replace(good, text="a\x00b"),
+        "a lone surrogate": with_note(text="a\ud800b"),
+        "two notes of one id": replace(good, notes=(note, note)),
+        "another document's note": with_note(id="doc-00001#0"),
+        "no number": with_note(vectors={"space-zh": Embedded(vector * np.nan)}),
+        "another dimension": with_note(vectors={"space-zh": Embedded(np.ones(9, np.float32))}),
+        "tokens that do not fit": with_note(
+            vectors={"space-zh": Embedded(vector, TokenVectors(np.arange(3, dtype=np.int32), np.ones((2, 8), np.int8)))}
+        ),
+    }
+
+
+@pytest.mark.parametrize("what", bad_documents())
+def test_a_bad_record_leaves_the_whole_batch_out(path: Path, what: str) -> None:
+    with KnowledgeStore.open(path, read_only=False) as store:
+        before = store.info()
+        with pytest.raises(StoreError, match=r"document|note"):
+            store.put([make_document(5), bad_documents()[what], make_document(6)])
+        assert store.info()["tenants"] == before["tenants"]
+        assert_congruent(store)
+
+
+def test_metadata_that_is_no_json_is_refused(path: Path) -> None:
+    with KnowledgeStore.open(path, read_only=False) as store, pytest.raises(StoreError, match="JSON"):
+        store.put([replace(make_document(5), metadata={"when": object()})])
+
+
+def test_a_read_only_folder_can_be_read_and_refuses_writers(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Permission bits do not stop the superuser, as whom tests may run: what the system would say is put in its place.
+    monkeypatch.setattr(os, "access", lambda *_args, **_kwargs: False)
+    with KnowledgeStore.open(path) as reader:
+        assert_congruent(reader)
+    monkeypatch.undo()
+    before = {file: file.stat().st_mtime_ns for file in path.rglob("*")}
+    monkeypatch.setattr("filelock.FileLock.acquire", _refused)
+    with pytest.raises(StoreError, match="Make the folder writable"):
+        KnowledgeStore.open(path, read_only=False)
+    assert {file: file.stat().st_mtime_ns for file in path.rglob("*")} == before
+
+
+def _refused(*_args: object, **_kwargs: object) -> None:
+    raise PermissionError(13, "Permission denied")
+
+
+@pytest.mark.parametrize(("name", "file"), [("dense", "manifest.json"), ("sparse", "applied.json")])
+def test_a_projection_of_another_format_is_named_and_built_anew_when_it_can_be(
+    path: Path, name: str, file: str
+) -> None:
+    described = json.loads((path / name / file).read_text())
+    (path / name / file).write_text(json.dumps(described | {"format": 1}))
+    writer = WriterLock(path)
+    writer.acquire()
+    try:
+        with KnowledgeStore.open(path) as store:
+            assert list(store.troubles) == [name]
+            assert "format 1" in store.troubles[name]
+            assert f"theworld sync --store {path}" in store.troubles[name]
+    finally:
+        writer.release()
+    with KnowledgeStore.open(path) as store:
+        assert store.troubles == {}
+        assert_congruent(store)

@@ -1,0 +1,93 @@
+"""Broken texts and the values they mean: a table anyone can extend, and properties over generated JSON."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import RootModel
+
+from theworld.structure import parse_with_report
+from theworld.structure.provenance import lost_words
+from theworld.structure.reader import TooDeepError, read_value
+
+CASES = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "data" / "texts.jsonl").read_text(encoding="utf-8").splitlines()
+]
+MESSY = Path(__file__).parents[2].parent / "shared" / "data" / "messy-json" / "dev.jsonl"
+KEYS = st.text("abcxyz名_", min_size=1, max_size=6)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8"), max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=20,
+)  # fmt: skip
+CONTAINERS = st.lists(VALUES, max_size=4) | st.dictionaries(KEYS, VALUES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["text"][:60] for case in CASES])
+def test_text_means_value(case):
+    assert parse_with_report(case["text"], Any).value == case["value"]
+
+
+@pytest.fixture(scope="module")
+def messy_rows() -> list[dict[str, Any]]:
+    if not MESSY.exists():
+        pytest.skip(f"no broken-JSON set at {MESSY}")
+    return [json.loads(line) for line in MESSY.read_text(encoding="utf-8").splitlines()]
+
+
+def test_public_set_of_broken_json(messy_rows):
+    wrong, silent = [], []
+    for row in messy_rows:
+        report = parse_with_report(row["input"], RootModel[Any])
+        if report.value.root != row["expected_value"]:
+            wrong.append(row["input"])
+            silent += [] if report.repairs else [row["input"]]
+    assert len(wrong) <= 0.02 * len(messy_rows), wrong
+    assert not silent
+
+
+@given(CONTAINERS)
+def test_valid_json_is_read_as_the_standard_parser_reads_it(value):
+    text = json.dumps(value, ensure_ascii=False)
+    reading = read_value(text)
+    assert reading.value == value
+    assert not [repair for repair in reading.repairs if repair.kind != "control"]
+    assert reading.end == len(text)
+
+
+@given(CONTAINERS, st.integers(0, 200))
+def test_a_valid_prefix_never_invents_and_says_that_it_is_cut(value, cut):
+    text = json.dumps(value, ensure_ascii=False)
+    prefix = text[: max(1, min(cut, len(text) - 1))]
+    reading = read_value(prefix)
+    assert reading.truncated or reading.end < len(prefix)
+
+
+@given(st.lists(st.text("ab \"',:{}[]名。", min_size=1, max_size=12), min_size=1, max_size=3))
+def test_unescaped_marks_inside_strings_lose_no_word_untold(texts):
+    text = json.dumps({f"k{i}": item for i, item in enumerate(texts)}, ensure_ascii=False).replace('\\"', '"')
+    reading = read_value(text)
+    told = " ".join(str(repair.was) for repair in reading.repairs)
+    assert not [word for word in lost_words(text[: reading.end], reading.value) if word not in told]
+
+
+def test_python_and_javascript_writing_mean_the_same():
+    rng = random.Random(5)
+    for _ in range(200):
+        value = {"a b": rng.choice([True, False, None]), "名": [rng.randint(-9, 9), "x, y: {z}"], "n": {"m": []}}
+        assert read_value(repr(value)).value == value
+        loose = json.dumps(value, ensure_ascii=False).replace('"a b"', "a b").replace("}", ",}").replace("]", ",]")
+        assert read_value(loose).value == {**value, "名": [value["名"][0], "x, y: {z,}"]}
+
+
+def test_too_deep_says_where():
+    with pytest.raises(TooDeepError, match="200 levels at position 200"):
+        read_value("[" * 500)

@@ -1,0 +1,47 @@
+"""A late piece of work is abandoned on time, and what it raises in time is raised to the caller."""
+
+import threading
+import time
+
+import pytest
+
+from theworld.deadline import Deadline, DeadlineExceededError, run_within
+
+
+def test_returns_the_value():
+    assert run_within(Deadline.after(1000), lambda: 42, name="quick") == 42
+
+
+def test_raises_what_the_work_raises():
+    def fail() -> None:
+        raise KeyError("no such note")
+
+    with pytest.raises(KeyError, match="no such note"):
+        run_within(Deadline.after(1000), fail, name="failing")
+
+
+def test_late_work_is_not_waited_for():
+    release = threading.Event()
+    begun = time.perf_counter()
+    with pytest.raises(DeadlineExceededError, match="not done after"):
+        run_within(Deadline.after(30), lambda: release.wait(60), name="late")
+    assert time.perf_counter() - begun < 20
+    release.set()
+
+
+def test_nothing_starts_after_the_deadline():
+    ran = []
+    with pytest.raises(DeadlineExceededError, match="no time left"):
+        run_within(Deadline(time.perf_counter() - 1, 100), lambda: ran.append(1), name="never")
+    assert not ran
+
+
+def test_remaining_never_negative():
+    assert Deadline(time.perf_counter() - 1, 100).remaining_ms() == 0
+    assert Deadline(time.perf_counter() - 1, 100).expired
+
+
+def test_a_check_between_steps_ends_late_work():
+    Deadline.after(60_000).check()
+    with pytest.raises(DeadlineExceededError, match="nothing left of 100 ms"):
+        Deadline(time.perf_counter() - 1, 100).check()

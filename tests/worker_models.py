@@ -1,0 +1,52 @@
+"""Models that processes of the tests load: they fail, or die, on certain words."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from theworld.errors import ModelError
+from theworld.models.bundle import Models
+from theworld.state import Mention
+from theworld.testing import FakeEmbedder, FakeTagger
+
+
+class PerilousTagger(FakeTagger):
+    """`poison` makes it fail, `deadly` kills its process; `deadly-once:FILE` does so until the file is there."""
+
+    def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
+        """Tag, fail or die."""
+        for text in texts:
+            once = re.search(r"deadly-once:(\S+)", text)
+            if "poison" in text:
+                raise RuntimeError("cannot digest this")
+            if once is not None and not Path(once.group(1)).exists():
+                Path(once.group(1)).touch()
+                self._die()
+            if once is None and "deadly" in text:
+                self._die()
+        return super().tag(texts)
+
+    @staticmethod
+    def _die() -> None:
+        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def perilous_models() -> Models:
+    """Return models of which the English tagger is perilous."""
+    embedders = {"en": FakeEmbedder(name="fake-en"), "zh": FakeEmbedder(name="fake-zh")}
+    taggers = {"en": PerilousTagger({"Ada Lovelace": "person"}), "zh": FakeTagger({"宁波": "place"})}
+    return Models(embedders, taggers, origin=perilous_models)
+
+
+def missing_models() -> Models:
+    """Raise what is raised where a package is missing."""
+    raise ModelError("the weights are missing", remedy="Install them.")
+
+
+def deadly_models() -> Models:
+    """End the process."""
+    os._exit(3)
