@@ -1,0 +1,198 @@
+"""Answers without a model on BEIR folders: EM and F1, entity answers by confidence, and what extracts contain.
+
+    theworld eval retrieval FOLDER        # makes the store; its place is printed
+    python benchmarks/answers.py FOLDER=STORE [FOLDER=STORE ...] [--png CURVES.png] [--limit N]
+
+An entity answer is right when it equals a gold answer (exact match as SQuAD has it). An extract is right when it
+contains one; yes/no questions have no extract. Both are measured on all questions, whichever the graph would show.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median
+
+from theworld.evaluation.datasets import Query, load_dataset
+from theworld.evaluation.metrics import contains, exact_match, f1
+from theworld.graph import build, build_graph, open_resources
+from theworld.nodes.answer_with_entity import answer_with_entity
+from theworld.nodes.answer_with_entity.confidence import CONFIDENCE
+from theworld.nodes.answer_with_extract.node import extract_answer
+from theworld.settings import AnswerSettings, Settings
+from theworld.state import QueryState, Update
+
+ANY_SHARE = AnswerSettings(min_share=0.0, min_margin=0.0, min_confidence=0.0)
+FOLDS, BINS = 5, 10
+Point = tuple[float, float, float]
+"""Coverage, precision, confidence."""
+COVERAGES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One question: what each kind of answer says, and the milliseconds of CPU it took."""
+
+    exact: float
+    f1: float
+    confidence: float | None
+    right: bool
+    shown: bool
+    contained: bool | None
+    entity_ms: float
+    extract_ms: float
+
+
+def states_of(queries: tuple[Query, ...], store: Path) -> Iterator[tuple[Query, QueryState]]:
+    """Yield every question with the state in which the graph starts to answer it."""
+    seen: list[QueryState] = []
+
+    def keep(state: QueryState, runtime: object, *, settings: AnswerSettings) -> Update:  # noqa: ARG001
+        seen.append(state)
+        return {"result": None}
+
+    build.answer_with_entity = keep
+    with open_resources(Settings(store=store, retrieval={"deadline_ms": 60_000})) as resources:
+        graph = build_graph(resources)
+        for query in queries:
+            seen.clear()
+            graph.invoke({"question": query.text})
+            yield query, seen[-1] if seen else QueryState(question=query.text, query=query.text)
+
+
+def measure(query: Query, state: QueryState) -> Measured:
+    """Answer one question both ways."""
+    began = time.process_time()
+    entity = answer_with_entity(state, None, settings=ANY_SHARE)["result"]
+    shown = answer_with_entity(state, None, settings=AnswerSettings())["result"]
+    middle = time.process_time()
+    evidence = state.evidence[: AnswerSettings().evidence_notes]
+    extract = extract_answer(state.query, state.language, evidence, state.candidates)
+    end = time.process_time()
+    text = "\n".join(f"{evidence[item.note].title}: {item.text}" for item in extract.sentences)
+    yes_no = query.answers[0].casefold() in {"yes", "no"}
+    said = shown.text if shown else text
+    return Measured(
+        exact_match(said, query.answers),
+        f1(said, query.answers),
+        entity.confidence if entity else None,
+        bool(entity and exact_match(entity.text, query.answers)),
+        shown is not None,
+        None if yes_no else contains(text, query.answers) == 1.0,
+        (middle - began) * 500,
+        (end - middle) * 1000,
+    )
+
+
+def curve(results: Sequence[Measured]) -> list[Point]:
+    """Return (coverage, precision, confidence) after each answer, the most confident first."""
+    answered = sorted(
+        (item for item in results if item.confidence is not None), key=lambda item: -(item.confidence or 0)
+    )
+    points, right = [], 0
+    for count, item in enumerate(answered, start=1):
+        right += item.right
+        points.append((count / len(results), right / count, item.confidence or 0.0))
+    return points
+
+
+def draw(curves: Mapping[str, Sequence[Point]], file: Path) -> None:
+    """Draw the curves into one picture."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.5))
+    for name, points in curves.items():
+        axes.plot([point[0] for point in points], [point[1] for point in points], label=name)
+    axes.set(xlabel="coverage", ylabel="precision", title="Entity answers", xlim=(0, 1), ylim=(0, 1))
+    axes.legend()
+    figure.savefig(file, dpi=150, bbox_inches="tight")
+
+
+def overall(results: Sequence[Measured]) -> str:
+    """Return exact match and F1 over all questions: the entity where it is shown, else the extract."""
+    return f"all questions: EM {fmean(item.exact for item in results):.3f}, F1 {fmean(item.f1 for item in results):.3f}"
+
+
+def calibration(results: Sequence[Measured]) -> str:
+    """Return the expected calibration error of the entities shown, as stated and with cross-fitted confidences."""
+    shown = [item for item in results if item.shown and item.confidence is not None]
+    stated = [(item.confidence or 0.0, item.right) for item in shown]
+    fitted = list(zip(cross_fitted(shown), [item.right for item in shown], strict=True))
+    return f"calibration error of {len(shown)} entities: {ece(stated):.3f} as stated, {ece(fitted):.3f} cross-fitted"
+
+
+def cross_fitted(shown: Sequence[Measured]) -> list[float]:
+    """Return confidences fitted on the other folds: a method's share of right answers there, as confidence.py has it.
+
+    A span's confidence is a model's, not a share, and stays as stated.
+    """
+    methods = set(CONFIDENCE.values())
+    found = []
+    for number, item in enumerate(shown):
+        stated = item.confidence or 0.0
+        others = [
+            other.right
+            for place, other in enumerate(shown)
+            if place % FOLDS != number % FOLDS and other.confidence == item.confidence
+        ]
+        found.append((sum(others) + 1) / (len(others) + 2) if stated in methods else stated)
+    return found
+
+
+def ece(pairs: Sequence[tuple[float, bool]]) -> float:
+    """Return the expected calibration error over ten equal bins."""
+    total = 0.0
+    for index in range(BINS):
+        members = [pair for pair in pairs if min(int(pair[0] * BINS), BINS - 1) == index]
+        total += abs(sum(confidence for confidence, _ in members) - sum(right for _, right in members))
+    return total / max(1, len(pairs))
+
+
+def report(name: str, results: Sequence[Measured]) -> list[Point]:
+    """Print the figures of one set and return its curve."""
+    shown = [item for item in results if item.shown]
+    extracts = [item.contained for item in results if item.contained is not None]
+    points = curve(results)
+    print(f"{name}: {len(results)} questions")
+    print(f"  {overall(results)}")
+    precision = fmean(item.right for item in shown) if shown else 0.0
+    print(f"  entity answers shown: coverage {len(shown) / len(results):.3f}, precision {precision:.3f}")
+    print(f"  {calibration(results)}")
+    for coverage in COVERAGES:
+        point = next((point for point in points if point[0] >= coverage), None)
+        if point:
+            print(f"    coverage {coverage:.2f}: precision {point[1]:.2f} (confidence {point[2]:.2f})")
+    print(f"  extracts contain the answer: {fmean(extracts):.3f} of {len(extracts)}")
+    entity_ms, extract_ms = median(i.entity_ms for i in results), median(i.extract_ms for i in results)
+    print(f"  median CPU: entity {entity_ms:.1f} ms, extract {extract_ms:.1f} ms", flush=True)
+    return points
+
+
+def main() -> None:
+    """Print the figures of every set, and draw their curves."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="+", metavar="FOLDER=STORE")
+    parser.add_argument("--png", type=Path, help="draw the curves of all sets into this file")
+    parser.add_argument("--limit", type=int, help="only the first questions of each set")
+    parser.add_argument("--every", type=int, default=1, help="only every so many-th question")
+    arguments = parser.parse_args()
+    print(f"Python {platform.python_version()} {platform.machine()}")
+    curves = {}
+    for given in arguments.sets:
+        folder, _, store = given.partition("=")
+        queries = tuple(load_dataset(Path(folder)).queries)[: arguments.limit : arguments.every]
+        results = [measure(query, state) for query, state in states_of(queries, Path(store))]
+        curves[Path(folder).name] = report(Path(folder).name, results)
+    if arguments.png:
+        draw(curves, arguments.png)
+
+
+if __name__ == "__main__":
+    main()

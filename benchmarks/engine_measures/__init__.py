@@ -1,0 +1,1 @@
+"""What `engines.py` measures, a file each."""

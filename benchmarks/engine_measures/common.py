@@ -1,0 +1,84 @@
+"""Servers, made-up notes and timing, which all measures share."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from services.answering import Engine
+from services.launching import Neo4jServer, OpenSearchServer, Server
+from theworld.settings import Settings
+from theworld.stores.dense.qdrant import QdrantDense
+from theworld.stores.engines import Engines
+from theworld.stores.graph.neo4j import Neo4jGraph
+from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.sparse.opensearch import OpenSearchSparse
+from theworld.testing.conformance.documents import make_document
+
+TENANT, SPACE, DIMENSION, TOKENS = "default", "space-en", 384, 100
+Urls = dict[Engine, str]
+
+
+def serve(folder: Path, stack: ExitStack) -> Urls:
+    """Return the servers' addresses by projection, having started those that were not given."""
+    urls: Urls = {}
+    kinds: dict[Engine, type[Server]] = {"sparse": OpenSearchServer, "graph": Neo4jServer}
+    for engine, kind in kinds.items():
+        given = os.environ.get(f"THEWORLD_TEST_{kind.name.upper()}_URL")
+        if given is None:
+            server = kind(folder / kind.name)
+            stack.callback(server.stop)
+            server.start()
+            given = server.url
+        urls[engine] = given
+    if qdrant := os.environ.get("THEWORLD_TEST_QDRANT_URL"):
+        urls["dense"] = qdrant
+    else:
+        print("Qdrant takes no part: THEWORLD_TEST_QDRANT_URL is not set")
+    return urls
+
+
+def engines_at(urls: Urls, *, grpc: bool = False) -> Engines:
+    given: dict[str, dict[str, Any]] = {name: {"url": url, "timeout_s": 60} for name, url in urls.items()}
+    if "dense" in given:
+        given["dense"]["prefer_grpc"] = grpc
+    return Engines.of(Settings.model_validate(given))
+
+
+def write(path: Path, notes: int) -> None:
+    """Write made-up notes into the ledger alone, with vectors and tokens as the default embedder's."""
+    store = KnowledgeStore.open(path, create=True)
+    for first in range(0, notes // 2, 250):
+        numbers = range(first, min(first + 250, notes // 2))
+        store.put([make_document(number, dimension=DIMENSION, tokens=TOKENS) for number in numbers])
+    store._release()
+
+
+@contextmanager
+def on_servers(path: Path, engines: Engines) -> Iterator[KnowledgeStore]:
+    """Open a store on servers; at the end, remove what it put there."""
+    store = KnowledgeStore.open(path, read_only=False, engines=engines)
+    try:
+        yield store
+    finally:
+        for projection in (store.sparse, store.dense, store.graph):
+            if isinstance(projection, OpenSearchSparse | QdrantDense | Neo4jGraph):
+                projection.drop()
+        store._release()
+
+
+def once(call: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    call()
+    return (time.perf_counter() - begun) * 1000
+
+
+def median(call: Callable[[], object], times: int = 50) -> float:
+    call()
+    return float(np.median([once(call) for _ in range(times)]))

@@ -1,0 +1,59 @@
+"""Measure servers against the embedded twins: answers, times, what our layer adds, replay, bytes, injected faults.
+
+    python benchmarks/engines.py                                 # everything
+    python benchmarks/engines.py --part compare --notes 2000     # recall, latency, overhead, projections, bytes
+    python benchmarks/engines.py --part ingest --documents DATASET/corpus.jsonl  # the whole way, models included
+    python benchmarks/engines.py --part replay --replay 20000
+    python benchmarks/engines.py --part faults --faults 1000 --log faults.jsonl   # goes on where it was interrupted
+
+Starts OpenSearch and Neo4j as `make test-services` does; THEWORLD_TEST_OPENSEARCH_URL and THEWORLD_TEST_NEO4J_URL name
+running ones instead. Qdrant takes part when THEWORLD_TEST_QDRANT_URL names one; what does not take part is said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from environment import environment
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from engine_measures.common import serve
+from engine_measures.compare import compare
+from engine_measures.faults import inject
+from engine_measures.ingest import ingest_both
+from engine_measures.replay import replay
+
+PARTS = ("compare", "ingest", "replay", "faults")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", action="append", choices=PARTS, help="repeatable; default: all")
+    parser.add_argument("--notes", type=int, default=2000, help="made-up notes to compare on (default 2000)")
+    parser.add_argument("--documents", type=Path, help="ingest: files, or a folder in BEIR layout (default: the demo)")
+    parser.add_argument("--replay", type=int, default=20_000, help="made-up notes to replay (default 20000)")
+    parser.add_argument("--faults", type=int, default=1000, help="faults injected into the demo's questions")
+    parser.add_argument("--log", type=Path, help="file of the faults' results, a JSON line each; gone on with if there")
+    parser.add_argument("--prefer-grpc", action="store_true", help="ask Qdrant over gRPC (not in the faults)")
+    arguments = parser.parse_args()
+    parts = arguments.part or PARTS
+    print(environment())
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        urls = serve(folder, stack)
+        if "compare" in parts:
+            compare(folder / "compared", urls, arguments.notes, grpc=arguments.prefer_grpc)
+        if "ingest" in parts:
+            ingest_both(folder / "ingested", urls, arguments.documents, grpc=arguments.prefer_grpc)
+        if "replay" in parts:
+            replay(folder / "replayed", urls, arguments.replay, grpc=arguments.prefer_grpc)
+        if "faults" in parts:
+            inject(folder / "demo", urls, arguments.faults, arguments.log)
+
+
+if __name__ == "__main__":
+    main()

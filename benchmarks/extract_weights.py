@@ -1,0 +1,120 @@
+"""Fit the weights of extractive answers on BEIR folders of one language, and print them for weights.yaml.
+
+    theworld eval retrieval FOLDER        # makes the stores; their places are printed
+    python benchmarks/extract_weights.py FOLDER=STORE [FOLDER=STORE ...]
+
+Conditional logistic regression over all pairs of sentences of a question's evidence: the summed probability of the
+pairs that hold the gold answer is maximised, every data set counting as 100 questions. The shares printed are out of
+fold (four folds). Yes/no questions are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+from answers import states_of
+from scipy.optimize import minimize
+
+from theworld.evaluation.datasets import Query, load_dataset
+from theworld.evaluation.metrics import contains
+from theworld.nodes.answer_with_extract.options import read_options
+from theworld.nodes.answer_with_extract.sentences import question_weights
+from theworld.nodes.answer_with_extract.signals import PAIR_SIGNALS, SENTENCE_SIGNALS, Floats, read_signals
+from theworld.settings import AnswerSettings
+from theworld.state import QueryState
+
+FOLDS = 4
+L2 = 0.5
+
+
+@dataclass(frozen=True)
+class Example:
+    """One question: signals of every pair, and which pairs hold the answer."""
+
+    signals: Floats
+    """Shape (pairs, signals)."""
+    right: Floats
+    """Shape (pairs,), 0 or 1."""
+
+
+def examples(states: Iterable[tuple[Query, QueryState]]) -> list[Example]:
+    """Return an example for every question that is not yes/no and has two sentences to choose from."""
+    found = []
+    for query, state in states:
+        evidence = state.evidence[: AnswerSettings().evidence_notes]
+        options = read_options(evidence)
+        wanted = question_weights(state.query, state.candidates or evidence)
+        if len(options) < 2 or not wanted or query.answers[0].casefold() in {"yes", "no"}:
+            continue
+        signals = read_signals(state.query, state.language, evidence, options, wanted)
+        holds = np.array(
+            [contains(f"{evidence[option.note].title}: {option.text}", query.answers) for option in options]
+        )
+        left, right = np.triu_indices(len(options), 1)
+        rows = np.hstack([signals.sentence[left] + signals.sentence[right], signals.pair[:, left, right].T])
+        found.append(Example(rows, np.maximum(holds[left], holds[right])))
+    return found
+
+
+def fit(sets: Sequence[Sequence[Example]]) -> Floats:
+    """Return the weights that make right pairs most probable."""
+    every = [(item, 100 / len(items)) for items in sets for item in items if 0 < item.right.sum() < len(item.right)]
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        total, slope = L2 * float(weights @ weights), 2 * L2 * weights
+        for item, counts in every:
+            scores = item.signals @ weights
+            shares = np.exp(scores - scores.max())
+            shares /= shares.sum()
+            mass = float(shares @ item.right)
+            total -= counts * np.log(max(mass, 1e-300))
+            slope -= counts * (shares * item.right / max(mass, 1e-300) - shares) @ item.signals
+        return total, slope
+
+    start = np.zeros(every[0][0].signals.shape[1])
+    found: Floats = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 150}).x
+    return found
+
+
+def out_of_fold(sets: Sequence[Sequence[Example]]) -> list[float]:
+    """Return, by set, the share of questions whose best pair holds the answer under weights fitted without them."""
+    right: list[list[float]] = [[] for _ in sets]
+    for fold in range(FOLDS):
+        weights = fit([[item for number, item in enumerate(items) if number % FOLDS != fold] for items in sets])
+        for found, items in zip(right, sets, strict=True):
+            found += [float(item.right[np.argmax(item.signals @ weights)]) for item in items[fold::FOLDS]]
+    return [float(np.mean(found)) for found in right]
+
+
+def as_yaml(weights: Floats) -> str:
+    """Return the weights by name."""
+    rounded = [round(float(weight), 2) for weight in weights]
+    names = [*SENTENCE_SIGNALS, *PAIR_SIGNALS]
+    table = dict(zip(names, rounded, strict=True))
+    return yaml.safe_dump(
+        {"sentence": {n: table[n] for n in SENTENCE_SIGNALS}, "pair": {n: table[n] for n in PAIR_SIGNALS}},
+        sort_keys=False,
+    )
+
+
+def main() -> None:
+    """Print out-of-fold shares and weights."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="+", metavar="FOLDER=STORE")
+    names, sets = [], []
+    for given in parser.parse_args().sets:
+        folder, _, store = given.partition("=")
+        names.append(Path(folder).name)
+        sets.append(examples(states_of(tuple(load_dataset(Path(folder)).queries), Path(store))))
+    for name, share in zip(names, out_of_fold(sets), strict=True):
+        print(f"{name}: best pair holds the answer in {share:.3f} out of fold")
+    print(as_yaml(fit(sets)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Every question of a set; each failed one is run again with one thing changed until its culprit is named.
+
+Holds when at least 90 % of the failures have a culprit.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import get_args
+
+from service_measures.serving import dataset_argument, prepared
+from theworld.evaluation.counterfactuals import Counterfactuals
+from theworld.evaluation.failure_report import as_html, as_markdown
+from theworld.evaluation.failures import Change, FailureReport, explain_failure, failed
+from theworld.graph import build_graph, open_resources
+from theworld.state import Channel, Context
+
+LEAST = 0.9
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    dataset_argument(parser)
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--html", type=Path)
+
+
+def run(arguments: argparse.Namespace) -> bool:
+    dataset, settings = prepared(arguments.dataset)
+    found = []
+    queries = dataset.queries[: arguments.limit]
+    with open_resources(settings) as resources:
+        ways = Counterfactuals(resources, build_graph(resources), Context(use_model=False))
+        for query in queries:
+            base = ways.ask(query.text, Change())
+            if failed(query, base):
+                ask = lambda change, text=query.text: ways.ask(text, change)  # noqa: E731
+                found.append(explain_failure(query, base, ask, dataset.document_ids, get_args(Channel)))
+    report = FailureReport(dataset.name, len(queries), tuple(found)).as_json()
+    print(as_markdown(report))
+    if arguments.html:
+        arguments.html.write_text(as_html(report), "utf-8")
+    mended = sum(bool(failure.mended_by) for failure in found)
+    print(f"failures with a named culprit: {report['named']:.1%} of {report['failed']}; {mended} mended by a change")
+    return bool(report["named"] >= LEAST)
