@@ -12,6 +12,13 @@ from theworld.graph import Resources, open_resources
 from theworld.settings import Settings
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give a slow test, which waits for other processes, two more tries; each one is printed with its test's name."""
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=2))
+
+
 @pytest.fixture(scope="session")
 def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store that holds the demo corpus."""
