@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from theworld.structure import schema
+from theworld.structure import providers, schema
 from theworld.structure.coercion import fit
 from theworld.structure.errors import StructureParseError
 from theworld.structure.json_extractor import Attempt, extract_with_report
@@ -43,7 +43,7 @@ class StructureEngine:
     @staticmethod
     def to_openai_tool(model: Any, *, strict: bool = False) -> dict[str, Any]:
         """Return the model as an entry of OpenAI's `tools`."""
-        return schema.to_openai_tool(model, strict=strict)
+        return providers.to_openai_tool(model, strict=strict)
 
     @staticmethod
     def get_schema_diff(data: Mapping[str, Any], model_class: Any) -> dict[str, Any]:

@@ -230,3 +230,11 @@ def nested_values(value: Any, limit: int = NESTED_LIMIT) -> Iterator[tuple[tuple
                     deeper.append(((*path, key), member))
         yield from deeper
         level = deeper
+
+
+def read_any(text: str) -> tuple[Any, tuple[Repair, ...]]:
+    """Read the first object or array of a text, mending it; raises ValueError when there is none."""
+    fragment = next((f for f in Scanner(text).fragments() if not f.error), None)
+    if fragment is None:
+        raise ValueError("no JSON value in the text")
+    return fragment.value, fragment.repairs

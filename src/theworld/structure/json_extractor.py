@@ -15,7 +15,15 @@ from pydantic import ValidationError
 
 from theworld.structure.coercion import fit
 from theworld.structure.errors import StructureParseError
-from theworld.structure.fragments import Fragment, Scanner, answer_start, joined, nested_values, unbraced_fields
+from theworld.structure.fragments import (
+    Fragment,
+    Scanner,
+    answer_start,
+    joined,
+    nested_values,
+    read_any,
+    unbraced_fields,
+)
 from theworld.structure.report import CLEANING, LOSSY, Alternative, ParseReport, Policy, Repair, ignored_keys
 from theworld.structure.rescue import last_resorts
 from theworld.structure.strategies import ExtractionStrategy, registered_strategies
@@ -360,7 +368,5 @@ def _arguments(payload: Any, repairs: tuple[Repair, ...]) -> tuple[Any, tuple[Re
     """Return the arguments of a call as data, reading them when they are text."""
     if not isinstance(payload, str):
         return payload, repairs
-    from theworld.structure.rescue import read_any
-
     value, inner = read_any(payload)
     return value, (*repairs, *inner)

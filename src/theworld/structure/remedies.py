@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, TypeAdapter
 
 from theworld.structure.annotations import options_of
+from theworld.structure.fragments import read_any
 from theworld.structure.labels import labels_of, match_label
 from theworld.structure.numerals import read_date, read_number, read_truth
 
@@ -109,8 +110,6 @@ def as_object(item: Any) -> tuple[Any, str]:
 
 
 def _read(text: str) -> Any:
-    from theworld.structure.rescue import read_any
-
     try:
         return read_any(text)[0]
     except (ValueError, RecursionError):

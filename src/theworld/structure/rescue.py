@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from theworld.structure.bare import literal
-from theworld.structure.fragments import Scanner, answer_start, find_fences
+from theworld.structure.fragments import answer_start, find_fences
 from theworld.structure.provenance import lost_words
 from theworld.structure.report import Repair
 from theworld.structure.tables import read_tables
@@ -42,14 +42,6 @@ def _scalars(answer: str) -> Iterator[tuple[str, Callable[[], Result]]]:
     texts = [answer, *(answer[fence.start : fence.end] for fence in find_fences(answer))]
     for index, text in enumerate(texts):
         yield f"scalar_{index}", partial(_given, literal(text.strip().strip("\"'`*").strip())[0], ())
-
-
-def read_any(text: str) -> Result:
-    """Read the first object or array of a text, mending it; raises ValueError when there is none."""
-    fragment = next((f for f in Scanner(text).fragments() if not f.error), None)
-    if fragment is None:
-        raise ValueError("no JSON value in the text")
-    return fragment.value, fragment.repairs
 
 
 def _json_repair(text: str) -> Result:

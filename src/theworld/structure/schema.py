@@ -29,19 +29,6 @@ def description_of(model: Any) -> str:
     )
 
 
-def to_openai_tool(model: Any, *, strict: bool = False) -> dict[str, Any]:
-    """Return the model as an entry of OpenAI's `tools`; `strict` keeps to OpenAI's strict subset."""
-    function: dict[str, Any] = {"name": tool_name(model), "description": description_of(model)}
-    if strict:
-        from theworld.structure.providers import openai_strict_schema
-
-        return {
-            "type": "function",
-            "function": {**function, "parameters": openai_strict_schema(model), "strict": True},
-        }
-    return {"type": "function", "function": {**function, "parameters": as_object(json_schema(model))}}
-
-
 def get_schema_diff(data: Mapping[str, Any], model_class: Any) -> dict[str, Any]:
     """Return how data differs from the model, first level only.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from theworld.structure.bare import literal, read_bare
 from theworld.structure.cursor import QUOTES, Cursor, Frame
+from theworld.structure.fragments import read_any
 from theworld.structure.reader import read_value
 from theworld.structure.report import Repair
 from theworld.structure.strings import ITEM, read_string
@@ -55,8 +56,6 @@ def _tagged(text: str) -> Iterator[ToolCall]:
 
 def _parameter(text: str) -> Any:
     """Return the value of a parameter: JSON where it is JSON, else the text without its outer line breaks."""
-    from theworld.structure.rescue import read_any
-
     stripped = text.strip()
     if stripped[:1] in ("{", "["):
         try:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from theworld.structure.fragments import read_any
 from theworld.structure.report import Repair
-from theworld.structure.rescue import read_any
 from theworld.structure.textcalls import ToolCall
 
 PAYLOADS = ("arguments", "args", "input", "parameters")
