@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
 from collections.abc import Callable
 
@@ -77,10 +78,11 @@ def receive_question(
     *,
     refresh: Callable[[], object],
 ) -> Update:
-    """Find the question and the history; reset everything that belongs to one run.
+    """Find the question and the history; reset everything that belongs to one run; start the request's clock.
 
     `refresh` lets the stores take in what other processes have written since the last question.
     """
+    started = time.perf_counter()
     degradations = []
     try:
         refresh()
@@ -91,6 +93,7 @@ def receive_question(
     added = [HumanMessage(question)] if len(messages) == len(state.messages) else []
     question = clean_question(question)
     return {
+        "request_started": started,
         "question": question,
         "query": question,
         "language": detect_language(question),

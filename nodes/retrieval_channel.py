@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.errors import RetrievalUnavailableError
+from theworld.nodes.request_deadline import request_deadline
 from theworld.settings import RetrievalSettings
 from theworld.state import (
     Channel,
@@ -29,10 +30,10 @@ Search = Callable[[ChannelPlan, Context, Deadline], Update]
 
 
 def retrieval_deadline(state: QueryState, context: Context, settings: RetrievalSettings) -> Deadline:
-    """Return the deadline of this request's retrieval; it began when the route was decided."""
+    """Return the deadline of retrieval: it began when the route was decided, and ends with the request."""
     budget = context.deadline_ms or settings.deadline_ms
-    total = context.total_deadline_ms or budget
-    return Deadline(state.retrieval_started or time.perf_counter(), min(budget, total))
+    own = Deadline(state.retrieval_started or time.perf_counter(), budget)
+    return own.ending_with(request_deadline(state, context))
 
 
 def channel_deadline(state: QueryState, context: Context, settings: RetrievalSettings) -> Deadline:

@@ -53,7 +53,10 @@ class Context(BaseModel):
     )
     deadline_ms: int | None = Field(default=None, ge=1, le=600_000, description="Budget for retrieval and reranking")
     total_deadline_ms: int | None = Field(
-        default=None, ge=1, le=3_600_000, description="Budget for retrieval and answering together, a model included"
+        default=None,
+        ge=1,
+        le=3_600_000,
+        description="Budget for the whole request from its first node on, with models",
     )
     top_k: int | None = Field(default=None, ge=1, le=1000, description="Candidates returned")
     channels: list[Channel] | None = Field(default=None, description="Force exactly these channels")
@@ -108,6 +111,7 @@ class QueryState(BaseModel):
     reference: ResolvedReference = Field(default_factory=ResolvedReference, description="What the question refers to")
     parts: list[str] = Field(default_factory=list, description="Sub-questions that need different ways, if any")
     route: RouteDecision = Field(default_factory=RouteDecision, description="The router's decision")
+    request_started: float = Field(default=0.0, description="Process clock (perf_counter) when the question came in")
     retrieval_started: float = Field(default=0.0, description="Process clock (perf_counter) when retrieval began")
     channel_results: Annotated[dict[str, ChannelResult], merge] = Field(
         default_factory=dict, description="Ranked list of each channel that answered in time"

@@ -45,3 +45,19 @@ def test_a_check_between_steps_ends_late_work():
     Deadline.after(60_000).check()
     with pytest.raises(DeadlineExceededError, match="nothing left of 100 ms"):
         Deadline(time.perf_counter() - 1, 100).check()
+
+
+@pytest.mark.parametrize(
+    ("other", "budget"),
+    [
+        (None, 100),
+        (Deadline(10.0, 50), 50),
+        (Deadline(10.0, 500), 100),
+        (Deadline(9.9, 150), 50),
+        (Deadline(0.0, 9), 0),
+    ],
+)
+def test_a_deadline_ends_with_the_one_it_is_part_of(other, budget):
+    cut = Deadline(10.0, 100).ending_with(other)
+    assert cut.started == 10.0
+    assert cut.budget_ms == pytest.approx(budget)

@@ -17,10 +17,10 @@ from theworld.nodes.disambiguate_entities.node import (
     judge_of_request,
     lookup_degradation,
     plain_candidates,
-    within_request,
 )
 from theworld.nodes.disambiguate_entities.parser import format_candidates, read_sitelinks
 from theworld.nodes.disambiguate_entities.schema import CandidateLimits, JudgedEntity
+from theworld.nodes.request_deadline import within_request
 from theworld.state import Answer, Context, EntityCandidate, QueryState, Update, context_of
 from theworld.text import entity_key
 
@@ -43,7 +43,7 @@ def link_answer(
     unreachable = any(item.stage == "find_entity_candidates" for item in state.degradations)
     if answer is None or type_hint is None or unreachable:
         return {}
-    seconds = within_request(timeout_s, state, runtime)
+    seconds = within_request(timeout_s, state, context_of(runtime))
     looked_up = look_up(knowledge, [answer.text], state.language, limits.max_candidates, seconds)
     if looked_up.failures:
         if context_of(runtime).strict:

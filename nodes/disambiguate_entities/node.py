@@ -8,7 +8,6 @@ from typing import Any, Protocol, runtime_checkable
 
 from langgraph.runtime import Runtime
 
-from theworld.deadline import Deadline
 from theworld.models.usage import less_usage
 from theworld.nodes.disambiguate_entities.knowledge import EntityKnowledge
 from theworld.nodes.disambiguate_entities.lookup import TIMEOUT_S, LookedUp, look_up
@@ -20,6 +19,7 @@ from theworld.nodes.disambiguate_entities.schema import (
     JudgedEntity,
     JudgeOutput,
 )
+from theworld.nodes.request_deadline import request_deadline, within_request
 from theworld.state import (
     Candidate,
     Context,
@@ -82,7 +82,7 @@ def find_entity_candidates(
     """Set `entity_candidates` for the question's entities and the top titles; failures are a Degradation."""
     began = time.perf_counter()
     names = mentions_to_look_up(state.query or state.question, state.evidence or state.candidates)
-    seconds = within_request(timeout_s, state, runtime)
+    seconds = within_request(timeout_s, state, context_of(runtime))
     looked_up = look_up(knowledge, names, state.language, limits.max_candidates, seconds)
     if looked_up.failures and context_of(runtime).strict:
         raise next(iter(looked_up.failures.values()))
@@ -147,21 +147,8 @@ def judge_of_request(judge: EntityJudge, state: QueryState, runtime: Runtime[Con
     """Return the judge, held to what is left of the request where it can be."""
     if not isinstance(judge, TimedJudge):
         return judge
-    return judge.within(request_seconds(state, context_of(runtime)))
-
-
-def within_request(timeout_s: float, state: QueryState, runtime: Runtime[Context]) -> float:
-    """Return `timeout_s`, cut to what is left of the request."""
-    left = request_seconds(state, context_of(runtime))
-    return timeout_s if left is None else min(timeout_s, left)
-
-
-def request_seconds(state: QueryState, context: Context) -> float | None:
-    """Return the seconds left of the context's `total_deadline_ms`, None without one."""
-    if context.total_deadline_ms is None:
-        return None
-    started = state.retrieval_started or time.perf_counter()
-    return Deadline(started, context.total_deadline_ms).remaining_ms() / 1000
+    deadline = request_deadline(state, context_of(runtime))
+    return judge.within(None if deadline is None else deadline.remaining_ms() / 1000)
 
 
 def context_text(state: QueryState, name: str) -> str:

@@ -9,13 +9,13 @@ from typing import Any
 from langgraph.config import get_stream_writer
 from langgraph.runtime import Runtime
 
-from theworld.deadline import Deadline
 from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, ChatModel, Completion
 from theworld.models.usage import usage_of
 from theworld.nodes.generate_answer.citations import CheckedText, check_citations
 from theworld.nodes.generate_answer.evidence import clean, pack_evidence
 from theworld.nodes.generate_answer.streaming import NO_ANSWER, AnswerStream, Shown, answer_part, declines
+from theworld.nodes.request_deadline import request_deadline
 from theworld.prompts import fill_prompt, load_prompt
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
@@ -67,9 +67,9 @@ def generate_answer(
 
 def _time_left(state: QueryState, context: Context, model: ChatModel) -> float | None:
     """Return the seconds left of the request, None without a limit; ModelError when a call is not worth beginning."""
-    if context.total_deadline_ms is None:
+    deadline = request_deadline(state, context)
+    if deadline is None:
         return None
-    deadline = Deadline(state.retrieval_started or time.perf_counter(), context.total_deadline_ms)
     left = deadline.remaining_ms() / 1000
     if left < LEAST_TIME_S:
         raise ModelError(f"no time left of the request's {context.total_deadline_ms} ms.", where=model.name)

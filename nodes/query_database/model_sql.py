@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from theworld.deadline import Deadline
 from theworld.errors import DatabaseError, ModelError, StatementRefusedError
 from theworld.models.protocols import ChatMessage, ChatModel
+from theworld.models.usage import usage_of
 from theworld.prompts import fill_prompt, load_prompt
 from theworld.sql.database import Database
 from theworld.sql.mapping import DatabaseMapping
@@ -58,9 +59,19 @@ def describe_schema(mapping: DatabaseMapping, language: Language) -> str:
 
 
 def write_statement(
-    model: ChatModel, database: Database, question: str, language: str, *, context: Context, deadline: Deadline
+    model: ChatModel,
+    database: Database,
+    question: str,
+    language: str,
+    *,
+    context: Context,
+    deadline: Deadline,
+    whole: Deadline | None = None,
 ) -> Written:
-    """Ask a model once for a statement, and run it if it may be run."""
+    """Ask a model once for a statement, and run it if it may be run.
+
+    Both may take longer than retrieval's `deadline`, but not than the `whole` request's, where it has one.
+    """
     spoken: Language = "zh" if language == "zh" else "en"
     prompt = fill_prompt(
         load_prompt("sql", spoken),
@@ -70,14 +81,16 @@ def write_statement(
         question=question,
     )
     try:
-        completion = model.complete([ChatMessage("user", prompt)], timeout_s=TIMEOUT_S)
+        completion = model.complete(
+            [ChatMessage("user", prompt)],
+            timeout_s=Deadline.after(TIMEOUT_S * 1000).ending_with(whole).remaining_ms() / 1000,
+        )
     except ModelError as error:
-        return Written(None, ModelUsage(calls=1), f"failed ({error})")
+        return Written(None, usage_of(error), f"failed ({error})")
     try:
         reply = StatementReply.model_validate(extract_json_from_text(completion.text))
-        table = database.run_text(
-            reply.sql, title=question, tenant=context.tenant, timeout_ms=max(STATEMENT_MS, deadline.remaining_ms())
-        )
+        granted = Deadline.after(max(STATEMENT_MS, deadline.remaining_ms())).ending_with(whole)
+        table = database.run_text(reply.sql, title=question, tenant=context.tenant, timeout_ms=granted.remaining_ms())
     except (ValueError, StatementRefusedError, DatabaseError) as error:
         return Written(None, completion.usage, next(iter(str(error).splitlines()), "no statement"))
     return Written(table, completion.usage)

@@ -12,6 +12,7 @@ from theworld.deadline import Deadline
 from theworld.errors import DatabaseError, RetrievalUnavailableError, StatementRefusedError
 from theworld.models.protocols import ChatModel
 from theworld.nodes.query_database.model_sql import Written, write_statement
+from theworld.nodes.request_deadline import request_deadline
 from theworld.sql.database import Database
 from theworld.sql.plan import UnclearError
 from theworld.sql.results import in_words
@@ -49,7 +50,8 @@ def query_database(
     begun = time.perf_counter()
     context = context_of(runtime)
     language: Literal["zh", "en"] = "zh" if state.language == "zh" else "en"
-    deadline = Deadline(state.retrieval_started or begun, context.deadline_ms or deadline_ms)
+    own = Deadline(state.retrieval_started or begun, context.deadline_ms or deadline_ms)
+    deadline = own.ending_with(request_deadline(state, context))
     try:
         tables: Sequence[QueryTable] = database.ask(
             state.query, language=language, tenant=context.tenant, now=context.now, timeout_ms=deadline.remaining_ms()
@@ -120,7 +122,15 @@ def _written(
     said = f"the question was not read for certain ({reason}); the other ways answer"
     if model is None or not (database.settings.model_sql and context.use_model and state.route.model):
         return _left(said, deadline)
-    written: Written = write_statement(model, database, state.query, state.language, context=context, deadline=deadline)
+    written: Written = write_statement(
+        model,
+        database,
+        state.query,
+        state.language,
+        context=context,
+        deadline=deadline,
+        whole=request_deadline(state, context),
+    )
     if written.table is None or not written.table.rows:
         problem = written.problem or "the statement gave no rows"
         return _left(f"{said}; {model.name}: {problem}", deadline) | {"usage": written.usage}

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from theworld.deadline import Deadline, DeadlineExceededError, run_within
+from theworld.deadline import DeadlineExceededError, run_within
+from theworld.nodes.request_deadline import request_deadline
 from theworld.nodes.resolve_references.clarification import ask_back, chosen_option
 from theworld.nodes.resolve_references.resolver import ReferenceResolver
 from theworld.nodes.resolve_references.stances import extract_stances
@@ -34,12 +35,13 @@ def resolve_references(state: QueryState, runtime: Runtime[Context], *, resolver
             state.question, state.history, stances, now=context.now, antecedent=antecedent, use_model=use_model
         )
 
+    started = began if context.clarify else state.request_started or began  # a question asked back may wait for days
+    deadline = request_deadline(state.model_copy(update={"request_started": started}), context)
     late: Update = {}
 
     def resolve(antecedent: str | None = None) -> ResolvedReference:
-        if context.total_deadline_ms is None or not context.use_model or resolver.llm_resolver is None:
+        if deadline is None or not context.use_model or resolver.llm_resolver is None:
             return ask(antecedent, use_model=context.use_model)
-        deadline = Deadline(began, context.total_deadline_ms)
         try:
             return run_within(deadline, lambda: ask(antecedent, use_model=True), name="resolve_references")
         except DeadlineExceededError as error:
@@ -52,6 +54,7 @@ def resolve_references(state: QueryState, runtime: Runtime[Context], *, resolver
     if len(reference.options) > 1:
         reference = _settle(reference, state, context, resolve)
     update: Update = {
+        "request_started": started,
         "reference": reference,
         "query": reference.standalone_query or state.question,
         "language": detect_language(state.question),

@@ -7,6 +7,7 @@ import time
 from langgraph.runtime import Runtime
 
 from theworld.models.protocols import ChatModel
+from theworld.nodes.request_deadline import within_request
 from theworld.nodes.route_query.assistance import TIMEOUT_S, ask_for_path
 from theworld.nodes.route_query.features import DatabaseReader
 from theworld.nodes.route_query.routing import route
@@ -51,12 +52,7 @@ def route_query(
     unsure = decision.confidence < settings.router.min_confidence
     if model is None or not (settings.router.ask_model and unsure and context.use_model and decision.model):
         return update
-    asked = ask_for_path(model, state.query, state.language, decision, timeout_s=_seconds(context))
+    seconds = within_request(TIMEOUT_S, state, context)
+    asked = ask_for_path(model, state.query, state.language, decision, timeout_s=seconds)
     problems = [Degradation(stage="route_query", reason=asked.problem)] if asked.problem else []
     return update | {"route": asked.decision, "usage": asked.usage, "degradations": problems}
-
-
-def _seconds(context: Context) -> float:
-    """Return how long the model may take: the usual, and never more than the whole request."""
-    total = context.total_deadline_ms
-    return TIMEOUT_S if total is None else min(TIMEOUT_S, total / 1000)

@@ -43,7 +43,7 @@ def _way(path: str) -> str:
 
 
 def answer_parts(state: QueryState, runtime: Runtime[Context], *, find_parts: FindParts, answer: AnswerOne) -> Update:
-    """Answer the parts one after the other, each within the whole budget, and join them.
+    """Answer the parts one after the other and join them: a retrieval budget each, one budget of the request for all.
 
     What a part refers to ("it") is looked for in the parts before it.
     """
@@ -52,7 +52,13 @@ def answer_parts(state: QueryState, runtime: Runtime[Context], *, find_parts: Fi
     states: list[QueryState] = []
     said: list[Message] = []
     for part in parts:
-        asked = QueryState(question=part, query=part, language=state.language, history=said)
+        asked = QueryState(
+            question=part,
+            query=part,
+            language=state.language,
+            history=said,
+            request_started=state.request_started,
+        )
         states.append(QueryState.model_validate(answer(asked, context)))
         said = [*said, Message("user", states[-1].query), Message("assistant", (states[-1].result or Answer()).text)]
     usage = reduce(lambda total, one: total + one.usage, states, ModelUsage())

@@ -42,6 +42,13 @@ class Deadline:
         """True when nothing is left."""
         return self.remaining_ms() <= 0
 
+    def ending_with(self, other: Deadline | None) -> Deadline:
+        """Return this deadline, cut to where the other ends if that is earlier; None never ends."""
+        if other is None:
+            return self
+        until = other.started * 1000 + other.budget_ms - self.started * 1000
+        return Deadline(self.started, max(0.0, min(self.budget_ms, until)))
+
     def check(self) -> None:
         """Raise DeadlineExceededError when nothing is left: to be called between the steps of one piece of work."""
         if self.expired:

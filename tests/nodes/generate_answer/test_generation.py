@@ -46,7 +46,7 @@ def run(
         query="What is the capital?",
         language=language,
         evidence=NOTES if evidence is None else evidence,
-        retrieval_started=time.perf_counter(),
+        request_started=time.perf_counter(),
     )
     return generate_answer(state, runtime, model=model, settings=AnswerSettings(**answers))
 
@@ -126,7 +126,7 @@ def test_a_timeout_bounds_the_whole_stream() -> None:
 
 def test_no_call_is_made_when_the_request_has_no_time_left() -> None:
     model = FakeChatModel(["Paris [1]."])
-    state = QueryState(query="?", evidence=NOTES, retrieval_started=time.perf_counter() - 1)
+    state = QueryState(query="?", evidence=NOTES, request_started=time.perf_counter() - 1)
     runtime: Any = Runtime(total_deadline_ms=500)
     update = generate_answer(state, runtime, model=model, settings=AnswerSettings())
     assert (update["result"], model.calls, update["usage"].calls) == (None, [], 0)

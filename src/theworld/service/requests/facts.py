@@ -15,7 +15,7 @@ from pydantic_core import to_jsonable_python
 from theworld.service.requests.running import Run
 from theworld.settings import Settings
 
-TIMES = frozenset({"elapsed_ms", "retrieval_started"})
+TIMES = frozenset({"elapsed_ms", "request_started", "retrieval_started"})
 """Names of what differs from run to run by nature, at any depth."""
 ELSEWHERE = frozenset(
     {"question", "query", "language", "route", "channel_results", "candidates", "evidence", "history", "answer"}
