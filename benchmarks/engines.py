@@ -1,7 +1,8 @@
 """Measure servers against the embedded twins: answers, times, what our layer adds, replay, bytes, injected faults.
 
     python benchmarks/engines.py                                 # everything
-    python benchmarks/engines.py --part compare --notes 2000     # recall, latency, overhead, projections, bytes
+    python benchmarks/engines.py --part compare --notes 2000     # recall, latency, projections, bytes
+    python benchmarks/engines.py --part overhead --notes 2000    # our layer over the engines' own clients
     python benchmarks/engines.py --part ingest --documents DATASET/corpus.jsonl  # the whole way, models included
     python benchmarks/engines.py --part replay --replay 20000
     python benchmarks/engines.py --part faults --faults 1000 --log faults.jsonl   # goes on where it was interrupted
@@ -25,15 +26,16 @@ from engine_measures.common import serve
 from engine_measures.compare import compare
 from engine_measures.faults import inject
 from engine_measures.ingest import ingest_both
+from engine_measures.overhead import overhead
 from engine_measures.replay import replay
 
-PARTS = ("compare", "ingest", "replay", "faults")
+PARTS = ("compare", "overhead", "ingest", "replay", "faults")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", action="append", choices=PARTS, help="repeatable; default: all")
-    parser.add_argument("--notes", type=int, default=2000, help="made-up notes to compare on (default 2000)")
+    parser.add_argument("--notes", type=int, default=2000, help="made-up notes of compare and overhead (default 2000)")
     parser.add_argument("--documents", type=Path, help="ingest: files, or a folder in BEIR layout (default: the demo)")
     parser.add_argument("--replay", type=int, default=20_000, help="made-up notes to replay (default 20000)")
     parser.add_argument("--faults", type=int, default=1000, help="faults injected into the demo's questions")
@@ -47,6 +49,8 @@ def main() -> None:
         urls = serve(folder, stack)
         if "compare" in parts:
             compare(folder / "compared", urls, arguments.notes, grpc=arguments.prefer_grpc)
+        if "overhead" in parts:
+            overhead(folder / "asked", urls, arguments.notes, grpc=arguments.prefer_grpc)
         if "ingest" in parts:
             ingest_both(folder / "ingested", urls, arguments.documents, grpc=arguments.prefer_grpc)
         if "replay" in parts:

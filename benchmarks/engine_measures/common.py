@@ -13,6 +13,7 @@ import numpy as np
 
 from services.answering import Engine
 from services.launching import Neo4jServer, OpenSearchServer, Server
+from theworld.models.protocols import FloatArray
 from theworld.settings import Settings
 from theworld.stores.dense.qdrant import QdrantDense
 from theworld.stores.engines import Engines
@@ -22,6 +23,7 @@ from theworld.stores.sparse.opensearch import OpenSearchSparse
 from theworld.testing.conformance.documents import make_document
 
 TENANT, SPACE, DIMENSION, TOKENS = "default", "space-en", 384, 100
+WORDS = "river science Marie Curie 科学 电影 鲁迅 Paper 42"
 Urls = dict[Engine, str]
 
 
@@ -82,3 +84,7 @@ def once(call: Callable[[], object]) -> float:
 def median(call: Callable[[], object], times: int = 50) -> float:
     call()
     return float(np.median([once(call) for _ in range(times)]))
+
+
+def chance_vector(chance: np.random.Generator) -> FloatArray:
+    return np.asarray(chance.normal(size=DIMENSION), np.float32)

@@ -1,4 +1,4 @@
-"""Both twins asked the same: speed of the projections, bytes, latency, what our layer adds, agreement."""
+"""Both twins asked the same: speed of the projections, bytes, latency, agreement."""
 
 from __future__ import annotations
 
@@ -11,17 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from engine_measures.common import DIMENSION, SPACE, TENANT, TOKENS, Urls, engines_at, median, on_servers, once, write
-from theworld.stores.dense import qdrant_points
+from engine_measures.common import (
+    DIMENSION,
+    SPACE,
+    TENANT,
+    TOKENS,
+    WORDS,
+    Urls,
+    chance_vector,
+    engines_at,
+    median,
+    on_servers,
+    write,
+)
 from theworld.stores.dense.qdrant import QdrantDense
 from theworld.stores.engines import Engines
-from theworld.stores.graph import neo4j_queries
 from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.sparse.opensearch import OpenSearchSparse
-from theworld.stores.sparse.opensearch_index import query, query_words
-
-WORDS = "river science Marie Curie 科学 电影 鲁迅 Paper 42"
 
 
 def compare(path: Path, urls: Urls, notes: int, *, grpc: bool) -> None:
@@ -36,7 +43,6 @@ def compare(path: Path, urls: Urls, notes: int, *, grpc: bool) -> None:
             projections(path, far)
             sizes(far, near, notes)
             latencies(near, far)
-            overheads(far)
             agreement(near, far)
 
 
@@ -114,12 +120,12 @@ def latencies(near: KnowledgeStore, far: KnowledgeStore) -> None:
         return {
             "sparse, 100 hits": lambda: store.sparse.search(WORDS, **everywhere),
             "sparse, filtered": lambda: store.sparse.search(WORDS, **{**everywhere, "filters": {"tags": "a"}}),
-            "dense, 100 hits": lambda: store.dense.search(SPACE, _vector(chance), **everywhere),
+            "dense, 100 hits": lambda: store.dense.search(SPACE, chance_vector(chance), **everywhere),
             "dense, filtered": lambda: store.dense.search(
-                SPACE, _vector(chance), **{**everywhere, "filters": {"tags": "a"}}
+                SPACE, chance_vector(chance), **{**everywhere, "filters": {"tags": "a"}}
             ),
             "codes of 100": forgetting(lambda: store.dense.token_codes(SPACE, ids, TENANT)),
-            "cosines of 100": lambda: store.dense.cosines(SPACE, _vector(chance), ids, TENANT),
+            "cosines of 100": lambda: store.dense.cosines(SPACE, chance_vector(chance), ids, TENANT),
             "idf of 20": forgetting(lambda: store.dense.token_idf(SPACE, range(20))),
             "rank": forgetting(lambda: store.graph.rank(notes=seeds, entities={}, **everywhere)),
             "links among 100": forgetting(lambda: store.graph.links(ids, tenant=TENANT)),
@@ -134,72 +140,6 @@ def latencies(near: KnowledgeStore, far: KnowledgeStore) -> None:
         print(f"{what:22}{median(embedded):12.2f}{median(calls[1][what], 20):14.2f}{median(calls[2][what]):10.2f}")
 
 
-def _vector(chance: np.random.Generator) -> np.ndarray[Any, np.dtype[np.float32]]:
-    return np.asarray(chance.normal(size=DIMENSION), np.float32)
-
-
-def overheads(far: KnowledgeStore) -> None:
-    """Compare each search with the same request made by the bare client, turn by turn."""
-    print()
-    if isinstance(far.sparse, OpenSearchSparse):
-        sparse = far.sparse
-        body = {"query": query(query_words(WORDS), TENANT, {}), "size": 116, "_source": False}
-        body |= {"docvalue_fields": ["note"], "track_total_hits": False}
-        told(
-            "OpenSearch",
-            lambda: sparse._client.search(index=sparse._alias, body=body),
-            lambda: sparse.search(WORDS, tenant=TENANT, filters={}, limit=100),
-        )
-    if isinstance(far.dense, QdrantDense):
-        dense, chance, seen = far.dense, np.random.default_rng(2), []
-        unasked = dense._client.query_batch_points
-
-        def recorded(alias: str, asked: Any) -> Any:
-            seen.append(asked)
-            return unasked(alias, asked)
-
-        dense._client.query_batch_points = recorded  # type: ignore[method-assign]
-        dense.search(SPACE, _vector(chance), tenant=TENANT, filters={}, limit=100)
-        dense._client.query_batch_points = unasked  # type: ignore[method-assign]
-        told(
-            "Qdrant",
-            lambda: unasked(dense._alias, seen[0]),
-            lambda: dense.search(SPACE, _vector(chance), tenant=TENANT, filters={}, limit=100),
-        )
-        one = dense._known().state.spaces[SPACE]
-        wanted = qdrant_points.tenants_notes(TENANT, {}, one.vector)
-        bare = median(
-            lambda: dense._client.query_points(
-                dense._alias,
-                query=_vector(chance).tolist(),
-                using=one.vector,
-                query_filter=wanted,
-                limit=100,
-                with_payload=["note"],
-            )
-        )
-        print(f"Qdrant: the nearest 100 alone, without the sample that tells the spread, {bare:.2f} ms")
-    if isinstance(far.graph, Neo4jGraph):
-        from neo4j import GraphDatabase
-
-        graph = far.graph
-        statement = (neo4j_queries.STATE, {"ledger": graph._ledger})
-        with GraphDatabase.driver(graph._client._settings.url or "") as driver, driver.session() as session:
-            told("Neo4j", lambda: session.run(*statement).values(), lambda: graph._client.read(statement))
-
-
-def told(name: str, raw: Callable[[], object], ours: Callable[[], object]) -> None:
-    """Print the medians of both, called in turn, so that what else the machine does falls on both."""
-    spent: tuple[list[float], list[float]] = ([], [])
-    for call in (raw, ours):
-        call()
-    for _ in range(100):
-        for call, times in zip((raw, ours), spent, strict=True):
-            times.append(once(call))
-    bare, all_of_it = (float(np.median(times)) for times in spent)
-    print(f"{name}: bare client {bare:.2f} ms, ours {all_of_it:.2f} ms, our layer {all_of_it - bare:+.2f} ms")
-
-
 def agreement(near: KnowledgeStore, far: KnowledgeStore, questions: int = 100) -> None:
     """Print how many of the embedded twin's best notes the server finds."""
     chance, numbers = random.Random(1), np.random.default_rng(3)
@@ -207,7 +147,7 @@ def agreement(near: KnowledgeStore, far: KnowledgeStore, questions: int = 100) -
     shared: dict[str, list[float]] = {}
     for _ in range(questions):
         some = chance.sample(notes, 5)
-        words, seeds, vector = some[0].text, {note.id: 1.0 for note in some}, _vector(numbers)
+        words, seeds, vector = some[0].text, {note.id: 1.0 for note in some}, chance_vector(numbers)
         filters = chance.choice([{}, {"tags": "a"}])
         given: dict[str, Any] = {"tenant": TENANT, "filters": filters, "limit": 10}
         asks: dict[str, Callable[[KnowledgeStore], Any]] = {

@@ -61,11 +61,11 @@ def identifier(*parts: str) -> str:
 
     A part that is no text (a lone surrogate) is like no stored one.
     """
-    digest = hashlib.blake2b(digest_size=16)
+    data = b""
     for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "big") + data)
-    return digest.hexdigest()
+        encoded = part.encode("utf-8", "surrogatepass")
+        data += len(encoded).to_bytes(8, "big") + encoded
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def is_text(value: str) -> bool:
