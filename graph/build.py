@@ -59,7 +59,8 @@ def build_graph(resources: Resources, checkpointer: Checkpointer = None) -> Comp
 
 
 def _add_understanding(graph: Graph, resources: Resources) -> None:
-    receive = bind(receive_question, optional=False, refresh=resources.store.refresh)
+    news: dict[str, Any] = {"refresh": resources.store.refresh, "deadline_ms": resources.settings.retrieval.deadline_ms}
+    receive = bind(receive_question, optional=False, **news)
     graph.add_node("receive_question", receive, input_schema=QueryInput)
     graph.add_node("resolve_references", bind(resolve_references, resolver=resources.resolver))
     graph.add_node("answer_from_history", bind(answer_from_history))

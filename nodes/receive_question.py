@@ -10,6 +10,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
+from theworld.deadline import Deadline
 from theworld.errors import InvalidQuestionError
 from theworld.state import (
     Context,
@@ -20,10 +21,13 @@ from theworld.state import (
     ResolvedReference,
     RouteDecision,
     Update,
+    context_of,
 )
 from theworld.state.query import MAX_QUESTION_CHARACTERS
 from theworld.text import detect_language
 
+REFRESH_SHARE = 0.1
+"""Of the time for retrieval, what may be waited for news: without them the notes already known can still answer."""
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 
 
@@ -76,16 +80,18 @@ def receive_question(
     state: QueryInput,
     runtime: Runtime[Context],
     *,
-    refresh: Callable[[], object],
+    refresh: Callable[[Deadline], object],
+    deadline_ms: int,
 ) -> Update:
     """Find the question and the history; reset everything that belongs to one run; start the request's clock.
 
-    `refresh` lets the stores take in what other processes have written since the last question.
+    `refresh` lets the stores take in what other processes have written since the last question, in a share of
+    retrieval's `deadline_ms`.
     """
     started = time.perf_counter()
     degradations = []
     try:
-        refresh()
+        refresh(Deadline(started, (context_of(runtime).deadline_ms or deadline_ms) * REFRESH_SHARE))
     except Exception as error:  # the notes already known can still answer
         reason = f"newly written notes could not be taken in: {type(error).__name__}: {error}"
         degradations.append(Degradation(stage="receive_question", reason=reason))

@@ -52,7 +52,7 @@ def projections(path: Path, far: KnowledgeStore) -> None:
     print(f"\n{'replay':14}{'embedded':>12}{'server':>12}{'ratio':>8}   notes/s")
     embedded = Engines()
     for name in ("sparse", "dense", "graph"):
-        follower = next(one for one in far._followers if one.name == name)
+        follower = next(one for one in far.projections.followers if one.name == name)
         if not follower.remote:
             continue
         fresh = path.parent / f"fresh-{name}"

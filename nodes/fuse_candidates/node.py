@@ -7,20 +7,27 @@ from typing import Protocol
 
 from langgraph.runtime import Runtime
 
+from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError, RetrievalUnavailableError
 from theworld.nodes.fuse_candidates.by_score import fuse_distribution, fuse_minmax
 from theworld.nodes.fuse_candidates.combining import Fused, Ranking, found_by
 from theworld.nodes.fuse_candidates.rrf import fuse
+from theworld.nodes.retrieval_channel import retrieval_deadline
 from theworld.settings import FusionSettings, Settings
 from theworld.state import Candidate, Context, Degradation, EvidencePath, QueryState, Update, context_of
 from theworld.stores.records import StoredNote
+
+_READ_SHARE = 0.5
+"""Of the time that is left, what reading the notes may take before a reranking."""
+_LEAST_SHARE = 0.1
+"""Of all the time, what reading has even after channels that used up theirs."""
 
 
 class NoteSource(Protocol):
     """Gives notes by id."""
 
-    def notes(self, note_ids: Sequence[str], *, tenant: str) -> list[StoredNote]:
-        """Return the notes that exist, in the order asked; EngineUnavailableError when they cannot be read."""
+    def notes(self, note_ids: Sequence[str], *, tenant: str, within: Deadline | None = None) -> list[StoredNote]:
+        """Return the notes that exist, in the order asked; EngineUnavailableError when they cannot be read in time."""
 
     def remembered(self, note_ids: Sequence[str], *, tenant: str) -> list[StoredNote]:
         """Return those that need not be read."""
@@ -98,7 +105,7 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
     paths = {path.note_id: path for path in state.paths}
     ids = [f.note_id for f in fused]
     try:
-        read = notes.notes(ids, tenant=context.tenant)
+        read = notes.notes(ids, tenant=context.tenant, within=_reading(state, context, settings))
     except EngineUnavailableError as error:
         if context.strict:
             raise
@@ -114,3 +121,10 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
         for rank, f in enumerate((f for f in fused if f.note_id in stored), start=1)
     ]
     return update | {"candidates": candidates, "evidence": candidates[: settings.answers.evidence_notes]}
+
+
+def _reading(state: QueryState, context: Context, settings: Settings) -> Deadline:
+    """Return how long the notes may take: where a ledger hangs, those in memory are still to be reranked."""
+    whole = retrieval_deadline(state, context, settings.retrieval)
+    left = whole.remaining_ms() * (_READ_SHARE if state.route.rerank else 1.0)
+    return Deadline.after(max(left, whole.budget_ms * _LEAST_SHARE))

@@ -32,7 +32,7 @@ from theworld.state import (
     PathStep,
 )
 from theworld.stores.filters import filter_terms, passes, wanted_terms
-from theworld.stores.records import Filters, StoredNote
+from theworld.stores.records import StoredNote
 from theworld.text import Language
 
 NEAREST, DEVIATIONS = 3, 2.5
@@ -44,8 +44,8 @@ _DIGITS = 9
 class NoteSource(Protocol):
     """Gives notes by id."""
 
-    def notes(self, note_ids: Sequence[str], *, tenant: str) -> list[StoredNote]:
-        """Return the notes that exist, in the order asked."""
+    def notes(self, note_ids: Sequence[str], *, tenant: str, within: Deadline | None = None) -> list[StoredNote]:
+        """Return the notes that exist, in the order asked; EngineUnavailableError when they cannot be read in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class OntologyChannel:
             index = self.indexes.of(tenant)
             return None if index is None else self._told(index, replace(asked, deadline=own))
 
-        return work() if self.indexes.ready(tenant) else run_within(own, work, name="ask_ontology")
+        return run_within(own, work, name="ask_ontology")
 
     def _told(self, index: OntologyIndex, asked: Asked) -> Told | None:
         begun, context = time.perf_counter(), asked.context
@@ -118,7 +118,7 @@ class OntologyChannel:
             limit=limit,
             deadline=asked.deadline,
         )
-        kept = self._passing(found.notes, context.filters, context.tenant)[: asked.limit]
+        kept = self._passing(found.notes, asked)[: asked.limit]
         ids = {note_id for note_id, _ in kept}
         evidence = OntologyEvidence(
             matches=tuple(shown_matches(index, matches, asked.language)),
@@ -128,7 +128,7 @@ class OntologyChannel:
             understood=reading.question if reading.described else "",
             described=tuple(shown_description(index, one, asked.language) for one in reading.described),
             answered=reading.answered,
-            note_paths=tuple(self._titled(found, ids, context.tenant)),
+            note_paths=tuple(self._titled(found, ids, asked)),
             notes=len(kept),
             elapsed_ms=(time.perf_counter() - begun) * 1000,
         )
@@ -146,18 +146,21 @@ class OntologyChannel:
                     best[ref] = max(best.get(ref, 0.0), cosine)
         return best
 
-    def _passing(self, notes: Hits, filters: Filters, tenant: str) -> list[tuple[str, float]]:
-        if not filters:
+    def _passing(self, notes: Hits, asked: Asked) -> list[tuple[str, float]]:
+        context = asked.context
+        if not context.filters:
             return list(notes)
-        wanted = wanted_terms(filters)
-        stored = self._notes.notes([note_id for note_id, _ in notes], tenant=tenant)
+        wanted = wanted_terms(context.filters)
+        stored = self._notes.notes([note_id for note_id, _ in notes], tenant=context.tenant, within=asked.deadline)
         passing = {note.id for note in stored if passes(filter_terms(note.metadata), wanted)}
         return [(note_id, score) for note_id, score in notes if note_id in passing]
 
-    def _titled(self, found: Findings, ids: set[str], tenant: str) -> list[EvidencePath]:
+    def _titled(self, found: Findings, ids: set[str], asked: Asked) -> list[EvidencePath]:
         """Return the paths to notes that are kept, the notes called by their titles."""
         paths = [path for path in found.note_paths if path.note_id in ids]
-        titles = {note.id: note.title for note in self._notes.notes([p.note_id for p in paths], tenant=tenant)}
+        wanted = [path.note_id for path in paths]
+        stored = self._notes.notes(wanted, tenant=asked.context.tenant, within=asked.deadline)
+        titles = {note.id: note.title for note in stored}
         return [_with_title(path, titles.get(path.note_id, "")) for path in paths]
 
 

@@ -6,9 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
+from theworld.deadline import Deadline, run_within
 from theworld.nodes.route_query.strategies import RouteHistory
 
 SECONDS_REMEMBERED = 60.0
+LONGEST_MS = 200.0
+"""What a question may wait for the source; what comes later counts for the next ones."""
 
 
 class RememberedHistory:
@@ -33,10 +36,14 @@ class RememberedHistory:
             if now - asked < self._seconds:
                 return known
             self._known[tenant] = (now, known)
-        try:
+
+        def ask() -> Mapping[str, tuple[int, int]]:
             found = self._source.route_outcomes(tenant)
-        except Exception:  # a ledger that cannot be read must not end a request
+            with self._lock:
+                self._known[tenant] = (now, found)
+            return found
+
+        try:
+            return run_within(Deadline.after(LONGEST_MS), ask, name="read route outcomes")
+        except Exception:  # a ledger that cannot be read, or hangs, must not end a request
             return known
-        with self._lock:
-            self._known[tenant] = (now, found)
-        return found

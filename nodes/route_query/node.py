@@ -26,7 +26,7 @@ def route_query(
     history: RouteHistory | None = None,
     model: ChatModel | None = None,
 ) -> Update:
-    """Choose path, channels and weights; start the clock of retrieval.
+    """Choose path, channels and weights; start the clock of retrieval, in which the look for news counts.
 
     A strategy that fails leaves every way to be tried, as with the router off, and a Degradation says so. A language
     model is asked only where the settings say so, the caller allows it, and the strategy was not sure.
@@ -34,7 +34,8 @@ def route_query(
     begun = time.perf_counter()
     context = context_of(runtime)
     view = database(state.query, context) if database is not None else None
-    update: Update = {"retrieval_started": begun}
+    looked = sum(stage.elapsed_ms for stage in state.stages if stage.stage == "receive_question")
+    update: Update = {"retrieval_started": begun - looked / 1000}
     try:
         outcomes = history.route_outcomes(context.tenant) if history is not None else {}
         decision = route(state.query, context, settings, strategy, database=view, outcomes=outcomes)

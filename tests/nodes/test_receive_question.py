@@ -48,16 +48,16 @@ def test_readable_questions_are_cleaned(question, cleaned):
 def test_the_history_given_wins_over_messages():
     given = [Message("user", "from the caller")]
     state = QueryInput(question="Where?", history=given, messages=ANSWERED)
-    assert receive_question(state, None, refresh=lambda: None)["history"] == given
+    assert receive_question(state, None, refresh=lambda within: None, deadline_ms=1000)["history"] == given
     state = QueryInput(question="Where?", messages=ANSWERED)
-    history = receive_question(state, None, refresh=lambda: None)["history"]
+    history = receive_question(state, None, refresh=lambda within: None, deadline_ms=1000)["history"]
     assert [(m.role, m.content) for m in history] == [("user", "Who was Ada?"), ("assistant", "A mathematician.")]
 
 
 def test_a_store_that_cannot_refresh_is_named():
-    def fail():
+    def fail(within):
         raise OSError("disk gone")
 
-    update = receive_question(QueryInput(question="Where?"), None, refresh=fail)
+    update = receive_question(QueryInput(question="Where?"), None, refresh=fail, deadline_ms=1000)
     (degradation,) = update["degradations"].value
     assert "disk gone" in degradation.reason

@@ -15,11 +15,12 @@ from services.postgres_ledger import PATIENT_S, drop_schema, settings_for
 from theworld.errors import StoreError
 from theworld.settings import LedgerSettings, Settings
 from theworld.stores.engines import Engines
-from theworld.stores.knowledge_store import KnowledgeStore, move_ledger
+from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger
 from theworld.stores.ledger.columns import Base
 from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.service_ledger import ServiceLedger
+from theworld.stores.moving import move_ledger
 from theworld.testing.conformance import LedgerConformance, ServiceLedgerConformance
 from theworld.testing.conformance.congruence import assert_congruent
 from theworld.testing.conformance.documents import make_document

@@ -19,8 +19,9 @@ from theworld.errors import EngineUnavailableError, StoreError
 from theworld.graph import build_graph, open_resources
 from theworld.settings import LedgerSettings, Settings
 from theworld.stores.engines import Engines
-from theworld.stores.knowledge_store import KnowledgeStore, move_ledger
+from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger
+from theworld.stores.moving import move_ledger
 from theworld.testing.conformance.congruence import assert_congruent
 from theworld.testing.conformance.documents import make_document
 
@@ -178,7 +179,7 @@ def test_questions_are_answered_or_say_what_is_missing(
         graph = build_graph(resources)
 
         def ask() -> dict[str, Any]:
-            resources.store._notes = {}
+            resources.store._notes.forget()
             return graph.invoke(QUESTION)
 
         def gist(output: dict[str, Any]) -> tuple[Any, ...]:

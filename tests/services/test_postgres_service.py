@@ -15,7 +15,7 @@ from services.postgres_ledger import PATIENT_S, drop_schema, settings_for
 from theworld.service.app import create_app
 from theworld.service.runtime import open_service
 from theworld.settings import Settings
-from theworld.stores.knowledge_store import move_ledger
+from theworld.stores.moving import move_ledger
 
 pytestmark = pytest.mark.slow
 QUESTION = "Who keeps the lighthouse of Velmora?"

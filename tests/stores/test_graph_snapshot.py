@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theworld.errors import StoreError
-from theworld.stores import knowledge_store
+from theworld.stores import opening
 from theworld.stores.graph import MappedGraph, MemoryGraph, RankingParameters, embedded, snapshot
 from theworld.stores.graph.columns import Columns
 from theworld.stores.graph.facts import NoteFacts, note_facts
@@ -285,8 +285,8 @@ def test_a_store_without_its_graph_has_it_built_by_the_next_reader(
     shutil.rmtree(path / "graph")
     with monkeypatch.context() as patched:
         # As on a system that lies on a disk for reading only.
-        patched.setattr(knowledge_store, "_recovered", lambda *_: False)
-        patched.setattr("theworld.stores.knowledge_store.os.access", lambda *_: False)
+        patched.setattr(opening, "recover", lambda *_: False)
+        patched.setattr("theworld.stores.opening.os.access", lambda *_: False)
         with KnowledgeStore.open(path) as reader:
             assert_congruent(reader)
             assert isinstance(reader.graph, MemoryGraph)

@@ -49,7 +49,7 @@ def move(store: StoreOption = None) -> None:
     from theworld.cli.ingesting import progress_bars
     from theworld.cli.output import error_console
     from theworld.errors import SettingsError
-    from theworld.stores.knowledge_store import move_ledger
+    from theworld.stores.moving import move_ledger
 
     settings = settings_for(store)
     if settings.ledger.url is None:

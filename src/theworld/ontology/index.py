@@ -100,11 +100,6 @@ class OntologyIndexes:
         self._version = -1
         self._of: dict[str, OntologyIndex | None] = {}
 
-    def ready(self, tenant: str) -> bool:
-        """Return whether asking for a tenant's index takes no reading."""
-        version = self._tables.version()
-        return version == 0 or (version == self._version and tenant in self._of)
-
     def of(self, tenant: str) -> OntologyIndex | None:
         """Return a tenant's index, None when it has no ontology (then it costs one small look)."""
         version = self._tables.version()

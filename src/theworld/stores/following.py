@@ -33,6 +33,11 @@ class Follower:
     """True for one on a server, which may be out of reach: it is then left behind, and catches up later."""
 
     @property
+    def where(self) -> str:
+        """The server, or the name of a projection that lies on none."""
+        return str(getattr(self.projection, "where", self.name))
+
+    @property
     def outdated(self) -> str:
         """What is wrong with a projection of another format that a reader found; empty when nothing is."""
         found: str = getattr(self.projection, "outdated", "")

@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
-import gc
-import logging
-import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from time import perf_counter
 from types import TracebackType
 from typing import Any, Self
 
+from theworld.deadline import Deadline
 from theworld.errors import ModelMismatchError, StoreError
 from theworld.settings import Settings
 from theworld.state import Mention
 from theworld.stores import dense, graph, sparse
 from theworld.stores.engines import Engines
 from theworld.stores.files import bytes_under
-from theworld.stores.following import Follower
-from theworld.stores.ledger import Ledger, NoteParts
-from theworld.stores.ledger.copying import copy_ledger
 from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.ledger.models import SCHEMA_VERSION
-from theworld.stores.ledger.opening import open_database
-from theworld.stores.ontology_links import OntologyLinks
-from theworld.stores.protocols import NoteChange
+from theworld.stores.opening import OpenFolder, collection_paused, open_folder, recover
+from theworld.stores.patience import Patience
+from theworld.stores.projections import Progress
+from theworld.stores.recent_notes import RecentNotes
 from theworld.stores.records import DocumentRecord, StoredNote
-from theworld.stores.store_folder import check_folder, follow, follows, remember
-from theworld.stores.verifying import Sum, Verifiable
-from theworld.stores.writer_lock import WriterLock
-
-Progress = Callable[[int, int], None]
-"""Called with (changes applied, changes in all)."""
-
-_LOG = logging.getLogger(__name__)
-_CACHED_NOTES = 20_000
-_REBUILD = "{} It is built anew once the store can be written to: run `theworld sync --store {}`."
-_LONGEST_FEEDING_S = 10.0
-_MOST_REPLACED = 0.2
-"""Share of replaced notes in the sparse index at which it is built anew."""
+from theworld.stores.verifying import Sum
 
 
 class KnowledgeStore:
@@ -51,50 +32,22 @@ class KnowledgeStore:
     `catch_up` (which `refresh`, `close` and the next `open` also do for a writer).
     """
 
-    def __init__(
-        self,
-        path: Path,
-        ledger: Ledger,
-        lock: WriterLock | None,
-        ranking: graph.RankingParameters | None,
-        engines: Engines,
-    ) -> None:
+    def __init__(self, opened: OpenFolder) -> None:
         """Use `open` instead."""
-        self.path, self.ledger, self._lock = path, ledger, lock
-        self._engines = engines
-        remote = engines.remote()
-        identity = ledger.identity() if remote else ""
-        writable = lock is not None
-        self.sparse = engines.open_sparse(path, identity, writable=writable)
-        self.dense = engines.open_dense(path, identity, writable=writable)
-        self.graph = engines.open_graph(path, identity, ranking, writable=writable)
-        far = {name: name in remote for name in ("sparse", "dense", "graph")}
-        self._followers = (
-            Follower(
-                "sparse",
-                self.sparse,
-                NoteParts(mentions=False, vectors=False),
-                2000 if far["sparse"] else 8192,
-                remote=far["sparse"],
-            ),
-            Follower("dense", self.dense, NoteParts(text=False, mentions=False), 4096, remote=far["dense"]),
-            Follower(
-                "graph",
-                self.graph,
-                NoteParts(text=False, vectors=False),
-                1000 if far["graph"] else 5000,
-                durable=far["graph"] or not engines.graph_in_memory,
-                remote=far["graph"],
-            ),
-            Follower("ontology", OntologyLinks(self.ledger), NoteParts(mentions=False, vectors=False), 2000),
+        self.path, self.ledger, self.projections = opened.path, opened.ledger, opened.projections
+        self.sparse, self.dense, self.graph = (
+            opened.projections.sparse,
+            opened.projections.dense,
+            opened.projections.graph,
         )
+        self._opened, self._lock = opened, opened.lock
         self.troubles: Mapping[str, str] = {}
         """Why a projection on a server was left behind by the last `catch_up`, by name; empty when none was."""
-        self.spent: dict[str, float] = {follower.name: 0.0 for follower in self._followers}
-        """Seconds that bringing each projection up to date has taken since the store was opened."""
         self._writing = threading.RLock()
         self._refreshing = threading.Lock()
-        self._notes: dict[tuple[str, str], StoredNote] = {}
+        self._notes = RecentNotes(self.ledger)
+        self._looks = Patience("refresh the store", lambda: self.projections.asked)
+        self._reads = Patience("read notes", lambda: self.ledger.where)
         self._seen = -1
         self._lagging = False
         self._feeding: threading.Thread | None = None
@@ -117,67 +70,22 @@ class KnowledgeStore:
         when there is no store or it is damaged, StoreVersionError when it is newer than this program, StoreLockedError
         when another process is writing. With `durable_only` projections in memory are left empty.
         """
-        folder, writable = Path(path), create or not read_only
-        engines = engines or Engines()
-        check_folder(folder, create=create, has_ledger=engines.ledger.url is None)
-        lock = WriterLock(folder) if writable else None
-        if lock is not None:
-            # Whoever feeds a folder whose ledger has writers elsewhere is soon done.
-            lock.acquire(wait_s=_LONGEST_FEEDING_S if engines.ledger.url is not None and not durable_only else 0)
+        opened = open_folder(
+            Path(path),
+            engines or Engines(),
+            ranking,
+            create=create,
+            writable=create or not read_only,
+            durable_only=durable_only,
+        )
         try:
-            return cls._opened(folder, create, lock, ranking, engines, durable_only=durable_only)
-        except BaseException:
-            if lock is not None:
-                lock.release()
-            raise
-
-    @classmethod
-    def _opened(
-        cls,
-        folder: Path,
-        create: bool,
-        lock: WriterLock | None,
-        ranking: graph.RankingParameters | None,
-        engines: Engines,
-        *,
-        durable_only: bool,
-    ) -> Self:
-        ledger = Ledger.open(folder, engines.ledger, create=create, writable=lock is not None)
-        try:
-            if not follows(folder, ledger) and (lock is not None or not _recovered(folder, engines)):
-                follow(folder, ledger, writable=lock is not None)
-            store = cls(folder, ledger, lock, ranking, engines)
-            if lock is None and store._behind():
-                if not _recovered(folder, engines):
-                    engines = store._with_graph_in_memory(engines)
-                store._close_projections()
-                store = cls(folder, ledger, lock, ranking, engines)
-            with _collection_paused():
+            store = cls(opened)
+            with collection_paused():
                 store.catch_up(durable_only=durable_only)
         except BaseException:
-            ledger.close()
+            opened.release()
             raise
         return store
-
-    def _behind(self) -> bool:
-        last = self.ledger.sequence()
-        here = (follower for follower in self._followers if follower.durable and not follower.remote)
-        return any(follower.projection.applied != last for follower in here)
-
-    def _with_graph_in_memory(self, engines: Engines) -> Engines:
-        """Return the engines for a folder that cannot be written: without its file the graph is built in memory."""
-        if (
-            engines.graph.url is not None
-            or os.access(self.path, os.W_OK)
-            or self.graph.applied == self.ledger.sequence()
-        ):
-            return engines
-        _LOG.warning(
-            "the graph of %s is missing or behind, and the folder cannot be written: it is built in memory, by every "
-            "process anew, until a user who may write there runs `theworld sync`",
-            self.path,
-        )
-        return replace(engines, graph_in_memory=True)
 
     @property
     def read_only(self) -> bool:
@@ -198,7 +106,7 @@ class KnowledgeStore:
         self._check_writable()
         with self._writing:
             changed = self.ledger.put(documents)
-            self._notes = {}
+            self._notes.forget()
             return changed
 
     def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:
@@ -206,7 +114,7 @@ class KnowledgeStore:
         self._check_writable()
         with self._writing:
             removed = self.ledger.delete(document_ids, tenant=tenant)
-            self._notes = {}
+            self._notes.forget()
             return removed
 
     def set_mentions(self, tenant: str, mentions: Mapping[str, Sequence[Mention]]) -> int:
@@ -214,7 +122,7 @@ class KnowledgeStore:
         self._check_writable()
         with self._writing:
             changed = self.ledger.set_mentions(tenant, mentions)
-            self._notes = {}
+            self._notes.forget()
             return changed
 
     def put_graph(self, tenant: str, nodes: Sequence[GraphNodeRecord], edges: Sequence[GraphEdgeRecord]) -> None:
@@ -239,21 +147,24 @@ class KnowledgeStore:
         """Yield all notes in the order they were written."""
         return self.ledger.iter_notes(tenant)
 
-    def notes(self, ids: Sequence[str], *, tenant: str) -> list[StoredNote]:
-        """Return notes in the order asked for, unknown ones left out; those read once are kept in memory."""
-        cache = self._notes
-        missing = [id_ for id_ in ids if (tenant, id_) not in cache]
-        if missing:
-            read = self.ledger.notes(missing, tenant=tenant)
-            if len(cache) + len(read) > _CACHED_NOTES:
-                self._notes = cache = {key: cache[key] for id_ in ids if (key := (tenant, id_)) in cache}
-            cache.update(((tenant, id_), note) for id_, note in read.items())
-        return [cache[tenant, id_] for id_ in ids if (tenant, id_) in cache]
+    def notes(self, ids: Sequence[str], *, tenant: str, within: Deadline | None = None) -> list[StoredNote]:
+        """Return notes in the order asked for, unknown ones left out; those read once are kept in memory.
+
+        Raises EngineUnavailableError when a ledger on a server does not answer, `within` the deadline if one is given.
+        """
+        if within is None or not self.ledger.remote:
+            return self._notes.read(ids, tenant)
+        kept = self._notes.kept(ids, tenant)
+        return kept if len(kept) == len(ids) else self._reads.run(lambda: self._notes.read(ids, tenant), within)
 
     def remembered(self, ids: Sequence[str], *, tenant: str) -> list[StoredNote]:
         """Return those of the notes that are in memory: what is left when the ledger cannot be asked."""
-        cache = self._notes
-        return [cache[tenant, id_] for id_ in ids if (tenant, id_) in cache]
+        return self._notes.kept(ids, tenant)
+
+    @property
+    def spent(self) -> Mapping[str, float]:
+        """Seconds that bringing each projection up to date has taken since the store was opened."""
+        return self.projections.spent
 
     def catch_up(self, progress: Progress | None = None, *, durable_only: bool = False) -> None:
         """Let the projections apply what they have not seen; a reader only looks at what the writer has applied.
@@ -264,54 +175,24 @@ class KnowledgeStore:
         """
         with self._writing:
             last = self.ledger.sequence()
-            for follower in self._followers:
-                if follower.remote or self._lock is None:
-                    follower.projection.refresh()
-            followers = [f for f in self._followers if self._lock is not None or not f.durable]
-            followers = [f for f in followers if f.durable or not durable_only]
-            lags = {follower.name: follower.lag(last) for follower in followers}
-            total = sum(last if lag is not None and lag < 0 else lag or 0 for lag in lags.values())
-            done = 0
-            troubles: dict[str, str] = {}
-            for follower in followers:
-                begun = perf_counter()
-                try:
-                    for applied in follower.feed(self.ledger, last):
-                        done += applied
-                        if progress is not None:
-                            progress(min(done, total), total)
-                except StoreError as error:
-                    if not follower.remote:
-                        raise
-                    troubles[follower.name] = str(error)
-                self.spent[follower.name] += perf_counter() - begun
-            troubles |= {f.name: _REBUILD.format(f.outdated, self.path) for f in self._followers if f.outdated}
-            self._renew_sparse(last)
-            self._notes = {}
+            troubles = self.projections.catch_up(last, progress, durable_only=durable_only)
+            self._notes.forget()
             self.troubles = troubles
-            self._seen, self._lagging = last, self._behind() if self._lock is None else bool(troubles)
+            self._seen = last
+            self._lagging = self.projections.behind() if self._lock is None else bool(troubles)
 
-    def _renew_sparse(self, last: int) -> None:
-        """Build the sparse index anew when too many replaced notes distort its document frequencies."""
-        # A server merges its segments by itself.
-        if self._lock is None or not isinstance(self.sparse, sparse.TantivySparse):
-            return
-        if self.sparse.replaced <= _MOST_REPLACED:
-            return
-        follower = next(follower for follower in self._followers if follower.projection is self.sparse)
-        self.sparse.renew(self._all_changes(follower, last), last)
-
-    def _all_changes(self, follower: Follower, last: int) -> Iterator[NoteChange]:
-        after = 0
-        while after < last:
-            changes, after = self.ledger.changes(after, follower.batch, follower.parts)
-            yield from changes
-
-    def refresh(self) -> None:
+    def refresh(self, within: Deadline | None = None) -> None:
         """See what was written since the last look; cheap when nothing was (call it at the start of every query).
 
-        While one thread refreshes, others go on with what they have.
+        While one thread refreshes, others go on with what they have. Servers are waited for until the deadline, if one
+        is given: EngineUnavailableError then names the one that is late, and the look goes on by itself.
         """
+        if within is None or not (self.ledger.remote or self.projections.remote):
+            self._look()
+        else:
+            self._looks.run(self._look, within)
+
+    def _look(self) -> None:
         if self.ledger.sequence() == self._seen and not self._lagging:
             return
         if self._refreshing.acquire(blocking=False):
@@ -325,31 +206,22 @@ class KnowledgeStore:
     def _feed_in_background(self) -> None:
         """Bring the projections in the folder up to date: writers on other machines feed only their own."""
         if self._feeding is None or not self._feeding.is_alive():
-            work = (self.path, self._engines)
-            self._feeding = threading.Thread(target=_recovered, args=work, name="feed projections", daemon=True)
+            work = (self.path, self._opened.engines)
+            self._feeding = threading.Thread(target=recover, args=work, name="feed projections", daemon=True)
             self._feeding.start()
 
     def rebuild(self, name: str) -> None:
         """Empty a projection (`sparse`, `dense` or `graph`), so that the next `catch_up` builds it anew."""
         self._check_writable()
         with self._writing:
-            next(follower for follower in self._followers if follower.name == name).projection.clear()
+            self.projections.clear(name)
 
     def verify(self) -> dict[str, tuple[Sum, Sum]]:
         """Return for each projection on a server what the ledger holds and what the server holds; equal when right.
 
         Raises EngineUnavailableError when a server cannot be asked.
         """
-        last = self.ledger.sequence()
-        found: dict[str, tuple[Sum, Sum]] = {}
-        for follower in self._followers:
-            projection = follower.projection
-            if follower.remote and isinstance(projection, Verifiable):
-                bare = replace(follower, parts=NoteParts(text=False, mentions=False, vectors=False))
-                changes = (change for change in self._all_changes(bare, last) if change.note is not None)
-                expected = Sum.of((projection.key_of(change), change.sequence) for change in changes)
-                found[follower.name] = expected, Sum.of(projection.held())
-        return found
+        return self.projections.verify()
 
     def check_embedders(self, spaces: Mapping[str, str]) -> None:
         """Raise ModelMismatchError when notes of a language (key) have vectors, but none in the space named for it."""
@@ -388,7 +260,7 @@ class KnowledgeStore:
                 "graph": graph.FORMAT,
             },
             "sequence": last,
-            "lag": {follower.name: follower.lag(last) for follower in self._followers},
+            "lag": self.projections.lags(last),
             "read_only": self.read_only,
         }
 
@@ -403,14 +275,7 @@ class KnowledgeStore:
     def _release(self) -> None:
         if self._feeding is not None:
             self._feeding.join()
-        self._close_projections()
-        self.ledger.close()
-        if self._lock is not None:
-            self._lock.release()
-
-    def _close_projections(self) -> None:
-        for follower in self._followers:
-            follower.projection.close()
+        self._opened.release()
 
     def __enter__(self) -> Self:
         return self
@@ -427,49 +292,3 @@ class KnowledgeStore:
 def open_store(settings: Settings, *, create: bool = False, read_only: bool = True) -> KnowledgeStore:
     """Open the store that the settings name, with the servers they name; see KnowledgeStore.open."""
     return KnowledgeStore.open(settings.store, create=create, read_only=read_only, engines=Engines.of(settings))
-
-
-def move_ledger(settings: Settings, progress: Progress | None = None) -> int:
-    """Copy the ledger in the store's folder to the server that the settings name; return the number of rows.
-
-    The projections of the folder go on where they are. Raises StoreError when the folder has no ledger or the server's
-    has documents, StoreLockedError while another process writes.
-    """
-    check_folder(settings.store, create=False)
-    lock = WriterLock(settings.store)
-    lock.acquire()
-    try:
-        with (
-            closing(open_database(settings.store, writable=True)) as source,
-            closing(open_database(settings.store, settings.ledger, create=True)) as target,
-        ):
-            Ledger(source).identity()
-            rows = copy_ledger(source, target, progress)
-            remember(settings.store, Ledger(target))
-            return rows
-    finally:
-        lock.release()
-
-
-@contextmanager
-def _collection_paused() -> Iterator[None]:
-    """Pause the collector of cyclic garbage: reading many small objects, it takes half of the time of opening."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _recovered(folder: Path, engines: Engines) -> bool:
-    """Do what is left to do for the projections in the folder; False when a writer is at work or it cannot be written.
-
-    A writer that died left it undone, or writers on other machines feed only their own folders.
-    """
-    try:
-        KnowledgeStore.open(folder, read_only=False, engines=engines, durable_only=True)._release()
-    except StoreError:
-        return False
-    return True

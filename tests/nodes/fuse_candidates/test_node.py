@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 from langgraph.runtime import Runtime
@@ -20,7 +21,7 @@ LISTS = {
 
 
 class Notes:
-    def notes(self, note_ids, *, tenant):
+    def notes(self, note_ids, *, tenant, within=None):
         return [StoredNote(n, n[0], tenant, n[0], "", 0, f"text of {n}", 0, 0, "en", {}, ()) for n in note_ids]
 
 
@@ -65,7 +66,7 @@ def test_scores_that_are_no_numbers_are_fused_by_rank_and_said(method):
 
 
 class LostNotes(Notes):
-    def notes(self, note_ids, *, tenant):
+    def notes(self, note_ids, *, tenant, within=None):
         raise EngineUnavailableError("it is gone", where="ledger")
 
     def remembered(self, note_ids, *, tenant):
@@ -80,3 +81,23 @@ def test_without_the_ledger_what_is_in_memory_is_used_and_the_rest_is_told():
     assert "2 of 4 are in memory" in degradation.reason
     with pytest.raises(EngineUnavailableError):
         run(context=Context(strict=True), notes=LostNotes())
+
+
+@pytest.mark.parametrize(
+    ("rerank", "spent_ms", "least", "most"), [(True, 0, 450, 500), (False, 0, 900, 1000), (True, 5000, 99, 100)]
+)
+def test_reading_the_notes_leaves_time_for_the_reranking(rerank, spent_ms, least, most):
+    class Timed(Notes):
+        def notes(self, note_ids, *, tenant, within=None):
+            self.left = within.budget_ms
+            return super().notes(note_ids, tenant=tenant)
+
+    notes = Timed()
+    state = QueryState(
+        question="?",
+        route=RouteDecision(rerank=rerank),
+        retrieval_started=time.perf_counter() - spent_ms / 1000,
+        channel_results={"sparse": ChannelResult(channel="sparse", hits=LISTS["sparse"])},
+    )
+    fuse_candidates(state, Runtime(context=Context(deadline_ms=1000)), notes=notes, settings=Settings())
+    assert least <= notes.left <= most

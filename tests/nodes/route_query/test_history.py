@@ -1,5 +1,8 @@
 """Feedback on record reaches the router, rarely asked for, and never at the cost of a request."""
 
+import threading
+import time
+
 import pytest
 
 from theworld.nodes.route_query import RememberedHistory
@@ -41,3 +44,22 @@ def test_the_request_journal_is_such_a_source(tmp_path):
     ledger = ServiceLedger.open(tmp_path / "store")
     assert RememberedHistory(RequestJournal(ledger)).route_outcomes("default") == {}
     ledger.close()
+
+
+def test_a_source_that_hangs_is_not_waited_for():
+    answer = threading.Event()
+
+    class Hanging:
+        def route_outcomes(self, tenant):
+            answer.wait(60)
+            return {"graph": (1, 1)}
+
+    history = RememberedHistory(Hanging())
+    begun = time.perf_counter()
+    assert [history.route_outcomes("a") for _ in range(3)] == [{}, {}, {}]
+    assert time.perf_counter() - begun < 30
+    answer.set()
+    until = time.monotonic() + 30
+    while history.route_outcomes("a") != {"graph": (1, 1)}:
+        assert time.monotonic() < until
+        time.sleep(0.01)

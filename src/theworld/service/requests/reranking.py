@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from theworld.deadline import Deadline
+from theworld.errors import EngineUnavailableError
 from theworld.graph import Resources
 from theworld.nodes.receive_question import clean_question
 from theworld.nodes.rerank_candidates.node import apply_ranking, rerank_within
@@ -35,21 +36,20 @@ def rerank_given(resources: Resources, query: str, given: Sequence[dict[str, str
 def _rerank(run: Run, resources: Resources, query: str, given: Sequence[dict[str, str]]) -> None:
     context, begun = run.context, time.perf_counter()
     question = clean_question(query)
-    resources.store.refresh()
-    notes = resources.store.notes([item["note_id"] for item in given if "note_id" in item], tenant=context.tenant)
+    deadline = Deadline.after(context.deadline_ms or resources.settings.retrieval.deadline_ms)
+    notes, degraded = _stored(resources, [item["note_id"] for item in given if "note_id" in item], context, deadline)
     texts = [_of_text(place, item) for place, item in enumerate(given) if "note_id" not in item]
     candidates = [*texts, *(_of_note(note) for note in {note.id: note for note in notes}.values())]
     candidates = [c.model_copy(update={"fused_rank": rank}) for rank, c in enumerate(candidates, start=1)]
     top_k = context.top_k or resources.settings.retrieval.top_k
-    deadline = Deadline.after(context.deadline_ms or resources.settings.retrieval.deadline_ms)
     reranking = rerank_within(
         resources.reranker, question, candidates, top_k=top_k, tenant=context.tenant, deadline=deadline
     )
     elapsed = (time.perf_counter() - begun) * 1000
     trace = StageTrace(stage=STAGE, elapsed_ms=elapsed, counts={"candidates": len(candidates)})
-    degraded = []
     if reranking.outcome != "complete":
-        degraded = [Degradation(stage=STAGE, reason=reranking.reason or reranking.outcome, elapsed_ms=elapsed)]
+        reason = reranking.reason or reranking.outcome
+        degraded = [*degraded, Degradation(stage=STAGE, reason=reason, elapsed_ms=elapsed)]
     run.steps.append(Step(trace, time.time()))
     state: dict[str, Any] = {
         "question": question,
@@ -61,6 +61,24 @@ def _rerank(run: Run, resources: Resources, query: str, given: Sequence[dict[str
         "degradations": degraded,
     }
     run.state = state
+
+
+def _stored(
+    resources: Resources, ids: Sequence[str], context: Context, deadline: Deadline
+) -> tuple[list[StoredNote], list[Degradation]]:
+    """Return notes of the store; where a ledger on a server does not answer in half the time, those in memory."""
+    if not ids:
+        return [], []
+    store, half = resources.store, Deadline(deadline.started, deadline.budget_ms / 2)
+    try:
+        store.refresh(half)
+        return store.notes(ids, tenant=context.tenant, within=half), []
+    except EngineUnavailableError as error:
+        if context.strict:
+            raise
+        kept = store.remembered(ids, tenant=context.tenant)
+        reason = f"the notes cannot be read, {len(kept)} of {len(ids)} are in memory: {error}"
+        return kept, [Degradation(stage=STAGE, reason=reason)]
 
 
 def id_of(candidate: Candidate, given: Sequence[dict[str, str]]) -> str:

@@ -29,7 +29,7 @@ logging.getLogger("opensearch").addHandler(logging.NullHandler())
 _BUSY = frozenset({429, 500, 502, 503, 504})
 
 
-class _FastJson(JSONSerializer):  # type: ignore[misc]  # the client is not typed
+class _FastJson(JSONSerializer):
     """What the client's own does, in a third of the time; lone surrogates are refused here, not by the server."""
 
     def loads(self, s: str) -> Any:

@@ -1,0 +1,126 @@
+"""Opening the folder of a store: lock, ledger and projections, and what a writer that died left to be done."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from theworld.errors import StoreError
+from theworld.stores.engines import Engines
+from theworld.stores.graph import RankingParameters
+from theworld.stores.ledger import Ledger
+from theworld.stores.projections import Projections
+from theworld.stores.store_folder import check_folder, follow, follows
+from theworld.stores.writer_lock import WriterLock
+
+_LOG = logging.getLogger(__name__)
+_LONGEST_FEEDING_S = 10.0
+
+
+@dataclass
+class OpenFolder:
+    """The folder of a store, in use."""
+
+    path: Path
+    engines: Engines
+    ledger: Ledger
+    projections: Projections
+    lock: WriterLock | None
+    """None: opened for reading."""
+
+    def release(self) -> None:
+        """Let go of files, clients and lock."""
+        self.projections.close()
+        self.ledger.close()
+        if self.lock is not None:
+            self.lock.release()
+
+
+def open_folder(
+    path: Path,
+    engines: Engines,
+    ranking: RankingParameters | None = None,
+    *,
+    create: bool = False,
+    writable: bool = False,
+    durable_only: bool = False,
+) -> OpenFolder:
+    """Open a store's folder; its projections may still lag. For errors see KnowledgeStore.open."""
+    check_folder(path, create=create, has_ledger=engines.ledger.url is None)
+    lock = WriterLock(path) if writable else None
+    if lock is not None:
+        # Whoever feeds a folder whose ledger has writers elsewhere is soon done.
+        lock.acquire(wait_s=_LONGEST_FEEDING_S if engines.ledger.url is not None and not durable_only else 0)
+    try:
+        ledger = Ledger.open(path, engines.ledger, create=create, writable=writable)
+        try:
+            return _projected(path, engines, ranking, ledger, lock)
+        except BaseException:
+            ledger.close()
+            raise
+    except BaseException:
+        if lock is not None:
+            lock.release()
+        raise
+
+
+def _projected(
+    path: Path, engines: Engines, ranking: RankingParameters | None, ledger: Ledger, lock: WriterLock | None
+) -> OpenFolder:
+    """Open the projections; those in the folder of a reader that lag are fed first, if this can be done."""
+    writable = lock is not None
+    if not follows(path, ledger) and (writable or not recover(path, engines)):
+        follow(path, ledger, writable=writable)
+    projections = Projections(path, ledger, ranking, engines, writable=writable)
+    if not writable and projections.behind():
+        if not recover(path, engines) and _must_be_in_memory(path, ledger, projections, engines):
+            engines = replace(engines, graph_in_memory=True)
+        projections.close()
+        projections = Projections(path, ledger, ranking, engines, writable=writable)
+    return OpenFolder(path, engines, ledger, projections, lock)
+
+
+def _must_be_in_memory(path: Path, ledger: Ledger, projections: Projections, engines: Engines) -> bool:
+    """Tell whether the graph's file is missing or old in a folder that cannot be written."""
+    if engines.graph.url is not None or os.access(path, os.W_OK) or projections.graph.applied == ledger.sequence():
+        return False
+    _LOG.warning(
+        "the graph of %s is missing or behind, and the folder cannot be written: it is built in memory, by every "
+        "process anew, until a user who may write there runs `theworld sync`",
+        path,
+    )
+    return True
+
+
+def recover(path: Path, engines: Engines) -> bool:
+    """Do what is left to do for the projections in the folder; False when a writer is at work or it cannot be written.
+
+    A writer that died left it undone, or writers on other machines feed only their own folders.
+    """
+    try:
+        opened = open_folder(path, engines, writable=True, durable_only=True)
+        try:
+            with collection_paused():
+                opened.projections.catch_up(opened.ledger.sequence(), None, durable_only=True)
+        finally:
+            opened.release()
+    except StoreError:
+        return False
+    return True
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """Pause the collector of cyclic garbage: reading many small objects, it takes half of the time of opening."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,164 @@
+"""The projections of one ledger, in the store's folder or on servers: opened, fed and compared together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+from theworld.errors import StoreError
+from theworld.stores import sparse
+from theworld.stores.engines import Engines
+from theworld.stores.following import Follower
+from theworld.stores.graph import RankingParameters
+from theworld.stores.ledger import Ledger, NoteParts
+from theworld.stores.ontology_links import OntologyLinks
+from theworld.stores.protocols import NoteChange
+from theworld.stores.verifying import Sum, Verifiable
+
+Progress = Callable[[int, int], None]
+"""Called with (changes applied, changes in all)."""
+
+_REBUILD = "{} It is built anew once the store can be written to: run `theworld sync --store {}`."
+_MOST_REPLACED = 0.2
+"""Share of replaced notes in the sparse index at which it is built anew."""
+
+
+class Projections:
+    """The sparse, dense and graph projection, and the ontology's links."""
+
+    def __init__(
+        self, path: Path, ledger: Ledger, ranking: RankingParameters | None, engines: Engines, *, writable: bool
+    ) -> None:
+        """Open them; nothing is sent to a server yet."""
+        self._path, self._ledger, self._writable = path, ledger, writable
+        remote = engines.remote()
+        identity = ledger.identity() if remote else ""
+        self.sparse = engines.open_sparse(path, identity, writable=writable)
+        self.dense = engines.open_dense(path, identity, writable=writable)
+        self.graph = engines.open_graph(path, identity, ranking, writable=writable)
+        self.followers = (
+            Follower(
+                "sparse",
+                self.sparse,
+                NoteParts(mentions=False, vectors=False),
+                2000 if "sparse" in remote else 8192,
+                remote="sparse" in remote,
+            ),
+            Follower("dense", self.dense, NoteParts(text=False, mentions=False), 4096, remote="dense" in remote),
+            Follower(
+                "graph",
+                self.graph,
+                NoteParts(text=False, vectors=False),
+                1000 if "graph" in remote else 5000,
+                durable="graph" in remote or not engines.graph_in_memory,
+                remote="graph" in remote,
+            ),
+            Follower("ontology", OntologyLinks(ledger), NoteParts(mentions=False, vectors=False), 2000),
+        )
+        self.spent: dict[str, float] = {follower.name: 0.0 for follower in self.followers}
+        """Seconds that bringing each up to date has taken."""
+        self.asked = ledger.where
+        """Whose answer is being waited for, for whoever waits no longer."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether any lies on a server."""
+        return any(follower.remote for follower in self.followers)
+
+    def behind(self) -> bool:
+        """Return whether one in the folder has not seen all of the ledger."""
+        last = self._ledger.sequence()
+        here = (follower for follower in self.followers if follower.durable and not follower.remote)
+        return any(follower.projection.applied != last for follower in here)
+
+    def catch_up(self, last: int, progress: Progress | None, *, durable_only: bool) -> dict[str, str]:
+        """Let each apply what it has not seen up to `last`; a reader only looks at what the writer has applied.
+
+        Return why one on a server was left behind, by name.
+        """
+        try:
+            self._look()
+            followers = [f for f in self.followers if self._writable or not f.durable]
+            followers = [f for f in followers if f.durable or not durable_only]
+            troubles = self._feed(followers, last, progress)
+            troubles |= {f.name: _REBUILD.format(f.outdated, self._path) for f in self.followers if f.outdated}
+            self._renew_sparse(last)
+        finally:
+            self.asked = self._ledger.where
+        return troubles
+
+    def _look(self) -> None:
+        for follower in self.followers:
+            if follower.remote or not self._writable:
+                self.asked = follower.where
+                follower.projection.refresh()
+
+    def _feed(self, followers: list[Follower], last: int, progress: Progress | None) -> dict[str, str]:
+        lags: dict[str, int | None] = {}
+        for follower in followers:
+            self.asked = follower.where
+            lags[follower.name] = follower.lag(last)
+        total = sum(last if lag is not None and lag < 0 else lag or 0 for lag in lags.values())
+        done = 0
+        troubles: dict[str, str] = {}
+        for follower in followers:
+            begun, self.asked = perf_counter(), follower.where
+            try:
+                for applied in follower.feed(self._ledger, last):
+                    done += applied
+                    if progress is not None:
+                        progress(min(done, total), total)
+            except StoreError as error:
+                if not follower.remote:
+                    raise
+                troubles[follower.name] = str(error)
+            self.spent[follower.name] += perf_counter() - begun
+        return troubles
+
+    def _renew_sparse(self, last: int) -> None:
+        """Build the sparse index anew when too many replaced notes distort its document frequencies."""
+        # A server merges its segments by itself.
+        if not self._writable or not isinstance(self.sparse, sparse.TantivySparse):
+            return
+        if self.sparse.replaced > _MOST_REPLACED:
+            self.sparse.renew(self._all_changes(self._named("sparse"), last), last)
+
+    def _named(self, name: str) -> Follower:
+        return next(follower for follower in self.followers if follower.name == name)
+
+    def _all_changes(self, follower: Follower, last: int) -> Iterator[NoteChange]:
+        after = 0
+        while after < last:
+            changes, after = self._ledger.changes(after, follower.batch, follower.parts)
+            yield from changes
+
+    def clear(self, name: str) -> None:
+        """Empty one, so that the next `catch_up` builds it anew."""
+        self._named(name).projection.clear()
+
+    def verify(self) -> dict[str, tuple[Sum, Sum]]:
+        """Return for each on a server what the ledger holds and what the server holds; equal when right.
+
+        Raises EngineUnavailableError when a server cannot be asked.
+        """
+        last = self._ledger.sequence()
+        found: dict[str, tuple[Sum, Sum]] = {}
+        for follower in self.followers:
+            projection = follower.projection
+            if follower.remote and isinstance(projection, Verifiable):
+                bare = replace(follower, parts=NoteParts(text=False, mentions=False, vectors=False))
+                changes = (change for change in self._all_changes(bare, last) if change.note is not None)
+                expected = Sum.of((projection.key_of(change), change.sequence) for change in changes)
+                found[follower.name] = expected, Sum.of(projection.held())
+        return found
+
+    def lags(self, last: int) -> dict[str, int | None]:
+        """Return how many changes each has not seen; None where the server cannot be asked."""
+        return {follower.name: follower.lag(last) for follower in self.followers}
+
+    def close(self) -> None:
+        """Release files and clients."""
+        for follower in self.followers:
+            follower.projection.close()
