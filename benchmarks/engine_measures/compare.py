@@ -90,10 +90,13 @@ def sizes(far: KnowledgeStore, near: KnowledgeStore, notes: int) -> None:
         )
     if isinstance(far.graph, Neo4jGraph):
         mine = {"ledger": far.graph._ledger}
-        entities = far.graph._client.read(("MATCH (e:TheWorldEntity {ledger: $ledger}) RETURN count(e)", mine))[0][0][0]
-        edges = far.graph._client.read(("MATCH (n:TheWorldNote {ledger: $ledger})-[r]->() RETURN count(r)", mine))[0][
-            0
-        ][0]
+        entities, edges = (
+            rows[0][0]
+            for rows in far.graph._client.read(
+                ("MATCH (e:TheWorldEntity {ledger: $given.ledger}) WITH count(e) AS n RETURN collect([n])", mine),
+                ("MATCH (:TheWorldNote {ledger: $given.ledger})-[r]->() WITH count(r) AS n RETURN collect([n])", mine),
+            )
+        )
         nodes = far.graph.count() + entities
         print(f"Neo4j: {nodes / notes:.2f} nodes and {edges / notes:.2f} relationships a note")
     print("bytes a note: " + ", ".join(f"{name} {size / notes:.0f}" for name, size in told.items()))

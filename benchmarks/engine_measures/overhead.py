@@ -70,9 +70,9 @@ def _qdrant(store: QdrantDense, url: str, *, grpc: bool) -> None:
 def _neo4j(store: Neo4jGraph, url: str) -> None:
     from neo4j import GraphDatabase
 
-    statement = (neo4j_queries.STATE, {"ledger": store._ledger})
+    text, given = neo4j_queries.STATE, {"ledger": store._ledger}
     with GraphDatabase.driver(url) as driver, driver.session() as session:
-        _tell("Neo4j", lambda: session.run(*statement).values(), lambda: store._client.read(statement))
+        _tell("Neo4j", lambda: session.run(text, given=given).values(), lambda: store._client.read((text, given)))
 
 
 def _tell(name: str, bare: Call, ours: Call) -> None:

@@ -25,7 +25,7 @@ class ServerSettings(Section):
     failures: int = Field(
         default=3, ge=1, le=100, description="Failures in a row after which it is left alone until it answers again"
     )
-    probe_s: float = Field(default=1.0, gt=0, le=600, description="Seconds between two looks at one left alone")
+    probe_s: float = Field(default=1.0, gt=0, le=600, description="Longest pause between two looks at one left alone")
 
     @model_validator(mode="after")
     def _address_is_plain(self) -> Self:

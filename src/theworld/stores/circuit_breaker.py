@@ -11,12 +11,14 @@ from theworld.errors import EngineUnavailableError, TheWorldError
 
 T = TypeVar("T")
 
+_FIRST_PROBE_S = 0.05
+
 
 class CircuitBreaker:
     """Counts the failures in a row of one server; when there are too many, calls are refused at once.
 
-    While it refuses, a thread of its own asks every `probe_s` seconds whether the server answers, so that no query has
-    to try it. Thread-safe. Source: Nygard, Release It!, 2007.
+    While it refuses, a thread of its own asks whether the server answers, first soon and then less and less often, at
+    least every `probe_s` seconds, so that no query has to try it. Thread-safe. Source: Nygard, Release It!, 2007.
     """
 
     def __init__(self, name: str, *, failures: int, probe_s: float, probe: Callable[[], object]) -> None:
@@ -67,10 +69,12 @@ class CircuitBreaker:
 
     def _watch(self) -> None:
         """Ask until the server answers."""
-        while not self._closed.wait(self._probe_s):
+        wait = min(_FIRST_PROBE_S, self._probe_s)
+        while not self._closed.wait(wait):
             try:
                 self._probe()
             except TheWorldError:
+                wait = min(2 * wait, self._probe_s)
                 continue
             with self._lock:
                 self._failed, self._reason = 0, None

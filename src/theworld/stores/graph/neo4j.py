@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
@@ -17,28 +16,28 @@ from theworld.state import EvidencePath
 from theworld.stores.engine_access import is_text
 from theworld.stores.filters import wanted_terms
 from theworld.stores.graph import neo4j_queries as cypher
-from theworld.stores.graph.bounded_walk import BoundedWalk, EntitySteps, NoteSteps, Reach
+from theworld.stores.graph.bounded_walk import BoundedWalk, Reach
 from theworld.stores.graph.fetched import Fetched
 from theworld.stores.graph.links import find_links
-from theworld.stores.graph.neighbourhood import EntityRow, NamedEntity, NamingNote, Neighbourhood, NoteRow, commonest
-from theworld.stores.graph.neo4j_client import Neo4jClient, Row, Statement
+from theworld.stores.graph.neighbourhood import Neighbourhood, NoteRow
+from theworld.stores.graph.neo4j_client import Neo4jClient
 from theworld.stores.graph.neo4j_moment import ChangedError, Moment, read_state, state_of
-from theworld.stores.graph.neo4j_writing import FORMAT, make_batch, uid, write_batch
+from theworld.stores.graph.neo4j_names import Names
+from theworld.stores.graph.neo4j_rows import fetch_rows, read_shared, surroundings
+from theworld.stores.graph.neo4j_walking import walk_from
+from theworld.stores.graph.neo4j_writing import FORMAT, make_batch, write_batch
 from theworld.stores.graph.parameters import RankingParameters
 from theworld.stores.graph.paths import PathSearch
 from theworld.stores.protocols import Hit, Link, NoteChange
 from theworld.stores.records import Filters
 
 T = TypeVar("T")
-Check = Callable[[str, str], str]
-"""Takes what the server calls a node and its name; returns the name."""
 
 LONGEST_LIST = 2000
 """Notes of one entity that are looked at, by id: bounds the work at hubs."""
 _DIGITS = 12
 _KEPT_ROWS = 200_000
 _CLEARED_AT_ONCE = 5000
-_FRONTIER = 1000
 _TRIES = 5
 """How often a call begins anew because the graph has changed under it."""
 
@@ -64,7 +63,9 @@ class Neo4jGraph:
         """Use the server of the settings for the ledger with this identity."""
         self._client = Neo4jClient(settings)
         self._ledger, self._writable = f"{settings.prefix}-{ledger}", writable
+        self._names = Names(self._ledger, self._client.where)
         self._parameters, self._reach = parameters or RankingParameters(), reach or Reach()
+        self._bounds = {"most": self._parameters.most, "longest": LONGEST_LIST, "at_once": self._reach.at_once}
         self._applied: int | None = None
         self._prepared = self._warm = False
         self._fetched: dict[str, Fetched] = {}
@@ -93,7 +94,7 @@ class Neo4jGraph:
         if self._warm:
             return
         self._warm = True
-        some = {"uids": [""], "rows": [{"uid": "", "whole": False}], "known": [""], **self._bounds()}
+        some = {"ledger": "", "uids": [""], "rows": [], "known": [], "wanted": [], **self._bounds}
         self._client.warm_up(*((text, some) for text in cypher.QUERIES))
 
     def _read_state(self) -> tuple[int, bool]:
@@ -164,7 +165,7 @@ class Neo4jGraph:
 
     def key_of(self, change: NoteChange) -> str:
         """Return the key of a note's node."""
-        return self._uid(change.tenant, "note", change.note_id)
+        return self._names.uid(change.tenant, "note", change.note_id)
 
     def held(self) -> Iterator[tuple[str, int]]:
         """Yield key and sequence number of all notes."""
@@ -179,9 +180,9 @@ class Neo4jGraph:
 
     def entities(self, keys: Sequence[str], *, tenant: str) -> dict[str, int]:
         """Return the number of notes naming each known entity key, as their title or in their text."""
-        wanted = {self._uid(tenant, "entity", key): key for key in keys if is_text(key)}
+        wanted = self._names.uids(tenant, "entity", keys)
         rows = self._client.read((cypher.NAMED_BY, {"uids": list(wanted)}))[0]
-        counts = {self._checked(wanted, row[0], row[1]): int(row[2]) for row in rows}
+        counts = {self._names.asked_for(wanted, row[0], row[1]): int(row[2]) for row in rows}
         return {key: counts[key] for key in keys if key in counts}
 
     def rank(
@@ -209,45 +210,7 @@ class Neo4jGraph:
     ) -> tuple[dict[str, float], float, set[str]]:
         """Return what `walk` returns, and the notes that were met but not followed: they are only heard of."""
 
-        def work(moment: Moment) -> tuple[dict[str, float], float, set[str]]:
-            walk = moment.known.walk
-            self._step(moment, *walk.unknown(notes, entities), further=True)
-            ranks = walk.rank(notes, entities)
-            for _ in range(self._reach.rounds):
-                following = walk.to_follow(ranks, self._reach)
-                if not following:
-                    break
-                self._step(moment, following, ())
-                ranks = walk.rank(notes, entities)
-            found = walk.notes(ranks)
-            return found, walk.left(ranks), set(walk.unknown(found, ())[0])
-
-        return self._at_one_moment(tenant, work)
-
-    def _step(self, moment: Moment, notes: Sequence[str], keys: Sequence[str], *, further: bool = False) -> None:
-        """Take in where notes and entities lead, in one round trip; `further`: the notes around them as well."""
-        note_uids = {self._uid(moment.tenant, "note", note): note for note in notes if is_text(note)}
-        key_uids = {self._uid(moment.tenant, "entity", key): key for key in keys if is_text(key)}
-        bounds: dict[str, object] = {**self._bounds(), "known": moment.known.walk.keys()}
-        both = (
-            [cypher.STEPS_OF_NOTES, cypher.STEPS_OF_THEIR_ENTITIES],
-            [cypher.STEPS_OF_NOTES_AROUND, cypher.STEPS_OF_ENTITIES_AROUND],
-        )
-        texts = [text for some in both[: 1 + further] for text in some] if note_uids else []
-        asked: list[Statement] = [(text, {"uids": list(note_uids), **bounds}) for text in texts]
-        if key_uids:
-            asked.append((cypher.STEPS_OF_ENTITIES, {"uids": list(key_uids), **bounds}))
-        answers = moment.ask(*asked)
-        found: tuple[dict[str, NoteSteps], dict[str, EntitySteps]] = ({}, {})
-        own_note, own_entity = self._checker(moment.tenant, "note"), self._checker(moment.tenant, "entity")
-        for (text, _), rows in zip(asked, answers, strict=True):
-            for one, name, *rest in rows:
-                if text in {cypher.STEPS_OF_NOTES, cypher.STEPS_OF_NOTES_AROUND}:
-                    found[0][name] = NoteSteps(own_note(one, name), *rest)
-                else:
-                    found[1][name] = EntitySteps(own_entity(one, name), *rest)
-        moment.known.walk.add(found[0].values(), found[1].values())
-        moment.known.walk.give_up(set(notes) - set(found[0]), set(keys) - set(found[1]))
+        return self._at_one_moment(tenant, lambda moment: walk_from(moment, notes, entities, self._reach))
 
     def _passing(self, notes: Sequence[str], tenant: str, filters: Filters, limit: int) -> Iterable[str]:
         """Yield the notes that pass the filters, in their order, asking for some at a time."""
@@ -256,38 +219,27 @@ class Neo4jGraph:
             return
         size = max(10 * limit, 200)
         for start in range(0, len(notes), size):
-            some = {self._uid(tenant, "note", note): note for note in notes[start : start + size]}
+            some = self._names.uids(tenant, "note", notes[start : start + size])
             rows = self._client.read((cypher.PASSING, {"uids": list(some), "wanted": wanted}))[0]
             passed = {row[0] for row in rows}
             yield from (note for one, note in some.items() if one in passed)
 
     def links(self, note_ids: Sequence[str], *, tenant: str) -> list[Link]:
         """Return the links among the given notes, title links first, each pair once per entity."""
-        uids = {self._uid(tenant, "note", note): note for note in note_ids if is_text(note)}
+        uids = self._names.uids(tenant, "note", note_ids)
         if len(uids) < 2:
             return []
         asked = {"uids": list(uids)}
-        facts, shared = self._client.read((cypher.NOTE_FACTS, asked), (cypher.SHARED, asked | self._bounds()))
-        entities, titled, mentioned = self._shared(shared, uids, self._checker(tenant, "entity"))
+        facts, shared = self._client.read((cypher.NOTE_FACTS, asked), (cypher.SHARED, asked | self._bounds))
+        entities, titled, mentioned = read_shared(shared, uids, self._names.checker(tenant, "entity"))
         rows = [
-            NoteRow(self._checked(uids, one, name), document, title, tuple(titled[name]), tuple(mentioned[name]))
+            NoteRow(
+                self._names.asked_for(uids, one, name), document, title, tuple(titled[name]), tuple(mentioned[name])
+            )
             for one, name, document, title in facts
         ]
         graph = Neighbourhood(rows, entities, self._parameters)
         return find_links(graph, [graph.note_of[row.note_id] for row in rows])
-
-    def _shared(
-        self, rows: Iterable[Row], notes: Mapping[str, str], check: Check
-    ) -> tuple[list[EntityRow], dict[str, list[NamedEntity]], dict[str, list[NamedEntity]]]:
-        """Return the entities, and which of them each note is titled by and which it mentions."""
-        entities: list[EntityRow] = []
-        named: tuple[dict[str, list[NamedEntity]], ...] = (defaultdict(list), defaultdict(list))
-        for one, key, titles, mentions, naming, title, surfaces in rows:
-            label = title[0] if titles else commonest((name for some in surfaces for name in some), key)
-            entities.append(EntityRow(check(one, key), titles, mentions, (), (), whole=False, label=label))
-            for note, titled in naming:
-                named[titled][notes[note]].append(NamedEntity(key, titles, mentions))
-        return entities, named[True], named[False]
 
     def paths(
         self, targets: Sequence[str], *, notes: Sequence[str], entities: Sequence[str], tenant: str, max_hops: int = 2
@@ -298,13 +250,13 @@ class Neo4jGraph:
         """
 
         def work(moment: Moment) -> list[EvidencePath]:
-            rows, seeds = self._rows(moment, dict.fromkeys((*targets, *notes)), dict.fromkeys(entities, True))
+            rows, seeds = fetch_rows(moment, dict.fromkeys((*targets, *notes)), dict.fromkeys(entities, True))
             by_id = {row.note_id: row for row in rows}
             ends = [by_id[note] for note in targets if note in by_id]
             starts = [by_id[note] for note in notes if note in by_id]
             if not ends or not (starts or seeds):
                 return []
-            all_notes, all_entities = self._surroundings(moment, ends, starts, seeds, max_hops)
+            all_notes, all_entities = surroundings(moment, ends, starts, seeds, max_hops)
             graph = Neighbourhood(all_notes, all_entities, self._parameters)
             search = PathSearch(
                 graph, [graph.note_of[row.note_id] for row in starts], [graph.entity_of[row.key] for row in seeds]
@@ -313,27 +265,6 @@ class Neo4jGraph:
 
         return self._at_one_moment(tenant, work)
 
-    def _surroundings(
-        self,
-        moment: Moment,
-        ends: Sequence[NoteRow],
-        starts: Sequence[NoteRow],
-        seeds: Sequence[EntityRow],
-        max_hops: int,
-    ) -> tuple[list[NoteRow], list[EntityRow]]:
-        """Return what lies between: all that the seeds lead to in `max_hops - 1` hops, and what leads to the ends."""
-        rows = {row.note_id: row for row in (*starts, *ends)}
-        around = {row.key: row for row in seeds}
-        hubs = {one.key for row in ends for one in row.titled}
-        for hop in range(max(1, max_hops - 1)):
-            keys = {one.key for row in rows.values() for one in (*row.titled, *row.mentioned)} | hubs
-            wanted = {key: key in hubs for key in sorted(keys) if key in hubs or key not in around}
-            around |= {row.key: row for row in self._rows(moment, (), wanted)[1]}
-            if hop < max_hops - 2:
-                met = {one.note_id for row in around.values() for one in (*row.titling, *row.mentioning)} - set(rows)
-                rows |= {row.note_id: row for row in self._rows(moment, sorted(met)[:_FRONTIER], {})[0]}
-        return list(rows.values()), list(around.values())
-
     def _at_one_moment(self, tenant: str, work: Callable[[Moment], T]) -> T:
         """Do work on one state of the graph; begin anew when the graph has changed meanwhile."""
         for _ in range(_TRIES):
@@ -341,72 +272,10 @@ class Neo4jGraph:
             if known is None or known.size > _KEPT_ROWS:
                 known = self._fetched[tenant] = Fetched(BoundedWalk(self._parameters))
             try:
-                return work(Moment(self._client, self._ledger, tenant, known))
+                return work(Moment(self._client, self._names, tenant, known, self._bounds))
             except ChangedError:
                 self._fetched.pop(tenant, None)
         raise EngineUnavailableError("the graph changes faster than it can be read.", where=self.where)
-
-    def _bounds(self) -> dict[str, int]:
-        return {"most": self._parameters.most, "longest": LONGEST_LIST, "at_once": self._reach.at_once}
-
-    def _rows(
-        self, moment: Moment, notes: Iterable[str], entities: Mapping[str, bool]
-    ) -> tuple[list[NoteRow], list[EntityRow]]:
-        """Return the rows of notes and entities, those not known yet fetched in one round; unknown ones left out.
-
-        `entities` says of each key whether its mentions are wanted even if it is a hub.
-        """
-        known = moment.known
-        notes = list(notes)
-        new_notes = [note for note in notes if note not in known.notes and is_text(note)]
-        new_keys = {k: whole for k, whole in entities.items() if is_text(k) and _lacks(known.entities, k, whole)}
-        statements: list[Statement] = []
-        note_uids = {self._uid(moment.tenant, "note", note): note for note in new_notes}
-        key_uids = {self._uid(moment.tenant, "entity", key): key for key in new_keys}
-        if note_uids:
-            statements.append((cypher.NOTES, {"uids": list(note_uids)}))
-        if key_uids:
-            rows = [{"uid": one, "whole": new_keys[key]} for one, key in key_uids.items()]
-            statements.append((cypher.ENTITIES, {"rows": rows, **self._bounds()}))
-        answers = iter(moment.ask(*statements))
-        if note_uids:
-            check = self._checker(moment.tenant, "entity")
-            found = {self._checked(note_uids, row[0], row[1]): _note(row, check) for row in next(answers)}
-            known.notes.update((note, found.get(note)) for note in new_notes)
-        if key_uids:
-            check = self._checker(moment.tenant, "note")
-            named = {
-                self._checked(key_uids, row[0], row[1]): _entity(row, check, new_keys[row[1]]) for row in next(answers)
-            }
-            known.entities.update((key, named.get(key)) for key in new_keys)
-        return (
-            [note_row for note in notes if (note_row := known.notes.get(note)) is not None],
-            [key_row for key in entities if (key_row := known.entities.get(key)) is not None],
-        )
-
-    def _uid(self, tenant: str, kind: str, name: str) -> str:
-        return uid(self._ledger, tenant, kind, name)
-
-    def _checked(self, asked: Mapping[str, str], found: str, name: str) -> str:
-        """Return the name; one that is not what was asked for is an answer to another question."""
-        if asked.get(found) != name:
-            raise EngineUnavailableError("Neo4j answered with a node that was not asked for.", where=self.where)
-        return name
-
-    def _checker(self, tenant: str, kind: str) -> Check:
-        """Return what makes sure that a neighbour is the tenant's, and what it says it is."""
-
-        checked: dict[str, str] = {}
-
-        def check(found: str, name: str) -> str:
-            if checked.get(found) != name:
-                if found != self._uid(tenant, kind, name):
-                    what = "Neo4j answered with a node that is not the tenant's."
-                    raise EngineUnavailableError(what, where=self.where)
-                checked[found] = name
-            return name
-
-        return check
 
     def close(self) -> None:
         """Close the connections."""
@@ -416,31 +285,3 @@ class Neo4jGraph:
 
 def _weighty(weights: Mapping[str, float]) -> dict[str, float]:
     return {name: weight for name, weight in weights.items() if weight > 0 and math.isfinite(weight)}
-
-
-def _lacks(entities: Mapping[str, EntityRow | None], key: str, whole: bool) -> bool:
-    row = entities.get(key)
-    return key not in entities or (whole and row is not None and not row.whole)
-
-
-def _note(row: Row, check: Check) -> NoteRow:
-    _, note_id, document_id, title, titled, mentioned = row
-    return NoteRow(
-        note_id,
-        document_id,
-        title,
-        tuple(NamedEntity(check(found, key), *counts) for found, key, *counts in titled),
-        tuple(NamedEntity(check(found, key), *counts) for found, key, *counts in mentioned),
-    )
-
-
-def _entity(row: Row, check: Check, whole: bool) -> EntityRow:
-    _, key, titles, mentions, titling, mentioning = row
-    return EntityRow(
-        key,
-        titles,
-        mentions,
-        tuple(NamingNote(check(found, note), title, (name,)) for found, note, title, name in titling),
-        tuple(NamingNote(check(found, note), title, tuple(names)) for found, note, title, names in mentioning),
-        whole,
-    )

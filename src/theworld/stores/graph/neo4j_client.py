@@ -24,11 +24,15 @@ from theworld.stores.engine_access import credentials, tls_context
 T = TypeVar("T")
 Row = Sequence[Any]
 Statement = tuple[LiteralString, Mapping[str, Any]]
-"""Cypher and its parameters: texts are written in the source, whatever varies is a parameter."""
+"""Cypher and its values, which it finds in `$given`: texts are written in the source, whatever varies is a value."""
 Work = Callable[[AsyncTransaction], Awaitable[T]]
 
 _GRACE_S = 0.2
 """How much longer than the server's own limit a caller waits, so that the server's is told where it works."""
+_PLANNING_S = 10.0
+"""Longest wait for one query to be planned: a server that has just started takes seconds where it later takes none."""
+_IDLE_S = 2.0
+"""A connection unused for longer is tried before it is used: the server may have been started anew meanwhile."""
 
 
 class Neo4jClient:
@@ -41,6 +45,7 @@ class Neo4jClient:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
+        self._planned: Sequence[Statement] = ()
         self._warming: concurrent.futures.Future[None] | None = None
         self._breaker = CircuitBreaker(
             self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self._probe
@@ -52,7 +57,10 @@ class Neo4jClient:
         return str(rows[0][0][0])
 
     def _probe(self) -> None:
-        """Ask whether it answers, over new connections: old ones may be broken without knowing it."""
+        """Ask whether it answers, over new connections: old ones may be broken without knowing it.
+
+        One that has been started anew is let alone until it has planned the queries too, or each would miss its limit.
+        """
         limit = self._settings.timeout_s
 
         async def work() -> None:
@@ -61,13 +69,19 @@ class Neo4jClient:
                 with contextlib.suppress(Exception):
                     await asyncio.wait_for(old.close(), limit / 2)
             await self._read([(_VERSION, {})], limit)
+            await self._plan()
 
-        self._within(2 * limit, work)
+        self._within(2 * limit + _PLANNING_S * len(self._planned), work)
 
     def read(self, *statements: Statement) -> list[list[Row]]:
-        """Return the rows of each statement; several are asked side by side."""
+        """Return the rows of each statement, which it collects into one list; several are asked side by side."""
         limit = self._settings.timeout_s
-        return self._breaker.call(lambda: self._within(limit, lambda: self._read(statements, limit)))
+        try:
+            return self._breaker.call(lambda: self._within(limit, lambda: self._read(statements, limit)))
+        except EngineUnavailableError:
+            if self._breaker.reason is None:
+                self._plan_behind()
+            raise
 
     def write(self, work: Work[T]) -> T:
         """Do work in one transaction: all of it, or nothing."""
@@ -135,23 +149,28 @@ class Neo4jClient:
     async def _read_one(self, statement: Statement, limit: float) -> list[Row]:
         text, parameters = statement
         async with self._session(default_access_mode=READ_ACCESS) as session:
-            result = await session.run(Query(text, timeout=limit), dict(parameters))
-            return [record.values() async for record in result]
+            result = await session.run(Query(text, timeout=limit), given=parameters)
+            rows: list[Row] = (await result.fetch(1))[0][0]
+            await result.consume()
+            return rows
 
     def warm_up(self, *statements: Statement) -> None:
-        """Connect and let the server plan these statements, without waiting; whether it can is found out later."""
-        limit = self._settings.timeout_s
+        """Connect and let the server plan these statements, without waiting; again whenever it may have forgotten."""
+        self._planned = statements
+        self._plan_behind()
 
-        async def work() -> None:
-            for statement in statements:
-                await self._read_one(statement, limit)
+    def _plan_behind(self) -> None:
+        if self._warming is None or self._warming.done():
+            self._warming = asyncio.run_coroutine_threadsafe(self._plan(), self._running_loop())
 
-        self._warming = asyncio.run_coroutine_threadsafe(work(), self._running_loop())
+    async def _plan(self) -> None:
+        for statement in self._planned:
+            await asyncio.wait_for(self._read_one(statement, _PLANNING_S), _PLANNING_S)
 
     async def _alone(self, statement: Statement, limit: float) -> list[Row]:
         text, parameters = statement
         async with self._session() as session:
-            result = await session.run(Query(text, timeout=limit), dict(parameters))
+            result = await session.run(Query(text, timeout=limit), given=parameters)
             return [record.values() async for record in result]
 
     async def _write(self, work: Work[T], limit: float) -> T:
@@ -186,7 +205,9 @@ class Neo4jClient:
             self._driver = None
 
 
-_VERSION: LiteralString = "CALL dbms.components() YIELD name, versions WHERE name = 'Neo4j Kernel' RETURN versions[0]"
+_VERSION: LiteralString = (
+    "CALL dbms.components() YIELD name, versions WHERE name = 'Neo4j Kernel' RETURN collect([versions[0]])"
+)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
@@ -228,6 +249,7 @@ def _driver(settings: GraphSettings) -> AsyncDriver:
         auth=credentials(settings, "graph"),
         connection_timeout=settings.timeout_s,
         connection_acquisition_timeout=settings.timeout_s,
+        liveness_check_timeout=_IDLE_S,
         max_connection_pool_size=settings.connections,
         max_transaction_retry_time=0,
         notifications_min_severity="OFF",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.fetched import Fetched
 from theworld.stores.graph.neo4j_client import Neo4jClient, Row, Statement
+from theworld.stores.graph.neo4j_names import Names
 from theworld.stores.graph.neo4j_writing import FORMAT
 
 
@@ -12,25 +16,30 @@ class ChangedError(Exception):
     """The graph is not what it was when rows were kept of it."""
 
 
+@dataclass
 class Moment:
     """One call of a caller, who gets the rows that are known and asks for more; the first asking asks the state too."""
 
-    def __init__(self, client: Neo4jClient, ledger: str, tenant: str, known: Fetched) -> None:
-        self.tenant, self.known = tenant, known
-        self._client, self._ledger = client, ledger
-        self._asked = False
+    client: Neo4jClient
+    names: Names
+    tenant: str
+    known: Fetched
+    bounds: Mapping[str, int]
+    """How much of the graph a query may take in: parameters of all that follow edges."""
+    asked: bool = False
+    """Whether the state has been asked."""
 
     def ask(self, *statements: Statement) -> list[list[Row]]:
         """Return the rows of statements asked side by side; raises ChangedError when the graph has changed."""
-        if self._asked:
-            return self._client.read(*statements) if statements else []
-        state, *answers = self._client.read(state_of(self._ledger), *statements)
+        if self.asked:
+            return self.client.read(*statements) if statements else []
+        state, *answers = self.client.read(state_of(self.names.ledger), *statements)
         applied = read_state(state)[0]
         if self.known.applied is None:
             self.known.applied = applied
         if self.known.applied != applied:
             raise ChangedError
-        self._asked = True
+        self.asked = True
         return answers
 
 

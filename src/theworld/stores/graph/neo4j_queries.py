@@ -7,6 +7,10 @@
     (:TheWorldState {uid, applied, format, clearing})
 
 A note MENTIONS only what is not its own title: as in the embedded twin.
+
+All values come in one parameter, a map: where lists are parameters of their own, the server plans a query anew for
+each order of magnitude of their lengths (1, up to 10, up to 100, ...), which costs far more than the query does; into a
+map it does not look. What is read comes in one row, a list: the driver spends more on a row than on what is in it.
 """
 
 from __future__ import annotations
@@ -22,144 +26,150 @@ SCHEMA: tuple[LiteralString, ...] = (
 )
 
 STATE: LiteralString = """
-MATCH (s:TheWorldState {uid: $ledger}) RETURN s.applied, s.format, s.clearing
+MATCH (s:TheWorldState {uid: $given.ledger}) RETURN collect([s.applied, s.format, s.clearing])
 """
 
 # Setting a property takes the lock: of two writers the second waits here, and then sees what the first has done.
 LOCK_STATE: LiteralString = """
-MERGE (s:TheWorldState {uid: $ledger})
-ON CREATE SET s.applied = 0, s.format = $format, s.clearing = false
+MERGE (s:TheWorldState {uid: $given.ledger})
+ON CREATE SET s.applied = 0, s.format = $given.format, s.clearing = false
 SET s.locked = true
 RETURN s.applied
 """
 
 SET_STATE: LiteralString = """
-MERGE (s:TheWorldState {uid: $ledger})
-SET s.applied = $applied, s.format = $format, s.clearing = $clearing
+MERGE (s:TheWorldState {uid: $given.ledger})
+SET s.applied = $given.applied, s.format = $given.format, s.clearing = $given.clearing
 REMOVE s.locked
 """
 
 DETACH: LiteralString = """
-UNWIND $uids AS uid
+UNWIND $given.uids AS uid
 MATCH (:TheWorldNote {uid: uid})-[r:TITLED|MENTIONS]->(e:TheWorldEntity)
 DELETE r
-RETURN DISTINCT e.uid
+RETURN collect(DISTINCT e.uid)
 """
 
 REMOVE_NOTES: LiteralString = """
-UNWIND $uids AS uid MATCH (n:TheWorldNote {uid: uid}) DELETE n
+UNWIND $given.uids AS uid MATCH (n:TheWorldNote {uid: uid}) DELETE n
 """
 
 PUT_NOTES: LiteralString = """
-UNWIND $rows AS row MERGE (n:TheWorldNote {uid: row.uid}) SET n = row
+UNWIND $given.rows AS row MERGE (n:TheWorldNote {uid: row.uid}) SET n = row
 """
 
 PUT_ENTITIES: LiteralString = """
-UNWIND $rows AS row MERGE (e:TheWorldEntity {uid: row.uid}) ON CREATE SET e = row
+UNWIND $given.rows AS row MERGE (e:TheWorldEntity {uid: row.uid}) ON CREATE SET e = row
 """
 
 PUT_TITLES: LiteralString = """
-UNWIND $rows AS row
+UNWIND $given.rows AS row
 MATCH (n:TheWorldNote {uid: row.note})
 MATCH (e:TheWorldEntity {uid: row.entity})
 CREATE (n)-[:TITLED {name: row.name}]->(e)
 """
 
 PUT_MENTIONS: LiteralString = """
-UNWIND $rows AS row
+UNWIND $given.rows AS row
 MATCH (n:TheWorldNote {uid: row.note})
 MATCH (e:TheWorldEntity {uid: row.entity})
 CREATE (n)-[:MENTIONS {surfaces: row.surfaces}]->(e)
 """
 
 REMOVE_ORPHANS: LiteralString = """
-UNWIND $uids AS uid
+UNWIND $given.uids AS uid
 MATCH (e:TheWorldEntity {uid: uid})
 WHERE NOT EXISTS { (e)<-[:TITLED|MENTIONS]-() }
 DELETE e
 """
 
 CLEAR_NOTES: LiteralString = """
-MATCH (n:TheWorldNote {ledger: $ledger}) WITH n LIMIT $batch DETACH DELETE n RETURN count(*)
+MATCH (n:TheWorldNote {ledger: $given.ledger}) WITH n LIMIT $given.batch DETACH DELETE n RETURN count(*)
 """
 
 CLEAR_ENTITIES: LiteralString = """
-MATCH (e:TheWorldEntity {ledger: $ledger}) WITH e LIMIT $batch DETACH DELETE e RETURN count(*)
+MATCH (e:TheWorldEntity {ledger: $given.ledger}) WITH e LIMIT $given.batch DETACH DELETE e RETURN count(*)
 """
 
 REMOVE_STATE: LiteralString = """
-MATCH (s:TheWorldState {uid: $ledger}) DELETE s
+MATCH (s:TheWorldState {uid: $given.ledger}) DELETE s
 """
 
 COUNT_NOTES: LiteralString = """
-MATCH (n:TheWorldNote {ledger: $ledger}) RETURN count(n)
+MATCH (n:TheWorldNote {ledger: $given.ledger}) WITH count(n) AS notes RETURN collect([notes])
 """
 
 # In the order of an index, some at a time.
 HELD: LiteralString = """
-MATCH (n:TheWorldNote) WHERE n.ledger = $ledger AND n.uid > $after
-RETURN n.uid, n.sequence ORDER BY n.uid LIMIT $limit
+MATCH (n:TheWorldNote) WHERE n.ledger = $given.ledger AND n.uid > $given.after
+WITH n.uid AS uid, n.sequence AS sequence ORDER BY uid LIMIT $given.limit
+RETURN collect([uid, sequence])
 """
 
 NAMED_BY: LiteralString = """
-UNWIND $uids AS uid
+UNWIND $given.uids AS uid
 MATCH (e:TheWorldEntity {uid: uid})
-RETURN e.uid, e.key, COUNT { (e)<-[:TITLED|MENTIONS]-() }
+WITH e, COUNT { (e)<-[:TITLED|MENTIONS]-() } AS notes
+RETURN collect([e.uid, e.key, notes])
 """
 
 NOTES: LiteralString = """
-UNWIND $uids AS uid
+UNWIND $given.uids AS uid
 MATCH (n:TheWorldNote {uid: uid})
-RETURN n.uid, n.id, n.document, n.title,
-       COLLECT { MATCH (n)-[:TITLED]->(e)
-                 RETURN [e.uid, e.key, COUNT { (e)<-[:TITLED]-() }, COUNT { (e)<-[:MENTIONS]-() }] },
-       COLLECT { MATCH (n)-[:MENTIONS]->(e)
-                 RETURN [e.uid, e.key, COUNT { (e)<-[:TITLED]-() }, COUNT { (e)<-[:MENTIONS]-() }] }
+WITH n,
+     COLLECT { MATCH (n)-[:TITLED]->(e)
+               RETURN [e.uid, e.key, COUNT { (e)<-[:TITLED]-() }, COUNT { (e)<-[:MENTIONS]-() }] } AS titled,
+     COLLECT { MATCH (n)-[:MENTIONS]->(e)
+               RETURN [e.uid, e.key, COUNT { (e)<-[:TITLED]-() }, COUNT { (e)<-[:MENTIONS]-() }] } AS mentioned
+RETURN collect([n.uid, n.id, n.document, n.title, titled, mentioned])
 """
 
 # A hub's mentions are asked for only where a path may begin or end at it; every list has an end.
 ENTITIES: LiteralString = """
-UNWIND $rows AS row
+UNWIND $given.rows AS row
 MATCH (e:TheWorldEntity {uid: row.uid})
 WITH e, row.whole AS whole, COUNT { (e)<-[:TITLED]-() } AS titles, COUNT { (e)<-[:MENTIONS]-() } AS mentions
-RETURN e.uid, e.key, titles, mentions,
-       COLLECT { MATCH (e)<-[r:TITLED]-(n) WITH n, r ORDER BY n.id LIMIT $longest
-                 RETURN [n.uid, n.id, n.title, r.name] },
-       COLLECT { WITH e WHERE whole OR titles + mentions <= $most
-                 MATCH (e)<-[r:MENTIONS]-(n) WITH n, r ORDER BY n.id LIMIT $longest
-                 RETURN [n.uid, n.id, n.title, r.surfaces] }
+WITH e, titles, mentions,
+     COLLECT { MATCH (e)<-[r:TITLED]-(n) WITH n, r ORDER BY n.id LIMIT $given.longest
+               RETURN [n.uid, n.id, n.title, r.name] } AS titling,
+     COLLECT { WITH e WHERE whole OR titles + mentions <= $given.most
+               MATCH (e)<-[r:MENTIONS]-(n) WITH n, r ORDER BY n.id LIMIT $given.longest
+               RETURN [n.uid, n.id, n.title, r.surfaces] } AS mentioning
+RETURN collect([e.uid, e.key, titles, mentions, titling, mentioning])
 """
 
 # Of the notes given and, where `further`, of those they share an entity with: what each names.
 _WALKED: LiteralString = """
-UNWIND $uids AS uid
+UNWIND $given.uids AS uid
 MATCH (n:TheWorldNote {uid: uid})
 """
 
 _FURTHER: LiteralString = """
-UNWIND $uids AS uid
+UNWIND $given.uids AS uid
 MATCH (:TheWorldNote {uid: uid})-[:TITLED|MENTIONS]->(e:TheWorldEntity)
-WITH DISTINCT e WHERE COUNT { (e)<-[:TITLED|MENTIONS]-() } <= $most
+WITH DISTINCT e WHERE COUNT { (e)<-[:TITLED|MENTIONS]-() } <= $given.most
 MATCH (e)<-[:TITLED|MENTIONS]-(n:TheWorldNote)
-WITH DISTINCT n ORDER BY n.uid LIMIT $at_once
+WITH DISTINCT n ORDER BY n.uid LIMIT $given.at_once
 """
 
 _STEPS_OF_NOTES: LiteralString = """
-RETURN n.uid, n.id,
-       COLLECT { MATCH (n)-[:TITLED]->(e) RETURN e.key },
-       COLLECT { MATCH (n)-[:MENTIONS]->(e) RETURN e.key }
+WITH n,
+     COLLECT { MATCH (n)-[:TITLED]->(e) RETURN e.key } AS titled,
+     COLLECT { MATCH (n)-[:MENTIONS]->(e) RETURN e.key } AS mentioned
+RETURN collect([n.uid, n.id, titled, mentioned])
 """
 
 _STEPS_OF_ENTITIES: LiteralString = """
 WITH e, COUNT { (e)<-[:TITLED]-() } AS titles, COUNT { (e)<-[:MENTIONS]-() } AS mentions
-RETURN e.uid, e.key, titles, mentions,
-       COLLECT { MATCH (e)<-[:TITLED]-(n) WITH n ORDER BY n.id LIMIT $longest RETURN n.id },
-       COLLECT { WITH e WHERE titles + mentions <= $most MATCH (e)<-[:MENTIONS]-(n) RETURN n.id }
+WITH e, titles, mentions,
+     COLLECT { MATCH (e)<-[:TITLED]-(n) WITH n ORDER BY n.id LIMIT $given.longest RETURN n.id } AS titling,
+     COLLECT { WITH e WHERE titles + mentions <= $given.most MATCH (e)<-[:MENTIONS]-(n) RETURN n.id } AS mentioning
+RETURN collect([e.uid, e.key, titles, mentions, titling, mentioning])
 """
 
 _NAMED: LiteralString = """
 MATCH (n)-[:TITLED|MENTIONS]->(e:TheWorldEntity)
-WITH DISTINCT e WHERE NOT e.key IN $known
+WITH DISTINCT e WHERE NOT e.key IN $given.known
 """
 
 # A step of the walk: notes with the keys they name, and those entities with the notes that name them.
@@ -169,47 +179,51 @@ STEPS_OF_NOTES_AROUND: LiteralString = _FURTHER + _STEPS_OF_NOTES
 STEPS_OF_ENTITIES_AROUND: LiteralString = _FURTHER + _NAMED + _STEPS_OF_ENTITIES
 STEPS_OF_ENTITIES: LiteralString = (
     """
-UNWIND $uids AS uid
+UNWIND $given.uids AS uid
 MATCH (e:TheWorldEntity {uid: uid})
 """
     + _STEPS_OF_ENTITIES
 )
 
 NOTE_FACTS: LiteralString = """
-UNWIND $uids AS uid
+UNWIND $given.uids AS uid
 MATCH (n:TheWorldNote {uid: uid})
-RETURN n.uid, n.id, n.document, n.title
+RETURN collect([n.uid, n.id, n.document, n.title])
 """
 
 # What several of some notes name; a hub that is nobody's title joins nothing.
 SHARED: LiteralString = """
-UNWIND $uids AS uid
+UNWIND $given.uids AS uid
 MATCH (n:TheWorldNote {uid: uid})-[r:TITLED|MENTIONS]->(e:TheWorldEntity)
 WITH e, collect([n.uid, type(r) = 'TITLED']) AS naming
 WHERE size(naming) > 1
 WITH e, naming, COUNT { (e)<-[:TITLED]-() } AS titles, COUNT { (e)<-[:MENTIONS]-() } AS mentions
-WHERE titles > 0 OR mentions <= $most
-RETURN e.uid, e.key, titles, mentions, naming,
-       COLLECT { MATCH (e)<-[r:TITLED]-() RETURN min(r.name) },
-       COLLECT { WITH e WHERE titles = 0 MATCH (e)<-[r:MENTIONS]-() RETURN r.surfaces }
+WHERE titles > 0 OR mentions <= $given.most
+WITH e, titles, mentions, naming,
+     COLLECT { MATCH (e)<-[r:TITLED]-() RETURN min(r.name) } AS title,
+     COLLECT { WITH e WHERE titles = 0 MATCH (e)<-[r:MENTIONS]-() RETURN r.surfaces } AS surfaces
+RETURN collect([e.uid, e.key, titles, mentions, naming, title, surfaces])
 """
 
 PASSING: LiteralString = """
-UNWIND $uids AS uid
+UNWIND $given.uids AS uid
 MATCH (n:TheWorldNote {uid: uid})
-WHERE all(some IN $wanted WHERE any(term IN some WHERE term IN n.terms))
-RETURN n.uid
+WHERE all(some IN $given.wanted WHERE any(term IN some WHERE term IN n.terms))
+RETURN collect([n.uid])
 """
 
+# What questions ask, in the order in which they ask it.
 QUERIES: tuple[LiteralString, ...] = (
+    STATE,
     NAMED_BY,
-    NOTES,
-    ENTITIES,
     STEPS_OF_NOTES,
     STEPS_OF_THEIR_ENTITIES,
     STEPS_OF_NOTES_AROUND,
     STEPS_OF_ENTITIES_AROUND,
     STEPS_OF_ENTITIES,
+    PASSING,
+    NOTES,
+    ENTITIES,
     NOTE_FACTS,
     SHARED,
 )

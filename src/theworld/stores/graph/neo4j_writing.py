@@ -79,7 +79,7 @@ async def write_batch(
     transaction: AsyncTransaction, ledger: str, batch: Batch, *, expected: int, upto: int, where: str
 ) -> None:
     """Write a batch and how far it goes; StoreError when another process has written since `expected` was read."""
-    locked = await transaction.run(cypher.LOCK_STATE, ledger=ledger, format=FORMAT)
+    locked = await transaction.run(cypher.LOCK_STATE, given={"ledger": ledger, "format": FORMAT})
     applied = (await locked.values())[0][0]
     if applied != expected:
         raise StoreError(
@@ -87,8 +87,8 @@ async def write_batch(
             where=where,
             remedy="Run one writer at a time; what is missing is written by the next `theworld sync`.",
         )
-    detached = await transaction.run(cypher.DETACH, uids=batch.touched)
-    loose = [row[0] for row in await detached.values()]
+    detached = await transaction.run(cypher.DETACH, given={"uids": batch.touched})
+    loose = (await detached.values())[0][0]
     steps: tuple[tuple[Any, Sequence[Any], str], ...] = (
         (cypher.REMOVE_NOTES, batch.removed, "uids"),
         (cypher.PUT_NOTES, batch.notes, "rows"),
@@ -99,6 +99,6 @@ async def write_batch(
     )
     for text, rows, name in steps:
         if rows:
-            await (await transaction.run(text, {name: rows})).consume()
-    state = await transaction.run(cypher.SET_STATE, ledger=ledger, applied=upto, format=FORMAT, clearing=False)
-    await state.consume()
+            await (await transaction.run(text, given={name: rows})).consume()
+    state = {"ledger": ledger, "applied": upto, "format": FORMAT, "clearing": False}
+    await (await transaction.run(cypher.SET_STATE, given=state)).consume()
