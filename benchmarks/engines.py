@@ -1,14 +1,16 @@
-"""Measure servers against the embedded twins: answers, times, what our layer adds, replay, bytes, injected faults.
+"""Measure servers against the embedded twins: answers, times, what our layer adds, replay, bytes, leaks, faults.
 
     python benchmarks/engines.py                                 # everything
     python benchmarks/engines.py --part compare --notes 2000     # recall, latency, projections, bytes
     python benchmarks/engines.py --part overhead --notes 2000    # our layer over the engines' own clients
     python benchmarks/engines.py --part ingest --documents DATASET/corpus.jsonl  # the whole way, models included
     python benchmarks/engines.py --part replay --replay 20000
+    python benchmarks/engines.py --part leaks --leaks 10000
     python benchmarks/engines.py --part faults --faults 1000 --log faults.jsonl   # goes on where it was interrupted
 
-Starts OpenSearch and Neo4j as `make test-services` does; THEWORLD_TEST_OPENSEARCH_URL and THEWORLD_TEST_NEO4J_URL name
-running ones instead. Qdrant takes part when THEWORLD_TEST_QDRANT_URL names one; what does not take part is said.
+Starts OpenSearch and Neo4j as `make test-services` does, and PostgreSQL for the faults; THEWORLD_TEST_OPENSEARCH_URL
+and so on name running ones instead, which are never killed. Qdrant takes part when THEWORLD_TEST_QDRANT_URL names one;
+what does not take part is said.
 """
 
 from __future__ import annotations
@@ -26,10 +28,11 @@ from engine_measures.common import serve
 from engine_measures.compare import compare
 from engine_measures.faults import inject
 from engine_measures.ingest import ingest_both
+from engine_measures.leaks import look_for_leaks
 from engine_measures.overhead import overhead
 from engine_measures.replay import replay
 
-PARTS = ("compare", "overhead", "ingest", "replay", "faults")
+PARTS = ("compare", "overhead", "ingest", "replay", "leaks", "faults")
 
 
 def main() -> None:
@@ -38,7 +41,11 @@ def main() -> None:
     parser.add_argument("--notes", type=int, default=2000, help="made-up notes of compare and overhead (default 2000)")
     parser.add_argument("--documents", type=Path, help="ingest: files, or a folder in BEIR layout (default: the demo)")
     parser.add_argument("--replay", type=int, default=20_000, help="made-up notes to replay (default 20000)")
-    parser.add_argument("--faults", type=int, default=1000, help="faults injected into the demo's questions")
+    parser.add_argument(
+        "--ledger-of", type=Path, help="replay: a store whose ledger is copied, in place of made-up notes"
+    )
+    parser.add_argument("--leaks", type=int, default=10_000, help="random operations of the leak test on each server")
+    parser.add_argument("--faults", type=int, default=1000, help="faults injected into questions and ingestion")
     parser.add_argument("--log", type=Path, help="file of the faults' results, a JSON line each; gone on with if there")
     parser.add_argument("--prefer-grpc", action="store_true", help="ask Qdrant over gRPC (not in the faults)")
     arguments = parser.parse_args()
@@ -46,7 +53,7 @@ def main() -> None:
     print(environment())
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        urls = serve(folder, stack)
+        urls, servers = serve(folder, stack, ledger="faults" in parts)
         if "compare" in parts:
             compare(folder / "compared", urls, arguments.notes, grpc=arguments.prefer_grpc)
         if "overhead" in parts:
@@ -54,9 +61,11 @@ def main() -> None:
         if "ingest" in parts:
             ingest_both(folder / "ingested", urls, arguments.documents, grpc=arguments.prefer_grpc)
         if "replay" in parts:
-            replay(folder / "replayed", urls, arguments.replay, grpc=arguments.prefer_grpc)
+            replay(folder / "replayed", urls, arguments.replay, arguments.ledger_of, grpc=arguments.prefer_grpc)
+        if "leaks" in parts:
+            look_for_leaks(urls, arguments.leaks, grpc=arguments.prefer_grpc)
         if "faults" in parts:
-            inject(folder / "demo", urls, arguments.faults, arguments.log)
+            inject(folder / "demo", urls, servers, arguments.faults, arguments.log)
 
 
 if __name__ == "__main__":

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from services.answering import Engine
-from services.launching import Neo4jServer, OpenSearchServer, Server
+from services.launching import Neo4jServer, OpenSearchServer, PostgresServer, Server
+from services.server_faults import Engine
 from theworld.models.protocols import FloatArray
-from theworld.settings import Settings
+from theworld.settings import ServerSettings, Settings
 from theworld.stores.dense.qdrant import QdrantDense
 from theworld.stores.engines import Engines
 from theworld.stores.graph.neo4j import Neo4jGraph
@@ -27,27 +29,34 @@ WORDS = "river science Marie Curie 科学 电影 鲁迅 Paper 42"
 Urls = dict[Engine, str]
 
 
-def serve(folder: Path, stack: ExitStack) -> Urls:
-    """Return the servers' addresses by projection, having started those that were not given."""
+def serve(folder: Path, stack: ExitStack, *, ledger: bool) -> tuple[Urls, dict[Engine, Server]]:
+    """Return the servers' addresses, having started those that were not given; those may be killed, and are returned.
+
+    With `ledger` PostgreSQL is among them.
+    """
     urls: Urls = {}
-    kinds: dict[Engine, type[Server]] = {"sparse": OpenSearchServer, "graph": Neo4jServer}
-    for engine, kind in kinds.items():
+    started: dict[Engine, Server] = {}
+    named: dict[Engine, type[Server]] = {"sparse": OpenSearchServer, "graph": Neo4jServer}
+    for engine, kind in (named | {"ledger": PostgresServer} if ledger else named).items():
         given = os.environ.get(f"THEWORLD_TEST_{kind.name.upper()}_URL")
         if given is None:
             server = kind(folder / kind.name)
             stack.callback(server.stop)
             server.start()
             given = server.url
+            started[engine] = server
         urls[engine] = given
     if qdrant := os.environ.get("THEWORLD_TEST_QDRANT_URL"):
         urls["dense"] = qdrant
     else:
         print("Qdrant takes no part: THEWORLD_TEST_QDRANT_URL is not set")
-    return urls
+    return urls, started
 
 
 def engines_at(urls: Urls, *, grpc: bool = False) -> Engines:
-    given: dict[str, dict[str, Any]] = {name: {"url": url, "timeout_s": 60} for name, url in urls.items()}
+    given: dict[str, dict[str, Any]] = {
+        name: {"url": url, "timeout_s": 60} for name, url in urls.items() if name != "ledger"
+    }
     if "dense" in given:
         given["dense"]["prefer_grpc"] = grpc
     return Engines.of(Settings.model_validate(given))
@@ -73,6 +82,17 @@ def on_servers(path: Path, engines: Engines) -> Iterator[KnowledgeStore]:
             if isinstance(projection, OpenSearchSparse | QdrantDense | Neo4jGraph):
                 projection.drop()
         store._release()
+
+
+def sync(path: Path, sections: Mapping[str, ServerSettings]) -> tuple[int, list[str]]:
+    """Run `theworld sync --verify` on a store with these servers; return its exit code and what it says."""
+    given = dict(os.environ)
+    for name, section in sections.items():
+        for key, value in section.model_dump(exclude_defaults=True, exclude_none=True).items():
+            given[f"THEWORLD_{name.upper()}__{key.upper()}"] = str(value)
+    command = [sys.executable, "-c", "from theworld.cli import main; main()", "sync", "--verify", "--store", str(path)]
+    done = subprocess.run(command, env=given, stdout=subprocess.PIPE, text=True, check=False)
+    return done.returncode, done.stdout.splitlines()
 
 
 def once(call: Callable[[], object]) -> float:

@@ -1,23 +1,32 @@
-"""Faults injected into questions: answered, named, recovered from."""
+"""Faults injected into questions and ingestion: answered, named, recovered from, and nothing lost or doubled."""
 
 from __future__ import annotations
 
 import json
 import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
-from engine_measures.common import Urls
-from services.answering import QUESTIONS, Trial, answering
-from services.faulty_proxy import FAULTS
+from engine_measures.common import Urls, sync
+from services.answering import QUESTIONS, TENANT, Answering, Trial, answering
+from services.launching import Server
+from services.server_faults import REAL, During, Engine, Fault, kinds
 from theworld.settings import Settings
-from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.knowledge_store import KnowledgeStore, open_store
+
+LIMITS = {"timeout_s": 0.8, "write_timeout_s": 2.0}
+DEADLINE_MS = 4000
+"""More than the default, so that what is measured is the fault, not how busy the machine is."""
+REAL_SHARE = 0.04
+"""Of the faults, those of the servers themselves: each has to start again, which takes its time."""
 
 
-def inject(path: Path, urls: Urls, faults: int, log: Path | None) -> None:
-    """Ask the demo's questions while one server misbehaves, every time until it has recovered."""
+def inject(path: Path, urls: Urls, servers: Mapping[Engine, Server], faults: int, log: Path | None) -> None:
+    """Ask the demo's questions, and write documents, while one server misbehaves, each time until it has recovered."""
     from theworld.demo import corpus_dir
     from theworld.ingestion import ingest
     from theworld.models.bundle import load_models
@@ -27,29 +36,70 @@ def inject(path: Path, urls: Urls, faults: int, log: Path | None) -> None:
         ingest([corpus_dir()], store, load_models(settings), settings)
     lines = log.read_text(encoding="utf-8").splitlines() if log is not None and log.exists() else []
     trials = [Trial(**json.loads(line)) for line in lines][:faults]
-    with answering(settings.store, urls) as asking:
+    planned = plan(list(urls), faults, killable=list(servers))
+    with answering(settings.store, urls, servers=servers, limits=LIMITS, deadline_ms=DEADLINE_MS) as asking:
         for question in QUESTIONS:
             asking.ask(question)
         for number in range(len(trials), faults):
-            chance = random.Random(number)  # so that one that goes on injects what it would have
-            one = asking.trial(chance.choice(list(urls)), chance.choice(list(FAULTS)), chance.choice(QUESTIONS))
-            trials.append(one)
+            trials.append(asking.trial(planned[number], number))
             if log is not None:
                 with log.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(one)) + "\n")
-    tell(trials)
+                    file.write(json.dumps(asdict(trials[-1])) + "\n")
+        asking.writer.catch_up()
+        asking.writer._release()
+        tell(trials)
+        print(f"afterwards: {compared(asking)}; {synced(asking.near)}")
 
 
-def tell(trials: list[Trial]) -> None:
-    print(f"\n{len(trials)} faults: {sum(t.answered for t in trials)} answered, {sum(t.named for t in trials)} named")
-    print(f"{'':18}{'faults':>7}{'answered':>10}{'named':>7}{'median ms':>11}{'p99 ms':>9}{'recovery s':>12}")
-    for engine in ("sparse", "dense", "graph"):
-        for fault in FAULTS:
-            some = [t for t in trials if (t.engine, t.fault) == (engine, fault)]
-            if some:
-                times = [t.elapsed_ms for t in some]
-                print(
-                    f"{engine + ' ' + fault:18}{len(some):7}{sum(t.answered for t in some):10}"
-                    f"{sum(t.named for t in some):7}{np.median(times):11.0f}{np.percentile(times, 99):9.0f}"
-                    f"{np.median([t.recovery_s for t in some]):12.2f}"
-                )
+def plan(engines: Sequence[Engine], faults: int, killable: Sequence[Engine]) -> list[Fault]:
+    """Return the faults in the order of their injection: every kind equally often, those of the servers less."""
+    during: tuple[During, ...] = ("question", "question", "ingestion")
+    chance = random.Random(0)
+    found: list[Fault] = []
+    for real, some, count in (
+        (True, killable, round(REAL_SHARE * faults) if killable else 0),
+        (False, engines, faults - round(REAL_SHARE * faults) * bool(killable)),
+    ):
+        every = [Fault(one, kind, when) for one in some for when in during for kind in kinds(one, when, real=real)]
+        every += [fault for fault in every if fault.kind == "suspended"]  # over soonest
+        chance.shuffle(every)
+        found += [every[number % len(every)] for number in range(count)]
+    chance.shuffle(found)
+    return found
+
+
+def compared(asking: Answering) -> str:
+    """Compare the documents in the ledger with those that the writer was told are there."""
+    with open_store(asking.near) as store:
+        there = store.document_hashes(TENANT)
+        notes = [note.id for note in store.iter_notes(TENANT)]
+    right = there == asking.written and len(notes) == len(set(notes))
+    told = "those that were written, each once" if right else f"NOT THE {len(asking.written)} THAT WERE WRITTEN"
+    return f"{len(there)} documents of {len(notes)} notes in the ledger, {told}"
+
+
+def synced(near: Settings) -> str:
+    """Run `theworld sync --verify`, and return what it says."""
+    named = {name: getattr(near, name) for name in ("sparse", "dense", "graph", "ledger")}
+    left, told = sync(near.store, {name: one for name, one in named.items() if one.url is not None})
+    return f"`theworld sync --verify` exits with {left}: {'; '.join(told)}"
+
+
+def tell(trials: Sequence[Trial]) -> None:
+    """Print the table: by engine and kind, and all together."""
+    rows: dict[str, list[Trial]] = defaultdict(list)
+    for one in trials:
+        rows[f"{one.engine}, {one.fault}"].append(one)
+        rows[f"{one.engine}, all"].append(one)
+        rows[f"all, {one.during}"].append(one)
+        rows["all, servers themselves" if one.fault in REAL else "all, on the way"].append(one)
+        rows["all"].append(one)
+    print(f"\n{'':26}{'faults':>7}{'answered':>10}{'named':>7}{'others':>8}", end="")
+    print(f"{'answer P50':>12}{'P95':>7}{'max ms':>8}{'recovery P50':>14}{'P95':>7}{'max s':>7}")
+    for name in sorted(rows, key=lambda name: (name.startswith("all"), name.endswith("all"), name)):
+        some = rows[name]
+        spent, healed = ([getattr(one, what) for one in some] for what in ("elapsed_ms", "recovery_s"))
+        told = f"{name:26}{len(some):7}{sum(one.answered for one in some):10}{sum(one.named for one in some):7}"
+        told += f"{sum(bool(one.others) for one in some):8}"
+        told += f"{np.median(spent):12.0f}{np.percentile(spent, 95):7.0f}{max(spent):8.0f}"
+        print(f"{told}{np.median(healed):14.2f}{np.percentile(healed, 95):7.2f}{max(healed):7.2f}")

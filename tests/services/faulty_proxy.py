@@ -11,6 +11,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 Change = Callable[[bytes], bytes]
+"""Takes a piece of a reply, returns what is passed on."""
 
 
 class FaultyProxy:
@@ -26,9 +27,15 @@ class FaultyProxy:
         self.delay_s = 0.0
         """Waited before each piece of a reply."""
         self.cut_after: int | None = None
-        """Bytes of replies after which the connection is cut."""
+        """Bytes of replies, counted from now, after which the connection is cut."""
         self.change: Change | None = None
         """What is done to each piece of a reply."""
+        self.rewriting: Callable[[], Change] | None = None
+        """Makes, for each connection, what is done to its replies, where that has to know what came before."""
+        self.silent = False
+        """Whether what clients send is swallowed."""
+        self.cut_requests_after: int | None = None
+        """Bytes of requests, counted from now, after which the connection is cut."""
         self.seen = bytearray()
         """What clients have sent."""
         self._open: set[socket.socket] = set()
@@ -62,6 +69,7 @@ class FaultyProxy:
     def heal(self) -> None:
         """Misbehave no more."""
         self.delay_s, self.cut_after, self.change = 0.0, None, None
+        self.rewriting, self.silent, self.cut_requests_after = None, False, None
         if self._listener is None:
             self.accept()
 
@@ -95,18 +103,28 @@ class FaultyProxy:
 
     def _pass(self, source: socket.socket, target: socket.socket, replies: bool) -> None:
         passed = 0
+        made: Callable[[], Change] | None = None
+        rewrite: Change | None = None
         with contextlib.suppress(OSError):
             while piece := source.recv(65536):
-                if not replies:
+                if replies:
+                    time.sleep(self.delay_s)
+                    if self.rewriting is not made:
+                        made = self.rewriting
+                        rewrite = made() if made is not None else None
+                    for change in (self.change, rewrite):
+                        piece = change(piece) if change is not None else piece
+                else:
                     self.seen += piece
-                    target.sendall(piece)
-                    continue
-                time.sleep(self.delay_s)
-                piece = self.change(piece) if self.change is not None else piece
-                if self.cut_after is not None and passed + len(piece) > self.cut_after:
-                    target.sendall(piece[: max(0, self.cut_after - passed)])
+                    piece = b"" if self.silent else piece
+                limit = self.cut_after if replies else self.cut_requests_after
+                if limit is None:
+                    passed = 0
+                elif passed + len(piece) > limit:
+                    target.sendall(piece[: max(0, limit - passed)])
                     break
-                passed += len(piece)
+                else:
+                    passed += len(piece)
                 target.sendall(piece)
         for one in (source, target):
             with contextlib.suppress(OSError):
@@ -126,28 +144,16 @@ def _shifted(piece: bytes) -> bytes:
     return piece.replace(b"#0", b"#7")
 
 
-def _crawl(proxy: FaultyProxy) -> None:
-    proxy.delay_s = 30.0
-
-
 def _break_off(proxy: FaultyProxy) -> None:
     proxy.cut_after = 40
     proxy.cut()
 
 
-def _garble(proxy: FaultyProxy) -> None:
-    proxy.change = _garbled
-
-
-def _lie(proxy: FaultyProxy) -> None:
-    proxy.change = _shifted
-
-
 FAULTS: dict[str, Callable[[FaultyProxy], None]] = {
     "refuse": FaultyProxy.refuse,
-    "crawl": _crawl,
+    "crawl": lambda proxy: setattr(proxy, "delay_s", 30.0),
     "break off": _break_off,
-    "garble": _garble,
-    "lie": _lie,
+    "garble": lambda proxy: setattr(proxy, "change", _garbled),
+    "lie": lambda proxy: setattr(proxy, "change", _shifted),
 }
 """What can go wrong between a client and a server, by name."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from services.answering import QUESTIONS, Answering, Engine, answering
-from services.faulty_proxy import FAULTS
+from services.answering import QUESTIONS, Answering, answering
+from services.server_faults import Engine, Fault, kinds
 from theworld.graph import Resources, build_graph
 
 pytestmark = pytest.mark.slow
@@ -21,7 +21,8 @@ def servers_graph(copy_of_demo: Callable[[], Path], opensearch_url: str, neo4j_u
     urls: dict[Engine, str] = {"sparse": opensearch_url, "graph": neo4j_url}
     if qdrant := os.environ.get("THEWORLD_TEST_QDRANT_URL"):
         urls["dense"] = qdrant
-    with answering(copy_of_demo(), urls, deadline_ms=60_000) as opened:
+    limits = {"timeout_s": 15.0, "probe_s": 0.1}
+    with answering(copy_of_demo(), urls, limits=limits, deadline_ms=60_000) as opened:
         yield opened
 
 
@@ -37,12 +38,18 @@ def test_answers_are_those_of_the_embedded_store(servers_graph: Answering, resou
         assert gist(output) == gist(embedded.invoke({"question": question}))
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("engine", ["sparse", "dense", "graph"])
-def test_a_fault_is_answered_named_and_recovered_from(servers_graph: Answering, engine: Engine, fault: str) -> None:
-    if engine not in servers_graph.proxies:
+ENGINES: tuple[Engine, ...] = ("sparse", "dense", "graph")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Fault(engine, kind, "question") for engine in ENGINES for kind in kinds(engine, "question", real=False)],
+    ids=lambda fault: f"{fault.engine}-{fault.kind}",
+)
+def test_a_fault_is_answered_named_and_recovered_from(servers_graph: Answering, fault: Fault) -> None:
+    if fault.engine not in servers_graph.proxies:
         pytest.skip("no qdrant: THEWORLD_TEST_QDRANT_URL is not set")
-    trial = servers_graph.trial(engine, fault, QUESTIONS[0])
+    trial = servers_graph.trial(fault, 0)
     assert (trial.answered, trial.named) == (True, True), trial
     assert trial.recovery_s < 60
     assert servers_graph.ask(QUESTIONS[0])["degradations"] == []

@@ -99,7 +99,8 @@ class Neo4jGraph:
 
     def _read_state(self) -> tuple[int, bool]:
         """Return how far the graph came, and whether leftovers have to be cleared before it can go on."""
-        return read_state(self._client.read(state_of(self._ledger))[0])
+        with self._names.read():
+            return read_state(self._client.read(state_of(self._ledger))[0])
 
     def refresh(self) -> None:
         """Ask again how far it came; queries always see what has been applied."""
@@ -161,7 +162,8 @@ class Neo4jGraph:
 
     def count(self) -> int:
         """Return how many notes the graph holds."""
-        return int(self._client.read((cypher.COUNT_NOTES, {"ledger": self._ledger}))[0][0][0])
+        with self._names.read():
+            return int(self._client.read((cypher.COUNT_NOTES, {"ledger": self._ledger}))[0][0][0])
 
     def key_of(self, change: NoteChange) -> str:
         """Return the key of a note's node."""
@@ -175,14 +177,17 @@ class Neo4jGraph:
             rows = self._client.read((cypher.HELD, page))[0]
             if not rows:
                 return
-            yield from ((str(one), int(sequence)) for one, sequence in rows)
-            after = rows[-1][0]
+            with self._names.read():
+                held = [(str(one), int(sequence)) for one, sequence in rows]
+            yield from held
+            after = held[-1][0]
 
     def entities(self, keys: Sequence[str], *, tenant: str) -> dict[str, int]:
         """Return the number of notes naming each known entity key, as their title or in their text."""
         wanted = self._names.uids(tenant, "entity", keys)
         rows = self._client.read((cypher.NAMED_BY, {"uids": list(wanted)}))[0]
-        counts = {self._names.asked_for(wanted, row[0], row[1]): int(row[2]) for row in rows}
+        with self._names.read():
+            counts = {self._names.asked_for(wanted, row[0], row[1]): int(row[2]) for row in rows}
         return {key: counts[key] for key in keys if key in counts}
 
     def rank(
@@ -221,7 +226,8 @@ class Neo4jGraph:
         for start in range(0, len(notes), size):
             some = self._names.uids(tenant, "note", notes[start : start + size])
             rows = self._client.read((cypher.PASSING, {"uids": list(some), "wanted": wanted}))[0]
-            passed = {row[0] for row in rows}
+            with self._names.read():
+                passed = {row[0] for row in rows}
             yield from (note for one, note in some.items() if one in passed)
 
     def links(self, note_ids: Sequence[str], *, tenant: str) -> list[Link]:
@@ -231,13 +237,13 @@ class Neo4jGraph:
             return []
         asked = {"uids": list(uids)}
         facts, shared = self._client.read((cypher.NOTE_FACTS, asked), (cypher.SHARED, asked | self._bounds))
-        entities, titled, mentioned = read_shared(shared, uids, self._names.checker(tenant, "entity"))
-        rows = [
-            NoteRow(
-                self._names.asked_for(uids, one, name), document, title, tuple(titled[name]), tuple(mentioned[name])
-            )
-            for one, name, document, title in facts
-        ]
+        names = self._names
+        with names.read():
+            entities, titled, mentioned = read_shared(shared, uids, names.checker(tenant, "entity"))
+            rows = [
+                NoteRow(names.asked_for(uids, one, name), document, title, tuple(titled[name]), tuple(mentioned[name]))
+                for one, name, document, title in facts
+            ]
         graph = Neighbourhood(rows, entities, self._parameters)
         return find_links(graph, [graph.note_of[row.note_id] for row in rows])
 

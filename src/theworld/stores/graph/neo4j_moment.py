@@ -33,8 +33,9 @@ class Moment:
         """Return the rows of statements asked side by side; raises ChangedError when the graph has changed."""
         if self.asked:
             return self.client.read(*statements) if statements else []
-        state, *answers = self.client.read(state_of(self.names.ledger), *statements)
-        applied = read_state(state)[0]
+        with self.names.read():
+            state, *answers = self.client.read(state_of(self.names.ledger), *statements)
+            applied = read_state(state)[0]
         if self.known.applied is None:
             self.known.applied = applied
         if self.known.applied != applied:

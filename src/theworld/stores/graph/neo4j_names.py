@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from theworld.errors import EngineUnavailableError
@@ -28,6 +29,15 @@ class Names:
     def uids(self, tenant: str, kind: str, names: Iterable[str]) -> dict[str, str]:
         """Return the names by uid; those that no stored node can have are left out."""
         return {self.uid(tenant, kind, name): name for name in names if is_text(name)}
+
+    @contextmanager
+    def read(self) -> Iterator[None]:
+        """Turn what goes wrong with rows that are not what they should be into EngineUnavailableError."""
+        try:
+            yield
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            what = f"Neo4j answered something else than it should: {type(error).__name__} {error}"
+            raise EngineUnavailableError(what, where=self.where) from error
 
     def asked_for(self, asked: Mapping[str, str], found: str, name: str) -> str:
         """Return the name; one that is not what was asked for is an answer to another question."""

@@ -52,16 +52,15 @@ def fetch_rows(
         rows = [{"uid": one, "whole": new_keys[key]} for one, key in key_uids.items()]
         statements.append((cypher.ENTITIES, {"rows": rows, **moment.bounds}))
     answers = iter(moment.ask(*statements))
-    if note_uids:
-        check = names.checker(tenant, "entity")
-        found = {names.asked_for(note_uids, row[0], row[1]): _note(row, check) for row in next(answers)}
-        known.notes.update((note, found.get(note)) for note in new_notes)
-    if key_uids:
-        check = names.checker(tenant, "note")
-        named = {
-            names.asked_for(key_uids, row[0], row[1]): _entity(row, check, new_keys[row[1]]) for row in next(answers)
-        }
-        known.entities.update((key, named.get(key)) for key in new_keys)
+    with names.read():
+        if note_uids:
+            check = names.checker(tenant, "entity")
+            found = {names.asked_for(note_uids, row[0], row[1]): _note(row, check) for row in next(answers)}
+            known.notes.update((note, found.get(note)) for note in new_notes)
+        if key_uids:
+            check, asked = names.checker(tenant, "note"), next(answers)
+            named = {names.asked_for(key_uids, row[0], row[1]): _entity(row, check, new_keys[row[1]]) for row in asked}
+            known.entities.update((key, named.get(key)) for key in new_keys)
     return (
         [note_row for note in notes if (note_row := known.notes.get(note)) is not None],
         [key_row for key in entities if (key_row := known.entities.get(key)) is not None],

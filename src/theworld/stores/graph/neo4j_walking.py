@@ -47,11 +47,12 @@ def _step(moment: Moment, notes: Sequence[str], keys: Sequence[str], *, further:
     answers = moment.ask(*asked)
     found: tuple[dict[str, NoteSteps], dict[str, EntitySteps]] = ({}, {})
     own_note, own_entity = names.checker(tenant, "note"), names.checker(tenant, "entity")
-    for (text, _), rows in zip(asked, answers, strict=True):
-        for one, name, *rest in rows:
-            if text in _OF_NOTES:
-                found[0][name] = NoteSteps(own_note(one, name), *rest)
-            else:
-                found[1][name] = EntitySteps(own_entity(one, name), *rest)
-    walk.add(found[0].values(), found[1].values())
+    with names.read():
+        for (text, _), rows in zip(asked, answers, strict=True):
+            for one, name, *rest in rows:
+                if text in _OF_NOTES:
+                    found[0][name] = NoteSteps(own_note(one, name), *rest)
+                else:
+                    found[1][name] = EntitySteps(own_entity(one, name), *rest)
+        walk.add(found[0].values(), found[1].values())
     walk.give_up(set(notes) - set(found[0]), set(keys) - set(found[1]))

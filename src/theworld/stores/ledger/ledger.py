@@ -10,7 +10,7 @@ from typing import Self
 
 from sqlalchemy import Connection, delete, insert, select
 
-from theworld.errors import StoreError
+from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import LedgerSettings
 from theworld.state import Mention
 from theworld.stores.ledger import models, reading, schema, writing
@@ -150,7 +150,10 @@ class Ledger:
         if not wanted:
             return {}
         with self._reading(patient=False) as connection:
-            return reading.read_notes(connection, tenant, wanted)
+            found = reading.read_notes(connection, tenant, wanted)
+        if not found.keys() <= set(wanted):
+            raise EngineUnavailableError("the ledger answered with a note that was not asked for.", where=self.where)
+        return found
 
     def iter_notes(self, tenant: str) -> Iterator[StoredNote]:
         """Yield all notes in the order they were written, without holding a transaction open."""

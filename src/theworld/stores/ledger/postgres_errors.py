@@ -6,8 +6,8 @@ from sqlalchemy.exc import DBAPIError
 
 from theworld.errors import EngineUnavailableError, StoreError
 
-_UNAVAILABLE = ("08", "57", "53300", "28", "3D", "25P03", "55P03", "40")
-"""Connection lost, server stopping or out of connections, not let in, no such database, limits, deadlock."""
+_UNAVAILABLE = ("08", "57", "53", "58", "XX", "28", "3D", "25P03", "55P03", "40")
+"""Connection lost, server stopping, out of something or broken, not let in, no such database, limits, deadlock."""
 _REMEDIES = {
     "28": "Check ledger.username and ledger.password (or password_file), and the server's pg_hba.conf.",
     "3D": "Make the database, or check ledger.url.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import threading
 from collections import Counter
@@ -281,7 +282,10 @@ class OpenSearchSparse:
         note = hit["fields"]["note"][0]
         if hit["_id"] != key(tenant, note):
             raise EngineUnavailableError("OpenSearch answered with a note that was not asked for.", where=self.where)
-        return Hit(note, round(float(hit["_score"]), _DIGITS))
+        score = float(hit["_score"])
+        if not math.isfinite(score):
+            raise ValueError(f"the score {score} of a note")
+        return Hit(note, round(score, _DIGITS))
 
     def _rarest(self, client: OpenSearch, words: Counter[str]) -> Counter[str]:
         """Return the words that the index knows; of very many, the rarest."""
