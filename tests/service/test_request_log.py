@@ -10,7 +10,7 @@ import pytest
 from theworld.errors import StoreError
 from theworld.service.requests.record import Asked
 from theworld.service.requests.running import Run
-from theworld.service.requests.writer import RequestWriter
+from theworld.service.requests.writer import BATCH, RequestWriter
 from theworld.settings import Settings
 from theworld.state import Context, QueryInput, RouteDecision
 from theworld.stores.knowledge_store import KnowledgeStore
@@ -74,6 +74,44 @@ def test_a_full_queue_drops_the_oldest_and_counts_them(journal, caplog):
     assert [row["request_id"] for row in journal.requests("default")] == ["r0", "r16", "r17", "r18", "r19", "r20"]
     assert writer.counts.dropped == 15
     assert "cannot keep up" in caplog.text
+
+
+def test_records_wait_for_a_quiet_moment_or_for_somebody_who_wants_them(journal, monkeypatch):
+    monkeypatch.setattr("theworld.service.requests.writer.PATIENCE_S", 600.0)
+    working = threading.Event()
+    working.set()
+    writer = writer_over(journal, busy=working.is_set)
+    writer.put(asked(1))
+    time.sleep(0.2)
+    assert writer.counts.written == 0
+    assert writer.flush()
+    assert writer.counts.written == 1
+    writer.put(asked(2))
+    writer.settle("r2", tenant="default", timeout_s=60)
+    assert journal.knows("r2", tenant="default")
+    writer.put(asked(3))
+    working.clear()
+    end = time.monotonic() + 60
+    while writer.counts.written < 3 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert writer.counts.written == 3
+    working.set()
+    for number in range(4, 4 + BATCH):
+        writer.put(asked(number))
+    while writer.counts.written < 3 + BATCH and time.monotonic() < end:
+        time.sleep(0.01)
+    assert writer.counts.written == 3 + BATCH
+    writer.close()
+
+
+def test_records_do_not_wait_for_a_quiet_moment_for_ever(journal):
+    writer = writer_over(journal, busy=lambda: True)
+    writer.put(asked(1))
+    end = time.monotonic() + 60
+    while writer.counts.written < 1 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert writer.counts.written == 1
+    writer.close()
 
 
 def test_a_ledger_that_refuses_for_a_while_loses_nothing(journal, monkeypatch):

@@ -8,6 +8,7 @@ import logging
 import random
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -48,10 +49,11 @@ class Service:
     resources: Resources
     graph: CompiledGraph
     ledger: ServiceLedger
-    writer: RequestWriter | None
     documents: DocumentWriter
     jobs: JobLauncher
     spans: RequestSpans
+    writer: RequestWriter | None = None
+    """None keeps nothing on record."""
     strategy_b: Strategy = field(default_factory=Strategy)
     bound_to: str | None = None
     """Address the server is bound to; None where somebody else's server runs the application."""
@@ -101,6 +103,11 @@ class Service:
         """Graph of strategy B."""
         return build_graph(self.resources_b)
 
+    def busy(self) -> bool:
+        """Tell whether a request is worked on or waits."""
+        places: Places | None = self.__dict__.get("places")
+        return places is not None and places.present > 0
+
     def finished(self, asked: Asked, outcome: Outcome | None = None) -> None:
         """Put a finished run on record, count it and trace it; none of this can fail the request."""
         if self.writer is not None:
@@ -118,7 +125,7 @@ class Service:
         except Exception:
             log.exception("request %s could not be counted", asked.request_id)
 
-    def maybe_run_b(self, asked: Asked, request_id: str) -> None:
+    def maybe_run_b(self, asked: Asked) -> None:
         """After the reply: run strategy B beside it for its share of the requests; never waited for."""
         share = self.settings.service.ab_share
         if not share or self._dice.random() >= share or asked.run.error is not None:
@@ -127,29 +134,29 @@ class Service:
             self.metrics.shadow.labels("left_out").inc()
             return
         try:
-            self._shadows.submit(self._run_b, asked, request_id)
+            self._shadows.submit(self._run_b, asked)
         except RuntimeError:  # shutting down
             self._shadows_waiting.release()
 
-    def _run_b(self, asked: Asked, request_id: str) -> None:
+    def _run_b(self, asked: Asked) -> None:
         try:
             context = self.strategy_b.context(asked.run.context)
             begun = time.perf_counter()
             run = run_graph(self.graph_b, asked.run.question, context, until=asked.until, choice=asked.choice)
             self.metrics.shadow.labels("ok" if run.error is None else "error").inc()
             if self.writer is not None:
-                self.writer.put(self._asked_b(asked, run, request_id, (time.perf_counter() - begun) * 1000))
+                self.writer.put(self._asked_b(asked, run, (time.perf_counter() - begun) * 1000))
         except Exception:
             self.metrics.shadow.labels("error").inc()
             log.exception("strategy %s failed", self.strategy_b.name)
         finally:
             self._shadows_waiting.release()
 
-    def _asked_b(self, asked: Asked, run: Run, request_id: str, elapsed_ms: float) -> Asked:
+    def _asked_b(self, asked: Asked, run: Run, elapsed_ms: float) -> Asked:
         settings = self.resources_b.settings
         return replace(
             asked,
-            request_id=request_id,
+            request_id=uuid.uuid4().hex,
             run=run,
             settings=settings,
             settings_hash=settings_hash(settings),
@@ -195,20 +202,20 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
         ledger = ServiceLedger.of(settings)
         journal = RequestJournal(ledger)
         resources = replace(resources, history=RememberedHistory(journal))
-        writer = None
-        if chosen.log:
-            writer = RequestWriter(journal, capacity=chosen.log_queue, retention_days=chosen.retention_days)
         service = Service(
             resources=resources,
             graph=build_graph(resources),
             ledger=ledger,
-            writer=writer,
             documents=DocumentWriter(settings, resources.models),
             jobs=JobLauncher(settings),
             spans=RequestSpans.from_environment(text=chosen.trace_text, model=settings.model.name),
             strategy_b=strategy,
             bound_to=bound_to,
         )
+        if chosen.log:
+            service.writer = RequestWriter(
+                journal, capacity=chosen.log_queue, retention_days=chosen.retention_days, busy=service.busy
+            )
         stack.callback(service.close)
         if chosen.ab_share:
             log.info("strategy %s beside %s of the requests", json.dumps(strategy.model_dump()), chosen.ab_share)

@@ -7,6 +7,7 @@ import hashlib
 import ipaddress
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,6 +73,7 @@ class VerifiedKeys:
         return found
 
 
+@lru_cache(1024)
 def is_loopback(host: str | None) -> bool:
     """Tell whether an address is this machine's own."""
     if host is None:

@@ -49,7 +49,7 @@ class Conduct:
     def __init__(self, request: Request, caller: Caller, endpoint: str, until: Until) -> None:
         self.service = service_of(request)
         self.request, self.caller, self.endpoint, self.until = request, caller, endpoint, until
-        self.request_id, self.id_of_b = uuid.uuid4().hex, uuid.uuid4().hex
+        self.request_id = uuid.uuid4().hex
         self.begun = time.perf_counter()
         self.gone = threading.Event()
 
@@ -62,9 +62,13 @@ class Conduct:
     async def place(self) -> AsyncIterator[None]:
         """Hold one of the places; notice a client that goes while it waits or while its request is worked on."""
         watcher = asyncio.ensure_future(self._watch())
-        holder = self.service.places.place()
+        places = self.service.places
+        holder = places.place()
         try:
-            await self.unless_gone(holder.__aenter__(), watcher)
+            if places.free:
+                await holder.__aenter__()
+            else:
+                await self.unless_gone(holder.__aenter__(), watcher)
             try:
                 yield
             finally:
@@ -155,7 +159,7 @@ class Conduct:
         if problem is not None:
             raise problem
         if given is None:
-            service.maybe_run_b(asked, self.id_of_b)
+            service.maybe_run_b(asked)
         return run
 
 

@@ -29,6 +29,11 @@ class Places:
         self.present = 0
         """Requests working or waiting."""
 
+    @property
+    def free(self) -> bool:
+        """Whether a place can be had without waiting."""
+        return not self._free.locked()
+
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
         """Wait for a place and hold it; TooManyError at once when too many wait."""

@@ -17,6 +17,10 @@ log = logging.getLogger(__name__)
 
 BATCH = 64
 """Records written in one transaction."""
+LINGER_S = 0.02
+"""Pause after a request before its record is made, so that its reply goes out first."""
+PATIENCE_S = 0.25
+"""How long records wait at most for a moment in which no request is worked on."""
 RETRY_S = 1.0
 """Pause after the ledger refused a batch."""
 PRUNE_S = 3600.0
@@ -38,15 +42,25 @@ class RequestWriter:
     """One thread that turns finished requests into rows.
 
     `put` never waits: with the queue full, the oldest record is dropped and counted. Rows are made in this thread, so a
-    request pays for one append. A batch is one transaction: a process that is killed leaves a record whole or not at
-    all.
+    request pays for one append; and it works while no request does (`busy`), since two threads of one interpreter
+    take turns, at the latest after `PATIENCE_S`, when a batch is full, or when somebody waits for a record. A batch is
+    one transaction: a process that is killed leaves a record whole or not at all.
     """
 
-    def __init__(self, journal: RequestJournal, *, capacity: int, retention_days: float) -> None:
+    def __init__(
+        self,
+        journal: RequestJournal,
+        *,
+        capacity: int,
+        retention_days: float,
+        busy: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._journal, self._capacity, self._keep_s = journal, capacity, retention_days * DAY_S
+        self._busy, self._full = busy, min(BATCH, capacity)
         self._queue: deque[Asked] = deque()
         self._pending: set[tuple[str, str]] = set()
         self._wake = threading.Condition()
+        self._awaited = 0
         self._closing = False
         self._idle = True
         self.counts = WriterCounts()
@@ -63,7 +77,8 @@ class RequestWriter:
                 self._dropped(1, "the request log cannot keep up")
             self._queue.append(asked)
             self._pending.add((asked.tenant, asked.request_id))
-            self._wake.notify_all()
+            if len(self._queue) in {1, self._full}:
+                self._wake.notify_all()
 
     def waiting(self) -> int:
         """Return how many records wait."""
@@ -88,7 +103,22 @@ class RequestWriter:
 
     def _until(self, done: Callable[[], bool], timeout_s: float) -> bool:
         with self._wake:
-            return self._wake.wait_for(done, timeout_s)
+            self._awaited += 1
+            self._wake.notify_all()
+            try:
+                return self._wake.wait_for(done, timeout_s)
+            finally:
+                self._awaited -= 1
+
+    def _hurried(self) -> bool:
+        return self._closing or self._awaited > 0 or len(self._queue) >= self._full
+
+    def _wait_for_quiet(self) -> None:
+        """Let requests go first, for a while."""
+        end = time.monotonic() + PATIENCE_S
+        while self._queue and time.monotonic() < end:
+            if self._wake.wait_for(self._hurried, LINGER_S) or not self._busy():
+                return
 
     def _work(self) -> None:
         while True:
@@ -96,6 +126,7 @@ class RequestWriter:
                 self._idle = not self._queue
                 self._wake.notify_all()
                 self._wake.wait_for(lambda: self._queue or self._closing, PRUNE_S)
+                self._wait_for_quiet()
                 batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
                 self._idle = not batch
                 closing = self._closing
