@@ -1,5 +1,6 @@
 """What flows through the graph: the state, its schemas and its values. Imports nothing else of the project."""
 
+from theworld.state.answer_scores import AnswerScores, EntityEvidence, EvidencePart, SpanScore
 from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate, EntityJudgement
 from theworld.state.candidates import (
     Candidate,
@@ -30,6 +31,7 @@ from theworld.state.traces import Degradation, ModelUsage, StageTrace
 __all__ = [
     "Answer",
     "AnswerKind",
+    "AnswerScores",
     "Candidate",
     "CandidateCapability",
     "DescribedSample",
@@ -42,6 +44,8 @@ __all__ = [
     "Degradation",
     "EntityCandidate",
     "EntityJudgement",
+    "EntityEvidence",
+    "EvidencePart",
     "EvidencePath",
     "Intent",
     "Mention",
@@ -64,6 +68,7 @@ __all__ = [
     "RouteDecision",
     "RoutePath",
     "ScoreScale",
+    "SpanScore",
     "StageTrace",
     "TableColumn",
     "Update",

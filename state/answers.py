@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from theworld.state.answer_scores import AnswerScores
 from theworld.state.candidates import Candidate, Value
 
 AnswerKind = Literal["entity", "extractive", "generated", "computed", "none"]
@@ -51,6 +52,9 @@ class Answer(Value):
     entity: str | None = Field(default=None, description="Identity key of the answering entity (kind `entity`)")
     qid: str | None = Field(default=None, description="Wikidata id of the answering entity, when linked")
     url: str | None = Field(default=None, description="URL of the answering entity's entry, when linked")
+    scores: AnswerScores | None = Field(
+        default=None, description="What the numbers follow from, where the entity was chosen among typed spans"
+    )
 
 
 class EntityCandidate(Value):

@@ -15,6 +15,7 @@ from theworld.nodes.answer_with_entity.notes import EvidenceNote
 from theworld.nodes.answer_with_entity.ontology_facts import answer_from_facts
 from theworld.nodes.answer_with_entity.reasoned import ReasonedAnswer, Support
 from theworld.nodes.answer_with_entity.relations import asked_relations
+from theworld.nodes.answer_with_entity.scores import answer_scores
 from theworld.nodes.answer_with_entity.spans import (
     MIN_GROUNDED,
     MIN_SENTENCE,
@@ -72,7 +73,11 @@ def _answer_span(question: str, state: QueryState, settings: AnswerSettings) -> 
     trace = _trace(question, expected, evidence, same_names(state.judgements))
     reason = f"{expected.name}: share {share:.2f}, margin {margin:.2f}, {_efsa_says(trace, best)}"
     return ReasonedAnswer(
-        best.text, span_confidence(share, grounded), (Support(best.note, best.start, best.end),), reason
+        best.text,
+        span_confidence(share, grounded),
+        (Support(best.note, best.start, best.end),),
+        reason,
+        answer_scores(ranking, grounded, trace, evidence),
     )
 
 
@@ -121,4 +126,5 @@ def _answer(found: ReasonedAnswer, evidence: Sequence[Candidate], state: QuerySt
         entity=key,
         qid=entry.id if entry else None,
         url=entry.url if entry else None,
+        scores=found.scores,
     )

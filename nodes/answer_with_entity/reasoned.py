@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from theworld.state import AnswerScores
+
 YES = {"en": "yes", "zh": "是"}
 NO = {"en": "no", "zh": "否"}
 
@@ -25,3 +27,4 @@ class ReasonedAnswer:
     confidence: float
     support: tuple[Support, ...]
     reason: str
+    scores: AnswerScores | None = None

@@ -1,0 +1,58 @@
+"""What an entity answer's numbers were computed from, so that each of them can be computed again."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from theworld.state.candidates import Value
+
+
+class EvidencePart(Value):
+    """What one note gave to one entity: weight = score * decay * (1 + beta * coverage + gamma * consistency)."""
+
+    note_id: str = Field(description="The note")
+    score: float = Field(description="Its final score, in [0, 1]")
+    decay: float = Field(description="Hop decay ** (hop - 1)")
+    coverage: float = Field(description="Share of the path's entities that it has")
+    consistency: int = Field(description="1 if its text names any of them")
+    weight: float = Field(description="Their product")
+
+
+class EntityEvidence(Value):
+    """One entity's place in EFSA: score = sum of the parts' weights * diversity."""
+
+    rank: int = Field(ge=1, description="From 1")
+    key: str = Field(description="Identity key")
+    name: str = Field(description="Name as first written")
+    score: float = Field(description="All evidence for it")
+    diversity: float = Field(description="1 + epsilon * min(documents - 1, most)")
+    documents: int = Field(description="Documents that name it")
+    parts: tuple[EvidencePart, ...] = Field(description="By note, in the order of the evidence")
+
+
+class SpanScore(Value):
+    """A typed span: score = sum of the features times their weights."""
+
+    text: str = Field(description="The span")
+    note_id: str = Field(description="The note it stands in")
+    features: dict[str, float] = Field(description="What speaks for it, each in [0, 1]")
+    score: float = Field(description="Their weighted sum")
+
+
+class AnswerScores(Value):
+    """Numbers behind an entity answer that was chosen among typed spans.
+
+    share = 1 / sum(exp(score - best)), margin = 1 - exp(second - best), confidence = sigmoid(a + b * ln(share /
+    max(1 - share, 1e-4)) + c * grounded).
+    """
+
+    weights: dict[str, float] = Field(description="Of the spans' features")
+    spans: tuple[SpanScore, ...] = Field(description="The best, and the runner-up")
+    span_scores: tuple[float, ...] = Field(description="Scores of all spans, best first")
+    share: float = Field(description="The best span's share of the softmax")
+    margin: float = Field(description="Its margin to the runner-up's")
+    grounded: float = Field(description="Share of the question's content tokens in its sentence or title")
+    calibration: tuple[float, float, float] = Field(description="a, b, c")
+    efsa: dict[str, float] = Field(description="EFSA's constants: hop_decay, beta, gamma, epsilon, most")
+    entities: tuple[EntityEvidence, ...] = Field(description="EFSA's first entities, and the answer's own")
+    ranked: int = Field(description="Entities that EFSA ranked")
