@@ -23,10 +23,13 @@ from theworld.graph import build, build_graph, open_resources
 from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.answer_with_entity.confidence import CONFIDENCE
 from theworld.nodes.answer_with_extract.node import extract_answer
+from theworld.nodes.disambiguate_entities import SnapshotKnowledge
 from theworld.settings import AnswerSettings, Settings
 from theworld.state import QueryState, Update
 
 ANY_SHARE = AnswerSettings(min_share=0.0, min_margin=0.0, min_confidence=0.0)
+ENTRIES = SnapshotKnowledge()
+"""The bundled entries, by which names are one entity; as in the graph by default."""
 FOLDS, BINS = 5, 10
 Point = tuple[float, float, float]
 """Coverage, precision, confidence."""
@@ -51,7 +54,7 @@ def states_of(queries: tuple[Query, ...], store: Path) -> Iterator[tuple[Query, 
     """Yield every question with the state in which the graph starts to answer it."""
     seen: list[QueryState] = []
 
-    def keep(state: QueryState, runtime: object, *, settings: AnswerSettings) -> Update:  # noqa: ARG001
+    def keep(state: QueryState, runtime: object, **given: object) -> Update:  # noqa: ARG001
         seen.append(state)
         return {"result": None}
 
@@ -67,8 +70,8 @@ def states_of(queries: tuple[Query, ...], store: Path) -> Iterator[tuple[Query, 
 def measure(query: Query, state: QueryState) -> Measured:
     """Answer one question both ways."""
     began = time.process_time()
-    entity = answer_with_entity(state, None, settings=ANY_SHARE)["result"]
-    shown = answer_with_entity(state, None, settings=AnswerSettings())["result"]
+    entity = answer_with_entity(state, None, settings=ANY_SHARE, entries=ENTRIES)["result"]
+    shown = answer_with_entity(state, None, settings=AnswerSettings(), entries=ENTRIES)["result"]
     middle = time.process_time()
     evidence = state.evidence[: AnswerSettings().evidence_notes]
     extract = extract_answer(state.query, state.language, evidence, state.candidates)

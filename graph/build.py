@@ -33,11 +33,12 @@ from theworld.nodes.rerank_candidates import rerank_candidates
 from theworld.nodes.resolve_references import resolve_references
 from theworld.nodes.restore_fused_order import restore_fused_order
 from theworld.nodes.retrieve_dense import retrieve_dense
-from theworld.nodes.retrieve_graph import OtherNames, retrieve_graph
+from theworld.nodes.retrieve_graph import retrieve_graph
 from theworld.nodes.retrieve_sparse import retrieve_sparse
 from theworld.nodes.route_query import DatabaseReader, route_query
 from theworld.nodes.split_question import FindParts, answer_parts, parts_finder
 from theworld.state import Context, QueryInput, QueryOutput, QueryState
+from theworld.wikidata import EntriesByName
 
 Graph = StateGraph[QueryState, Context, QueryInput, QueryOutput]
 CompiledGraph = CompiledStateGraph[QueryState, Context, QueryInput, QueryOutput]
@@ -104,7 +105,7 @@ def _add_routing(graph: Graph, resources: Resources) -> None:
 def _add_retrieval(graph: Graph, resources: Resources) -> None:
     _add_routing(graph, resources)
     settings, store, embedder_of = resources.settings, resources.store, resources.models.by_space
-    names = resources.knowledge if isinstance(resources.knowledge, OtherNames) else None
+    names = _entries_by_name(resources)
     dense: dict[str, Any] = {"dense": store.dense, "embedder_of": embedder_of, "settings": settings.retrieval}
     sparse: dict[str, Any] = {"sparse": store.sparse, "settings": settings.retrieval}
     graph.add_node("retrieve_sparse", bind(retrieve_sparse, **sparse))
@@ -118,6 +119,10 @@ def _add_retrieval(graph: Graph, resources: Resources) -> None:
     graph.add_node("restore_fused_order", bind(restore_fused_order, optional=False, settings=settings))
 
 
+def _entries_by_name(resources: Resources) -> EntriesByName | None:
+    return resources.knowledge if isinstance(resources.knowledge, EntriesByName) else None
+
+
 def _add_answers(graph: Graph, resources: Resources) -> None:
     answers, model = resources.settings.answers, resources.models.chat
     lookup: dict[str, Any] = {
@@ -127,7 +132,8 @@ def _add_answers(graph: Graph, resources: Resources) -> None:
     graph.add_node("find_entity_candidates", bind(find_entity_candidates, **lookup))
     graph.add_node("judge_entities", bind(judge_entities, judge=resources.judge))
     graph.add_node("accept_no_candidates", bind(accept_no_candidates))
-    graph.add_node("answer_with_entity", bind(answer_with_entity, settings=answers))
+    entries = _entries_by_name(resources)
+    graph.add_node("answer_with_entity", bind(answer_with_entity, settings=answers, entries=entries))
     graph.add_node("link_answer", bind(link_answer, judge=resources.judge, **lookup))
     if model is not None:
         graph.add_node("generate_answer", bind(generate_answer, model=model, settings=answers))

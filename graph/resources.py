@@ -13,6 +13,7 @@ from theworld.nodes.disambiguate_entities import (
     DeterministicJudge,
     EntityJudge,
     EntityKnowledge,
+    ModelJudge,
     make_knowledge,
     open_knowledge,
 )
@@ -70,10 +71,17 @@ def make_resources(
         reranker=make_reranker(settings, dense=store.dense, graph=store.graph, embedder_of=models.by_space),
         resolver=make_resolver(models.chat),
         knowledge=knowledge or make_knowledge(settings.wikidata),
-        judge=DeterministicJudge(),
+        judge=make_judge(settings, models.chat),
         strategy=make_strategy(settings.router),
         ontology=OntologyChannel(OntologyIndexes(store.ledger.graph), store, models.by_space, settings.ontology),
     )
+
+
+def make_judge(settings: Settings, model: ChatModel | None) -> EntityJudge:
+    """Return the judge; a model is asked about close calls where one is configured and the settings want it."""
+    if model is None or not settings.wikidata.ask_model:
+        return DeterministicJudge()
+    return ModelJudge(model)
 
 
 def make_resolver(model: ChatModel | None) -> ReferenceResolver:

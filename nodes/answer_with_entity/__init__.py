@@ -1,5 +1,6 @@
 """The entity answer: EFSA with an expected answer type, silent when unsure."""
 
+from theworld.nodes.answer_with_entity.arguments import InvalidNoteError
 from theworld.nodes.answer_with_entity.efsa import (
     EfsaTrace,
     EntityScore,
@@ -9,7 +10,6 @@ from theworld.nodes.answer_with_entity.efsa import (
     trace_efsa,
 )
 from theworld.nodes.answer_with_entity.node import answer_with_entity
-from theworld.nodes.answer_with_entity.notes import InvalidNoteError
 
 __all__ = [
     "EfsaTrace",

@@ -7,13 +7,21 @@ go beyond it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from theworld.nodes.answer_with_entity.arguments import (
+    aliases_of,
+    count_of,
+    finite,
+    gate_of,
+    names_of,
+    reading,
+    text_of,
+)
 from theworld.nodes.answer_with_entity.notes import EvidenceNote, entity_names, note_text, read_notes
-from theworld.text import entity_key, fold
+from theworld.nodes.answer_with_entity.one_entity import OneEntity, keys_of
 
 HOP_DECAY = 0.85
 """Factor per hop beyond the first."""
@@ -76,8 +84,9 @@ class EfsaTrace:
 
 def compute_cov_cons(note: Mapping[str, Any], path_entities: Iterable[str] | None) -> tuple[float, int]:
     """Return (coverage, consistency): the share of the path's entities a note has, and 1 if its text names any."""
-    path = _keys(path_entities)
-    return _cov_cons(set(entity_names(note)), note_text(note), path)
+    with reading("compute_cov_cons"):
+        names, text, path = entity_names(note), note_text(note), names_of(path_entities, "path_entities")
+    return _cov_cons(set(names), text, keys_of(path), OneEntity())
 
 
 def efsa_answer(
@@ -95,19 +104,19 @@ def efsa_answer(
     """Return (answer, support_idxs), or (None, []) when no entity is left or the evidence is not clear enough.
 
     `support_idxs` are the paragraphs of the notes behind the answer, the one that gave most first, no duplicates.
-    Raises InvalidNoteError for a field of the wrong type.
+    Raises InvalidNoteError for an argument or field of the wrong type.
     """
-    notes = read_notes(candidates or [], topN)
-    trace = trace_efsa(
-        notes,
-        query,
-        bridge_entity,
-        path_entities,
-        aliases=aliases,
-        min_share=min_share,
-        min_margin=min_margin,
-        allowed=allowed,
-    )
+    with reading("efsa_answer"):
+        notes = read_notes([] if candidates is None else candidates, count_of(topN, "topN"))
+        asked = text_of(query, "query")
+        bridges, path = names_of(bridge_entity, "bridge_entity"), names_of(path_entities, "path_entities")
+        beyond: dict[str, Any] = {
+            "aliases": aliases_of(aliases),
+            "min_share": finite(min_share, "min_share", "efsa_answer"),
+            "min_margin": finite(min_margin, "min_margin", "efsa_answer"),
+            "allowed": gate_of(allowed),
+        }
+    trace = trace_efsa(notes, asked, bridges, path, **beyond)
     if not trace.answered:
         return None, []
     best = trace.ranking[0]
@@ -125,7 +134,7 @@ def efsa_answer_with_fallback(
     **beyond: Any,
 ) -> tuple[str | None, list[int | str]]:
     """Return what `efsa_answer` returns; (None, []) tells the caller to fall back to another kind of answer."""
-    if not candidates:
+    if candidates is None:
         return None, []
     return efsa_answer(candidates, query, bridge_entity, path_entities, topN, **beyond)
 
@@ -145,11 +154,11 @@ def trace_efsa(
 
     `aliases` maps names to the name of the same entity; `allowed(key, name)` may veto an entity, never add one.
     """
-    canonical = {entity_key(alias): entity_key(name) for alias, name in (aliases or {}).items()}
-    path = [canonical.get(key, key) for key in _keys(path_entities)]
-    bridges = {canonical.get(key, key) for key in _keys(bridge_entity)}
-    evidence = _collect(notes, path, canonical)
-    excluded = _exclusions(evidence, bridges, set(path), query, allowed)
+    one = OneEntity.of_names(aliases)
+    path = list(dict.fromkeys(one.key(key) for key in keys_of(path_entities)))
+    bridges = {one.key(key) for key in keys_of(bridge_entity)}
+    evidence = _collect(notes, path, one)
+    excluded = _exclusions(evidence, bridges, set(path), one.named_in(query), allowed)
     scored = [_score(key, entry) for key, entry in evidence.items() if key not in excluded]
     ranking = sorted(
         (entity for entity in scored if entity.score > 0),
@@ -165,13 +174,13 @@ class _Entry:
     documents: set[str]
 
 
-def _collect(notes: Sequence[EvidenceNote], path: list[str], canonical: Mapping[str, str]) -> dict[str, _Entry]:
+def _collect(notes: Sequence[EvidenceNote], path: list[str], one: OneEntity) -> dict[str, _Entry]:
     evidence: dict[str, _Entry] = {}
     for index, note in enumerate(notes):
         names: dict[str, str] = {}
         for key, name in note.entities.items():
-            names.setdefault(canonical.get(key, key), name)
-        part = _contribution(index, note, set(names), path)
+            names.setdefault(one.key(key), name)
+        part = _contribution(index, note, _cov_cons(set(names), note.text, path, one))
         for key, name in names.items():
             entry = evidence.setdefault(key, _Entry(name, [], set()))
             entry.parts.append(part)
@@ -179,8 +188,8 @@ def _collect(notes: Sequence[EvidenceNote], path: list[str], canonical: Mapping[
     return evidence
 
 
-def _contribution(index: int, note: EvidenceNote, keys: set[str], path: list[str]) -> Contribution:
-    coverage, consistency = _cov_cons(keys, note.text, path)
+def _contribution(index: int, note: EvidenceNote, found: tuple[float, int]) -> Contribution:
+    coverage, consistency = found
     decay = HOP_DECAY ** (note.hop - 1)
     weight = note.score * decay * (1 + COV_WEIGHT * coverage + CONS_WEIGHT * consistency)
     return Contribution(index, note.score, decay, coverage, consistency, weight)
@@ -196,10 +205,9 @@ def _exclusions(
     evidence: Mapping[str, _Entry],
     bridges: set[str],
     path: set[str],
-    query: str,
+    named_in_query: Callable[[str], bool],
     allowed: Callable[[str, str], bool] | None,
 ) -> dict[str, str]:
-    named_in_query = names_in(query)
     excluded: dict[str, str] = {}
     for key, entry in evidence.items():
         if key in bridges:
@@ -230,40 +238,9 @@ def _decide(
     return EfsaTrace(ranking, excluded, share, margin, reason, False)
 
 
-def _cov_cons(keys: set[str], text: str, path: list[str]) -> tuple[float, int]:
+def _cov_cons(keys: set[str], text: str, path: list[str], one: OneEntity) -> tuple[float, int]:
     if not path:
         return 0.0, 0
     coverage = sum(key in keys for key in path) / len(path)
-    named = names_in(text)
+    named = one.named_in(text)
     return coverage, int(any(named(key) for key in path))
-
-
-def _keys(names: str | Iterable[str] | None) -> list[str]:
-    """Return the distinct identity keys of names, in order."""
-    listed = [names] if isinstance(names, str) else list(names or ())
-    return list(dict.fromkeys(key for key in (entity_key(name) for name in listed if isinstance(name, str)) if key))
-
-
-def names_in(text: str) -> Callable[[str], bool]:
-    """Return a test whether a text names an entity key: whole words in Latin script, anywhere in Chinese."""
-    folded = _SPACES.sub(" ", fold(text))
-
-    def named(key: str) -> bool:
-        at = folded.find(key)
-        while at >= 0:
-            before, after = folded[at - 1 : at] if at else "", folded[at + len(key) : at + len(key) + 1]
-            if not (_joins(before, key[0]) or _joins(key[-1], after)):
-                return True
-            at = folded.find(key, at + 1)
-        return False
-
-    return named
-
-
-_SPACES = re.compile(r"[\s_·•‧・]+")
-_CJK = 0x2E80
-
-
-def _joins(left: str, right: str) -> bool:
-    """Tell whether two neighbouring characters belong to one Latin word or number."""
-    return bool(left) and bool(right) and left.isalnum() and right.isalnum() and ord(left) < _CJK and ord(right) < _CJK

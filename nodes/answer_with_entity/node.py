@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from langgraph.runtime import Runtime
 
+from theworld.errors import StoreError
 from theworld.nodes.answer_with_entity.answer_type import AnswerType, expected_answer_type
 from theworld.nodes.answer_with_entity.chain import COMPARES, answer_chain
 from theworld.nodes.answer_with_entity.comparison import answer_comparison
 from theworld.nodes.answer_with_entity.confidence import span_confidence
 from theworld.nodes.answer_with_entity.efsa import EfsaTrace, trace_efsa
 from theworld.nodes.answer_with_entity.notes import EvidenceNote
+from theworld.nodes.answer_with_entity.one_entity import OneEntity
+from theworld.nodes.answer_with_entity.only_places import only_places
 from theworld.nodes.answer_with_entity.ontology_facts import answer_from_facts
 from theworld.nodes.answer_with_entity.reasoned import ReasonedAnswer, Support
 from theworld.nodes.answer_with_entity.relations import asked_relations
@@ -19,24 +23,40 @@ from theworld.nodes.answer_with_entity.scores import answer_scores
 from theworld.nodes.answer_with_entity.spans import (
     MIN_GROUNDED,
     MIN_SENTENCE,
-    ScoredSpan,
     grounding,
     rank_spans,
     says_event,
     share_and_margin,
 )
-from theworld.nodes.disambiguate_entities.identity import entry_of, same_names
+from theworld.nodes.disambiguate_entities.identity import Identities, entry_of, identities
 from theworld.settings import AnswerSettings
-from theworld.state import Answer, Candidate, Citation, Context, QueryState, Update
+from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
 from theworld.text import Language, entity_key
+from theworld.wikidata import EntriesByName
 
 
-def answer_with_entity(state: QueryState, runtime: Runtime[Context], *, settings: AnswerSettings) -> Update:
+def answer_with_entity(
+    state: QueryState, runtime: Runtime[Context], *, settings: AnswerSettings, entries: EntriesByName | None = None
+) -> Update:
     """Set `result` to an answer of kind `entity`, or to None when the evidence is not clear enough.
 
     Tried in this order: facts of the ontology, a comparison of stated attributes, a chain of stated relations, a span
-    of the expected type where the question's words stand, backed by EFSA.
+    of the expected type where the question's words stand, backed by EFSA. Names of one entry count as one entity:
+    of an entry that was linked, or the only one that `entries` has under the name.
     """
+    began, degradations = time.perf_counter(), list[Degradation]()
+
+    def known() -> Identities:
+        try:
+            return identities(state.judgements, state.evidence, question, entries)
+        except StoreError as error:
+            if context_of(runtime).strict:
+                raise
+            elapsed = (time.perf_counter() - began) * 1000
+            reason = f"other names of what the notes mention are left out: {error}"
+            degradations.append(Degradation(stage="answer_with_entity", reason=reason, elapsed_ms=elapsed))
+            return identities(state.judgements)
+
     question = state.understood
     evidence = state.evidence
     language: Language = "zh" if state.language == "zh" else "en"
@@ -44,19 +64,25 @@ def answer_with_entity(state: QueryState, runtime: Runtime[Context], *, settings
         answer_from_facts(state.ontology, language, evidence)
         or answer_comparison(question, state.language, evidence)
         or answer_chain(question, state.language, evidence)
-        or _answer_span(question, state, settings)
+        or _answer_span(question, state, settings, known)
     )
     clear = found is not None and found.confidence >= settings.min_confidence
-    return {"result": _answer(found, evidence, state) if found and clear else None}
+    update: Update = {"result": _answer(found, evidence, state) if found and clear else None}
+    return update | ({"degradations": degradations} if degradations else {})
 
 
-def _answer_span(question: str, state: QueryState, settings: AnswerSettings) -> ReasonedAnswer | None:
+def _answer_span(
+    question: str, state: QueryState, settings: AnswerSettings, known: Callable[[], Identities]
+) -> ReasonedAnswer | None:
     """Return the best typed span when it stands out, None otherwise."""
     language, evidence = state.language, state.evidence[: settings.evidence_notes]
     expected = expected_answer_type(question, language)
     if not expected.types or COMPARES.search(question) or len(asked_relations(question, language)) > 1:
         return None
-    ranking = rank_spans(question, language, expected, evidence)
+    identity = known()
+    one = OneEntity.of_names(identity.aliases)
+    vetoed = only_places(evidence, identity.types) if expected.name == "person" else frozenset[str]()
+    ranking = rank_spans(question, language, expected, evidence, one=one, vetoed=vetoed)
     if not ranking:
         return None
     share, margin = share_and_margin(ranking)
@@ -70,8 +96,9 @@ def _answer_span(question: str, state: QueryState, settings: AnswerSettings) -> 
         question, language, best, evidence
     ):
         return None
-    trace = _trace(question, expected, evidence, same_names(state.judgements))
-    reason = f"{expected.name}: share {share:.2f}, margin {margin:.2f}, {_efsa_says(trace, best)}"
+    trace = _trace(question, expected, evidence, identity, vetoed)
+    place = _efsa_says(trace, one.key(entity_key(best.text)))
+    reason = f"{expected.name}: share {share:.2f}, margin {margin:.2f}, {place}"
     return ReasonedAnswer(
         best.text,
         span_confidence(share, grounded),
@@ -81,20 +108,25 @@ def _answer_span(question: str, state: QueryState, settings: AnswerSettings) -> 
     )
 
 
-def _trace(question: str, expected: AnswerType, evidence: Sequence[Candidate], aliases: Mapping[str, str]) -> EfsaTrace:
+def _trace(
+    question: str,
+    expected: AnswerType,
+    evidence: Sequence[Candidate],
+    identity: Identities,
+    vetoed: frozenset[str],
+) -> EfsaTrace:
     """Return EFSA's ranking of the evidence's entities, the expected type as veto."""
     types = {mention.key: mention.type for note in reversed(evidence) for mention in note.mentions if mention.key}
     return trace_efsa(
         [_as_evidence(note, index) for index, note in enumerate(evidence)],
         question,
         [note.bridge for note in evidence if note.bridge],
-        aliases=aliases,
-        allowed=lambda key, _name: expected.admits(types.get(key, "other")),
+        aliases=identity.aliases,
+        allowed=lambda key, _name: key not in vetoed and expected.admits(types.get(key, "other")),
     )
 
 
-def _efsa_says(trace: EfsaTrace, best: ScoredSpan) -> str:
-    key = entity_key(best.text)
+def _efsa_says(trace: EfsaTrace, key: str) -> str:
     place = next((place for place, entity in enumerate(trace.ranking, start=1) if entity.key == key), None)
     return f"EFSA rank {place} of {len(trace.ranking)}" if place else "no entity of EFSA"
 

@@ -7,15 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from theworld.errors import TheWorldError
+from theworld.nodes.answer_with_entity.arguments import InvalidNoteError, finite
 from theworld.text import entity_key
 
 LOGIT_TOLERANCE = 1e-6
 """A score this far outside [0, 1] declares the scores of the whole list to be logits."""
-
-
-class InvalidNoteError(TheWorldError, ValueError):
-    """A note given to EFSA has a field of the wrong type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +45,7 @@ def read_notes(candidates: Sequence[Mapping[str, Any]], limit: int) -> list[Evid
         raise InvalidNoteError(
             f"candidates must be a list of dicts, not {type(candidates).__name__}.", where="efsa_answer"
         )
-    kept = candidates[: max(limit, 0)]
+    kept = list(candidates[: max(limit, 0)])
     scores = [_number(note, "final_score", index, 0.0) for index, note in enumerate(kept)]
     if any(score < -LOGIT_TOLERANCE or score > 1 + LOGIT_TOLERANCE for score in scores):
         scores = [sigmoid(score) for score in scores]
@@ -61,6 +57,8 @@ def read_notes(candidates: Sequence[Mapping[str, Any]], limit: int) -> list[Evid
 
 def entity_names(note: Mapping[str, Any], where: str = "note") -> dict[str, str]:
     """Return identity key -> name of a note's entities, in order; names without a key are left out."""
+    if not isinstance(note, Mapping):
+        raise InvalidNoteError(f"a note must be a dict, not {type(note).__name__}.", where=where)
     value = note.get("entities")
     if value is None:
         return {}
@@ -78,14 +76,14 @@ def entity_names(note: Mapping[str, Any], where: str = "note") -> dict[str, str]
             raise InvalidNoteError(f"`entities` holds a {type(name).__name__}; every name must be text.", where=where)
         key = entity_key(name)
         if key:
-            found.setdefault(key, name.strip())
+            found.setdefault(key, str.strip(name))
     return found
 
 
 def note_text(note: Mapping[str, Any]) -> str:
     """Return title and content (or `text`) in one string."""
     parts = [note.get("title"), note.get("content") or note.get("text")]
-    return "\n".join(part for part in parts if isinstance(part, str))
+    return "\n".join(str.__str__(part) for part in parts if isinstance(part, str))
 
 
 def sigmoid(value: float) -> float:
@@ -116,12 +114,7 @@ def _number(note: Mapping[str, Any], name: str, index: int, default: float) -> f
     value = note.get(name)
     if value is None:
         return default
-    if isinstance(value, (bool, str, bytes)) or not hasattr(value, "__float__"):
-        raise InvalidNoteError(f"`{name}` must be a number, not {type(value).__name__}.", where=where)
-    number = float(value)
-    if not math.isfinite(number):
-        raise InvalidNoteError(f"`{name}` must be finite, not {number}.", where=where)
-    return number
+    return finite(value, name, where)
 
 
 def _paragraphs(note: Mapping[str, Any], where: str) -> tuple[int | str, ...]:
@@ -132,4 +125,8 @@ def _paragraphs(note: Mapping[str, Any], where: str) -> tuple[int | str, ...]:
         return (value,)
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
         raise InvalidNoteError(f"`paragraph_idxs` must be a list, not {type(value).__name__}.", where=where)
+    wrong = next((index for index in value if not isinstance(index, (int, str))), None)
+    if wrong is not None:
+        kind = type(wrong).__name__
+        raise InvalidNoteError(f"`paragraph_idxs` holds a {kind}; an index is a number or text.", where=where)
     return tuple(value)

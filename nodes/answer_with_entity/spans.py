@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 from theworld.nodes.answer_with_entity.answer_type import AnswerType
+from theworld.nodes.answer_with_entity.one_entity import OneEntity
 from theworld.nodes.answer_with_entity.typed_spans import typed_spans
 from theworld.nodes.answer_with_entity.words import word_set
 from theworld.state import Candidate
@@ -86,14 +87,27 @@ With the evidence of other questions, 146 of 147 spans of DRCD's questions stay 
 Chinese tokens are overlapping bigrams, of which a paraphrase keeps few."""
 
 
-def rank_spans(question: str, language: str, expected: AnswerType, evidence: Sequence[Candidate]) -> list[ScoredSpan]:
-    """Return candidate spans of the expected type, best first, each text once."""
+def rank_spans(
+    question: str,
+    language: str,
+    expected: AnswerType,
+    evidence: Sequence[Candidate],
+    *,
+    one: OneEntity = OneEntity(),  # noqa: B008 - frozen
+    vetoed: frozenset[str] = frozenset(),
+) -> list[ScoredSpan]:
+    """Return candidate spans of the expected type, best first, each entity once.
+
+    `one` knows names of one entity; `vetoed` are identity keys that are no answer.
+    """
     weights = astuple(WEIGHTS)
     best: dict[str, ScoredSpan] = {}
-    for note, start, end, features in span_features(question, language, expected, evidence):
+    for note, start, end, features in span_features(question, language, expected, evidence, one):
         text = evidence[note].text[start:end]
         score = math.fsum(w * f for w, f in zip(weights, astuple(features), strict=True))
-        key = entity_key(text)
+        key = one.key(entity_key(text))
+        if not vetoed.isdisjoint(one.keys(key)):
+            continue
         if key not in best or score > best[key].score:
             best[key] = ScoredSpan(note, start, end, text, features, score)
     return sorted(best.values(), key=lambda span: (-round(span.score, 9), span.note, span.start))
@@ -139,28 +153,35 @@ def says_event(question: str, language: str, best: ScoredSpan, evidence: Sequenc
 
 
 def span_features(
-    question: str, language: str, expected: AnswerType, evidence: Sequence[Candidate]
+    question: str,
+    language: str,
+    expected: AnswerType,
+    evidence: Sequence[Candidate],
+    one: OneEntity = OneEntity(),  # noqa: B008 - frozen
 ) -> Iterator[tuple[int, int, int, SpanFeatures]]:
     """Yield (note, start, end, features) of every span of the expected type that the question does not name."""
     asked = _Question.read(question, language, evidence)
     spans = {index: list(typed_spans(note, expected)) for index, note in enumerate(evidence)}
+    asked_by_name = one.named_in(question)
     counts: dict[str, set[int]] = {}
     for index, found in spans.items():
         for start, end in found:
-            counts.setdefault(entity_key(evidence[index].text[start:end]), set()).add(index)
+            counts.setdefault(one.key(entity_key(evidence[index].text[start:end])), set()).add(index)
     for index, note in enumerate(evidence):
         sentences = split_sentences(note.text)
         for place, sentence in enumerate(sentences):
             inside = [span for span in spans[index] if sentence.start <= span[0] and span[1] <= sentence.end]
             for start, end in inside:
                 key = entity_key(note.text[start:end])
-                if not key or asked.names(key):
+                if not key or asked.names(key) or asked_by_name(key):
                     continue
                 yield (
                     index,
                     start,
                     end,
-                    _features(asked, note, index, sentence, (start, end), len(inside), place == 0, len(counts[key])),
+                    _features(
+                        asked, note, index, sentence, (start, end), len(inside), place == 0, len(counts[one.key(key)])
+                    ),
                 )
 
 

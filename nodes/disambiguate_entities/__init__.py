@@ -1,6 +1,6 @@
 """Which Wikidata entry a mention refers to, or none: candidates, judges and their nodes, usable outside the graph."""
 
-from theworld.nodes.disambiguate_entities.identity import entry_of, same_names
+from theworld.nodes.disambiguate_entities.identity import Identities, entry_of, identities, same_names
 from theworld.nodes.disambiguate_entities.judge import DeterministicJudge
 from theworld.nodes.disambiguate_entities.knowledge import (
     EntityKnowledge,
@@ -21,13 +21,15 @@ from theworld.nodes.disambiguate_entities.parser import (
     format_candidates,
     parse_llm_output,
 )
-from theworld.nodes.disambiguate_entities.schema import CandidateLimits, JudgedEntity, JudgeOutput
+from theworld.nodes.disambiguate_entities.schema import CandidateLimits, InvalidMentionError, JudgedEntity, JudgeOutput
 
 __all__ = [
     "CandidateLimits",
     "DeterministicJudge",
     "EntityJudge",
     "EntityKnowledge",
+    "InvalidMentionError",
+    "Identities",
     "JudgeOutput",
     "JudgedEntity",
     "ModelJudge",
@@ -37,6 +39,7 @@ __all__ = [
     "fallback_zero_candidates",
     "find_entity_candidates",
     "format_candidates",
+    "identities",
     "judge_entities",
     "link_answer",
     "make_knowledge",

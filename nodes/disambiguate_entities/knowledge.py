@@ -16,7 +16,7 @@ from platformdirs import user_cache_path
 from theworld.errors import StoreError
 from theworld.settings import WikidataSettings
 from theworld.text import entity_key
-from theworld.wikidata import Endpoint, ReplyCache, Snapshot, WikidataClient, WikidataTransport
+from theworld.wikidata import Endpoint, NamedEntry, ReplyCache, Snapshot, WikidataClient, WikidataTransport
 
 CACHE_FILE = "wikidata.sqlite"
 
@@ -41,13 +41,9 @@ class SnapshotKnowledge:
         """Return the entities named `label`, those whose main label it is first."""
         return [self._item(entry, language) for entry in self._by_name.get(entity_key(label), [])[: max(limit, 0)]]
 
-    def other_names(self, keys: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
-        """Return key -> for every entity with exactly that name all its names, in all languages."""
-        return {
-            key: [(*entry["labels"].values(), *chain(*entry.get("aliases", {}).values())) for entry in entries]
-            for key in keys
-            if (entries := self._by_name.get(key))
-        }
+    def entries_named(self, keys: Sequence[str]) -> dict[str, list[NamedEntry]]:
+        """Return key -> every entity with exactly that name (an identity key), labels before aliases."""
+        return {key: [_named(entry) for entry in entries] for key in keys if (entries := self._by_name.get(key))}
 
     @cached_property
     def _by_name(self) -> dict[str, list[Mapping[str, Any]]]:
@@ -127,6 +123,11 @@ def _client(settings: WikidataSettings) -> WikidataClient:
     folder = settings.cache or user_cache_path("theworld")
     ttl_s, max_bytes = settings.cache_days * 86_400, settings.cache_mb * 2**20
     return WikidataClient(transport, ReplyCache(folder / CACHE_FILE, ttl_s=ttl_s, max_bytes=max_bytes))
+
+
+def _named(entry: Mapping[str, Any]) -> NamedEntry:
+    names = chain(entry["labels"].values(), *entry.get("aliases", {}).values())
+    return NamedEntry(entry["id"], tuple(dict.fromkeys(names)), "; ".join(entry.get("descriptions", {}).values()))
 
 
 def _add(index: dict[str, list[Mapping[str, Any]]], name: str, entry: Mapping[str, Any]) -> None:

@@ -50,7 +50,7 @@ def link_answer(
             raise next(iter(looked_up.failures.values()))
         return {"degradations": [lookup_degradation("link_answer", looked_up, began)]}
     raw = looked_up.items[answer.text]
-    candidates = [EntityCandidate.model_validate(item) for item in format_candidates(raw, limits)]
+    candidates = [EntityCandidate.model_validate(item) for item in format_candidates(raw, limits, label=answer.text)]
     known = state.model_copy(update={"entity_sitelinks": state.entity_sitelinks | read_sitelinks(raw)})
     others = [plain_candidates(found, known) for found in state.entity_candidates.values() if found]
     judge = judge_of_request(judge, state, runtime)

@@ -11,14 +11,17 @@ from theworld.models.protocols import ChatMessage, ChatModel
 from theworld.models.usage import usage_of
 from theworld.nodes.disambiguate_entities.judge import DeterministicJudge
 from theworld.nodes.disambiguate_entities.limits import clean_text, shorten
-from theworld.nodes.disambiguate_entities.parser import as_json, parse_llm_output
-from theworld.nodes.disambiguate_entities.schema import JudgedEntity, JudgeOutput
+from theworld.nodes.disambiguate_entities.parser import as_json, format_candidates, parse_llm_output
+from theworld.nodes.disambiguate_entities.schema import CandidateLimits, JudgedEntity, JudgeOutput
 from theworld.prompts import fill_prompt, load_prompt
-from theworld.state import EntityCandidate, ModelUsage
+from theworld.state import ModelUsage
 from theworld.text import detect_language
 
 CONTEXT_BYTES = 2048
 """Context sent with a question to the model."""
+LABEL_BYTES = 512
+MAX_ASKED = 50
+"""Candidates a model is asked about; more are more than any search gives."""
 LEAST_TIME_S = 0.05
 """With less left of the request no call is made."""
 
@@ -47,6 +50,10 @@ class ModelJudge:
         judge._until = None if timeout_s is None else time.monotonic() + timeout_s
         return judge
 
+    def without_model(self) -> DeterministicJudge:
+        """Return the judge whose judgement stands where no model may be asked."""
+        return self._first
+
     @property
     def usage(self) -> ModelUsage:
         """Model calls so far."""
@@ -70,13 +77,20 @@ class ModelJudge:
         seconds = self._seconds()
         if seconds is not None and seconds < LEAST_TIME_S:
             return known.model_copy(update={"reason": f"{known.reason}; no time left to ask {self._model.name}"})
+        readable = format_candidates(candidates, CandidateLimits(max_candidates=MAX_ASKED))
         language = detect_language(context)
         prompt = fill_prompt(
             load_prompt("disambiguate", language),
-            label=entity.label,
-            type_hint=entity.type_hint or "-",
             context=shorten(clean_text(context) or "", CONTEXT_BYTES).replace("</context", "‹/context"),
-            candidates=as_json([_documented(candidate) for candidate in candidates]),
+            payload=as_json(
+                {
+                    "entity": {
+                        "label": shorten(clean_text(entity.label) or "", LABEL_BYTES),
+                        "type_hint": clean_text(entity.type_hint),
+                    },
+                    "candidates": {"wikidata": readable},
+                }
+            ),
         )
         try:
             completion = self._model.complete([ChatMessage("user", prompt)], timeout_s=seconds)
@@ -85,7 +99,7 @@ class ModelJudge:
             return known.model_copy(update={"reason": f"{known.reason}; {self._model.name} failed: {error}"})
         self._usage += completion.usage
         reply = parse_llm_output(
-            completion.text, candidates, label=entity.label, type_hint=entity.type_hint, model=self._model.name
+            completion.text, readable, label=entity.label, type_hint=entity.type_hint, model=self._model.name
         )
         return JudgeOutput.model_validate(reply)
 
@@ -95,8 +109,3 @@ class ModelJudge:
             return self._timeout_s
         left = max(0.0, self._until - time.monotonic())
         return left if self._timeout_s is None else min(left, self._timeout_s)
-
-
-def _documented(candidate: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of the candidate schema: what else a judge may see is not for a model."""
-    return {name: candidate[name] for name in EntityCandidate.model_fields if name in candidate}

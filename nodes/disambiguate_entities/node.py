@@ -65,10 +65,13 @@ class CoherentJudge(Protocol):
 
 @runtime_checkable
 class TimedJudge(Protocol):
-    """A judge that can be held to a request's time."""
+    """A judge that can be held to a request's time, or forbidden its model."""
 
     def within(self, timeout_s: float | None) -> EntityJudge:
         """Return this judge for one request that has so many seconds left; its `usage` begins at nothing."""
+
+    def without_model(self) -> EntityJudge:
+        """Return the judge that stands where no model may be asked."""
 
 
 def find_entity_candidates(
@@ -88,7 +91,7 @@ def find_entity_candidates(
         raise next(iter(looked_up.failures.values()))
     update: Update = {
         "entity_candidates": {
-            name: [EntityCandidate.model_validate(item) for item in format_candidates(raw, limits)]
+            name: [EntityCandidate.model_validate(item) for item in format_candidates(raw, limits, label=name)]
             for name, raw in looked_up.items.items()
         },
         "entity_sitelinks": {qid: n for raw in looked_up.items.values() for qid, n in read_sitelinks(raw).items()},
@@ -144,10 +147,13 @@ def plain_candidates(candidates: Iterable[EntityCandidate], state: QueryState) -
 
 
 def judge_of_request(judge: EntityJudge, state: QueryState, runtime: Runtime[Context]) -> EntityJudge:
-    """Return the judge, held to what is left of the request where it can be."""
+    """Return the judge, held to what is left of the request and to what the caller allows, where it can be."""
     if not isinstance(judge, TimedJudge):
         return judge
-    deadline = request_deadline(state, context_of(runtime))
+    context = context_of(runtime)
+    if not (context.use_model and state.route.model):
+        return judge.without_model()
+    deadline = request_deadline(state, context)
     return judge.within(None if deadline is None else deadline.remaining_ms() / 1000)
 
 

@@ -22,7 +22,9 @@ from theworld.nodes.disambiguate_entities.schema import (
     CandidateLimits,
     JudgedEntity,
     JudgeOutput,
+    read_entity,
     read_limits,
+    read_model,
 )
 from theworld.state import EntityCandidate
 
@@ -40,11 +42,12 @@ _KEY_PROPERTIES = frozenset(
 
 
 def format_candidates(
-    raw: Sequence[Any] | str | None, cfg: Mapping[str, Any] | CandidateLimits | None = None
+    raw: Sequence[Any] | str | None, cfg: Mapping[str, Any] | CandidateLimits | None = None, *, label: str = ""
 ) -> list[dict[str, Any]]:
     """Return the candidates in `raw` as plain dicts within the limits of `cfg`, in order, each QID once.
 
-    Unusable items are left out and logged; the sentence that nothing was found is no candidate.
+    Unusable items are left out and logged under the `label` searched; the sentence that nothing was found is no
+    candidate.
     Raises SettingsError only for limits that are wrong themselves.
     """
     limits = read_limits(cfg)
@@ -56,7 +59,10 @@ def format_candidates(
             candidates = list(_read_item(item))
         except Exception as error:
             _LOG.warning(
-                "source=wikidata: an item of type %s is unusable: %s", type(item).__name__, type(error).__name__
+                "source=wikidata label=%s: an item of type %s is unusable: %s",
+                shorten(clean_text(label) or "-", 200),
+                type(item).__name__,
+                type(error).__name__,
             )
             continue
         for candidate in candidates:
@@ -91,7 +97,7 @@ def parse_llm_output(
     model: str | None = None,
 ) -> dict[str, Any]:
     """Return the JudgeOutput dict a model's text means. Only a QID among `candidates` can be matched."""
-    entity = JudgedEntity(label=label, type_hint=type_hint)
+    entity, model = read_entity(label, type_hint), read_model(model)
     reply = read_reply(txt)
     if reply is None:
         return unmatched(entity, REASON_UNREADABLE, model=model).as_dict()
@@ -101,7 +107,7 @@ def parse_llm_output(
     reason = _text(_first(inner, reply, "reason"))
     if qid is None or stated is False:
         return unmatched(entity, reason or REASON_NOT_MATCHED, confidence, model).as_dict()
-    chosen = next((dict(item) for item in candidates or () if item.get("id") == qid), None)
+    chosen = next((item for item in _plain(candidates) if item["id"] == qid), None)
     if chosen is None:
         why = f"所选实体 {qid} 不在候选中" + (f"（{reason}）" if reason else "")
         return unmatched(entity, why, model=model).as_dict()
@@ -110,18 +116,32 @@ def parse_llm_output(
 
 def fallback_zero_candidates(label: str, type_hint: str | None = None) -> dict[str, Any]:
     """Return the judgement for a mention without candidates; no model is asked."""
-    return unmatched(JudgedEntity(label=label, type_hint=type_hint), REASON_NO_CANDIDATES).as_dict()
+    return unmatched(read_entity(label, type_hint), REASON_NO_CANDIDATES).as_dict()
 
 
 def judged(
     entity: JudgedEntity, candidate: Mapping[str, Any], confidence: float, reason: str, model: str | None = None
 ) -> JudgeOutput:
     """Return the judgement that `entity` is `candidate`."""
-    fields = {name: candidate.get(name) for name in EntityCandidate.model_fields if candidate.get(name) is not None}
-    selection = EntityCandidate.model_validate({**fields, "url": fields.get("url") or entity_url(str(fields["id"]))})
     return JudgeOutput(
-        entity=entity, matched=True, confidence=confidence, reason=reason, selection=selection, model=model
+        entity=entity, matched=True, confidence=confidence, reason=reason, selection=_entry(candidate), model=model
     )
+
+
+def _entry(candidate: Mapping[str, Any]) -> EntityCandidate:
+    """Return a candidate as it was given, without fields that are no text."""
+    texts = {name: _as_text(candidate.get(name)) for name in ("url", "label", "description", "key_props_excerpt")}
+    given = candidate.get("aliases")
+    listed = given if isinstance(given, (list, tuple)) else ()
+    aliases = tuple(name for name in (_as_text(alias) for alias in listed) if name) or None
+    qid = str(candidate["id"])
+    return EntityCandidate.model_validate(
+        texts | {"id": qid, "url": texts["url"] or entity_url(qid), "aliases": aliases}
+    )
+
+
+def _as_text(value: Any) -> str | None:
+    return str.encode(value, "utf-8", "replace").decode("utf-8") if isinstance(value, str) else None
 
 
 def unmatched(entity: JudgedEntity, reason: str, confidence: float = 0.0, model: str | None = None) -> JudgeOutput:
@@ -141,7 +161,8 @@ def _items(raw: Any) -> list[Any]:
         return [raw]
     try:
         return list(raw)
-    except TypeError:
+    except Exception as error:
+        _LOG.warning("source=wikidata: a %s cannot be read: %s", type(raw).__name__, type(error).__name__)
         return []
 
 
@@ -239,8 +260,20 @@ def _qid_in(value: Any) -> str | None:
     """Return the QID that a string is or that ends its path, else None."""
     if not isinstance(value, str) or len(value) > 300:
         return None
-    match = _QID.fullmatch(value.strip().rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1])
+    match = _QID.fullmatch(str.strip(value).rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1])
     return match.group() if match else None
+
+
+def _plain(candidates: Any) -> Iterator[dict[str, Any]]:
+    """Yield what can be read of the candidates of a judgement, as plain dicts; the rest is nobody's choice."""
+    for item in _items(candidates):
+        if isinstance(item, Mapping):
+            try:
+                qid = _qid_in(item.get("id"))
+                if qid is not None:
+                    yield {name: item.get(name) for name in EntityCandidate.model_fields} | {"id": qid}
+            except Exception as error:
+                _LOG.warning("source=wikidata: a candidate cannot be read: %s", type(error).__name__)
 
 
 def _inner(reply: Mapping[str, Any]) -> Mapping[str, Any]:

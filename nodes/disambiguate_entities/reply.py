@@ -35,7 +35,7 @@ def read_reply(txt: Any) -> Mapping[str, Any] | None:
     if not isinstance(txt, str) or len(txt) > MAX_REPLY_CHARACTERS:
         return None
     try:
-        reply = extract_structured_data(txt, JudgeReply)
+        reply = extract_structured_data(str.__str__(txt), JudgeReply)
     except StructureParseError:
         return None
     return reply.model_dump(exclude_unset=True)

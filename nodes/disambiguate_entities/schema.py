@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from theworld.errors import SettingsError
+from theworld.errors import SettingsError, TheWorldError
 from theworld.state import EntityCandidate, EntityJudgement
 
 REASON_NO_CANDIDATES = "无候选"
@@ -34,6 +34,28 @@ class JudgedEntity(BaseModel):
 
     label: str = Field(description="The mention")
     type_hint: str | None = Field(default=None, description="Its type, where known")
+
+
+class InvalidMentionError(TheWorldError, ValueError):
+    """A mention's label or type, or the name of a model, is no text."""
+
+
+def read_entity(label: Any, type_hint: Any = None) -> JudgedEntity:
+    """Return the mention to judge; what no JSON can hold (a lone surrogate) is replaced."""
+    return JudgedEntity(label=_text(label, "label") or "", type_hint=_text(type_hint, "type_hint"))
+
+
+def read_model(model: Any) -> str | None:
+    """Return the name of the model that judged."""
+    return _text(model, "model")
+
+
+def _text(value: Any, name: str) -> str | None:
+    if value is None and name != "label":
+        return None
+    if not isinstance(value, str):
+        raise InvalidMentionError(f"`{name}` must be text, not {type(value).__name__}.", where="JudgeOutput.entity")
+    return str.encode(value, "utf-8", "replace").decode("utf-8")
 
 
 class JudgeOutput(BaseModel):
@@ -67,12 +89,16 @@ def read_limits(cfg: Mapping[str, Any] | CandidateLimits | None) -> CandidateLim
         return CandidateLimits()
     if not isinstance(cfg, Mapping):
         raise SettingsError(f"candidate limits must be a dict, not {type(cfg).__name__}.", where="candidate_limits")
-    for name in ("settings", "tasks", "l2_disambiguation", "candidate_limits", "wikidata"):
-        inner = cfg.get(name)
-        if isinstance(inner, Mapping):
-            cfg = inner
     try:
-        return CandidateLimits.model_validate(dict(cfg))
+        for name in ("settings", "tasks", "l2_disambiguation", "candidate_limits", "wikidata"):
+            inner = cfg.get(name)
+            if isinstance(inner, Mapping):
+                cfg = inner
+        known = {name: cfg[name] for name in CandidateLimits.model_fields if name in cfg}
+    except Exception as error:
+        raise SettingsError(f"they cannot be read: {type(error).__name__}.", where="candidate_limits") from error
+    try:
+        return CandidateLimits.model_validate(known)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])

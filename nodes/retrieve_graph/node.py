@@ -13,13 +13,13 @@ from theworld.errors import EngineUnavailableError, StoreError
 from theworld.nodes.retrieval_channel import ranked, search_channel
 from theworld.nodes.retrieve_dense import EmbedderOf, nearest
 from theworld.nodes.retrieve_graph.ontology import Asked, OntologyChannel, merge
-from theworld.nodes.retrieve_graph.other_names import OtherNames
 from theworld.nodes.retrieve_graph.query_entities import query_entities
 from theworld.nodes.retrieve_graph.seeds import SEED_NOTES, seed_entities, seed_notes
 from theworld.nodes.retrieve_graph.wording import word_paths
 from theworld.settings import RetrievalSettings
 from theworld.state import Channel, ChannelPlan, ChannelResult, Context, Degradation, QueryState, Update
 from theworld.stores.protocols import DenseStore, GraphStore, Hit, SparseStore
+from theworld.wikidata import EntriesByName
 
 PATHS_KEPT = 20
 """Top notes whose evidence path is looked up."""
@@ -35,7 +35,7 @@ def retrieve_graph(
     embedder_of: EmbedderOf,
     settings: RetrievalSettings,
     ontology: OntologyChannel | None = None,
-    names: OtherNames | None = None,
+    names: EntriesByName | None = None,
 ) -> Update:
     """Rank notes by how well they are connected to what the query names and what the other channels put first.
 

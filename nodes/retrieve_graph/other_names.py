@@ -1,12 +1,12 @@
-"""Names in a query that the store knows by another name, as an entity linker's snapshot says: Peking for Beijing."""
+"""What the store calls the entities a query names, as an entity linker's snapshot says: Beijing for Peking."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
 
 from theworld.text import entity_key
 from theworld.text.language import cjk_share
+from theworld.wikidata import EntriesByName
 
 MAX_KEYS = 300
 """Names of a query that are looked up."""
@@ -14,30 +14,24 @@ SHORTEST, SHORTEST_CJK = 3, 2
 """Characters of a name; shorter ones have too many meanings."""
 
 
-@runtime_checkable
-class OtherNames(Protocol):
-    """A source of names that answers at once: on this machine, never over a network."""
-
-    def other_names(self, keys: Sequence[str]) -> Mapping[str, Sequence[Sequence[str]]]:
-        """Return key -> for every entry with exactly that name all its names; keys without an entry are left out."""
-
-
 def known_by_another_name(
-    keys: Sequence[str], known: Callable[[Sequence[str]], Mapping[str, int]], names: OtherNames
+    keys: Sequence[str], known: Callable[[Sequence[str]], Mapping[str, int]], names: EntriesByName
 ) -> dict[str, dict[str, int]]:
     """Return key -> the store's keys (with their numbers of notes) of the one entry that has this name.
 
-    A name of several entries that the store knows stays unknown: which is meant is not to be guessed here.
+    Of a name that several entries have, only one must be known to the store, and not by this name: which is meant is
+    not to be guessed here.
     """
     asked = [key for key in keys if len(key) >= (SHORTEST_CJK if cjk_share(key) else SHORTEST)][:MAX_KEYS]
     entries = {
-        key: [tuple(dict.fromkeys(map(entity_key, entry))) for entry in found]
-        for key, found in names.other_names(asked).items()
+        key: [tuple(dict.fromkeys(map(entity_key, entry.names))) for entry in found]
+        for key, found in names.entries_named(asked).items()
     }
     frequency = known(sorted({name for found in entries.values() for entry in found for name in entry if name}))
     meant: dict[str, dict[str, int]] = {}
     for key, found in entries.items():
         owned = [{name: frequency[name] for name in entry if name in frequency} for entry in found]
-        if len(stored := [each for each in owned if each]) == 1:
+        stored = [each for each in owned if each]
+        if len(stored) == 1 and (len(found) == 1 or key not in stored[0]):
             meant[key] = stored[0]
     return meant

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from theworld.nodes.retrieve_graph.other_names import OtherNames, known_by_another_name
+from theworld.nodes.retrieve_graph.other_names import known_by_another_name
 from theworld.text import entity_key
 from theworld.text.language import CJK_RANGES
+from theworld.wikidata import EntriesByName
 
 LONGEST_NAME_WORDS = 8
 LONGEST_NAME_CJK = 12
@@ -46,22 +47,23 @@ def _cjk_spans(query: str) -> list[tuple[int, int]]:
     ]
 
 
-def query_entities(query: str, known: Known, names: OtherNames | None = None) -> dict[str, int]:
+def query_entities(query: str, known: Known, names: EntriesByName | None = None) -> dict[str, int]:
     """Return the known entities that the query names, key -> number of notes naming it, longest names first.
 
-    A name inside a longer known name does not count: "New York Times" is not "New York". With `names`, one that the
-    store does not know stands for what it knows the same entry by.
+    A name inside a longer known name does not count: "New York Times" is not "New York". With `names`, one stands for
+    all that the store calls the same entry, whether it knows this name or not.
     """
     spans = {span: entity_key(query[slice(*span)]) for span in _latin_spans(query) + _cjk_spans(query)}
     keys = sorted(set(spans.values()) - {""})
     frequency = known(keys)
     others: Mapping[str, Mapping[str, int]] = {}
     if names is not None:
-        others = known_by_another_name([key for key in keys if key not in frequency], known, names)
+        others = known_by_another_name(sorted(keys, key=lambda key: key not in frequency), known, names)
     found: dict[str, int] = {}
     taken: list[tuple[int, int]] = []
     for span, key in sorted(spans.items(), key=lambda item: (item[0][0] - item[0][1], item[0])):
-        meant = {key: frequency[key]} if key in frequency else others.get(key)
+        meant = {key: frequency[key]} if key in frequency else {}
+        meant |= others.get(key, {})
         if meant and not any(start <= span[0] and span[1] <= end for start, end in taken):
             taken.append(span)
             found |= meant

@@ -5,11 +5,12 @@ import threading
 
 import pytest
 
-from theworld.errors import RetrievalUnavailableError
+from hostile_values import HOSTILE
+from theworld.errors import InvalidQuestionError, RetrievalUnavailableError
 from theworld.graph import build_graph
 from theworld.nodes.rerank_candidates import Ranked, Reranking
 from theworld.settings import Settings
-from theworld.state import Context
+from theworld.state import Context, ModelUsage
 
 pytestmark = pytest.mark.slow
 
@@ -132,3 +133,59 @@ def test_reranking_can_be_switched_off(resources):
     output = build_graph(dataclasses.replace(resources, settings=settings)).invoke({"question": QUESTION})
     assert all(c.rerank_rank is None for c in output["candidates"])
     assert output["degradations"] == []
+
+
+class Source:
+    """A source of entities that gives one thing for every name, or raises it."""
+
+    def __init__(self, given):
+        self._given = given
+
+    def search(self, label, language, limit):
+        if isinstance(self._given, Exception):
+            raise self._given
+        return self._given
+
+    def entries_named(self, keys):
+        if isinstance(self._given, Exception):
+            raise self._given
+        return {}
+
+
+@pytest.mark.parametrize("bad", [*HOSTILE.values(), RuntimeError("gone")], ids=[*HOSTILE, "raises"])
+def test_whatever_a_source_of_entities_gives_the_question_is_answered(resources, bad):
+    item = {"id": "Q1615", "label": "Neil Armstrong", "description": bad, "aliases": bad, "sitelinks": bad}
+    for given in (bad, [bad, item]) if not isinstance(bad, Exception) else (bad,):
+        graph = build_graph(dataclasses.replace(resources, knowledge=Source(given)))
+        output = graph.invoke({"question": QUESTION})
+        assert "Armstrong" in output["answer"]
+        for judgement in output["judgements"]:
+            assert len(judgement.model_dump_json()) < 10_000
+    if isinstance(bad, Exception):
+        assert "gone" in " ".join(d.reason for d in output["degradations"])
+
+
+def test_a_judge_that_raises_costs_the_links_only(resources):
+    class Judge:
+        usage = ModelUsage()
+
+        def judge(self, entity, context, candidates):
+            raise KeyError("mine")
+
+    output = build_graph(dataclasses.replace(resources, judge=Judge())).invoke({"question": QUESTION})
+    assert "Armstrong" in output["answer"]
+    assert "judge_entities" in {d.stage for d in output["degradations"]}
+
+
+@pytest.mark.parametrize(
+    "question", ["\u202eWho was the commander of\u202c Apollo 11?\u2066", "阿波罗11号的指令长是\u202e谁？"]
+)
+def test_marks_that_turn_text_around_change_nothing(resources, question):
+    output = build_graph(resources).invoke({"question": question})
+    assert output["answer"]
+    assert output["degradations"] == []
+
+
+def test_a_million_characters_are_refused(resources):
+    with pytest.raises(InvalidQuestionError, match="1,000,000 characters"):
+        build_graph(resources).invoke({"question": "x" * 1_000_000})

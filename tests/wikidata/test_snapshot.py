@@ -170,10 +170,12 @@ def test_a_file_damaged_inside_is_told(path: Path, tmp_path: Path) -> None:
 
 
 def test_all_names_of_the_entries_of_a_name(snapshot: Snapshot) -> None:
-    found = snapshot.other_names(["quicksilver", "mercury", "zzyzx", "", "\x00", "quicksilver"])
+    found = snapshot.entries_named(["quicksilver", "mercury", "zzyzx", "", "\x00", "quicksilver"])
     assert set(found) == {"quicksilver", "mercury"}
     assert len(found["mercury"]) == 2
-    (names,) = found["quicksilver"]
-    assert {"mercury", "水银"} <= {name.casefold() for name in names}
-    assert snapshot.other_names([]) == {}
-    assert snapshot.other_names([f"name {number}" for number in range(5_000)]) == {}
+    (entry,) = found["quicksilver"]
+    assert {"mercury", "水银"} <= {name.casefold() for name in entry.names}
+    assert entry.id.startswith("Q")
+    assert "element" in entry.said
+    assert snapshot.entries_named([]) == {}
+    assert snapshot.entries_named([f"name {number}" for number in range(5_000)]) == {}

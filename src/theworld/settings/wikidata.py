@@ -22,6 +22,7 @@ class WikidataSettings(Section):
     connections: int = Field(default=4, ge=1, le=32, description="Connections kept open")
     cache: Path | None = Field(default=None, description="Folder of the replies; none: the user's cache folder")
     cache_days: float = Field(default=30.0, ge=0, le=3650, description="Age at which a reply is asked for anew")
+    ask_model: bool = Field(default=False, description="Ask a configured language model which entry a close call means")
     cache_mb: int = Field(default=200, ge=0, le=100_000, description="Size limit of the replies kept; 0 keeps none")
 
     @field_validator("snapshot", "cache")

@@ -4,12 +4,15 @@ from theworld.wikidata.build import BuildReport, build_snapshot
 from theworld.wikidata.cache import ReplyCache
 from theworld.wikidata.client import WikidataClient
 from theworld.wikidata.items import Item, as_candidate, read_item
+from theworld.wikidata.named import EntriesByName, NamedEntry
 from theworld.wikidata.snapshot import Snapshot
 from theworld.wikidata.transport import Endpoint, WikidataTransport
 
 __all__ = [
     "BuildReport",
     "Endpoint",
+    "EntriesByName",
+    "NamedEntry",
     "Item",
     "ReplyCache",
     "Snapshot",

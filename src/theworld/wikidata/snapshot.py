@@ -6,13 +6,13 @@ import math
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from theworld.text import entity_key, tokens
 from theworld.wikidata.items import Item, as_candidate
+from theworld.wikidata.named import NamedEntry
 from theworld.wikidata.snapshot_file import decode, not_usable, open_read_only, word
 
 HOMONYMS = 200
@@ -87,18 +87,18 @@ class Snapshot:
                 break
         return [as_candidate(item, language, lambda ids: self._names(ids, language)) for item in found.values()]
 
-    def other_names(self, keys: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
-        """Return key -> for every entry with exactly that name (an identity key) all its names, the best known first.
+    def entries_named(self, keys: Sequence[str]) -> dict[str, list[NamedEntry]]:
+        """Return key -> every entry with exactly that name (an identity key), the best known first.
 
         Raises StoreError when the file is damaged.
         """
-        found: dict[str, dict[int, tuple[str, ...]]] = {}
+        found: dict[str, dict[int, NamedEntry]] = {}
         asked = [key for key in dict.fromkeys(keys) if key.isprintable()][:MAX_KEYS]
         statement = _NAMED.format(marks=", ".join("?" * len(asked)))
         for key, *row in self._rows(statement, (*asked, MAX_NAMED)) if asked else ():
             item = decode(*row)
-            names = (*item.labels.values(), *chain.from_iterable(item.aliases.values()))
-            found.setdefault(key, {})[row[0]] = tuple(dict.fromkeys(names))
+            said = "; ".join(item.descriptions.values())
+            found.setdefault(key, {})[row[0]] = NamedEntry(item.id, tuple(dict.fromkeys(item.names())), said)
         return {key: list(entries.values()) for key, entries in found.items()}
 
     def _matches(self, name: str, limit: int) -> Iterator[Item]:

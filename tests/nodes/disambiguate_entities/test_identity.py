@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from theworld.errors import StoreError
-from theworld.nodes.answer_with_entity import trace_efsa
+from theworld.nodes.answer_with_entity import answer_with_entity, trace_efsa
 from theworld.nodes.answer_with_entity.notes import EvidenceNote
-from theworld.nodes.disambiguate_entities import DeterministicJudge, entry_of, link_answer, same_names
+from theworld.nodes.disambiguate_entities import (
+    DeterministicJudge,
+    SnapshotKnowledge,
+    entry_of,
+    identities,
+    link_answer,
+    same_names,
+)
 from theworld.nodes.disambiguate_entities.lookup import look_up
+from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, EntityCandidate, EntityJudgement, Mention, QueryState
+from theworld.text import detect_language, entity_key
+from theworld.wikidata import NamedEntry
 
 
 def linked(mention: str, qid: str, label: str, *aliases: str) -> EntityJudgement:
@@ -135,3 +145,99 @@ def test_names_are_asked_side_by_side() -> None:
             return []
 
     assert set(look_up(Waiting(), ["a", "b", "c"], "en", 3).items) == {"a", "b", "c"}
+
+
+def mentioning(text: str, **types: str) -> Candidate:
+    """A note with mentions, name=type; `_` stands for a space."""
+    names = [(name.replace("_", " "), kind) for name, kind in types.items()]
+    mentions = tuple(
+        Mention(surface=name, type=kind, start=text.index(name), end=text.index(name) + len(name), key=entity_key(name))
+        for name, kind in names
+    )
+    return Candidate(
+        note_id=text, document_id=text, text=text, end=len(text), language=detect_language(text), mentions=mentions
+    )
+
+
+def test_names_of_notes_are_one_entity_where_the_snapshot_has_but_one_entry() -> None:
+    notes = [
+        mentioning("Holland is flat.", Holland="place"),
+        mentioning("荷兰很平。", 荷兰="place"),
+        mentioning("The Netherlands are flat.", Netherlands="place"),
+    ]
+    found = identities([], notes, entries=SnapshotKnowledge())
+    assert found.aliases["荷兰"] == found.aliases["Netherlands"] == "Holland"
+    assert found.types["holland"] == "place"
+    assert identities([], notes).aliases == {}
+
+
+def test_a_name_of_two_entries_is_left_alone() -> None:
+    class Entries:
+        def entries_named(self, keys: Sequence[str]) -> dict[str, list[NamedEntry]]:
+            two = [NamedEntry("Q308", ("Mercury", "水星"), "planet"), NamedEntry("Q925", ("Mercury", "汞"), "element")]
+            one = [NamedEntry("Q925", ("Mercury", "汞"), "element")]
+            return {key: two if key == "mercury" else one for key in keys}
+
+    notes = [mentioning("Mercury is hot.", Mercury="other"), mentioning("汞很重。", 汞="other")]
+    assert identities([], notes, entries=Entries()).aliases == {}
+    assert identities([], notes[1:], "Is Mercury heavy?", Entries()).aliases == {}
+    metal = linked("Mercury", "Q925", "Mercury", "汞")
+    assert identities([metal], notes, entries=Entries()).aliases == {"汞": "Mercury"}
+    planet = linked("Mercury", "Q308", "Mercury", "水星")
+    assert "汞" not in identities([planet], notes, entries=Entries()).aliases
+
+
+def test_a_judge_goes_before_the_only_entry_and_a_tagged_person_is_no_place() -> None:
+    notes = [mentioning("Holland is flat.", Holland="place"), mentioning("荷兰很平。", 荷兰="place")]
+    none = EntityJudgement(label="Holland")
+    assert "Netherlands" not in identities([none], notes[:1], entries=SnapshotKnowledge()).aliases
+    other = linked("Holland", "Q9", "Holland, Michigan")
+    assert identities([other], notes, entries=SnapshotKnowledge()).aliases.get("荷兰") is None
+    person = identities([], [mentioning("Holland sang.", Holland="person"), notes[1]], entries=SnapshotKnowledge())
+    assert "Holland" not in person.aliases.values()
+    assert person.types["holland"] == "place"
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "answer"),
+    [
+        ("Which country fought Holland in the war of 1652?", "en", "England"),
+        ("荷兰在1652年的战争中对抗哪个国家？", "zh", "英格兰"),
+    ],
+)
+def test_another_name_of_what_is_asked_about_is_no_answer(question: str, language: str, answer: str) -> None:
+    note = (
+        mentioning("In the war of 1652 the Netherlands fought England.", Netherlands="place", England="place")
+        if language == "en"
+        else mentioning("在1652年的战争中尼德兰对抗英格兰。", 尼德兰="place", 英格兰="place")
+    )
+    evidence = [note.model_copy(update={"final_score": 0.9})]
+    state = QueryState(question=question, query=question, language=language, evidence=evidence)
+    open_minded = AnswerSettings(min_share=0.0, min_margin=0.0, min_confidence=0.0)
+
+    class Entries:
+        def entries_named(self, keys: Sequence[str]) -> dict[str, list[NamedEntry]]:
+            entry = NamedEntry("Q55", ("Netherlands", "Holland", "荷兰", "尼德兰"), "country in Europe")
+            return {key: [entry] for key in keys if key in {"netherlands", "尼德兰"}}
+
+    answers = {
+        bool(entries): answer_with_entity(state, None, settings=open_minded, entries=entries)["result"]  # type: ignore[arg-type]
+        for entries in (Entries(), None)
+    }
+    assert answers[True].text == answer
+    assert "1 of 1" in answers[True].reason
+    assert "of 2" in answers[False].reason
+
+
+def test_a_damaged_snapshot_costs_other_names_only() -> None:
+    class Damaged:
+        def entries_named(self, keys: Sequence[str]) -> dict[str, list[NamedEntry]]:
+            raise StoreError("the file is damaged")
+
+    note = mentioning("The war of 1652 was won by England.", England="place").model_copy(update={"final_score": 0.9})
+    question = "Which country won the war of 1652?"
+    state = QueryState(question=question, query=question, evidence=[note])
+    settings = AnswerSettings(min_share=0.0, min_margin=0.0, min_confidence=0.0)
+    update = answer_with_entity(state, None, settings=settings, entries=Damaged())  # type: ignore[arg-type]
+    assert update["result"].text == "England"
+    assert "the file is damaged" in update["degradations"][0].reason

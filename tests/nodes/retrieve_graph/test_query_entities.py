@@ -4,6 +4,7 @@ import pytest
 
 from theworld.nodes.retrieve_graph import query_entities, seed_entities, seed_notes
 from theworld.text import entity_key
+from theworld.wikidata import NamedEntry
 
 KNOWN = {
     entity_key(name): 3
@@ -42,12 +43,14 @@ ENTRIES = {
     "nyt": [("The New York Times", "New York Times", "NYT")],
     "hillage": [("Steve Hillage",), ("Rush",)],
     "atlantis": [("Atlantis", "Poseidonis")],
+    "清华": [("清华大学", "清华", "Tsinghua"), ("清华园",)],
+    "rush": [("Rush", "The Who")],
 }
 
 
 class Names:
-    def other_names(self, keys):
-        return {key: ENTRIES[key] for key in keys if key in ENTRIES}
+    def entries_named(self, keys):
+        return {key: [NamedEntry("Q1", names) for names in ENTRIES[key]] for key in keys if key in ENTRIES}
 
 
 @pytest.mark.parametrize(
@@ -58,6 +61,8 @@ class Names:
         ("Is Hillage well known?", []),  # two entries of the store have that name
         ("Where was Atlantis?", []),
         ("Is New York near?", ["New York"]),
+        ("Which drummer left Rush?", ["Rush", "The Who"]),  # both names are in the store: one entity, two seeds
+        ("清华在哪里？", ["清华"]),  # two entries have that name
     ],
 )
 def test_an_entity_is_found_by_a_name_the_store_does_not_have(query, names):

@@ -1,0 +1,80 @@
+"""Names that are one entity, and which of them a text has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from theworld.text import entity_key, fold
+
+_SPACES = re.compile(r"[\s_·•‧・]+")
+_CJK = 0x2E80
+
+
+@dataclass(frozen=True, slots=True)
+class OneEntity:
+    """Identity keys of the same entity stand for one of them, the canonical key."""
+
+    canonical: Mapping[str, str] = field(default_factory=dict)
+    """Key -> canonical key, for keys that are not canonical themselves."""
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Canonical key -> the keys that stand for it."""
+
+    @classmethod
+    def of_names(cls, aliases: Mapping[str, str] | None) -> OneEntity:
+        """Read name -> name of the same entity; chains are followed, a circle ends where it began."""
+        direct = {entity_key(alias): entity_key(name) for alias, name in (aliases or {}).items()}
+        canonical: dict[str, str] = {}
+        for key in direct:
+            at, seen = key, {key}
+            while (following := direct.get(at)) and following not in seen:
+                seen.add(following)
+                at = following
+            if key and at != key and at not in canonical:
+                canonical[key] = at
+        others: dict[str, tuple[str, ...]] = {}
+        for key, name in canonical.items():
+            others[name] = (*others.get(name, ()), key)
+        return cls(canonical, others)
+
+    def key(self, key: str) -> str:
+        """Return the canonical key of a key."""
+        return self.canonical.get(key, key)
+
+    def keys(self, key: str) -> tuple[str, ...]:
+        """Return every key of the entity that a key names."""
+        name = self.key(key)
+        return (name, *self.others.get(name, ()))
+
+    def named_in(self, text: str) -> Callable[[str], bool]:
+        """Return a test whether a text has any name of the entity that a key names."""
+        has = names_in(text)
+        return lambda key: any(has(each) for each in self.keys(key))
+
+
+def names_in(text: str) -> Callable[[str], bool]:
+    """Return a test whether a text names an entity key: whole words in Latin script, anywhere in Chinese."""
+    folded = _SPACES.sub(" ", fold(text))
+
+    def named(key: str) -> bool:
+        at = folded.find(key) if key else -1
+        while at >= 0:
+            before, after = folded[at - 1 : at] if at else "", folded[at + len(key) : at + len(key) + 1]
+            if not (_joins(before, key[0]) or _joins(key[-1], after)):
+                return True
+            at = folded.find(key, at + 1)
+        return False
+
+    return named
+
+
+def keys_of(names: str | Iterable[str] | None) -> list[str]:
+    """Return the distinct identity keys of names, in order; what is no text names nothing."""
+    listed = [names] if isinstance(names, str) else list(names or ())
+    return list(dict.fromkeys(key for key in (entity_key(name) for name in listed if isinstance(name, str)) if key))
+
+
+def _joins(left: str, right: str) -> bool:
+    """Tell whether two neighbouring characters belong to one Latin word or number."""
+    return bool(left) and bool(right) and left.isalnum() and right.isalnum() and ord(left) < _CJK and ord(right) < _CJK
