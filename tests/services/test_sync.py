@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +20,7 @@ from theworld.stores.sparse.opensearch import OpenSearchSparse
 from theworld.testing.conformance.documents import make_document
 
 pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -54,3 +60,29 @@ def test_a_server_out_of_reach_is_told(
     assert "sparse: cannot be asked" in told.out
     assert "The sparse projection was left behind" in told.err
     assert sync("--store", str(path), "--rebuild", "nonsense") == 4
+
+
+def test_the_first_run_brings_a_store_to_the_servers(path: Path, opensearch_url: str, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "first-run.sh", tmp_path)
+    file = tmp_path / ".env"
+    given = f"OPENAI_API_KEY=mine\nTHEWORLD_SPARSE__URL={opensearch_url}\nTHEWORLD_DENSE__URL=\nTHEWORLD_GRAPH__URL="
+    file.write_text(given, encoding="utf-8")
+    programs = Path(sys.executable).parent
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("THEWORLD_")}
+    environment |= {"PATH": f"{programs}:{os.environ['PATH']}", "THEWORLD_SPARSE__TIMEOUT_S": "60"}
+    written = []
+    for _ in range(2):
+        command = ["sh", "first-run.sh", "--no-start", "--store", str(path), "--json"]
+        done = subprocess.run(command, env=environment, cwd=tmp_path, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        assert (told["troubles"], told["differences"]) == ({}, [])
+        written.append(file.read_text(encoding="utf-8"))
+    assert written[0] == written[1]
+    assert written[0].startswith(f"{given}\n")
+    assert len(re.findall(r"(?m)^THEWORLD_\w+=\w{48}$", written[0])) == 2
+    with open_store(Settings(store=path, sparse={"url": opensearch_url, "timeout_s": 60}), read_only=False) as store:
+        assert isinstance(store.sparse, OpenSearchSparse)
+        assert store.sparse.count() == 8
+        store.sparse.drop()
+        store._release()
