@@ -40,6 +40,7 @@ def main() -> None:
     parser.add_argument("--part", action="append", choices=PARTS, help="repeatable; default: all")
     parser.add_argument("--notes", type=int, default=2000, help="made-up notes of compare and overhead (default 2000)")
     parser.add_argument("--documents", type=Path, help="ingest: files, or a folder in BEIR layout (default: the demo)")
+    parser.add_argument("--rounds", type=int, default=3, help="ingest: rounds of both, of which the best count")
     parser.add_argument("--replay", type=int, default=20_000, help="made-up notes to replay (default 20000)")
     parser.add_argument(
         "--ledger-of", type=Path, help="replay: a store whose ledger is copied, in place of made-up notes"
@@ -59,7 +60,7 @@ def main() -> None:
         if "overhead" in parts:
             overhead(folder / "asked", urls, arguments.notes, grpc=arguments.prefer_grpc)
         if "ingest" in parts:
-            ingest_both(folder / "ingested", urls, arguments.documents, grpc=arguments.prefer_grpc)
+            ingest_both(folder / "ingested", urls, arguments.documents, arguments.rounds, grpc=arguments.prefer_grpc)
         if "replay" in parts:
             replay(folder / "replayed", urls, arguments.replay, arguments.ledger_of, grpc=arguments.prefer_grpc)
         if "leaks" in parts:

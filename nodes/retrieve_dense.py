@@ -39,12 +39,13 @@ def nearest(
     query: str, *, dense: DenseStore, embedder_of: EmbedderOf, tenant: str, filters: Filters, limit: int
 ) -> tuple[list[Hit], list[str]]:
     """Return the nearest notes over all spaces, and the names of the spaces searched."""
+    embedders = {space: embedder for space in sorted(dense.spaces(tenant)) if (embedder := embedder_of(space))}
     results: dict[str, DenseResult] = {}
-    for space in sorted(dense.spaces(tenant)):
-        embedder = embedder_of(space)
-        if embedder is not None:
-            vector = embedder.embed_query(query).vector
-            results[space] = dense.search(space, vector, tenant=tenant, filters=filters, limit=limit)
+    for space, embedder in embedders.items():
+        vector = embedder.embed_query(query).vector
+        results[space] = dense.search(
+            space, vector, tenant=tenant, filters=filters, limit=limit, spread=len(embedders) > 1
+        )
     return (merge_spaces(results)[:limit] if results else []), list(results)
 
 

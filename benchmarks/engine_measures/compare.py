@@ -85,9 +85,8 @@ def sizes(far: KnowledgeStore, near: KnowledgeStore, notes: int) -> None:
         told["OpenSearch"] = stats["_all"]["primaries"]["store"]["size_in_bytes"]
     if isinstance(far.dense, QdrantDense):
         told["Qdrant, vectors"] = notes * DIMENSION * 4
-        told["Qdrant, payload"] = sum(
-            len(json.dumps(one.payload)) for one in far.dense._patient.scroll(far.dense._alias, limit=notes + 1)[0]
-        )
+        payloads = far.dense._collection._patient.scroll(far.dense._alias, limit=notes + 1)[0]
+        told["Qdrant, payload"] = sum(len(json.dumps(one.payload)) for one in payloads)
     if isinstance(far.graph, Neo4jGraph):
         mine = {"ledger": far.graph._ledger}
         entities, edges = (
@@ -123,7 +122,8 @@ def latencies(near: KnowledgeStore, far: KnowledgeStore) -> None:
         return {
             "sparse, 100 hits": lambda: store.sparse.search(WORDS, **everywhere),
             "sparse, filtered": lambda: store.sparse.search(WORDS, **{**everywhere, "filters": {"tags": "a"}}),
-            "dense, 100 hits": lambda: store.dense.search(SPACE, chance_vector(chance), **everywhere),
+            "dense, 100 hits": lambda: store.dense.search(SPACE, chance_vector(chance), **everywhere, spread=False),
+            "dense, and spread": lambda: store.dense.search(SPACE, chance_vector(chance), **everywhere),
             "dense, filtered": lambda: store.dense.search(
                 SPACE, chance_vector(chance), **{**everywhere, "filters": {"tags": "a"}}
             ),

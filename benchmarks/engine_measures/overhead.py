@@ -61,9 +61,13 @@ def _qdrant(store: QdrantDense, url: str, *, grpc: bool) -> None:
         )
 
     def ours() -> object:
+        return store.search(SPACE, chance_vector(chance), tenant=TENANT, filters={}, limit=HITS, spread=False)
+
+    def spread() -> object:
         return store.search(SPACE, chance_vector(chance), tenant=TENANT, filters={}, limit=HITS)
 
     _tell("Qdrant", bare, ours)
+    _tell("Qdrant, and how far cosines spread, as with several spaces", bare, spread)
     client.close()
 
 

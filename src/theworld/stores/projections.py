@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from time import perf_counter
 
 from theworld.errors import StoreError
@@ -23,6 +26,23 @@ Progress = Callable[[int, int], None]
 _REBUILD = "{} It is built anew once the store can be written to: run `theworld sync --store {}`."
 _MOST_REPLACED = 0.2
 """Share of replaced notes in the sparse index at which it is built anew."""
+
+
+class _Steps:
+    """Tells how far several threads have come together."""
+
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self._total, self._progress = total, progress
+        self._done, self._lock = 0, Lock()
+        self.stopped = False
+        """Set where one has failed, so that the others end with the batch in hand."""
+
+    def add(self, applied: int) -> None:
+        """Count changes that were applied."""
+        with self._lock:
+            self._done += applied
+            if self._progress is not None:
+                self._progress(min(self._done, self._total), self._total)
 
 
 class Projections:
@@ -59,8 +79,12 @@ class Projections:
         )
         self.spent: dict[str, float] = {follower.name: 0.0 for follower in self.followers}
         """Seconds that bringing each up to date has taken."""
-        self.asked = ledger.where
-        """Whose answer is being waited for, for whoever waits no longer."""
+        self._waited_for: dict[str, str] = {}
+
+    @property
+    def asked(self) -> str:
+        """Whose answer is being waited for."""
+        return ", ".join(tuple(self._waited_for.values())) or self._ledger.where
 
     @property
     def remote(self) -> bool:
@@ -78,44 +102,59 @@ class Projections:
 
         Return why one on a server was left behind, by name.
         """
-        try:
-            self._look()
-            followers = [f for f in self.followers if self._writable or not f.durable]
-            followers = [f for f in followers if f.durable or not durable_only]
-            troubles = self._feed(followers, last, progress)
-            troubles |= {f.name: _REBUILD.format(f.outdated, self._path) for f in self.followers if f.outdated}
-            self._renew_sparse(last)
-        finally:
-            self.asked = self._ledger.where
-        return troubles
-
-    def _look(self) -> None:
         for follower in self.followers:
             if follower.remote or not self._writable:
-                self.asked = follower.where
                 follower.projection.refresh()
+        followers = [f for f in self.followers if self._writable or not f.durable]
+        followers = [f for f in followers if f.durable or not durable_only]
+        troubles = self._feed(followers, last, progress)
+        troubles |= {f.name: _REBUILD.format(f.outdated, self._path) for f in self.followers if f.outdated}
+        self._renew_sparse(last)
+        return troubles
 
     def _feed(self, followers: list[Follower], last: int, progress: Progress | None) -> dict[str, str]:
+        """Feed those on servers side by side: most of their time is waiting."""
         lags: dict[str, int | None] = {}
         for follower in followers:
-            self.asked = follower.where
-            lags[follower.name] = follower.lag(last)
-        total = sum(last if lag is not None and lag < 0 else lag or 0 for lag in lags.values())
-        done = 0
-        troubles: dict[str, str] = {}
-        for follower in followers:
-            begun, self.asked = perf_counter(), follower.where
+            with self._waiting_for(follower):
+                lags[follower.name] = follower.lag(last)
+        steps = _Steps(sum(last if lag is not None and lag < 0 else lag or 0 for lag in lags.values()), progress)
+        far = [follower for follower in followers if follower.remote and lags[follower.name] != 0]
+        near = [follower for follower in followers if follower not in far]
+        with ThreadPoolExecutor(max(1, len(far)), "feed") as threads:
+            fed = {follower.name: threads.submit(self._feed_one, follower, last, steps) for follower in far}
             try:
+                found = {follower.name: self._feed_one(follower, last, steps) for follower in near}
+                found |= {name: one.result() for name, one in fed.items()}
+            except BaseException:
+                steps.stopped = True
+                raise
+        return {follower.name: why for follower in followers if (why := found[follower.name])}
+
+    def _feed_one(self, follower: Follower, last: int, steps: _Steps) -> str:
+        """Return why one on a server was left behind; empty when it was not."""
+        begun = perf_counter()
+        try:
+            with self._waiting_for(follower):
                 for applied in follower.feed(self._ledger, last):
-                    done += applied
-                    if progress is not None:
-                        progress(min(done, total), total)
-            except StoreError as error:
-                if not follower.remote:
-                    raise
-                troubles[follower.name] = str(error)
+                    steps.add(applied)
+                    if steps.stopped:
+                        break
+        except StoreError as error:
+            if not follower.remote:
+                raise
+            return str(error)
+        finally:
             self.spent[follower.name] += perf_counter() - begun
-        return troubles
+        return ""
+
+    @contextmanager
+    def _waiting_for(self, follower: Follower) -> Iterator[None]:
+        self._waited_for[follower.name] = follower.where
+        try:
+            yield
+        finally:
+            del self._waited_for[follower.name]
 
     def _renew_sparse(self, last: int) -> None:
         """Build the sparse index anew when too many replaced notes distort its document frequencies."""

@@ -182,8 +182,17 @@ class NumpyDense:
         """Return the length of a space's vectors, 0 for an unknown space."""
         return self._opened.space(tenant, space).dimension
 
-    def search(self, space: str, vector: FloatArray, *, tenant: str, filters: Filters, limit: int) -> DenseResult:
-        """Return the nearest notes of one space; an unknown space has none.
+    def search(
+        self,
+        space: str,
+        vector: FloatArray,
+        *,
+        tenant: str,
+        filters: Filters,
+        limit: int,
+        spread: bool = True,  # noqa: ARG002
+    ) -> DenseResult:
+        """Return the nearest notes of one space; an unknown space has none. The spread costs nothing here.
 
         Raises ModelMismatchError when the vector has another dimension than the space.
         """

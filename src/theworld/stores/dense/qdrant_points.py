@@ -21,6 +21,7 @@ import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -71,8 +72,9 @@ class State:
         return models.PointStruct(id=STATE, vector={}, payload={"applied": self.applied, "spaces": spaces})
 
 
+@lru_cache(maxsize=32_768)
 def key(tenant: str, note_id: str) -> str:
-    """Return the id of a note's point."""
+    """Return the id of a note's point; kept, because a question asks for those of the same notes again and again."""
     return str(uuid.uuid5(_NAMESPACE, identifier(tenant, note_id)))
 
 

@@ -7,6 +7,7 @@ import secrets
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -143,7 +144,7 @@ class OpenSearchSparse:
     def _write(self, index: str, changes: Iterable[NoteChange], upto: int) -> None:
         remaining = iter(changes)
         while some := list(islice(remaining, _CHUNK)):
-            self._ask(lambda client, some=some: self._bulk(client, index, some))  # type: ignore[misc]
+            self._ask(partial(self._bulk, index=index, changes=some))
         self._ask(lambda client: self._finish(client, index, upto))
 
     def _bulk(self, client: OpenSearch, index: str, changes: list[NoteChange]) -> None:
