@@ -19,6 +19,7 @@ from theworld.stores.files import read_json, write_atomically
 from theworld.stores.filters import filter_terms, wanted_terms
 from theworld.stores.protocols import Hit, NoteChange
 from theworld.stores.records import Filters
+from theworld.stores.sparse.readable_place import ReadablePlace
 from theworld.text import tokens
 
 FORMAT = 2
@@ -56,6 +57,7 @@ class TantivySparse:
         self._schema = _schema()
         self._index: tantivy.Index | None = None
         self._writer: tantivy.IndexWriter | None = None
+        self._place: ReadablePlace | None = None
         self._name = ""
         self._applied = 0
         self._lock = threading.RLock()
@@ -100,9 +102,11 @@ class TantivySparse:
                 self._replace([], 0)
 
     def _open(self, name: str, applied: int) -> None:
-        if self._index is None or name != self._name:
-            self._index = _manual(tantivy.Index.open(str(self._folder / name)))
-        self._index.reload()
+        if self._place is None or self._index is None or name != self._name:
+            self._let_go_of_place()
+            self._place = ReadablePlace(self._folder / name)
+            self._index = _manual(tantivy.Index.open(str(self._place.path())))
+        self._place.reload(self._index)
         self._name, self._applied = name, applied
 
     def _broken(self, error: Exception) -> StoreError:
@@ -152,7 +156,9 @@ class TantivySparse:
         _write(writer, changes)
         index.reload()
         self._let_go_of_writer()
+        self._let_go_of_place()
         self._index, self._writer, self._name = index, writer, name
+        self._place = ReadablePlace(self._folder / name)
         self._remember(upto)
         self._remove_unused()
 
@@ -205,11 +211,17 @@ class TantivySparse:
             self._writer.wait_merging_threads()
             self._writer = None
 
+    def _let_go_of_place(self) -> None:
+        if self._place is not None:
+            self._place.close()
+            self._place = None
+
     def close(self) -> None:
         """Wait for merges and let go of the files."""
         with self._lock:
             self._let_go_of_writer()
             self._index = None
+            self._let_go_of_place()
 
 
 def _manual(index: tantivy.Index) -> tantivy.Index:
