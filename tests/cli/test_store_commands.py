@@ -34,9 +34,12 @@ def test_bad_files_are_reported_and_the_rest_goes_on(cli, texts: dict[str, str],
     (folder / "good.md").write_text(texts["rush.md"], encoding="utf-8")
     (folder / "empty.md").write_bytes(b"")
     (folder / "binary.txt").write_bytes(bytes(range(256)) * 8)
+    for name in ("table.csv", "OTHER.CSV", "Makefile"):
+        (folder / name).write_text("x", encoding="utf-8")
     done = cli("ingest", folder, "--store", tmp_path / "s")
     assert done.code == 0
     assert "1 document written" in done.out
+    assert "3 files of other kinds (no ending, .csv) passed over" in done.out
     assert "2 left out:" in done.out
     assert "empty.md" in done.out
     assert "binary.txt" in done.out

@@ -39,6 +39,11 @@ def test_other_encodings_are_refused_with_a_remedy(data: bytes) -> None:
         decode(data, Path("x.txt"))
 
 
+def test_a_bad_byte_is_shown_where_it_stands() -> None:
+    with pytest.raises(IngestionError, match=r"byte 0xff in line 3.*Mend that byte"):
+        decode(b"Good words.\n\nBad \xff\xfe\xfa ones \x80.\n", Path("x.txt"))
+
+
 def test_damaged_marked_text_is_refused() -> None:
     with pytest.raises(IngestionError):
         decode("\ufeffhello".encode("utf-16-le") + b"\x00", Path("x.txt"))

@@ -143,7 +143,7 @@ def test_bad_sources_are_named_and_the_rest_goes_on(world: Ingestor) -> None:
     world.write("corpus/corpus.jsonl", '{"_id": "1", "text": "x"}\n{"_id": "1", "text": "again"}\nnonsense\n')
     world.write("picture.png", "x")
     report = world()
-    assert (report.documents, report.skipped) == (2, 1)
+    assert (report.documents, report.skipped, report.skipped_kinds) == (2, 1, {".png": 1})
     reasons = {Path(failure.path).name: failure.reason for failure in report.failed}
     assert reasons["empty.txt"] == "the file is empty"
     assert reasons["blank.md"] == "there is no text in it"

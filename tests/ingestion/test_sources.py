@@ -22,7 +22,7 @@ def test_order_and_ids(folder: Path) -> None:
         touch(folder / name)
     found = find_sources([folder])
     assert [file.id for file in found.files] == ["a/b/c.HTML", "a/z.txt", "b.md"]
-    assert (found.skipped, found.failed) == (2, [])
+    assert (found.skipped, found.failed) == ({".png": 1, "": 1}, [])
 
 
 def test_corpus_folder_leaves_its_queries(folder: Path) -> None:
@@ -30,7 +30,7 @@ def test_corpus_folder_leaves_its_queries(folder: Path) -> None:
         touch(folder / name)
     found = find_sources([folder])
     assert [file.id for file in found.files] == ["corpus.jsonl", "more/other.jsonl"]
-    assert found.skipped == 2
+    assert found.skipped == {".jsonl": 1, ".tsv": 1}
 
 
 def test_each_file_once(folder: Path) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 FAILURES_SHOWN = 20
+KINDS_SHOWN = 8
 LABELS = {"read": "Reading", "notes": "Making notes", "link": "Linking", "index": "Indexing"}
 
 
@@ -80,6 +81,12 @@ def ingest_paths(
         return report
 
 
+def _passed_over(report: IngestReport) -> str:
+    kinds = [printable(kind) or "no ending" for kind in report.skipped_kinds]
+    named = ", ".join(kinds[:KINDS_SHOWN]) + (", ..." if len(kinds) > KINDS_SHOWN else "")
+    return f"{counted(report.skipped, 'file')} of other kinds ({named}) passed over"
+
+
 def show_report(out: Console, report: IngestReport, store: Path) -> None:
     """Print what an ingestion did and what it left out."""
     total = report.seconds.get("total", 0.0)
@@ -87,9 +94,10 @@ def show_report(out: Console, report: IngestReport, store: Path) -> None:
         f"{counted(report.documents, 'document')} written ({counted(report.notes, 'note')})",
         f"{report.unchanged} unchanged",
         *([f"{report.pruned} deleted"] if report.pruned else []),
-        *([f"{report.skipped} files of other kinds passed over"] if report.skipped else []),
+        *([_passed_over(report)] if report.skipped else []),
     ]
-    rate = f" ({report.notes_per_second:.0f} notes/s)" if report.notes else ""
+    speed = report.notes_per_second
+    rate = f" ({speed:.{0 if speed >= 10 else 1}f} notes/s)" if report.notes else ""
     out.print(f"{', '.join(parts)} in {total:.1f} s{rate}. Store: {store}")
     if report.failed:
         out.print(f"{len(report.failed)} left out:")

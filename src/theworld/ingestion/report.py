@@ -61,6 +61,8 @@ class IngestReport:
     """Documents deleted because their source is gone."""
     skipped: int = 0
     """Files of a kind that is not read."""
+    skipped_kinds: Mapping[str, int] = field(default_factory=dict)
+    """The same by their ending, "" for none."""
     failed: list[FailedSource] = field(default_factory=list)
     """What was left out, in the order it was met."""
     seconds: Mapping[str, float] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +30,8 @@ class Sources:
 
     files: list[SourceFile] = field(default_factory=list)
     failed: list[FailedSource] = field(default_factory=list)
-    skipped: int = 0
-    """Files of a kind that is not read."""
+    skipped: Counter[str] = field(default_factory=Counter)
+    """Files of a kind that is not read, counted by their ending (lower case, with the dot; "" for none)."""
 
 
 def find_sources(paths: Sequence[Path]) -> Sources:
@@ -87,7 +88,7 @@ def _readable(entries: list[Path], found: Sources) -> Iterator[Path]:
         elif entry.is_dir():
             yield entry
         elif entry.suffix.lower() not in READERS or (with_corpus and entry.suffix == ".jsonl" and entry.name != CORPUS):
-            found.skipped += 1
+            found.skipped[entry.suffix.lower()] += 1
         else:
             yield entry
 

@@ -57,11 +57,11 @@ def decode(data: bytes, path: Path) -> str:
             if data.startswith(mark):
                 return data.decode(encoding)
         return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return _decode_chinese(data, path)
+    except UnicodeDecodeError as error:
+        return _decode_chinese(data, path, error)
 
 
-def _decode_chinese(data: bytes, path: Path) -> str:
+def _decode_chinese(data: bytes, path: Path, unicode_error: UnicodeDecodeError) -> str:
     try:
         text = data.decode("gb18030")
     except UnicodeDecodeError:
@@ -72,10 +72,12 @@ def _decode_chinese(data: bytes, path: Path) -> str:
         raise IngestionError("it has the name of a text file but binary content", where=str(path))
     guess = from_bytes(data[:SAMPLE]).best()
     encoding = guess.encoding if guess else None
+    line = data.count(b"\n", 0, unicode_error.start) + 1
     raise IngestionError(
-        f"its encoding is not UTF-8, UTF-16 or GB 18030{f' (it looks like {encoding})' if encoding else ''}",
+        f"its encoding is not UTF-8, UTF-16 or GB 18030 (byte 0x{data[unicode_error.start]:02x} in line {line}"
+        f"{f'; it may be {encoding}' if encoding else ''})",
         where=str(path),
-        remedy=f"Convert it: iconv -f {encoding or 'ENCODING'} -t UTF-8.",
+        remedy=f"Mend that byte, or convert the file: iconv -f {encoding or 'ENCODING'} -t UTF-8.",
     )
 
 
