@@ -81,13 +81,19 @@ class ReferenceResolverConfig:
         section = data.get(_SECTION, data) if isinstance(data, dict) else data
         if not isinstance(section, dict):
             raise ReferenceConfigError(f"{section!r} is not a mapping of settings", where=where, remedy=_remedy())
-        settings = dict(section)
-        replace_all = settings.pop("replace", False)
-        _check("replace", replace_all, lambda value: isinstance(value, bool), "true or false")
-        known = [item.name for item in fields(cls)]
-        unknown = [name for name in settings if name not in known]
+        known = [item.name for item in fields(cls)] + ["replace"]
+        unknown = [name for name in section if name not in known]
         if unknown:
             raise ReferenceConfigError(f"unknown setting {unknown[0]!r}", where=where, remedy=_remedy())
+        try:
+            return cls._from_section(dict(section))
+        except ReferenceConfigError as error:
+            raise ReferenceConfigError(error.what, where=f"{where}: {error.where}", remedy=error.remedy) from error
+
+    @classmethod
+    def _from_section(cls, settings: dict[str, Any]) -> ReferenceResolverConfig:
+        replace_all = settings.pop("replace", False)
+        _check("replace", replace_all, lambda value: isinstance(value, bool), "true or false")
         for name in _TABLES:
             if name in settings:
                 settings[name] = _merge_table(name, settings[name], replace_all)

@@ -13,8 +13,11 @@ from theworld.state import Message
 def as_messages(history: Iterable[Any] | None) -> list[Message]:
     """Return messages from messages, mappings with `role` and `content`, or objects that have both.
 
-    Content that is not text (parts, numbers) is turned into text; nothing raises.
+    Content that is not text (parts, numbers) is turned into text, and a timestamp may be ISO 8601 text; no message
+    raises. Raises TypeError for one message or text in place of a list.
     """
+    if isinstance(history, str | bytes | Mapping):
+        raise TypeError(f"history is a {type(history).__name__}; give a list of messages")
     return [item if type(item) is Message else _convert(item) for item in history or ()]
 
 
@@ -23,14 +26,23 @@ def _convert(item: Any) -> Message:
         return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
 
     role = get("role") or {"human": "user", "ai": "assistant"}.get(str(get("type")), get("type")) or "user"
-    timestamp, turn_id, topic = get("timestamp"), get("turn_id"), get("topic")
+    turn_id, topic = get("turn_id"), get("topic")
     return Message(
         role=str(role),
         content=_plain(get("content")),
-        timestamp=timestamp if isinstance(timestamp, datetime) else None,
+        timestamp=_moment(get("timestamp")),
         turn_id=None if turn_id is None else str(turn_id),
         topic=None if topic is None else str(topic),
     )
+
+
+def _moment(timestamp: Any) -> datetime | None:
+    if isinstance(timestamp, str):
+        try:
+            return datetime.fromisoformat(timestamp)
+        except ValueError:
+            return None
+    return timestamp if isinstance(timestamp, datetime) else None
 
 
 def _plain(content: Any) -> str:

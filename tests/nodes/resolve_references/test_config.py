@@ -85,13 +85,14 @@ def test_an_empty_file_gives_the_defaults(tmp_path: Path) -> None:
         ("last_turns: 3", "unknown setting 'last_turns'"),
         ("reference_resolver: 3", "not a mapping"),
         ("replace: maybe", "true or false"),
+        ("last_few_turns: many", "last_few_turns: 'many' is out of range"),
         ("reference_mappings_en:\n  yes: {scope: custom, type: stance}\n", "non-empty text"),
     ],
 )
 def test_wrong_files_are_refused_with_their_name(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ReferenceConfigError, match=message):
+    with pytest.raises(ReferenceConfigError, match=rf"config\.yaml: .*{message}"):
         create_reference_resolver(path)
 
 

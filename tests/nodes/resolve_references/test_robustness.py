@@ -133,3 +133,20 @@ def test_timestamps_of_all_kinds_together() -> None:
     history = [Message("user", str(i), stamp) for i, stamp in enumerate(stamps)]
     for query in ("昨天说的", "what we said two days ago", "what we said last year"):
         RESOLVER.resolve(query, history)
+
+
+def test_a_timestamp_may_be_text_as_json_has_it() -> None:
+    history = [
+        {"role": "user", "content": "Let us take PostgreSQL.", "timestamp": "2024-05-08T10:00:00+08:00"},
+        {"role": "assistant", "content": "Noted.", "timestamp": "2024-05-08T10:00:01Z"},
+        {"role": "user", "content": "What is for lunch?", "timestamp": "not a time"},
+        {"role": "assistant", "content": "Soup.", "timestamp": "2024-05-10T10:00:00"},
+    ]
+    result = RESOLVER.resolve("What did we talk about two days ago?", history, now=datetime(2024, 5, 10, 9, tzinfo=UTC))
+    assert result.source_turns == [0, 1]
+
+
+@pytest.mark.parametrize("history", ["Let us take PostgreSQL.", {"role": "user", "content": "x"}])
+def test_one_message_in_place_of_a_list_is_a_clear_error(history: Any) -> None:
+    with pytest.raises(TypeError, match="give a list of messages"):
+        RESOLVER.resolve("What did I just say?", history)
