@@ -12,8 +12,13 @@ from theworld.graph import Resources, open_resources
 from theworld.settings import Settings
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give a slow test, which waits for other processes, two more tries; each one is printed with its test's name."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give a slow test, which waits for other processes, two more tries; each one is printed with its test's name.
+
+    With `-p no:rerunfailures` there is one try, to see which tests depend on how busy the machine is.
+    """
+    if not config.pluginmanager.hasplugin("rerunfailures"):
+        return
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=2))

@@ -51,3 +51,8 @@ def test_chinese_goes_in_and_out_in_any_locale() -> None:
     done = subprocess.run(command, capture_output=True, env=plain, check=False)
     assert done.returncode == 0, done.stderr
     assert "你刚才说了什么？" in done.stdout.decode("utf-8")
+
+
+def test_the_package_can_be_run_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "theworld", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"theworld {importlib.metadata.version('theworld')}"

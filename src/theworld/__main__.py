@@ -1,0 +1,5 @@
+"""`python -m theworld`: the command line."""
+
+from theworld.cli import main
+
+main()
