@@ -44,6 +44,7 @@ _AGENT = re.compile(
 _PAIR = re.compile(rf"(?P<pair>[{CJK_RANGES}·•]{{2,8}}?[和与跟][{CJK_RANGES}·•]{{2,8}}?)(?=谁|哪)")
 _PREDICATE = re.compile("都[很是不有没]|很|非常|更|没有")
 _IS_NAME = re.compile(rf"是(?P<name>[{CJK_RANGES}·•]{{2,10}})[。！.]?$")
+_COMPARED = re.compile(rf"^(?P<name>[{CJK_RANGES}\w·•]{{2,10}}?)比[^，。！？,!?]{{2,}}$")
 _QUOTED_FROM = re.compile(r"^《(?P<name>[^《》]{2,14})》[：:]")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 
@@ -154,7 +155,8 @@ def is_small_talk(text: str) -> bool:
 def name_in_answer(question: str, answer: str, *, place: bool = False) -> str:
     """Return the name an answer gives, where the question asks for one: "谁发明了电话？" - "贝尔。" or "由贝尔发明。"
 
-    Of an answer quoted from a document ("《题》：……") the document's title is the name.
+    Of an answer quoted from a document ("《题》：……") the document's title is the name; of one that compares
+    two things ("天坛比故宫大。") the first.
     """
     if _WHO_IS.fullmatch(bare(fold_in_place(question))):
         return ""
@@ -164,6 +166,9 @@ def name_in_answer(question: str, answer: str, *, place: bool = False) -> str:
     stated = _AGENT.search(answer) or _QUOTED_FROM.match(answer) or _IS_NAME.search(answer)
     if stated and not place and stated["name"] not in question and "的" not in stated["name"]:
         return stated["name"]
+    compared = _COMPARED.match(bare(answer))
+    if compared and not place:
+        return compared["name"]
     name = re.sub(r"^(?:是|在|位于|应该是|答案是)", "", bare(answer))
     fine = 0 < len(name) <= LONGEST_ANSWER and _NAME.fullmatch(name) and not _PREDICATE.search(name)
     fine = fine and bool(topic_tokens(name))
