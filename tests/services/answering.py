@@ -25,7 +25,8 @@ from theworld.settings import Settings
 from theworld.stores.dense.qdrant import QdrantDense
 from theworld.stores.engines import Engines
 from theworld.stores.graph.neo4j import Neo4jGraph
-from theworld.stores.knowledge_store import KnowledgeStore, move_ledger, open_store
+from theworld.stores.knowledge_store import KnowledgeStore, open_store
+from theworld.stores.moving import move_ledger
 from theworld.testing.conformance.documents import make_document
 
 QUESTIONS = ("Who was the commander of Apollo 11?", "鲁迅出生在哪里？")
@@ -101,7 +102,7 @@ class Answering:
         if isinstance(self.reader.dense, QdrantDense):
             self.reader.dense._seen = None
         if "ledger" in self.proxies:
-            self.reader._notes = {}
+            self.reader._notes.forget()
         output: dict[str, Any] = self.graph.invoke({"question": question})
         return output
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from services.launching import free_port
+
 Change = Callable[[bytes], bytes]
 """Takes a piece of a reply, returns what is passed on."""
 
@@ -41,13 +43,12 @@ class FaultyProxy:
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
-        self.port = 0
+        self.port = free_port()
         self.accept()
 
     def accept(self) -> None:
         """Listen, again if need be on the same port."""
         self._listener = socket.create_server(("127.0.0.1", self.port), reuse_port=False)
-        self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def refuse(self) -> None:
