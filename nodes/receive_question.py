@@ -26,7 +26,7 @@ from theworld.state import (
 from theworld.state.query import MAX_QUESTION_CHARACTERS
 from theworld.text import detect_language
 
-REFRESH_SHARE = 0.1
+REFRESH_SHARE = 0.25
 """Of the time for retrieval, what may be waited for news: without them the notes already known can still answer."""
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +65,17 @@ def qdrant_url() -> str:
     if not given:
         pytest.skip("no qdrant: no package carries the server, and THEWORLD_TEST_QDRANT_URL is not set")
     return given
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate of one's own for 127.0.0.1, and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    files = folder / "own.pem", folder / "own.key"
+    name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *name]
+    subprocess.run([*command, "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
+    return files
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import contextlib
 import gc
 import re
 import ssl
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -225,17 +224,6 @@ def test_a_killed_or_hung_server_is_left_behind_and_nothing_is_lost(own_server: 
         assert projection.count() == len(notes)
         projection.drop()
         store._release()
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate of one's own for 127.0.0.1, and its key."""
-    folder = tmp_path_factory.mktemp("tls")
-    files = folder / "own.pem", folder / "own.key"
-    name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *name]
-    subprocess.run([*command, "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
-    return files
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
