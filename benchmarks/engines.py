@@ -16,6 +16,7 @@ what does not take part is said.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -47,6 +48,7 @@ def main() -> None:
     )
     parser.add_argument("--leaks", type=int, default=10_000, help="random operations of the leak test on each server")
     parser.add_argument("--faults", type=int, default=1000, help="faults injected into questions and ingestion")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="faults: go no further after so many minutes")
     parser.add_argument("--log", type=Path, help="file of the faults' results, a JSON line each; gone on with if there")
     parser.add_argument("--prefer-grpc", action="store_true", help="ask Qdrant over gRPC (not in the faults)")
     arguments = parser.parse_args()
@@ -54,7 +56,7 @@ def main() -> None:
     print(environment())
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        urls, servers = serve(folder, stack, ledger="faults" in parts)
+        urls, servers = serve(folder, stack, ledger="faults" in parts, short_lived=set(parts) <= {"faults", "leaks"})
         if "compare" in parts:
             compare(folder / "compared", urls, arguments.notes, grpc=arguments.prefer_grpc)
         if "overhead" in parts:
@@ -66,7 +68,7 @@ def main() -> None:
         if "leaks" in parts:
             look_for_leaks(urls, arguments.leaks, grpc=arguments.prefer_grpc)
         if "faults" in parts:
-            inject(folder / "demo", urls, servers, arguments.faults, arguments.log)
+            inject(folder / "demo", urls, servers, arguments.faults, log=arguments.log, minutes=arguments.minutes)
 
 
 if __name__ == "__main__":

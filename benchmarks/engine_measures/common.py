@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from services.launching import Neo4jServer, OpenSearchServer, PostgresServer, Server
+from services.launching import JavaServer, Neo4jServer, OpenSearchServer, PostgresServer, Server
 from services.server_faults import Engine
 from theworld.models.protocols import FloatArray
 from theworld.settings import ServerSettings, Settings
@@ -29,10 +29,10 @@ WORDS = "river science Marie Curie 科学 电影 鲁迅 Paper 42"
 Urls = dict[Engine, str]
 
 
-def serve(folder: Path, stack: ExitStack, *, ledger: bool) -> tuple[Urls, dict[Engine, Server]]:
+def serve(folder: Path, stack: ExitStack, *, ledger: bool, short_lived: bool) -> tuple[Urls, dict[Engine, Server]]:
     """Return the servers' addresses, having started those that were not given; those may be killed, and are returned.
 
-    With `ledger` PostgreSQL is among them.
+    With `ledger` PostgreSQL is among them; `short_lived` ones are compiled quickly rather than well.
     """
     urls: Urls = {}
     started: dict[Engine, Server] = {}
@@ -41,6 +41,8 @@ def serve(folder: Path, stack: ExitStack, *, ledger: bool) -> tuple[Urls, dict[E
         given = os.environ.get(f"THEWORLD_TEST_{kind.name.upper()}_URL")
         if given is None:
             server = kind(folder / kind.name)
+            if isinstance(server, JavaServer):
+                server.short_lived = short_lived
             stack.callback(server.stop)
             server.start()
             given = server.url

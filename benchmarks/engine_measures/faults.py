@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -25,7 +26,9 @@ REAL_SHARE = 0.04
 """Of the faults, those of the servers themselves: each has to start again, which takes its time."""
 
 
-def inject(path: Path, urls: Urls, servers: Mapping[Engine, Server], faults: int, log: Path | None) -> None:
+def inject(
+    path: Path, urls: Urls, servers: Mapping[Engine, Server], faults: int, *, log: Path | None, minutes: float
+) -> None:
     """Ask the demo's questions, and write documents, while one server misbehaves, each time until it has recovered."""
     from theworld.demo import corpus_dir
     from theworld.ingestion import ingest
@@ -40,7 +43,10 @@ def inject(path: Path, urls: Urls, servers: Mapping[Engine, Server], faults: int
     with answering(settings.store, urls, servers=servers, limits=LIMITS, deadline_ms=DEADLINE_MS) as asking:
         for question in QUESTIONS:
             asking.ask(question)
+        end = time.monotonic() + 60 * minutes
         for number in range(len(trials), faults):
+            if time.monotonic() > end:
+                break
             trials.append(asking.trial(planned[number], number))
             if log is not None:
                 with log.open("a", encoding="utf-8") as file:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from services.launching import CannotStartError, Neo4jServer, OpenSearchServer, PostgresServer, Server
+from services.launching import CannotStartError, JavaServer, Neo4jServer, OpenSearchServer, PostgresServer, Server
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +32,8 @@ def _url(kind: type[Server], servers: dict[str, Server], tmp_path_factory: pytes
     if given:
         return given
     server = kind(tmp_path_factory.mktemp(kind.name))
+    if isinstance(server, JavaServer):
+        server.short_lived = True
     try:
         server.start()
     except CannotStartError as reason:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import logging
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, LiteralString, TypeVar
@@ -21,6 +22,9 @@ from theworld.settings import GraphSettings
 from theworld.stores.circuit_breaker import CircuitBreaker
 from theworld.stores.engine_access import credentials, tls_context
 
+# The driver tells of every broken connection; ours are raised and named, and an application that wants both sets it up.
+logging.getLogger("neo4j").addHandler(logging.NullHandler())
+
 T = TypeVar("T")
 Row = Sequence[Any]
 Statement = tuple[LiteralString, Mapping[str, Any]]
@@ -29,8 +33,9 @@ Work = Callable[[AsyncTransaction], Awaitable[T]]
 
 _GRACE_S = 0.2
 """How much longer than the server's own limit a caller waits, so that the server's is told where it works."""
-_PLANNING_S = 10.0
+_PLANNING_S = 30.0
 """Longest wait for one query to be planned: a server that has just started takes seconds where it later takes none."""
+_PLANNED_AT_ONCE = 2
 _IDLE_S = 2.0
 """A connection unused for longer is tried before it is used: the server may have been started anew meanwhile."""
 
@@ -164,7 +169,10 @@ class Neo4jClient:
             self._warming = asyncio.run_coroutine_threadsafe(self._plan(), self._running_loop())
 
     async def _plan(self) -> None:
-        for statement in self._planned:
+        await asyncio.gather(*(self._plan_some(first) for first in range(_PLANNED_AT_ONCE)))
+
+    async def _plan_some(self, first: int) -> None:
+        for statement in self._planned[first::_PLANNED_AT_ONCE]:
             await asyncio.wait_for(self._read_one(statement, _PLANNING_S), _PLANNING_S)
 
     async def _alone(self, statement: Statement, limit: float) -> list[Row]:
