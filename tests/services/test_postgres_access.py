@@ -6,6 +6,7 @@ import logging
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +15,9 @@ import pytest
 
 from services.launching import CannotStartError, PostgresServer
 from services.postgres_ledger import PATIENT_S
+from theworld.doctor import Finding, examine
 from theworld.errors import EngineUnavailableError, StoreError
-from theworld.settings import LedgerSettings
+from theworld.settings import LedgerSettings, Settings
 from theworld.stores.engines import Engines
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger
@@ -60,8 +62,23 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]
         connection.execute("SELECT pg_reload_conf()")
         for statement in statements(0):
             connection.execute(statement.encode())
+    until_encrypted(server)
     yield server
     server.stop()
+
+
+def until_encrypted(server: PostgresServer) -> None:
+    """Wait until the new configuration is in force: the server reads it some time after it was told to."""
+    deadline = time.monotonic() + PATIENT_S
+    while True:
+        try:
+            psycopg.connect(server.url, sslmode="require").close()
+        except psycopg.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
 
 
 def as_role(server: PostgresServer, role: str, **given: object) -> LedgerSettings:
@@ -134,3 +151,37 @@ def test_certificates_and_passwords_are_checked_and_never_told(
         told.append(str(raised.value))
     for secret in ("hunter2", PASSWORDS["reader"]):
         assert secret not in caplog.text + "".join(told)
+
+
+TAKEN_AWAY = [
+    ("INSERT ON ALL TABLES IN SCHEMA theworld", "writer", "rights", "ok", "may read, not write", ""),
+    ("DELETE ON theworld.note", "writer", "rights", "warning", "not note", "GRANT INSERT, UPDATE, DELETE"),
+    ("USAGE ON ALL SEQUENCES IN SCHEMA theworld", "writer", "rights", "warning", "draw numbers", "SEQUENCES"),
+    ("USAGE ON SCHEMA theworld", "reader", "rights", "failed", "may not use the schema", "GRANT USAGE ON SCHEMA"),
+    ("SELECT ON theworld.note", "reader", "rights", "failed", "may not read note", "GRANT SELECT"),
+    ("SELECT ON theworld.meta", "reader", "rights", "failed", "may not read meta", "GRANT SELECT"),
+    ("CONNECT ON DATABASE theworld", "reader", "ledger", "failed", "CONNECT privilege", "has CONNECT on the database"),
+]
+
+
+def test_the_doctor_tells_each_role_what_it_lacks(made: PostgresServer, tmp_path: Path) -> None:
+    roles = {role: as_role(made, role) for role in ("writer", "reader")}
+    KnowledgeStore.open(tmp_path / "store", create=True, engines=Engines(ledger=roles["writer"])).close()
+
+    def found(role: str) -> dict[str, Finding]:
+        return {one.subject: one for one in examine(Settings(store=tmp_path / "store", ledger=roles[role]))}
+
+    assert found("writer")["rights"].said == "role theworld_writer may read and write"
+    assert found("reader")["rights"].said == "role theworld_reader may read, not write"
+    with psycopg.connect(made.url.replace("/postgres", "/theworld"), autocommit=True) as administrator:
+        for right, role, subject, status, said, remedy in TAKEN_AWAY:
+            administrator.execute(f"REVOKE {right} FROM theworld_{role}".encode())
+            finding = found(role)[subject]
+            assert finding.status == status, (right, finding)
+            assert said in finding.said
+            assert remedy in finding.remedy
+            administrator.execute(f"GRANT {right} TO theworld_{role}".encode())
+            assert found(role)["schema"].status == "ok"
+        administrator.execute("ALTER ROLE theworld_reader NOLOGIN")
+        assert "may log in" in found("reader")["ledger"].remedy
+        administrator.execute("ALTER ROLE theworld_reader LOGIN")

@@ -10,6 +10,7 @@ from sqlalchemy import func, select, text
 
 from theworld.doctor.finding import Finding
 from theworld.doctor.folder import check_file_clock
+from theworld.doctor.rights import check_rights
 from theworld.settings import Settings
 from theworld.stores.ledger import Ledger, schema
 from theworld.stores.ledger.database import Database
@@ -25,6 +26,11 @@ def check_ledger(database: Database, settings: Settings) -> Iterator[Finding]:
     if database.remote:
         yield from _server(database)
         yield from _clock(database)
+        rights = check_rights(database, settings.ledger.namespace)
+        if rights is not None:
+            yield rights
+            if rights.status == "failed":
+                return
     else:
         yield from check_file_clock(settings.store / FILE_NAME)
     yield from _tables(database)

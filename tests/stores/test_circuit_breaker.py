@@ -1,0 +1,74 @@
+"""A server that keeps failing is left alone, and looked at soon, then less and less often."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from theworld.errors import EngineUnavailableError, StoreError
+from theworld.stores.circuit_breaker import CircuitBreaker
+
+PATIENT_S = 30.0
+
+
+def failing() -> None:
+    raise EngineUnavailableError("it is down", where="far")
+
+
+def until_closed(breaker: CircuitBreaker) -> None:
+    deadline = time.monotonic() + PATIENT_S
+    while breaker.reason is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def opened(failures: int, probe_s: float, looks: Iterator[bool], seen: list[float]) -> CircuitBreaker:
+    """Return a breaker that has failed often enough; `looks` says of each look whether the server answers."""
+
+    def probe() -> None:
+        seen.append(time.monotonic())
+        if not next(looks):
+            failing()
+
+    breaker = CircuitBreaker("far", failures=failures, probe_s=probe_s, probe=probe)
+    for _ in range(failures):
+        with pytest.raises(EngineUnavailableError, match="it is down"):
+            breaker.call(failing)
+    return breaker
+
+
+def test_it_refuses_until_the_server_answers_which_it_finds_out_soon() -> None:
+    seen: list[float] = []
+    with closing(opened(3, 60.0, iter([False, False, True]), seen)) as breaker:
+        begun = time.monotonic()
+        with pytest.raises(EngineUnavailableError, match=r"failed 3 times in a row .* it is down"):
+            breaker.call(lambda: None)
+        until_closed(breaker)
+        assert time.monotonic() - begun < 60.0 / 4
+        assert breaker.call(lambda: 5) == 5
+    assert seen[2] - seen[1] > seen[1] - seen[0] - 0.05  # each pause is longer than the one before
+
+
+def test_it_looks_at_least_so_often() -> None:
+    seen: list[float] = []
+    with closing(opened(1, 0.01, iter([*[False] * 20, True]), seen)) as breaker:
+        until_closed(breaker)
+    assert len(seen) == 21
+
+
+def test_a_request_refused_is_no_failure_and_a_success_forgets_those_before() -> None:
+    breaker = CircuitBreaker("far", failures=2, probe_s=60.0, probe=failing)
+
+    def refused() -> None:
+        raise StoreError("no such thing", where="far")
+
+    with closing(breaker):
+        for work in (failing, refused, lambda: None, failing):
+            try:
+                breaker.call(work)
+            except StoreError:
+                assert breaker.reason is None
+        assert breaker.call(lambda: 1) == 1
