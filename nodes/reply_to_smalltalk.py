@@ -1,18 +1,37 @@
-"""A greeting needs no search: say what can be asked instead."""
+"""A greeting needs no search: answer it in kind, and say what can be asked instead."""
 
 from __future__ import annotations
+
+import re
 
 from langgraph.runtime import Runtime
 
 from theworld.state import Answer, Context, QueryState, Update, context_of
 
-_TEXTS = {
-    "en": "Hello. Ask me something about the documents I hold, and I will answer with its sources.",
-    "zh": "你好。可以问我已收录文档中的内容，我会给出答案和出处。",
+_THANKS = re.compile(r"\b(?:thanks|thank you|thx|cheers)\b|谢谢|謝謝|多谢|多謝|感谢|感謝|辛苦", re.IGNORECASE)
+_FAREWELL = re.compile(
+    r"\b(?:bye|goodbye|good night|see you|farewell)\b|再见|再見|拜拜|回头见|回頭見|明天见|明天見|晚安", re.IGNORECASE
+)
+_OPENINGS = {
+    "en": {"greeting": "Hello.", "thanks": "You are welcome.", "farewell": "Goodbye."},
+    "zh": {"greeting": "你好。", "thanks": "不客气。", "farewell": "再见。"},
 }
+_OFFERS = {
+    "en": "Ask me something about the documents I hold, and I will answer with its sources.",
+    "zh": "可以问我已收录文档中的内容，我会给出答案和出处。",
+}
+
+
+def small_talk_reply(question: str, language: str) -> str:
+    """Return the reply to a greeting, thanks or a farewell, in English unless the language is `zh`."""
+    kind = "farewell" if _FAREWELL.search(question) else "thanks" if _THANKS.search(question) else "greeting"
+    known = "zh" if language == "zh" else "en"
+    opening = _OPENINGS[known][kind]
+    return opening if kind == "farewell" else f"{opening}{' ' if known == 'en' else ''}{_OFFERS[known]}"
 
 
 def reply_to_smalltalk(state: QueryState, runtime: Runtime[Context]) -> Update:
     """Set `result` to a fixed reply of kind `none`: nothing was searched and nothing is claimed."""
     language = context_of(runtime).language or state.language
-    return {"result": Answer(text=_TEXTS.get(language, _TEXTS["en"]), reason="small talk: nothing was searched")}
+    text = small_talk_reply(state.question, language)
+    return {"result": Answer(text=text, reason="small talk: nothing was searched")}

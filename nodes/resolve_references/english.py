@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from theworld.nodes.resolve_references.english_slots import Slot, fill_slot, is_small_talk, last_full_question
-from theworld.nodes.resolve_references.focus import Antecedent, focus_of
+from theworld.nodes.resolve_references.focus import AnsweredName, Antecedent, Nature, focus_of
 from theworld.nodes.resolve_references.matching import Span
 from theworld.nodes.resolve_references.mentions import looks_like_group, looks_like_person, names_in
 from theworld.nodes.resolve_references.rewriting import Edit, Standalone, apply_edits, dependent
@@ -92,6 +92,25 @@ LONGEST_CONTEXT = 15
 """Words of the question before that is appended where there is no topic."""
 
 
+def _nature(word: str) -> Nature:
+    return "person" if word.lower() in _PERSON else "group" if word.lower() in _GROUP else "thing"
+
+
+def _goes_on_with(answered: AnsweredName, word: str) -> bool:
+    """Whether a pronoun stands for the name just given, not for whom or what the question already spoke of."""
+    name, question = answered.name.text, answered.question
+    if any(_kind(match["word"]) == _kind(word) for match in _PRONOUN.finditer(question)):
+        return False
+    if _nature(word) == "person":
+        others = [other.text for other in names_in(question) if not other.opening]
+        return looks_like_person(name) and not any(looks_like_person(other) and " " in other for other in others)
+    return _nature(word) == "thing" and not (looks_like_person(name) and question.lower().lstrip().startswith("who"))
+
+
+def _kind(word: str) -> str:
+    return "she" if word.lower() in {"she", "her", "hers"} else _nature(word)
+
+
 def _looks_like_thing(name: str) -> bool:
     return not looks_like_person(name)
 
@@ -163,7 +182,7 @@ class _Rewriting:
         done: set[str] = set()
         for match in _PRONOUN.finditer(self.query):
             word = match["word"].lower()
-            nature = "person" if word in _PERSON else "group" if word in _GROUP else "thing"
+            nature = _nature(word)
             if (
                 self._in_title(match.start())
                 or nature in done
@@ -173,7 +192,7 @@ class _Rewriting:
                 continue
             done.add(nature)
             self.spans.append((Span(match.start(), match.end(), match["word"]), "pronoun"))
-            if found := self._antecedent(nature):
+            if found := self._antecedent(nature, match["word"]):
                 self._replace(match, found)
 
     def _long(self) -> bool:
@@ -201,7 +220,7 @@ class _Rewriting:
         following = self.query[end:].split()
         return bool(following) and following[0].lower().strip("?,.") in load_table("english")["empty_it"]
 
-    def _antecedent(self, nature: str) -> Antecedent | None:
+    def _antecedent(self, nature: str, word: str) -> Antecedent | None:
         focus = self.focus
         if self.forced:
             return Antecedent(self.forced, -1)
@@ -210,6 +229,8 @@ class _Rewriting:
         if len(rivals) > 1 and nature != "group":
             self.options = tuple(name.text for name in rivals)
             return rivals[0]
+        if focus.answered and _goes_on_with(focus.answered, word):
+            return focus.answered.name
         if focus.topic and (focus.nature in {nature, "unknown"}):
             return focus.topic
         if nature == "person":
@@ -279,7 +300,8 @@ class _Rewriting:
     def _add_topic(self) -> None:
         """Append what the query is about, where no antecedent says it: the topic, else the question before."""
         topic = self.focus.topic
-        if self.forced or self.names_topic or (topic and any(a.text == topic.text for a in self.used)):
+        enough = {topic.text if topic else None, self.focus.answered.name.text if self.focus.answered else None}
+        if self.forced or self.names_topic or any(a.text in enough for a in self.used):
             return
         if topic is None and self.edits:
             return

@@ -34,6 +34,15 @@ LONGEST_COUNTED = 2000
 FADING = 0.8
 """Weight kept per turn back."""
 MOST_OPTIONS = 5
+_ASKS_NAME = re.compile(
+    r"^\W*(?:(?:and|so|but|then)\s+)?(?:(?:by|to|for|with|in|on|at)\s+)?(?:who|whom|which|what)\b"
+    r"(?!\s+(?:is|was|are|were)\s+(?!the\b|a\b|an\b)|\s+(?:do|does|did|has|have|had|can|could|will|would|kinds?|happen\w*)\b|['’]s)",
+    re.IGNORECASE,
+)
+_ASKS_THING = re.compile(
+    r"^\W*(?:(?:and|so|but|then)\s+)?(?:who|whom|which|what|where)\b(?!\s+(?:kinds?|happen\w*)\b)", re.IGNORECASE
+)
+_ARTICLE = re.compile(r"^\W*(?:(?:in|at|by|from)\s+)?(?:the|an?)?\s*", re.IGNORECASE)
 _BESIDE = re.compile(
     r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|with|to|from|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE
 )
@@ -55,6 +64,13 @@ class Antecedent(NamedTuple):
     source: int
 
 
+class AnsweredName(NamedTuple):
+    """The name that an answer gives, and the question that asked for it."""
+
+    name: Antecedent
+    question: str
+
+
 @dataclass(frozen=True)
 class Focus:
     """The state of a conversation, as far as pronouns need it."""
@@ -72,6 +88,8 @@ class Focus:
     """Names of the last turns that may be persons', the weightiest first."""
     asked_about: tuple[Antecedent, ...]
     """What the last questions were about, one name a question, the latest first."""
+    answered: AnsweredName | None
+    """The name that the last answer gives, where the last question asks for one that it does not name itself."""
     rivals: tuple[Antecedent, ...]
     """Names that the last question puts side by side ("A and B", "A or B")."""
     tokens: frozenset[str]
@@ -122,6 +140,7 @@ def focus_of(history: Sequence[Message]) -> Focus:
         nature=_nature(topic, history, recent),
         persons=tuple(w.antecedent for w in weighed if w.person),
         asked_about=_asked_about(history, recent),
+        answered=None if given else _answered(history, recent),
         rivals=_rivals(history, recent),
         section=section,
         question="" if topic is not None and question == text_of(history[topic.source]) else question,
@@ -200,6 +219,23 @@ def _asked_about(history: Sequence[Message], recent: range) -> tuple[Antecedent,
             for name in _names_and_subject(text_of(history[index]), True)[:1]:
                 found.setdefault(name.text, Antecedent(_clean(name.text), index))
     return tuple(found.values())[:MOST_OPTIONS]
+
+
+def _answered(history: Sequence[Message], recent: range) -> AnsweredName | None:
+    """Return the first new name of an answer to "who", "which" or "what is the ...", or the name that is all of it."""
+    asked = next((i for i in reversed(recent) if history[i].role == "user"), None)
+    said = next((i for i in range(asked or 0, len(history)) if history[i].role == "assistant"), None)
+    if asked is None or said is None:
+        return None
+    question, answer = text_of(history[asked]), text_of(history[said])
+    known = frozenset(tokens(question))
+    name = next((name.text for name in names_in(answer) if not _name_tokens(name.text) <= known), None)
+    if name is None:
+        return None
+    alone = _ARTICLE.sub("", answer).strip(" .!") == name
+    if not (_ASKS_NAME.match(question) or (alone and _ASKS_THING.match(question))):
+        return None
+    return AnsweredName(Antecedent(_clean(name), said), question)
 
 
 def _rivals(history: Sequence[Message], recent: range) -> tuple[Antecedent, ...]:
