@@ -33,7 +33,7 @@ from theworld.stores.graph.snapshot import Saved, Snapshot
 
 TENANT, BEST, COMPARED = "default", 50, 20
 NAMES_PER_NOTE, ZIPF = 3, 0.9
-EXACT = RankingParameters(tolerance=1e-13, effort=10**12)
+EXACT = RankingParameters(whole=0, tolerance=1e-13, effort=10**12)
 
 
 def main() -> None:

@@ -47,7 +47,7 @@ from theworld.stores.protocols import Hit
 BATCH, WARM_UP, COMPARED, TENANT = 512, 10, 20, "default"
 SAMPLE = 1000
 """Documents ingested for the speed of the models."""
-EXACT = RankingParameters(tolerance=1e-12, effort=10**12)
+EXACT = RankingParameters(whole=0, tolerance=1e-12, effort=10**12)
 Figures = dict[str, Any]
 
 

@@ -1,4 +1,4 @@
-"""What is particular to the embedded graph: its walk against a plain computation, and its parameters."""
+"""What is particular to the embedded graph: its walks against a plain computation, and its parameters."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from scipy import sparse
 
 from theworld.stores.graph import MemoryGraph, RankingParameters
 from theworld.stores.graph.pagerank import Walk
+from theworld.stores.graph.whole_walk import LEFT, WholeWalk
 from theworld.testing.conformance.changes import TENANT, feed, put
 
 
@@ -36,12 +37,12 @@ def walk_over(matrix: np.ndarray) -> Walk:
     return Walk(rows.indptr.astype(np.int64), rows.indices, rows.data)
 
 
-def ranked_by(walk: Walk, seeds: np.ndarray, parameters: RankingParameters) -> tuple[np.ndarray, float]:
+def ranked_by(walk: Walk | WholeWalk, seeds: np.ndarray, parameters: RankingParameters) -> tuple[np.ndarray, float]:
     """Return the rank of every node, and what was left."""
     nodes = np.flatnonzero(seeds)
     reached = walk.pagerank(nodes, seeds[nodes], parameters)
     assert len(set(reached.nodes.tolist())) == len(reached.nodes)
-    ranks = np.zeros(walk.size)
+    ranks = np.zeros(len(seeds))
     ranks[reached.nodes] = reached.ranks
     return ranks, reached.left
 
@@ -120,6 +121,80 @@ def test_the_default_tolerance_keeps_the_order_of_the_best() -> None:
     rough, _ = ranked_by(walk, seeds, RankingParameters())
     exact, _ = ranked_by(walk, seeds, RankingParameters(tolerance=1e-13, effort=10**9))
     assert np.argsort(-rough)[:50].tolist() == np.argsort(-exact)[:50].tolist()
+
+
+def random_sides(notes: int, entities: int, density: float, seed: int) -> np.ndarray:
+    """Return a row-stochastic matrix that leads from notes, first, to entities and back; some rows are empty."""
+    random = np.random.default_rng(seed)
+    matrix = np.zeros((notes + entities, notes + entities))
+    for rows, columns in ((slice(0, notes), slice(notes, None)), (slice(notes, None), slice(0, notes))):
+        shape = matrix[rows, columns].shape
+        matrix[rows, columns] = random.random(shape) * (random.random(shape) < density)
+    sums = matrix.sum(axis=1, keepdims=True)
+    return np.divide(matrix, sums, out=np.zeros_like(matrix), where=sums > 0)
+
+
+def over(matrix: np.ndarray, notes: int) -> WholeWalk:
+    rows = sparse.csr_array(matrix)
+    return WholeWalk(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data, notes)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    notes=st.integers(1, 20),
+    entities=st.integers(1, 20),
+    density=st.floats(0.02, 0.4),
+    restart=st.sampled_from([0.02, 0.15, 0.5, 1.0]),
+    tolerance=st.sampled_from([1e-5, 1e-6, 1e-13]),
+    seed=st.integers(0, 10**6),
+)
+def test_all_errors_together_are_no_more_than_is_left(
+    notes: int, entities: int, density: float, restart: float, tolerance: float, seed: int
+) -> None:
+    matrix, seeds = random_sides(notes, entities, density, seed), seeds_of(notes + entities, seed)
+    if seed % 2:
+        seeds = seeds[::-1].copy()
+    ranks, left = ranked_by(over(matrix, notes), seeds, RankingParameters(restart=restart, tolerance=tolerance))
+    assert left <= LEFT * tolerance
+    assert np.abs(ranks - plain_pagerank(matrix, seeds, restart)).sum() <= left + 1e-12
+    assert (ranks >= 0).all()
+    assert ranks.sum() == pytest.approx(1, abs=1e-9)
+
+
+def ring(size: int) -> np.ndarray:
+    """Return a walk that goes round: its eigenvalues lie on a circle, where Chebyshev's iteration diverges."""
+    matrix = np.zeros((2 * size, 2 * size))
+    for note in range(size):
+        matrix[note, size + note] = matrix[size + note, (note + 1) % size] = 1.0
+    return matrix
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 50])
+def test_a_walk_that_goes_round_is_followed(size: int) -> None:
+    matrix, seeds, parameters = ring(size), np.zeros(2 * size), RankingParameters()
+    seeds[0] = 1
+    ranks, left = ranked_by(over(matrix, size), seeds, parameters)
+    assert left <= LEFT * parameters.tolerance
+    assert np.abs(ranks - plain_pagerank(matrix, seeds, parameters.restart)).sum() <= left
+
+
+def test_what_the_seeds_do_not_lead_to_is_not_reached() -> None:
+    matrix, seeds = np.kron(np.eye(2), ring(3)), np.zeros(12)
+    order = [0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10, 11]
+    seeds[0] = 1
+    walk = over(matrix[np.ix_(order, order)], 6)
+    assert set(walk.pagerank(np.array([0]), np.ones(1), RankingParameters()).nodes.tolist()) == {0, 1, 2, 6, 7, 8}
+
+
+def test_both_walks_agree() -> None:
+    matrix, seeds = random_sides(400, 900, 0.01, 3), np.zeros(1300)
+    seeds[[1, 2, 700]] = 1, 0.5, 0.3
+    rows = sparse.csr_array(matrix)
+    pushed, _ = ranked_by(
+        Walk(rows.indptr.astype(np.int64), rows.indices, rows.data), seeds, RankingParameters(tolerance=1e-12)
+    )
+    solved, _ = ranked_by(over(matrix, 400), seeds, RankingParameters())
+    assert np.argsort(-solved)[:50].tolist() == np.argsort(-pushed)[:50].tolist()
 
 
 def test_rarity_is_the_documented_weight() -> None:

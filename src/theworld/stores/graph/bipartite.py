@@ -15,6 +15,7 @@ from theworld.stores.graph.columns import Columns, Lists
 from theworld.stores.graph.deriving import walk_arrays
 from theworld.stores.graph.pagerank import Walk
 from theworld.stores.graph.parameters import RankingParameters
+from theworld.stores.graph.whole_walk import WholeWalk
 from theworld.stores.records import Filters
 
 T = TypeVar("T")
@@ -114,9 +115,12 @@ class Bipartite:
         return lambda note: all(not some.isdisjoint(terms_of[note]) for some in wanted)
 
     @cached_property
-    def walk(self) -> Walk:
+    def walk(self) -> Walk | WholeWalk:
         """Return the random walk over notes (first) and entities."""
         arrays = self.columns.arrays
         if self._weighing != self.parameters.weighing():
             arrays = walk_arrays(arrays, self.parameters)
-        return Walk(*(np.asarray(arrays[f"walk.{name}"]) for name in ("starts", "targets", "weights")))
+        starts, targets, weights = (np.asarray(arrays[f"walk.{name}"]) for name in ("starts", "targets", "weights"))
+        if len(targets) > self.parameters.whole:
+            return Walk(starts, targets, weights)
+        return WholeWalk(starts, targets, weights, len(self.note_ids))

@@ -59,10 +59,9 @@ class Walk:
         Source: Andersen, Chung and Lang 2006, with all nodes of a sweep pushed at once.
         """
         pushing = _Pushing(self, seeds, weights, parameters)
-        tolerance = _COARSEST
-        while tolerance > parameters.tolerance and pushing.down_to(tolerance):
-            tolerance *= _FINER
-        pushing.down_to(parameters.tolerance)
+        tolerance = max(_COARSEST, parameters.tolerance)
+        while pushing.down_to(tolerance) and tolerance > parameters.tolerance:
+            tolerance = max(_FINER * tolerance, parameters.tolerance)
         return pushing.reached()
 
 
@@ -91,10 +90,11 @@ class _Pushing:
     def down_to(self, tolerance: float) -> bool:
         """Push until nothing above the tolerance waits; False when the effort was spent before."""
         while (active := np.flatnonzero(self._waiting[: self._met] > tolerance)).size:
-            active = self._affordable(active)
-            if not active.size:
+            affordable = self._affordable(active)
+            if affordable.size:
+                self._push(affordable)
+            if affordable.size < active.size:
                 return False
-            self._push(active)
         return True
 
     def _degrees(self, numbers: Nodes) -> Nodes:

@@ -20,6 +20,8 @@ class RankingParameters:
     """An entity named by fewer notes joins nothing and is left out."""
     most: int = 50
     """An entity named by more notes is a hub: it is left out, or, when it is a title, leads only to what it titles."""
+    whole: int = 400_000
+    """Edges of a graph up to which it is solved as a whole, which is then faster and a hundred times as exact."""
     tolerance: float = 1e-6
     """Probability below which the walk is not followed further, > 0."""
     effort: int = 500_000
