@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "theworld"
 
-LEAVES = {"state", "text", "errors", "settings", "deadline"}
+LEAVES = {"state", "text", "errors", "settings", "deadline", "remembering"}
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
 NODES = MACHINERY | {"nodes", "prompts"}
 GRAPH = NODES | {"graph"}
@@ -21,6 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "state": {"state"},
     "settings": {"settings", "errors"},
     "deadline": set(),
+    "remembering": set(),
     "prompts": LEAVES | {"prompts"},
     "structure": LEAVES | {"structure"},
     "models": LEAVES | {"models"},

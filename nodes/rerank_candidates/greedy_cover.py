@@ -18,6 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from theworld.stores.products import inner_products
+
 Floats = NDArray[np.float32]
 
 
@@ -104,24 +106,27 @@ def greedy_cover(given: CoverInput, weights: CoverWeights, steps: int) -> list[C
     similarity = np.clip((given.similarity - floor) / (1.0 - floor), 0.0, 1.0)
     importance = given.importance
     base = weights.prior * given.prior + weights.walk * given.walk + weights.named * given.named
-    alone = similarity @ importance + base
+    alone = inner_products(similarity, importance) + base
     standing = base + weights.agreement * given.agreement
     late = weights.late_order * (LATE_DECAY + 1) / (LATE_DECAY + np.arange(1, n + 1, dtype=np.float32))
     bonds = _bonds(given, weights)
     most = 1.0 + weights.prior + weights.walk + weights.named + _strongest(weights)
     covered = np.zeros(similarity.shape[1], dtype=np.float32)
+    adds = inner_products(similarity, importance)
     link = np.zeros(n, dtype=np.float32)
     left = np.ones(n, dtype=bool)
     choices: list[Choice] = []
     for step in range(min(steps, n)):
         if step == LATE:
             standing = standing + late
-        gain = np.maximum(similarity - covered, 0.0) @ importance + standing + link
+        gain = adds + standing + link
         gain[~left] = -np.inf
         index = int(np.argmax(gain))
         merit = (float(alone[index]) + float(link[index])) / most
         left[index] = False
-        covered = np.maximum(covered, similarity[index])
+        if (similarity[index] > covered).any():
+            covered = np.maximum(covered, similarity[index])
+            adds = inner_products(np.maximum(similarity - covered, 0.0), importance)
         choices.append(Choice(index, float(gain[index]), merit, min(float(covered @ importance), 1.0)))
         link = np.maximum(link, bonds[index] / (1.0 + weights.fading * step))
     return choices

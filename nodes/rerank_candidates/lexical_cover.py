@@ -36,6 +36,9 @@ def lexical_cover(query: str, texts: Sequence[str]) -> LexicalCover:
     return LexicalCover(similarity, idf, similarity @ idf / max(float(idf.sum()), 1e-9))
 
 
+_folded = lru_cache(maxsize=64)(fold)
+
+
 @lru_cache(maxsize=50_000)
 def _names_of(title: str) -> tuple[str, ...]:
     keys = {entity_key(title), entity_key(without_qualifier(title))}
@@ -44,7 +47,7 @@ def _names_of(title: str) -> tuple[str, ...]:
 
 def names_title(query: str, title: str) -> bool:
     """Return True when the query names the title, with or without its bracketed qualifier, as whole words."""
-    folded = fold(query)
+    folded = _folded(query)
     return any(_stands_in(folded, name) for name in _names_of(title))
 
 

@@ -66,10 +66,7 @@ def retrieve_graph(
             return found
 
         asked: dict[str, Any] = {"tenant": tenant, "filters": filters, "limit": SEED_NOTES}
-        lists = [
-            seeds("sparse", lambda: sparse.search(state.query, **asked)),
-            seeds("dense", lambda: nearest(state.query, dense=dense, embedder_of=embedder_of, **asked)[0]),
-        ]
+        lists = [seeds("sparse", lambda: sparse.search(state.query, **asked))]
         try:
             entities = query_entities(state.query, lambda keys: graph.entities(keys, tenant=tenant), names)
         except StoreError as error:
@@ -78,6 +75,8 @@ def retrieve_graph(
             reason = f"other names of what the question names are left out: {error}"
             degradations.append(Degradation(stage="retrieve_graph", reason=reason))
             entities = query_entities(state.query, lambda keys: graph.entities(keys, tenant=tenant))
+        # Last, since the dense channel is computing the vector meanwhile.
+        lists += [seeds("dense", lambda: nearest(state.query, dense=dense, embedder_of=embedder_of, **asked)[0])]
         notes = seed_notes(lists)
         hits = graph.rank(
             notes=notes,

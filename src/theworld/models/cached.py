@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import Future
 
 from theworld.models.protocols import Embedded, Embedder
+from theworld.remembering import Remembering
 
 
 class CachedEmbedder:
@@ -17,12 +15,8 @@ class CachedEmbedder:
     """
 
     def __init__(self, embedder: Embedder, size: int = 1024) -> None:
-        if size < 1:
-            raise ValueError("size must be at least 1")
         self._embedder = embedder
-        self._size = size
-        self._lock = threading.Lock()
-        self._queries: OrderedDict[str, Future[Embedded]] = OrderedDict()
+        self._queries: Remembering[str, Embedded] = Remembering(size)
 
     @property
     def name(self) -> str:
@@ -36,37 +30,17 @@ class CachedEmbedder:
 
     def embed_query(self, text: str) -> Embedded:
         """Embed one question, or return what it gave last time."""
-        with self._lock:
-            known = self._queries.get(text)
-            if known is not None:
-                self._queries.move_to_end(text)
-            else:
-                mine = self._queries[text] = Future[Embedded]()
-                if len(self._queries) > self._size:
-                    self._queries.popitem(last=False)
-        return known.result() if known is not None else self._compute(text, mine)
+        return self._queries.get(text, lambda: self._frozen(text))
 
-    def _compute(self, text: str, future: Future[Embedded]) -> Embedded:
-        try:
-            embedded = self._embedder.embed_query(text)
-        except BaseException as error:
-            with self._lock:
-                if self._queries.get(text) is future:
-                    del self._queries[text]
-            future.set_exception(error)
-            raise
-        _freeze(embedded)
-        future.set_result(embedded)
+    def _frozen(self, text: str) -> Embedded:
+        embedded = self._embedder.embed_query(text)
+        # The arrays are shared between callers from now on.
+        embedded.vector.flags.writeable = False
+        if embedded.tokens is not None:
+            embedded.tokens.ids.flags.writeable = False
+            embedded.tokens.vectors.flags.writeable = False
         return embedded
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, in the order given."""
         return self._embedder.embed_passages(texts)
-
-
-def _freeze(embedded: Embedded) -> None:
-    # The arrays are shared between callers from now on.
-    embedded.vector.flags.writeable = False
-    if embedded.tokens is not None:
-        embedded.tokens.ids.flags.writeable = False
-        embedded.tokens.vectors.flags.writeable = False

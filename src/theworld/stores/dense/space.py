@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.models.protocols import FloatArray
+from theworld.remembering import Remembering
 from theworld.stores.dense.segments import Part
 from theworld.stores.filters import wanted_terms
+from theworld.stores.products import inner_products
 from theworld.stores.protocols import DenseResult, Hit
 from theworld.stores.records import Filters
 from theworld.stores.string_table import Rows, hashes_of
@@ -54,8 +55,7 @@ class Space:
         self.dimension = parts[0].group.dimension if parts else 0
         self._starts = np.cumsum([0, *(part.group.rows for part in parts)])
         self._exact = self.count <= EXACT_ROWS
-        self._kept: dict[tuple[bytes, Terms, int], _Compared] = {}
-        self._comparing = threading.Lock()
+        self._kept: Remembering[tuple[bytes, Terms, int], _Compared] = Remembering(_KEPT)
 
     def search(self, vector: FloatArray, filters: Filters, limit: int) -> DenseResult:
         """Return the nearest notes that pass the filters, and mean and deviation over all that pass."""
@@ -69,13 +69,7 @@ class Space:
         The dense and the graph channel search for the same question at the same time: one thread compares for both.
         """
         key = (unit.tobytes(), terms, depth)
-        with self._comparing:
-            found = self._kept.get(key)
-            if found is None:
-                found = self._kept[key] = self._compare(unit, self._passing(terms), depth)
-                if len(self._kept) > _KEPT:
-                    del self._kept[next(iter(self._kept))]
-        return found
+        return self._kept.get(key, lambda: self._compare(unit, self._passing(terms), depth))
 
     def _compare(self, unit: FloatArray, rows: Rows, depth: int) -> _Compared:
         if not len(rows):
@@ -91,7 +85,7 @@ class Space:
     def _first_pass(self, part: Part, unit: FloatArray) -> Scores:
         """Return the cosine of every row of a part, exact or estimated."""
         if self._exact or part.group.codes is None:
-            return (part.group.vectors @ unit).astype(np.float64).round(_DIGITS)
+            return inner_products(part.group.vectors, unit).astype(np.float64).round(_DIGITS)
         return part.group.codes.estimates(unit).astype(np.float64)
 
     def _passing(self, terms: Terms) -> Rows:
@@ -122,7 +116,7 @@ class Space:
         """Return the cosines of some rows, (n,)."""
         found = np.empty(len(rows))
         for (part, places), inside in self._by_part(rows):
-            found[inside] = part.group.vectors[places] @ unit
+            found[inside] = inner_products(part.group.vectors[places], unit)
         return found.round(_DIGITS)
 
     def _by_part(self, rows: Rows) -> list[tuple[tuple[Part, Rows], Rows]]:
@@ -151,7 +145,7 @@ class Space:
         for (part, places), inside in self._by_part(rows[known]):
             matrix[inside] = part.group.vectors[places]
         found = np.zeros(len(rows), np.float32)
-        found[known] = (matrix @ _unit(vector)).round(_DIGITS)
+        found[known] = inner_products(matrix, _unit(vector)).round(_DIGITS)
         return found
 
     def tokens(self, note_ids: Sequence[str]) -> list[TokenCodes | None]:

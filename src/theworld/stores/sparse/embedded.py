@@ -14,6 +14,7 @@ import tantivy
 from tantivy import Occur, Query
 
 from theworld.errors import StoreError
+from theworld.remembering import Remembering
 from theworld.stores.engine_access import is_text
 from theworld.stores.files import read_json, write_atomically
 from theworld.stores.filters import filter_terms, wanted_terms
@@ -28,6 +29,8 @@ FORMAT = 2
 _HEAP_BYTES = 50_000_000
 _LONGEST_TOKEN = 255
 _NOT_SCORED = 0.0
+_DEPTH, _KEPT = 100, 8
+"""Hits that are found at least (a search for fewer gets the first of them), and questions whose hits are kept."""
 _EVERY = "\x1f"
 """A tenant that every note has besides its own: its document frequency counts replaced notes too."""
 
@@ -60,6 +63,7 @@ class TantivySparse:
         self._place: ReadablePlace | None = None
         self._name = ""
         self._applied = 0
+        self._kept = _new_hits()
         self._lock = threading.RLock()
         self.outdated = ""
         """What is wrong when the folder holds another format, which a reader cannot build anew."""
@@ -98,6 +102,7 @@ class TantivySparse:
             if usable:
                 return
             self._index, self._name, self._applied = None, "", 0
+            self._kept = _new_hits()
             if self._writable:
                 self._replace([], 0)
 
@@ -107,7 +112,7 @@ class TantivySparse:
             self._place = ReadablePlace(self._folder / name)
             self._index = _manual(tantivy.Index.open(str(self._place.path())))
         self._place.reload(self._index)
-        self._name, self._applied = name, applied
+        self._name, self._applied, self._kept = name, applied, _new_hits()
 
     def _broken(self, error: Exception) -> StoreError:
         return StoreError(
@@ -134,6 +139,7 @@ class TantivySparse:
             self._remember(upto)
             if latest:
                 index.reload()
+                self._kept = _new_hits()
 
     def _open_writer(self) -> tuple[tantivy.Index, tantivy.IndexWriter]:
         if not self._writable or self._index is None:
@@ -159,6 +165,7 @@ class TantivySparse:
         self._let_go_of_place()
         self._index, self._writer, self._name = index, writer, name
         self._place = ReadablePlace(self._folder / name)
+        self._kept = _new_hits()
         self._remember(upto)
         self._remove_unused()
 
@@ -167,9 +174,20 @@ class TantivySparse:
         self.renew([], 0)
 
     def search(self, query: str, *, tenant: str, filters: Filters, limit: int) -> list[Hit]:
-        """Return the best notes by the BM25 of any query token; a token asked twice counts twice."""
+        """Return the best notes by the BM25 of any query token; a token asked twice counts twice.
+
+        The sparse and the graph channel search for the same question at the same time: one thread searches for both.
+        """
+        if limit < 1:
+            return []
+        # What is kept belongs to the index: taken before it, it is never newer.
+        kept, depth = self._kept, max(limit, _DEPTH)
+        key = (query, tenant, tuple(map(tuple, wanted_terms(filters))), depth)
+        return kept.get(key, lambda: self._found(query, tenant, filters, depth))[:limit]
+
+    def _found(self, query: str, tenant: str, filters: Filters, limit: int) -> list[Hit]:
         index, built = self._index, self._query(query, tenant, filters)
-        if index is None or built is None or limit < 1:
+        if index is None or built is None:
             return []
         searcher = index.searcher()
         found = self._with_ties(searcher, built, limit)
@@ -222,6 +240,11 @@ class TantivySparse:
             self._let_go_of_writer()
             self._index = None
             self._let_go_of_place()
+            self._kept = _new_hits()
+
+
+def _new_hits() -> Remembering[tuple[str, str, tuple[tuple[str, ...], ...], int], list[Hit]]:
+    return Remembering(_KEPT)
 
 
 def _manual(index: tantivy.Index) -> tantivy.Index:

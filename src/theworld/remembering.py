@@ -1,0 +1,51 @@
+"""Something is computed once, however many threads ask for it at the same time, and the last results are kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Remembering(Generic[K, V]):
+    """The results of the last keys asked for; concurrent callers of one key wait for one computation.
+
+    A failure reaches everyone who waited and is not remembered.
+    """
+
+    def __init__(self, size: int) -> None:
+        """Raise ValueError for a size below 1."""
+        if size < 1:
+            raise ValueError("size must be at least 1")
+        self._size = size
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[K, Future[V]] = OrderedDict()
+
+    def get(self, key: K, compute: Callable[[], V]) -> V:
+        """Return what is known for a key, else what `compute` returns."""
+        with self._lock:
+            known = self._kept.get(key)
+            if known is not None:
+                self._kept.move_to_end(key)
+            else:
+                mine = self._kept[key] = Future[V]()
+                if len(self._kept) > self._size:
+                    self._kept.popitem(last=False)
+        return known.result() if known is not None else self._made(key, mine, compute)
+
+    def _made(self, key: K, future: Future[V], compute: Callable[[], V]) -> V:
+        try:
+            made = compute()
+        except BaseException as error:
+            with self._lock:
+                if self._kept.get(key) is future:
+                    del self._kept[key]
+            future.set_exception(error)
+            raise
+        future.set_result(made)
+        return made
