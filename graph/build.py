@@ -114,9 +114,10 @@ def _add_retrieval(graph: Graph, resources: Resources) -> None:
         "retrieve_graph",
         bind(retrieve_graph, graph=store.graph, ontology=resources.ontology, names=names, **(dense | sparse)),
     )
-    graph.add_node("fuse_candidates", bind(fuse_candidates, notes=store, settings=settings))
-    graph.add_node("rerank_candidates", bind(rerank_candidates, reranker=resources.reranker, settings=settings))
-    graph.add_node("restore_fused_order", bind(restore_fused_order, optional=False, settings=settings))
+    kept: dict[str, Any] = {"notes": store, "settings": settings}
+    graph.add_node("fuse_candidates", bind(fuse_candidates, **kept))
+    graph.add_node("rerank_candidates", bind(rerank_candidates, reranker=resources.reranker, **kept))
+    graph.add_node("restore_fused_order", bind(restore_fused_order, optional=False, **kept))
 
 
 def _entries_by_name(resources: Resources) -> EntriesByName | None:

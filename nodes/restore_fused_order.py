@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
+from theworld.nodes.note_source import NoteSource, reading_deadline, with_mentions
 from theworld.nodes.rerank_candidates.ontology_order import about_described_first
 from theworld.settings import Settings
 from theworld.state import Candidate, Context, QueryState, Update, context_of
@@ -25,11 +26,16 @@ def in_fused_order(candidates: list[Candidate], limit: int) -> list[Candidate]:
     ]
 
 
-def restore_fused_order(state: QueryState, runtime: Runtime[Context], *, settings: Settings) -> Update:
+def restore_fused_order(
+    state: QueryState, runtime: Runtime[Context], *, notes: NoteSource, settings: Settings
+) -> Update:
     """Put the candidates back into fused order; the evidence is its top, notes about what is described first."""
     context = context_of(runtime)
-    candidates = in_fused_order(state.candidates, context.top_k or settings.retrieval.top_k)
+    kept = in_fused_order(state.candidates, context.top_k or settings.retrieval.top_k)
+    within = reading_deadline(state, context, settings)
+    candidates, degradations = with_mentions(kept, notes, stage="restore_fused_order", context=context, within=within)
     evidence = candidates
     if state.ontology is not None and state.ontology.described:
         evidence = about_described_first(candidates, state.understood, state.ontology, state.language)
-    return {"candidates": candidates, "evidence": evidence[: settings.answers.evidence_notes]}
+    update: Update = {"candidates": candidates, "evidence": evidence[: settings.answers.evidence_notes]}
+    return update | {"degradations": degradations} if degradations else update

@@ -73,7 +73,9 @@ class Candidate(Value):
     covered: float | None = Field(default=None, description="Share of the query covered by this and all before it")
     hop: int = Field(default=1, ge=1, description="1 when reached from the query itself, 2 over one bridge, ...")
     bridge: str | None = Field(default=None, description="The entity over which it was reached, if hop > 1")
-    mentions: tuple[Mention, ...] = Field(default=(), description="Typed mentions in the note, by offset")
+    mentions: tuple[Mention, ...] = Field(
+        default=(), description="Typed mentions, by offset; only of notes that are kept"
+    )
 
 
 class PathStep(Value):

@@ -2,7 +2,7 @@
 
 from theworld.nodes.fuse_candidates.by_score import fuse_distribution, fuse_minmax
 from theworld.nodes.fuse_candidates.combining import Fused, found_by
-from theworld.nodes.fuse_candidates.node import NoteSource, fuse_candidates
+from theworld.nodes.fuse_candidates.node import fuse_candidates
 from theworld.nodes.fuse_candidates.rrf import fuse
 
-__all__ = ["Fused", "NoteSource", "found_by", "fuse", "fuse_candidates", "fuse_distribution", "fuse_minmax"]
+__all__ = ["Fused", "found_by", "fuse", "fuse_candidates", "fuse_distribution", "fuse_minmax"]

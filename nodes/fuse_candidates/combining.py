@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from theworld.state import ChannelHit
-from theworld.state.candidates import Value
 
 Ranking = Sequence[tuple[str, float]]
 """(note id, score) of one channel, best first."""
@@ -13,7 +13,8 @@ Points = Callable[[str, Ranking], Sequence[float]]
 """What each place of a channel's list is worth before its weight: channel, its distinct hits -> one number a hit."""
 
 
-class Fused(Value):
+@dataclass(frozen=True, slots=True)
+class Fused:
     """One note after fusion, with where every channel put it."""
 
     note_id: str

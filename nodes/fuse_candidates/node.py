@@ -1,36 +1,22 @@
-"""Fuse the channels' lists into candidates with their text, mentions and hops."""
+"""Fuse the channels' lists into candidates with their text and hops; mentions are read later, of those kept."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping
 
 from langgraph.runtime import Runtime
 
-from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError, RetrievalUnavailableError
 from theworld.nodes.fuse_candidates.by_score import fuse_distribution, fuse_minmax
 from theworld.nodes.fuse_candidates.combining import Fused, Ranking, found_by
 from theworld.nodes.fuse_candidates.rrf import fuse
-from theworld.nodes.retrieval_channel import retrieval_deadline
+from theworld.nodes.note_source import NoteSource, reading_deadline
 from theworld.settings import FusionSettings, Settings
 from theworld.state import Candidate, Context, Degradation, EvidencePath, QueryState, Update, context_of
 from theworld.stores.records import StoredNote
 
 _READ_SHARE = 0.5
-"""Of the time that is left, what reading the notes may take before a reranking."""
-_LEAST_SHARE = 0.1
-"""Of all the time, what reading has even after channels that used up theirs."""
-
-
-class NoteSource(Protocol):
-    """Gives notes by id."""
-
-    def notes(self, note_ids: Sequence[str], *, tenant: str, within: Deadline | None = None) -> list[StoredNote]:
-        """Return the notes that exist, in the order asked; EngineUnavailableError when they cannot be read in time."""
-
-    def remembered(self, note_ids: Sequence[str], *, tenant: str) -> list[StoredNote]:
-        """Return those that need not be read."""
+"""Of the time that is left, what reading the notes may take before a reranking: those in memory are then reranked."""
 
 
 def hop_of(path: EvidencePath | None) -> tuple[int, str | None]:
@@ -98,18 +84,19 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
         fused = fuse(rankings, weights, k=chosen.k, depths=depths)
         update["degradations"] = [Degradation(stage="fuse_candidates", reason=reason)]
     fused = found_by(fused, chosen.min_channels)
-    # Reading a note with its mentions takes longer than ranking it: without a reranker only those kept are read.
+    # Reading a note takes longer than ranking it: without a reranker only those kept are read.
     pool = settings.rerank.pool if state.route.rerank else 0
     fused = fused[: max(pool, context.top_k or settings.retrieval.top_k)]
     best = fused[0].score if fused else 0.0
     paths = {path.note_id: path for path in state.paths}
     ids = [f.note_id for f in fused]
+    within = reading_deadline(state, context, settings, _READ_SHARE if state.route.rerank else 1.0)
     try:
-        read = notes.notes(ids, tenant=context.tenant, within=_reading(state, context, settings))
+        read = notes.notes(ids, tenant=context.tenant, mentions=False, within=within)
     except EngineUnavailableError as error:
         if context.strict:
             raise
-        read = notes.remembered(ids, tenant=context.tenant)
+        read = notes.remembered(ids, tenant=context.tenant, mentions=False)
         reason = f"the notes cannot be read, {len(read)} of {len(ids)} are in memory: {error}"
         update["degradations"] = [
             *update.get("degradations", []),
@@ -121,10 +108,3 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
         for rank, f in enumerate((f for f in fused if f.note_id in stored), start=1)
     ]
     return update | {"candidates": candidates, "evidence": candidates[: settings.answers.evidence_notes]}
-
-
-def _reading(state: QueryState, context: Context, settings: Settings) -> Deadline:
-    """Return how long the notes may take: where a ledger hangs, those in memory are still to be reranked."""
-    whole = retrieval_deadline(state, context, settings.retrieval)
-    left = whole.remaining_ms() * (_READ_SHARE if state.route.rerank else 1.0)
-    return Deadline.after(max(left, whole.budget_ms * _LEAST_SHARE))

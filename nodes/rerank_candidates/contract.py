@@ -51,4 +51,4 @@ class Reranker(Protocol):
     def rerank(
         self, query: str, candidates: Sequence[Candidate], *, top_k: int, tenant: str, deadline: Deadline
     ) -> Reranking:
-        """Return an order of the candidates. Never raises: failures are an outcome."""
+        """Return an order of the candidates, which have no mentions yet. Never raises: failures are an outcome."""

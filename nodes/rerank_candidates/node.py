@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.errors import RetrievalUnavailableError
+from theworld.nodes.note_source import NoteSource, reading_deadline, with_mentions
 from theworld.nodes.rerank_candidates.contract import Reranker, Reranking
 from theworld.nodes.rerank_candidates.ontology_order import about_described_first, keep_fused_tail
 from theworld.nodes.retrieval_channel import retrieval_deadline
@@ -87,7 +88,7 @@ def apply_ranking(candidates: list[Candidate], reranking: Reranking) -> list[Can
 
 
 def rerank_candidates(
-    state: QueryState, runtime: Runtime[Context], *, reranker: Reranker, settings: Settings
+    state: QueryState, runtime: Runtime[Context], *, reranker: Reranker, notes: NoteSource, settings: Settings
 ) -> Update:
     """Order the candidates as a set of evidence; on timeout or error leave them as they were and say so."""
     context = context_of(runtime)
@@ -111,6 +112,11 @@ def rerank_candidates(
             if state.ontology.described:
                 candidates = about_described_first(candidates, state.understood, state.ontology, state.language)
             candidates = keep_fused_tail(candidates, settings.answers.evidence_notes)
-        candidates = candidates[:top_k]
+        within = reading_deadline(state, context, settings)
+        candidates, degraded = with_mentions(
+            candidates[:top_k], notes, stage="rerank_candidates", context=context, within=within
+        )
         update |= {"candidates": candidates, "evidence": candidates[: settings.answers.evidence_notes]}
+        if degraded:
+            update["degradations"] = [*update.get("degradations", []), *degraded]
     return update

@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Protocol
 
 from theworld.deadline import Deadline, run_within
 from theworld.models.protocols import Embedder
+from theworld.nodes.note_source import NoteSource
 from theworld.nodes.retrieve_dense import EmbedderOf
 from theworld.ontology import Ref
 from theworld.ontology.descriptions import Described
@@ -32,20 +32,12 @@ from theworld.state import (
     PathStep,
 )
 from theworld.stores.filters import filter_terms, passes, wanted_terms
-from theworld.stores.records import StoredNote
 from theworld.text import Language
 
 NEAREST, DEVIATIONS = 3, 2.5
 """Elements that vectors may add, and by how many standard deviations they must stand out."""
 Hits = Sequence[tuple[str, float]]
 _DIGITS = 9
-
-
-class NoteSource(Protocol):
-    """Gives notes by id."""
-
-    def notes(self, note_ids: Sequence[str], *, tenant: str, within: Deadline | None = None) -> list[StoredNote]:
-        """Return the notes that exist, in the order asked; EngineUnavailableError when they cannot be read in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +143,8 @@ class OntologyChannel:
         if not context.filters:
             return list(notes)
         wanted = wanted_terms(context.filters)
-        stored = self._notes.notes([note_id for note_id, _ in notes], tenant=context.tenant, within=asked.deadline)
+        ids = [note_id for note_id, _ in notes]
+        stored = self._notes.notes(ids, tenant=context.tenant, mentions=False, within=asked.deadline)
         passing = {note.id for note in stored if passes(filter_terms(note.metadata), wanted)}
         return [(note_id, score) for note_id, score in notes if note_id in passing]
 
@@ -159,7 +152,7 @@ class OntologyChannel:
         """Return the paths to notes that are kept, the notes called by their titles."""
         paths = [path for path in found.note_paths if path.note_id in ids]
         wanted = [path.note_id for path in paths]
-        stored = self._notes.notes(wanted, tenant=asked.context.tenant, within=asked.deadline)
+        stored = self._notes.notes(wanted, tenant=asked.context.tenant, mentions=False, within=asked.deadline)
         titles = {note.id: note.title for note in stored}
         return [_with_title(path, titles.get(path.note_id, "")) for path in paths]
 

@@ -31,6 +31,15 @@ class Running:
     context: Context | None = None
 
 
+class NoNotes:
+    """A ledger without notes: the candidates are given."""
+
+    def notes(self, note_ids, **_):
+        return []
+
+    remembered = notes
+
+
 def begun(*, rerank: bool = True, ago_ms: float = 0.0) -> QueryState:
     route = RouteDecision(rerank=rerank, channels={"sparse": ChannelPlan(top_k=7)})
     return QueryState(query="q", route=route, retrieval_started=time.perf_counter() - ago_ms / 1000)
@@ -170,7 +179,7 @@ def test_reranking_gets_what_is_left() -> None:
     settings = Settings(retrieval={"deadline_ms": 10_000})
     for ago_ms in (0, 4_000, 7_500):
         state = begun(ago_ms=ago_ms).model_copy(update={"candidates": candidates(3)})
-        update = rerank_candidates(state, Running(), reranker=Reranker(), settings=settings)
+        update = rerank_candidates(state, Running(), reranker=Reranker(), notes=NoNotes(), settings=settings)
         assert update["rerank_outcome"] == "complete"
         assert given[-1].started == state.retrieval_started
         assert 0 < given[-1].budget_ms < 10_000
@@ -192,7 +201,7 @@ def test_a_whole_request_ends_on_time_when_a_channel_and_the_reranker_hang() -> 
     late = search_channel("dense", state, runtime, settings.retrieval, lambda *_: release.wait(60) and {})
     marks.append(time.perf_counter())
     state = state.model_copy(update={"candidates": candidates(3)})
-    update = rerank_candidates(state, runtime, reranker=Hanging(), settings=settings)
+    update = rerank_candidates(state, runtime, reranker=Hanging(), notes=NoNotes(), settings=settings)
     marks.append(time.perf_counter())
     release.set()
     channel_ms, rerank_ms = ((b - a) * 1000 for a, b in itertools.pairwise(marks))

@@ -35,7 +35,13 @@ def test_what_was_put_comes_back_in_the_order_asked_for(store: KnowledgeStore) -
     assert store.put(documents) == 6
     record, document = documents[3].notes[1], documents[3]
     for _ in range(2):
-        found = store.notes(["doc-00003#1", "nope#0", "doc-00000#0", "doc-00003#1"], tenant="default")
+        asked = ["doc-00003#1", "nope#0", "doc-00000#0", "doc-00003#1"]
+        found = store.notes(asked, tenant="default")
+        bare = store.notes(asked, tenant="default", mentions=False)
+        assert any(note.mentions for note in found)
+        assert bare == [replace(note, mentions=()) for note in found]
+        assert store.remembered(asked, tenant="default") == found
+        assert store.remembered(asked, tenant="default", mentions=False) == bare
         assert [note.id for note in found] == ["doc-00003#1", "doc-00000#0", "doc-00003#1"]
     note = found[0]
     assert (note.text, note.language, note.ordinal) == (record.text, "zh", 1)

@@ -147,19 +147,24 @@ class KnowledgeStore:
         """Yield all notes in the order they were written."""
         return self.ledger.iter_notes(tenant)
 
-    def notes(self, ids: Sequence[str], *, tenant: str, within: Deadline | None = None) -> list[StoredNote]:
+    def notes(
+        self, ids: Sequence[str], *, tenant: str, mentions: bool = True, within: Deadline | None = None
+    ) -> list[StoredNote]:
         """Return notes in the order asked for, unknown ones left out; those read once are kept in memory.
 
-        Raises EngineUnavailableError when a ledger on a server does not answer, `within` the deadline if one is given.
+        Without `mentions` they have none, which saves most of the time it takes. Raises EngineUnavailableError when a
+        ledger on a server does not answer, `within` the deadline if one is given.
         """
         if within is None or not self.ledger.remote:
-            return self._notes.read(ids, tenant)
-        kept = self._notes.kept(ids, tenant)
-        return kept if len(kept) == len(ids) else self._reads.run(lambda: self._notes.read(ids, tenant), within)
+            return self._notes.read(ids, tenant, mentions=mentions)
+        kept = self._notes.kept(ids, tenant, mentions=mentions)
+        if len(kept) == len(ids):
+            return kept
+        return self._reads.run(lambda: self._notes.read(ids, tenant, mentions=mentions), within)
 
-    def remembered(self, ids: Sequence[str], *, tenant: str) -> list[StoredNote]:
-        """Return those of the notes that are in memory: what is left when the ledger cannot be asked."""
-        return self._notes.kept(ids, tenant)
+    def remembered(self, ids: Sequence[str], *, tenant: str, mentions: bool = True) -> list[StoredNote]:
+        """Return those that were read so and are in memory: what is left when the ledger cannot be asked."""
+        return self._notes.kept(ids, tenant, mentions=mentions)
 
     @property
     def spent(self) -> Mapping[str, float]:

@@ -21,7 +21,8 @@ LISTS = {
 
 
 class Notes:
-    def notes(self, note_ids, *, tenant, within=None):
+    def notes(self, note_ids, *, tenant, mentions=True, within=None):
+        assert not mentions
         return [StoredNote(n, n[0], tenant, n[0], "", 0, f"text of {n}", 0, 0, "en", {}, ()) for n in note_ids]
 
 
@@ -66,11 +67,11 @@ def test_scores_that_are_no_numbers_are_fused_by_rank_and_said(method):
 
 
 class LostNotes(Notes):
-    def notes(self, note_ids, *, tenant, within=None):
+    def notes(self, note_ids, *, tenant, mentions=True, within=None):
         raise EngineUnavailableError("it is gone", where="ledger")
 
-    def remembered(self, note_ids, *, tenant):
-        return super().notes([n for n in note_ids if n in {"b#0", "c#0"}], tenant=tenant)
+    def remembered(self, note_ids, *, tenant, mentions=True):
+        return super().notes([n for n in note_ids if n in {"b#0", "c#0"}], tenant=tenant, mentions=mentions)
 
 
 def test_without_the_ledger_what_is_in_memory_is_used_and_the_rest_is_told():
@@ -88,9 +89,9 @@ def test_without_the_ledger_what_is_in_memory_is_used_and_the_rest_is_told():
 )
 def test_reading_the_notes_leaves_time_for_the_reranking(rerank, spent_ms, least, most):
     class Timed(Notes):
-        def notes(self, note_ids, *, tenant, within=None):
+        def notes(self, note_ids, *, tenant, mentions=True, within=None):
             self.left = within.budget_ms
-            return super().notes(note_ids, tenant=tenant)
+            return super().notes(note_ids, tenant=tenant, mentions=mentions)
 
     notes = Timed()
     state = QueryState(

@@ -8,7 +8,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +34,7 @@ from theworld.nodes.restore_fused_order import restore_fused_order
 from theworld.settings import Settings
 from theworld.state import Candidate, Context, QueryState
 from theworld.stores.dense import NumpyDense
+from theworld.stores.records import StoredNote
 from theworld.testing import FakeEmbedder
 from theworld.testing.conformance.changes import feed, put
 from theworld.testing.conformance.rerankers import QUESTIONS, candidates
@@ -198,6 +199,15 @@ def hash_of(body: Any) -> int:
     return hash((body["query"], *body["documents"]))
 
 
+class NoNotes:
+    """A ledger without notes: the candidates are given."""
+
+    def notes(self, note_ids: Sequence[str], **_: Any) -> list[StoredNote]:
+        return []
+
+    remembered = notes
+
+
 class Bench:
     """The rerankers over one store and one server, and the part of the graph they sit in."""
 
@@ -216,8 +226,9 @@ class Bench:
 
     def run(self, case: Case) -> tuple[Case, QueryState, float]:
         graph = StateGraph(QueryState, context_schema=Context)
-        graph.add_node("rerank_candidates", bind(rerank_candidates, reranker=self.reranker(case), settings=SETTINGS))
-        graph.add_node("restore_fused_order", bind(restore_fused_order, optional=False, settings=SETTINGS))
+        kept: dict[str, Any] = {"notes": NoNotes(), "settings": SETTINGS}
+        graph.add_node("rerank_candidates", bind(rerank_candidates, reranker=self.reranker(case), **kept))
+        graph.add_node("restore_fused_order", bind(restore_fused_order, optional=False, **kept))
         graph.add_edge(START, "rerank_candidates")
         ends = {"restore_fused_order": "restore_fused_order", "find_entity_candidates": END, "report_no_evidence": END}
         graph.add_conditional_edges("rerank_candidates", after_reranking(SETTINGS.answers), ends)

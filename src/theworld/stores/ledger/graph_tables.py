@@ -14,6 +14,7 @@ from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord, 
 
 VERSION, APPLIED = "graph_version", "graph_applied"
 """Names in the meta table: changes of the graph so far, and the last change of notes that the links have seen."""
+_VERSION = select(models.Meta.number).where(models.Meta.key == VERSION)
 
 
 class TenantLinks(NamedTuple):
@@ -29,12 +30,11 @@ class GraphTables:
     """The tables `graph_node` and `graph_edge`; made by a Ledger."""
 
     def __init__(self, database: Database) -> None:
-        self._writing, self._reading = database.writing, database.reading
+        self._writing, self._reading, self._glance = database.writing, database.reading, database.glance
 
     def version(self) -> int:
-        """Return a number that changes whenever the graph does; 0 when there never was one."""
-        with self._reading() as connection:
-            return graph_rows.read_numbers(connection, [VERSION])[VERSION]
+        """Return a number that changes whenever the graph does; 0 when there never was one (asked with every query)."""
+        return self._glance(_VERSION) or 0
 
     def applied(self) -> int | None:
         """Return the last change of notes that the links have seen; None when no tenant has an ontology."""

@@ -144,13 +144,13 @@ class Ledger:
             rows = connection.execute(query.order_by(document.document_id)).all()
         return [(id_, title, tuple(aliases)) for id_, title, aliases in rows]
 
-    def notes(self, ids: Sequence[str], *, tenant: str) -> dict[str, StoredNote]:
-        """Return notes by id, unknown ones left out."""
+    def notes(self, ids: Sequence[str], *, tenant: str, mentions: bool = True) -> dict[str, StoredNote]:
+        """Return notes by id, unknown ones left out; without mentions, most of the time it takes is saved."""
         wanted = _storable(ids, tenant)
         if not wanted:
             return {}
         with self._reading(patient=False) as connection:
-            found = reading.read_notes(connection, tenant, wanted)
+            found = reading.read_notes(connection, tenant, wanted, mentions=mentions)
         if not found.keys() <= set(wanted):
             raise EngineUnavailableError("the ledger answered with a note that was not asked for.", where=self.where)
         return found

@@ -35,12 +35,12 @@ _NOTE = select(
 ).join(models.Document, models.Document.id == models.Note.document)
 
 
-def read_notes(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, StoredNote]:
-    """Return the notes with these ids, unknown ones left out."""
+def read_notes(connection: Connection, tenant: str, ids: Sequence[str], *, mentions: bool) -> dict[str, StoredNote]:
+    """Return the notes with these ids, unknown ones left out, with or without their mentions."""
     found: dict[str, StoredNote] = {}
     for some in batches(ids):
         rows = connection.execute(_NOTE.where(models.Note.tenant == tenant, models.Note.note_id.in_(some))).all()
-        found.update({note.id: note for note in _stored(connection, rows)})
+        found.update({note.id: note for note in _stored(connection, rows, mentions=mentions)})
     return found
 
 
@@ -48,14 +48,14 @@ def read_notes_after(connection: Connection, tenant: str, row: int, limit: int) 
     """Return the next notes in the order they were written, and the row to go on after (0 at the end)."""
     query = _NOTE.where(models.Note.tenant == tenant, models.Note.id > row).order_by(models.Note.id).limit(limit)
     rows = connection.execute(query).all()
-    return _stored(connection, rows), rows[-1].id if rows else 0
+    return _stored(connection, rows, mentions=True), rows[-1].id if rows else 0
 
 
-def _stored(connection: Connection, rows: Sequence[Any]) -> list[StoredNote]:
+def _stored(connection: Connection, rows: Sequence[Any], *, mentions: bool) -> list[StoredNote]:
     """Return notes from rows of `_NOTE`, whose columns are StoredNote's fields up to the mentions, after the row id."""
-    mentions = read_mentions(connection, [row[0] for row in rows])
+    named = read_mentions(connection, [row[0] for row in rows]) if mentions else {}
     # By position: a row's attributes are looked up by name at each access, which shows in every query's time.
-    return [StoredNote(*(*row[1:], tuple(mentions.get(row[0], ())))) for row in rows]
+    return [StoredNote(*(*row[1:], tuple(named.get(row[0], ())))) for row in rows]
 
 
 def read_mentions(connection: Connection, rows: Sequence[int]) -> dict[int, list[Mention]]:

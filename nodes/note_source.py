@@ -1,0 +1,65 @@
+"""Where nodes read notes from: without mentions for the whole pool, with them for the few that are kept.
+
+A note has some twenty mentions, objects that take longer to make than everything else about it: those of notes that
+reranking drops are never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from theworld.deadline import Deadline
+from theworld.errors import StoreError
+from theworld.nodes.retrieval_channel import retrieval_deadline
+from theworld.settings import Settings
+from theworld.state import Candidate, Context, Degradation, QueryState
+from theworld.stores.records import StoredNote
+
+_LEAST_SHARE = 0.1
+"""Of all the time, what reading has even after channels and a reranking that used it up."""
+
+
+class NoteSource(Protocol):
+    """Gives notes by id."""
+
+    def notes(
+        self, note_ids: Sequence[str], *, tenant: str, mentions: bool = True, within: Deadline | None = None
+    ) -> list[StoredNote]:
+        """Return the notes that exist, in the order asked; EngineUnavailableError when they cannot be read in time."""
+
+    def remembered(self, note_ids: Sequence[str], *, tenant: str, mentions: bool = True) -> list[StoredNote]:
+        """Return those that need not be read."""
+
+
+def reading_deadline(state: QueryState, context: Context, settings: Settings, share: float = 1.0) -> Deadline:
+    """Return how long reading notes may take: a share of what is left, and some time in any case."""
+    whole = retrieval_deadline(state, context, settings.retrieval)
+    return Deadline.after(max(share * whole.remaining_ms(), whole.budget_ms * _LEAST_SHARE))
+
+
+def with_mentions(
+    candidates: Sequence[Candidate], notes: NoteSource, *, stage: str, context: Context, within: Deadline
+) -> tuple[list[Candidate], list[Degradation]]:
+    """Return the candidates with their mentions; where these cannot be read, some without, and the Degradation for it.
+
+    Mentions have offsets: a note whose text has changed since it was found gets none. With `strict`, what reading
+    raises is raised.
+    """
+    ids, degradations = [candidate.note_id for candidate in candidates], []
+    try:
+        read = notes.notes(ids, tenant=context.tenant, within=within)
+    except StoreError as error:
+        if context.strict:
+            raise
+        read = notes.remembered(ids, tenant=context.tenant)
+        reason = f"the mentions of notes cannot be read, those of {len(read)} of {len(ids)} are in memory: {error}"
+        degradations.append(Degradation(stage=stage, reason=reason))
+    by_id = {note.id: note for note in read}
+    return [_with(candidate, by_id.get(candidate.note_id)) for candidate in candidates], degradations
+
+
+def _with(candidate: Candidate, note: StoredNote | None) -> Candidate:
+    if note is None or note.text != candidate.text:
+        return candidate
+    return candidate.model_copy(update={"mentions": note.mentions})
