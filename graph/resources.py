@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from theworld.models.bundle import Models, load_models
+from theworld.models.cached import CachedEmbedder
+from theworld.models.minilm import MiniLMEmbedder
 from theworld.models.protocols import ChatModel
 from theworld.nodes.disambiguate_entities import (
     DeterministicJudge,
@@ -71,17 +73,23 @@ def make_resources(
         reranker=make_reranker(settings, dense=store.dense, graph=store.graph, embedder_of=models.by_space),
         resolver=make_resolver(models.chat),
         knowledge=knowledge or make_knowledge(settings.wikidata),
-        judge=make_judge(settings, models.chat),
+        judge=make_judge(settings, models),
         strategy=make_strategy(settings.router),
         ontology=OntologyChannel(OntologyIndexes(store.ledger.graph), store, models.by_space, settings.ontology),
     )
 
 
-def make_judge(settings: Settings, model: ChatModel | None) -> EntityJudge:
-    """Return the judge; a model is asked about close calls where one is configured and the settings want it."""
-    if model is None or not settings.wikidata.ask_model:
-        return DeterministicJudge()
-    return ModelJudge(model)
+def make_judge(settings: Settings, models: Models) -> EntityJudge:
+    """Return the judge; a model is asked about close calls where one is configured and the settings want it.
+
+    Where the bundled embedder embeds the notes, too, the judge uses the one that is loaded.
+    """
+    own = models.embedders.get("en")
+    bundled = isinstance(own, CachedEmbedder) and isinstance(own.embedder, MiniLMEmbedder)
+    judge = DeterministicJudge(embedder=own if bundled else "bundled")
+    if models.chat is None or not settings.wikidata.ask_model:
+        return judge
+    return ModelJudge(models.chat, first=judge)
 
 
 def make_resolver(model: ChatModel | None) -> ReferenceResolver:

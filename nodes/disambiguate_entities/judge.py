@@ -42,8 +42,8 @@ class DeterministicJudge:
     ) -> None:
         self._weights: Weights = load_weights()
         self._min_confidence = self._weights.min_confidence if min_confidence is None else min_confidence
-        chosen = MiniLMEmbedder() if isinstance(embedder, str) else embedder
-        self._similarity = ContextSimilarity(chosen) if chosen is not None else None
+        self.embedder = MiniLMEmbedder() if isinstance(embedder, str) else embedder
+        self._similarity = ContextSimilarity(self.embedder) if self.embedder is not None else None
 
     @property
     def usage(self) -> ModelUsage:

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from theworld.graph.resources import make_judge
+from theworld.models.bundle import Models
+from theworld.models.cached import CachedEmbedder
+from theworld.models.minilm import MiniLMEmbedder
+from theworld.models.protocols import Embedder
 from theworld.nodes.disambiguate_entities import DeterministicJudge, ModelJudge, judge_entities
 from theworld.settings import Settings
 from theworld.state import Context, EntityCandidate, QueryState, RouteDecision
-from theworld.testing.fakes import FakeChatModel
+from theworld.testing.fakes import FakeChatModel, FakeEmbedder
 
 
 @pytest.mark.parametrize(
@@ -25,7 +29,16 @@ from theworld.testing.fakes import FakeChatModel
 )
 def test_a_model_judges_only_where_it_is_configured_and_wanted(wanted: bool, configured: bool, kind: type) -> None:
     settings = Settings(wikidata={"ask_model": wanted})
-    assert type(make_judge(settings, FakeChatModel([]) if configured else None)) is kind
+    models = Models({}, {}, FakeChatModel([]) if configured else None)
+    assert type(make_judge(settings, models)) is kind
+
+
+@pytest.mark.parametrize(("own", "shared"), [(MiniLMEmbedder(), True), (FakeEmbedder(), False)])
+def test_the_judge_uses_the_bundled_embedder_that_is_loaded(own: Embedder, shared: bool) -> None:
+    embedder = CachedEmbedder(own)
+    judge = make_judge(Settings(), Models({"en": embedder}, {}))
+    assert (judge.embedder is embedder) is shared
+    assert judge.embedder is not None
 
 
 @pytest.mark.parametrize(

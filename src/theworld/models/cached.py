@@ -15,25 +15,26 @@ class CachedEmbedder:
     """
 
     def __init__(self, embedder: Embedder, size: int = 1024) -> None:
-        self._embedder = embedder
+        self.embedder = embedder
+        """What embeds."""
         self._queries: Remembering[str, Embedded] = Remembering(size)
 
     @property
     def name(self) -> str:
         """Name of the space."""
-        return self._embedder.name
+        return self.embedder.name
 
     @property
     def dimension(self) -> int:
         """Length of a vector."""
-        return self._embedder.dimension
+        return self.embedder.dimension
 
     def embed_query(self, text: str) -> Embedded:
         """Embed one question, or return what it gave last time."""
         return self._queries.get(text, lambda: self._frozen(text))
 
     def _frozen(self, text: str) -> Embedded:
-        embedded = self._embedder.embed_query(text)
+        embedded = self.embedder.embed_query(text)
         # The arrays are shared between callers from now on.
         embedded.vector.flags.writeable = False
         if embedded.tokens is not None:
@@ -43,4 +44,4 @@ class CachedEmbedder:
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, in the order given."""
-        return self._embedder.embed_passages(texts)
+        return self.embedder.embed_passages(texts)

@@ -18,6 +18,7 @@ from functools import cached_property
 from theworld.evaluation.online import Outcome
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.graph.build import CompiledGraph
+from theworld.graph.rehearsal import rehearse
 from theworld.nodes.route_query import RememberedHistory
 from theworld.service.documents import DocumentWriter
 from theworld.service.jobs.launcher import JobLauncher
@@ -221,6 +222,7 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
             log.info("strategy %s beside %s of the requests", json.dumps(strategy.model_dump()), chosen.ab_share)
             _ = service.graph_b
         service.jobs.look(service.evaluations)
+        rehearse(service.graph, resources)
         # Models stay as long as the service: a full collection, in the middle of a request, need not walk through them.
         gc.collect()
         gc.freeze()

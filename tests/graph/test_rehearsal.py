@@ -1,0 +1,51 @@
+"""What loads on first use is loaded before the first question, and a rehearsal that fails stops nothing."""
+
+from __future__ import annotations
+
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from theworld.graph.rehearsal import QUESTIONS, rehearse
+
+
+class Asked:
+    """Keeps what it is asked."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.questions: list[tuple[str, str, bool]] = []
+        self._error = error
+
+    def invoke(self, state: dict[str, str], *, context: Any) -> None:
+        self.questions.append((state["question"], context.tenant, context.use_model))
+        if self._error is not None:
+            raise self._error
+
+
+def holding(**tenants: dict[str, int]) -> Any:
+    found = {name: {"notes": sum(notes.values()), "languages": notes} for name, notes in tenants.items()}
+    return SimpleNamespace(store=SimpleNamespace(info=lambda: {"tenants": found}))
+
+
+@pytest.mark.parametrize(
+    ("tenants", "expected"),
+    [
+        ({}, []),
+        ({"default": {"en": 2}}, [("en", "default")]),
+        ({"default": {"en": 2}, "other": {"en": 1, "zh": 2}}, [("en", "other"), ("zh", "other")]),
+    ],
+)
+def test_it_asks_in_the_languages_of_the_notes(tenants: dict[str, dict[str, int]], expected: list[Any]) -> None:
+    graph = Asked()
+    rehearse(graph, holding(**tenants))
+    assert graph.questions == [(QUESTIONS[language], tenant, False) for language, tenant in expected]
+
+
+def test_a_failure_is_logged_and_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    graph = Asked(ConnectionError("nobody there"))
+    with caplog.at_level(logging.WARNING):
+        rehearse(graph, holding(default={"en": 1, "zh": 1}))
+    assert len(graph.questions) == 2
+    assert "nobody there" in caplog.text
