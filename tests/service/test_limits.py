@@ -128,6 +128,35 @@ class TestOverHttp:
         headers = {"content-type": "application/json"}
         assert code(client.post(SEARCH, content=in_pieces(), headers=headers)) == (413, 1005)
 
+    @pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", None])
+    def test_a_body_that_is_not_said_to_be_json_is_415(self, client, kind):
+        headers = {"content-type": kind} if kind else {}
+        assert code(client.post(SEARCH, content=b'{"query": "x"}', headers=headers)) == (415, 1008)
+        assert code(client.post(SEARCH, content=b'"x"', headers={"content-type": "application/json"})) == (422, 1001)
+
+    def test_metrics_count_by_http_status(self, client, service):
+        assert client.post(SEARCH, json={"query": "x"}).status_code == 200
+        assert client.post(SEARCH, json={}).status_code == 422
+        most = service.settings.service.max_body_bytes
+        assert client.post(SEARCH, content=b"x" * (most + 1)).status_code == 413
+        lines = [line for line in client.get("/metrics").text.splitlines() if "theworld_requests_total{" in line]
+        found = {int(line.partition('code="')[2].partition('"')[0]) for line in lines}
+        assert {200, 413, 422} <= found
+        assert all(100 <= status < 600 for status in found)
+
+    @pytest.mark.parametrize(
+        ("engine", "method"), [("dense", "spaces"), ("sparse", "search"), ("graph", "entities"), ("ledger", "sequence")]
+    )
+    def test_readiness_asks_every_engine(self, client, service, monkeypatch, engine, method):
+        def fail(*_args, **_kwargs):
+            raise OSError("secret 10.0.0.1")
+
+        monkeypatch.setattr(type(getattr(service.resources.store, engine)), method, fail)
+        reply = client.get("/readyz")
+        assert code(reply) == (503, 2005)
+        assert [item["name"] for item in reply.json()["data"]["engines"] if not item["ready"]] == [engine]
+        assert "secret" not in reply.text
+
     @pytest.mark.parametrize("given", ["my-trace.1", "", "a" * 200, "<script>"])
     def test_the_trace_id_is_echoed_when_it_is_one(self, client, given):
         reply = client.get("/healthz", headers={"X-Trace-Id": given})

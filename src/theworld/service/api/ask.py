@@ -42,6 +42,7 @@ _ERRORS = documented(
     Code.NO_KEY,
     Code.FORBIDDEN,
     Code.TOO_LARGE,
+    Code.NOT_JSON,
     Code.TOO_MANY,
     Code.RETRIEVAL_UNAVAILABLE,
     Code.MODEL_UNAVAILABLE,

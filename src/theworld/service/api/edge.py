@@ -50,7 +50,6 @@ class _Exchange:
         self.limit = self.service.settings.service.max_body_bytes if self.service is not None else 1_000_000
         self.read = 0
         self.status = 0
-        self.code: Code | None = None
 
     async def run(self) -> None:
         begun = time.perf_counter()
@@ -91,12 +90,10 @@ class _Exchange:
     async def refuse(self, error: ApiError) -> None:
         body = error_body(error, self.trace_id, language_of(self.headers.get("accept-language", "")))
         headers = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
-        self.code = error.code
         await self.pass_on({"type": "http.response.start", "status": error.status_code, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})
 
     def count(self, metrics: ServiceMetrics, elapsed_ms: float) -> None:
         route = self.scope.get("route")
         endpoint = getattr(route, "path", "other")
-        code = self.code if self.code is not None else self.scope["state"].get("code", self.status)
-        metrics.count(endpoint, int(code), elapsed_ms)
+        metrics.count(endpoint, self.status, elapsed_ms)

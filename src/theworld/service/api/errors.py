@@ -146,6 +146,9 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
+        unread = any(item["type"] == "model_attributes_type" and item["loc"] == ("body",) for item in error.errors())
+        if unread and "json" not in request.headers.get("content-type", "").lower():
+            return error_reply(request, ApiError(Code.NOT_JSON))
         return error_reply(request, validation_error(error))
 
     @app.exception_handler(HTTPException)

@@ -25,7 +25,14 @@ router = APIRouter(
     prefix="/api/v1/eval",
     tags=["evaluation"],
     responses=documented(
-        Code.INVALID, Code.NO_KEY, Code.FORBIDDEN, Code.NOT_FOUND, Code.TOO_LARGE, Code.STORE_UNAVAILABLE, Code.INTERNAL
+        Code.INVALID,
+        Code.NO_KEY,
+        Code.FORBIDDEN,
+        Code.NOT_FOUND,
+        Code.TOO_LARGE,
+        Code.NOT_JSON,
+        Code.STORE_UNAVAILABLE,
+        Code.INTERNAL,
     ),
 )
 Evaluating = Annotated[Caller, caller_with("evaluate")]

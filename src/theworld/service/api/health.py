@@ -78,6 +78,7 @@ def _probes(service: Service) -> dict[str, Callable[[], str]]:
         return ""
 
     def dense() -> str:
+        store.dense.spaces(_NOBODY)
         return ", ".join(embedder.name for embedder in models.embedders.values())
 
     def graph() -> str:

@@ -17,7 +17,14 @@ router = APIRouter(
     prefix="/api/v1",
     tags=["feedback"],
     responses=documented(
-        Code.INVALID, Code.NO_KEY, Code.FORBIDDEN, Code.NOT_FOUND, Code.TOO_LARGE, Code.STORE_UNAVAILABLE, Code.INTERNAL
+        Code.INVALID,
+        Code.NO_KEY,
+        Code.FORBIDDEN,
+        Code.NOT_FOUND,
+        Code.TOO_LARGE,
+        Code.NOT_JSON,
+        Code.STORE_UNAVAILABLE,
+        Code.INTERNAL,
     ),
 )
 Text = Annotated[str, Field(min_length=1, max_length=2000)]

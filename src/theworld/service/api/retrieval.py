@@ -30,6 +30,7 @@ router = APIRouter(
         Code.NO_KEY,
         Code.FORBIDDEN,
         Code.TOO_LARGE,
+        Code.NOT_JSON,
         Code.TOO_MANY,
         Code.RETRIEVAL_UNAVAILABLE,
         Code.VECTOR_TIMEOUT,

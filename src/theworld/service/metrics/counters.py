@@ -24,7 +24,7 @@ class ServiceMetrics:
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
         self.requests = Counter(
-            "theworld_requests", "Requests by endpoint and code of the reply", ["endpoint", "code"], registry=registry
+            "theworld_requests", "Requests by endpoint and HTTP status", ["endpoint", "code"], registry=registry
         )
         self.seconds = Histogram(
             "theworld_request_seconds",
@@ -68,9 +68,9 @@ class ServiceMetrics:
             "theworld_log_dropped", "Records dropped since the start", registry=registry, multiprocess_mode="livesum"
         )
 
-    def count(self, endpoint: str, code: int, elapsed_ms: float) -> None:
+    def count(self, endpoint: str, status: int, elapsed_ms: float) -> None:
         """Count one reply."""
-        self.requests.labels(endpoint, str(code)).inc()
+        self.requests.labels(endpoint, str(status)).inc()
         self.seconds.labels(endpoint).observe(elapsed_ms / 1000)
 
     def count_run(self, run: Run, outcome: Outcome) -> None:
