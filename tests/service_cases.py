@@ -13,5 +13,6 @@ LOCAL: dict[str, Any] = {"base_url": "http://127.0.0.1:8321", "client": ("127.0.
 
 
 def settings_over(store: Path, **service: Any) -> Settings:
-    """Settings with time enough for a busy machine."""
+    """Settings with time enough for a busy machine, on which jobs of idle priority would not get on."""
+    service = {"job_priority": "normal", **service}
     return Settings(store=store, retrieval={"deadline_ms": 60_000}, embedding={"threads": 1}, service=service)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -120,6 +122,21 @@ def test_a_job_survives_its_service(copy_of_demo):
     with open_service(settings, bound_to="127.0.0.1") as service:
         assert service.jobs.wait(600)
         assert service.evaluations.job(job_id, tenant="default").status == "done"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process's scheduling policy")
+def test_jobs_work_at_idle_priority_unless_that_is_changed(copy_of_demo):
+    code = (
+        "import os, sys\n"
+        "from theworld.service.jobs.worker import work_on_jobs\n"
+        "from theworld.settings import Settings\n"
+        "work_on_jobs(Settings(store=sys.argv[1], service={'job_priority': sys.argv[2]}))\n"
+        "print(os.sched_getscheduler(0) == os.SCHED_IDLE)"
+    )
+    store = str(copy_of_demo())
+    for priority, idle in (("idle", "True"), ("normal", "False")):
+        command = [sys.executable, "-c", code, store, priority]
+        assert subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip() == idle
 
 
 def test_a_job_can_be_cancelled(service, call, client):

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from service_cases import TWO_HOP
-from service_process import served
+from service_process import START_S, served
 from theworld.stores.ledger.request_log import RequestJournal
 from theworld.stores.ledger.service_ledger import ServiceLedger
 
@@ -34,7 +34,7 @@ def test_serve_says_its_terms_answers_and_finishes_what_runs(copy_of_demo):
             told = "\n".join(events)
         assert "event: final" in told
         assert "Vienna" in told
-        assert process.wait(60) in {0, -signal.SIGTERM, 128 + signal.SIGTERM}
+        assert process.wait(START_S) in {0, -signal.SIGTERM, 128 + signal.SIGTERM}
     with ServiceLedger.open(store) as ledger:
         record = RequestJournal(ledger).read(request_id, tenant="default")
     assert record is not None, "what was answered is on record"
@@ -67,7 +67,7 @@ def test_killed_under_load_no_request_is_half_written(copy_of_demo):
         done = []
 
         def ask():
-            with suppress(httpx.TransportError), httpx.Client(base_url=client.base_url, timeout=60) as own:
+            with suppress(httpx.TransportError), httpx.Client(base_url=client.base_url, timeout=START_S) as own:
                 while True:
                     data = own.post("/api/v1/retrieval/search", json={"query": TWO_HOP}).json()["data"]
                     done.append(data["request_id"])
@@ -80,7 +80,7 @@ def test_killed_under_load_no_request_is_half_written(copy_of_demo):
             time.sleep(0.05)
         os.kill(process.pid, signal.SIGKILL)
         for thread in threads:
-            thread.join(30)
+            thread.join(60)
     with ServiceLedger.open(store) as ledger:
         assert_whole(ledger, least=1)
 
@@ -107,9 +107,9 @@ def assert_whole(ledger, *, least):
 def test_several_workers_share_store_and_metrics(copy_of_demo):
     with served(copy_of_demo(), "--workers", "2") as (_, client, _):
         for _ in range(20):
-            with httpx.Client(base_url=client.base_url, timeout=60) as own:
+            with httpx.Client(base_url=client.base_url, timeout=START_S) as own:
                 assert own.post("/api/v1/retrieval/route", json={"query": TWO_HOP}).status_code == 200
-        end = time.monotonic() + 60
+        end = time.monotonic() + START_S
         while (counted := metric(client, "theworld_requests_total", "route")) < 20 and time.monotonic() < end:
             time.sleep(0.05)  # a reply is counted when it has been sent
         assert counted == 20

@@ -30,4 +30,7 @@ class ServiceSettings(Section):
     ab_strategy: str = Field(
         default="{}", description='Strategy B as JSON: {"name": ..., "rerank": false, "settings": {"retrieval": ...}}'
     )
+    job_priority: Literal["idle", "normal"] = Field(
+        default="idle", description="Of evaluation jobs; idle: they run only while nobody else wants the processor"
+    )
     trace_text: bool = Field(default=False, description="Allow question and answer text in OpenTelemetry spans")

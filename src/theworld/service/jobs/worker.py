@@ -23,7 +23,8 @@ LINGER_S = 3.0
 
 def work_on_jobs(settings: Settings) -> None:
     """Work on all jobs of the store, one after the other; returns at once when another process does so."""
-    lower_priority()
+    if settings.service.job_priority == "idle":
+        lower_priority()
     parent = os.getppid()
     settings = settings.model_copy(update={"embedding": settings.embedding.model_copy(update={"threads": 1})})
     with ServiceLedger.of(settings) as ledger, ledger.lock_alone(LOCK) as alone:
