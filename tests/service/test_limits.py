@@ -122,6 +122,9 @@ class TestOverHttp:
         most = service.settings.service.max_body_bytes
         assert code(client.post(SEARCH, content=b"x" * (most + 1))) == (413, 1005)
 
+        many = [{"id": str(n), "text": "x"} for n in range(service.settings.service.max_documents + 1)]
+        assert code(client.post("/api/v1/documents", json={"documents": many})) == (413, 1005)
+
         def in_pieces():
             yield from (b"x" * 1_000_000 for _ in range(most // 1_000_000 + 1))
 

@@ -114,7 +114,7 @@ async def write(request: Request, body: Annotated[DocumentsRequest, Body()], cal
     service = service_of(request)
     most = service.settings.service.max_documents
     if len(body.documents) > most:
-        raise ApiError(Code.TOO_LARGE, Code.NOT_JSON, f"at most {most:,} documents in one request")
+        raise ApiError(Code.TOO_LARGE, f"at most {most:,} documents in one request")
     failed = [LeftOut(id=item.id, reason=problem) for item in body.documents if (problem := item.problem())]
     given = [
         (
