@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 from engine_measures.common import TENANT, Urls, engines_at, on_servers, sync, write
@@ -21,7 +22,11 @@ def replay(path: Path, urls: Urls, notes: int, ledger_of: Path | None, *, grpc: 
         write(path, notes)
     else:
         path.mkdir(parents=True)
-        shutil.copy2(ledger_of / FILE_NAME, path)
+        with (
+            closing(sqlite3.connect(ledger_of / FILE_NAME)) as there,
+            closing(sqlite3.connect(path / FILE_NAME)) as here,
+        ):
+            there.backup(here)
     engines = engines_at(urls, grpc=grpc)
     with Ledger.open(path) as ledger:
         notes = sum(1 for _ in ledger.iter_notes(TENANT))
