@@ -61,6 +61,9 @@ def _span(match: re.Match[str]) -> DateSpan:
 _LIFESPAN = re.compile(r"[（(]([^()（）]{0,160})[)）]")
 _BORN = re.compile(r"\b(born|b\.)|出生|生于|生於", re.IGNORECASE)
 _DIED = re.compile(r"\b(died|d\.)|逝世|去世|卒", re.IGNORECASE)
+_CLAUSE = re.compile(r"[，,。；;！？\n]")
+_ADJACENT = re.compile(r"[\s公元前约約于於在]*")
+"""What may stand between a Chinese cue and the date that follows it at once ("生于公元前259年")."""
 _TO = re.compile(r"[–—−~～－]|\s-\s|\bto\b|至|\s")
 
 
@@ -82,11 +85,11 @@ def lifespan(text: str) -> Lifespan:
         if len(dates) >= 2 and _TO.search(inside) and not _is_event(inside):
             return Lifespan(dates[0], dates[1])
         if _BORN.search(inside):
-            return Lifespan(dates[0], _after(text, _DIED))
+            return Lifespan(dates[0], _stated(text, _DIED))
         if _DIED.search(inside):
-            return Lifespan(_after(text, _BORN), dates[0])
+            return Lifespan(_stated(text, _BORN), dates[0])
         break
-    return Lifespan(_after(text, _BORN), _after(text, _DIED))
+    return Lifespan(_stated(text, _BORN), _stated(text, _DIED))
 
 
 def first_date(text: str) -> DateSpan | None:
@@ -96,6 +99,20 @@ def first_date(text: str) -> DateSpan | None:
 
 def _is_event(inside: str) -> bool:
     return bool(re.search(r"\b(released|founded|film|album|active)\b", inside, re.IGNORECASE))
+
+
+def _stated(text: str, cue: re.Pattern[str]) -> DateSpan | None:
+    """Return the date that a cue states: after it, in Chinese also before it ("1979年6月出生于泉州")."""
+    match = cue.search(text)
+    if match is None or match.group().isascii():
+        return _after(text, cue)
+    clause = _CLAUSE.split(text[: match.start()])[-1]
+    start = match.start() - len(clause)
+    before = [_moved(date, start) for date in find_dates(clause)]
+    following = _after(text, cue)
+    if before and not (following and _ADJACENT.fullmatch(text[match.end() : following.start])):
+        return before[-1]
+    return following
 
 
 def _after(text: str, cue: re.Pattern[str]) -> DateSpan | None:

@@ -36,6 +36,9 @@ def test_spans_are_inside_and_do_not_overlap(text: str) -> None:
         ("莎士比亚（1564年4月－1616年4月23日）是英国作家。", 1564, 1616),
         ("Alien (1979 film) is a film.", None, None),
         ("He is a singer.", None, None),
+        ("王夏，1979年6月出生于福建泉州，是建筑师。她2005年创立了事务所。", 1979, None),
+        ("他1950年3月生于北京，2001年在上海去世，2010年建馆。", 1950, 2001),
+        ("他生于1950年3月，2001年去世。", 1950, 2001),
     ],
 )
 def test_lifespan(text: str, birth: int | None, death: int | None) -> None:
