@@ -17,8 +17,9 @@ from contextlib import suppress
 
 import httpx
 
-from service_measures.serving import SEARCH, copied, dataset_argument, prepared, served
-from theworld.service.explain.arithmetic import fused_again
+from service_measures.serving import PATIENT, SEARCH, copied, dataset_argument, prepared, served
+from theworld.service.explain.arithmetic import fused_again, logged_rankings
+from theworld.service.requests.facts import digest_of
 from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
 from theworld.stores.ledger.service_ledger import ServiceLedger
 
@@ -35,10 +36,10 @@ def run(arguments: argparse.Namespace) -> bool:
     answered = 0
     with copied(settings.store) as store:
         for number in range(arguments.rounds):
-            with served(store) as (process, url):
+            with served(store, **PATIENT) as (process, url):
                 dice = random.Random(number)
                 answered += asyncio.run(_until_killed(process, url, questions, dice, arguments.clients))
-        with served(store) as (_, url):
+        with served(store, **PATIENT) as (_, url):
             alive = httpx.post(f"{url}{SEARCH}", json={"query": questions[0]}, timeout=60).json()["code"] == 0
         with ServiceLedger.open(store) as ledger:
             journal, found = RequestJournal(ledger), Counter[bool]()
@@ -54,12 +55,17 @@ def run(arguments: argparse.Namespace) -> bool:
 
 
 def is_whole(record: RequestRecord | None) -> bool:
-    """Tell whether all rows of a search are there: as many as its own columns say."""
-    if record is None or record.route is None or not record.request["digest"]:
+    """Tell whether all rows of a search are there: those its own digests were made of, and as many as it says."""
+    if record is None or record.route is None:
         return False
     fused = fused_again(record)
+    parts = {
+        "channels": {name: [list(hit) for hit in hits] for name, hits in logged_rankings(record).items()},
+        "fusion": [[note.note_id, rank, note.score] for rank, note in enumerate(fused, start=1)],
+    }
+    digests, logged = digest_of(parts), record.request["outcome"]["digests"]
     shown = min(len(fused), record.request["outcome"]["fusion"]["top_k"])
-    return bool(record.candidates) and len(record.ranking) == shown
+    return all(digests[name] == logged[name] for name in parts) and len(record.ranking) == shown
 
 
 async def _until_killed(
