@@ -37,14 +37,17 @@ from theworld.nodes.disambiguate_entities.weights import Calibration
 Array = NDArray[np.float64]
 
 TARGET = Path(__file__).resolve().parents[1] / "nodes" / "disambiguate_entities" / "data" / "weights.json"
-SIGNS = {"missing": -1, "extra": -1, "lacks_head": -1}
+SIGNS = {"missing": -1, "extra": -1, "lacks_head": -1, "located": -1, "dated": -1, "echo": -1, "common": -1}
 """Features that may only speak against a candidate; the others may only speak for it."""
 LEXICAL = (
-    "name close missing extra completed head description popularity case topic form lacks_head refers office"
+    "name close missing extra completed description popularity case topic form common located dated lacks_head refers "
+    "office"
 ).split()
-SIMILARITIES = ["similarity", "mention_similarity"]
-EMBEDDED = [*LEXICAL, *SIMILARITIES, "contrast"]
-STRENGTHS = (0.25, 0.5, 1.0, 2.0)
+KNOWN = [*LEXICAL, "echo"]
+SIMILARITIES = ["similarity", "mention_similarity", "wording"]
+EMBEDDED = [*KNOWN, *SIMILARITIES, "contrast"]
+STRENGTHS = (2.0, 4.0, 8.0, 16.0)
+LEAST_SPREAD = 0.05
 FOLDS, INNER_FOLDS, SEEDS = 5, 4, (0, 1, 2, 3, 4)
 NIL_SHARE = 0.72
 FRONTIER = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -65,12 +68,17 @@ class Case:
     """The document; all its mentions are in one fold."""
     entity: str
     """The right entry."""
-    lexical: Array
-    """Shape (candidates, features)."""
+    known: Array
+    """Shape (candidates, features), as KNOWN."""
     cosines: Array
-    """Shape (candidates, 2), as SIMILARITIES."""
+    """Shape (candidates, 3), as SIMILARITIES."""
     gold: int
     """Index of the right candidate, -1 for none."""
+
+    @property
+    def lexical(self) -> Array:
+        """Return what the scorer by words sees, shape (candidates, features), as LEXICAL."""
+        return self.known[:, : len(LEXICAL)]
 
 
 @dataclass(frozen=True)
@@ -103,8 +111,10 @@ def read_cases(path: Path) -> list[Case]:
             cosines = similarity.of(mention, candidates)
             features = [asdict(item) for item in features_of(mention, candidates)]
             gold = next((i for i, item in enumerate(candidates) if item["id"] == row["gold"]), -1)
-            table = np.array([[item[name] for name in LEXICAL] for item in features])
-            near = np.array([[item.text, item.mention] for item in cosines]).reshape(-1, len(SIMILARITIES))
+            table = np.array([[item[name] for name in KNOWN] for item in features])
+            near = np.array([[item.text, item.mention, item.wording] for item in cosines]).reshape(
+                -1, len(SIMILARITIES)
+            )
             cases.append(Case(f"{row['bench']}/{row['doc']}", row["gold"], table, near, gold))
     return cases
 
@@ -120,17 +130,18 @@ def shortlist(lexical: Array, case: Case) -> tuple[NDArray[np.intp], Array]:
     """Return the indices of the best by words, and their table with similarities."""
     order = np.argsort(-np.round(probabilities(lexical, case.lexical), 9), kind="stable")[:SHORTLIST]
     cosines = case.cosines[order]
-    return order, np.column_stack([case.lexical[order], cosines, cosines[:, 0] - cosines[:, 0].mean()])
+    return order, np.column_stack([case.known[order], cosines, cosines[:, 0] - cosines[:, 0].mean()])
 
 
 def fit(tables: Sequence[tuple[Array, int]], names: Sequence[str], strength: float) -> Array:
-    """Return (none, weights) of the conditional logit with L2 and signs."""
+    """Return (none, weights) of the conditional logit with signs, and L2 on the weights in units of their spread."""
     stacked = np.vstack([table for table, _ in tables])
     sizes = np.array([len(table) for table, _ in tables])
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     owner = np.repeat(np.arange(len(sizes)), sizes)
     gold = np.array([index for _, index in tables])
     chosen = (starts + gold)[gold >= 0]
+    shrunk = strength * np.maximum(stacked.std(axis=0), LEAST_SPREAD) ** 2
 
     def loss(point: Array) -> tuple[float, Array]:
         scores = stacked @ point[1:]
@@ -139,8 +150,8 @@ def fit(tables: Sequence[tuple[Array, int]], names: Sequence[str], strength: flo
         total = np.add.reduceat(parts, starts) + none
         stated = np.full(len(sizes), point[0])
         stated[gold >= 0] = scores[chosen]
-        value = -(stated - highest - np.log(total)).sum() + strength / 2 * (point[1:] @ point[1:])
-        slope = stacked.T @ (parts / total[owner]) - stacked[chosen].sum(0) + strength * point[1:]
+        value = -(stated - highest - np.log(total)).sum() + point[1:] ** 2 @ shrunk / 2
+        slope = stacked.T @ (parts / total[owner]) - stacked[chosen].sum(0) + shrunk * point[1:]
         return float(value), np.concatenate([[(none / total).sum() - (gold < 0).sum()], slope])
 
     bounds = [(None, None)] + [(None, 0) if SIGNS.get(name) == -1 else (0, None) for name in names]
@@ -296,7 +307,8 @@ def stored(cases: Sequence[Case], figures: dict[str, dict[str, float]]) -> dict[
             "made_by": "benchmarks/fit_entities.py",
             "fitted_on": f"{len(cases) // 2} English mentions with candidates of public entity-linking benchmarks "
             "(ELEVANT's collection, Apache-2.0), which are not part of this project",
-            "method": f"conditional logit with 'none', L2 {strength:g}, signs fixed; embedder: all-MiniLM-L6-v2 (int8)",
+            "method": f"conditional logit with 'none', L2 {strength:g} on standardised features, signs fixed; "
+            "embedder: all-MiniLM-L6-v2 (int8)",
             "cross_validated": figures,
         },
         "lexical": as_scorer(fitted.lexical, LEXICAL),

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from theworld.nodes.disambiguate_entities.contradictions import dated, located, own_words_said
 from theworld.nodes.disambiguate_entities.mention import MentionInText
 from theworld.nodes.disambiguate_entities.names import (
     CLOSE,
     FUNCTION_WORDS,
-    is_head,
     name_match,
     name_words,
     qualifier_of,
+    without_legal_form,
 )
-from theworld.nodes.disambiguate_entities.references import holds_office, lacks_head, refers
+from theworld.nodes.disambiguate_entities.references import holds_office, is_reference, lacks_head, refers
 from theworld.nodes.disambiguate_entities.similarity import Similarity
 from theworld.nodes.disambiguate_entities.words import is_page, known_types, topics_of, type_said
 from theworld.text import tokens
@@ -39,13 +40,11 @@ class Features:
     close: float
     """1 when the names are the same but for form: acronym, demonym, word order."""
     missing: float
-    """Share of the mention's words that no name of the candidate has."""
+    """Share of the mention's words that the label does not have; 0 for a mention that is no name, as "its"."""
     extra: float
     """Share of the label's words that the whole text does not have."""
     completed: float
     """1 when the mention is part of the label and the text has the rest of it."""
-    head: float
-    """1 when the mention is what the label's other words only narrow down: Congress of United States Congress."""
     description: float
     """Description words near the mention, over the root of their number."""
     popularity: float
@@ -56,6 +55,14 @@ class Features:
     """1 when the text has words of the description's topics, -1 when it has none, 0 when that has no topic."""
     form: float
     """Fit of the mention's grammar, in {-1, 0, 1}: Germans are people, and a language is spoken."""
+    common: float = 0.0
+    """1 when the label is a common noun, and the mention has a capital within a sentence."""
+    located: float = 0.0
+    """1 when the text says "in" before the mention, and the candidate is no place."""
+    dated: float = 0.0
+    """1 when the candidate's years are not the text's, 0.5 when the text has none."""
+    echo: float = 0.0
+    """The description's own words near the mention, for a candidate of another name: who means it would name it."""
     lacks_head: float = 0.0
     """1 when the mention's last word, which says what it is, is nowhere in the candidate."""
     refers: float = 0.0
@@ -66,6 +73,8 @@ class Features:
     """Cosine of the embedded description and text."""
     mention_similarity: float = 0.0
     """Cosine of the embedded description and the mention's own token vectors in the text."""
+    wording: float = 0.0
+    """How near the description's tokens come to the text's, one by one, as cosine."""
     contrast: float = 0.0
     """The similarity, less its mean over the candidates."""
     type: float = 0.0
@@ -84,52 +93,64 @@ def features_of(
     *,
     type_hint: str | None = None,
     others: Sequence[Sequence[Mapping[str, Any]]] = (),
-    similarities: Sequence[Similarity] | None = None,
 ) -> list[Features]:
-    """Return the features of every candidate, in order.
+    """Return the features of every candidate, in order, without similarities.
 
-    `others` are the candidates of the text's other mentions; `similarities` has one entry per candidate.
+    `others` are the candidates of the text's other mentions.
     """
-    found = similarities or [Similarity()] * len(candidates)
-    mean = math.fsum(item.text for item in found) / max(1, len(found))
+    echoes = own_words_said(mention, [str(candidate.get("description") or "") for candidate in candidates])
     return [
-        _features(mention, candidate, type_hint, others, item, mean)
-        for candidate, item in zip(candidates, found, strict=True)
+        _features(mention, candidate, type_hint, others, echo)
+        for candidate, echo in zip(candidates, echoes, strict=True)
     ]
 
 
-def _features(  # noqa: PLR0917
+def with_similarities(features: Sequence[Features], similarities: Sequence[Similarity]) -> list[Features]:
+    """Return the features of some candidates with their similarities, one per candidate, added."""
+    mean = math.fsum(item.text for item in similarities) / max(1, len(similarities))
+    return [
+        replace(
+            known,
+            similarity=item.text,
+            mention_similarity=item.mention,
+            wording=item.wording,
+            contrast=item.text - mean,
+        )
+        for known, item in zip(features, similarities, strict=True)
+    ]
+
+
+def _features(
     mention: MentionInText,
     candidate: Mapping[str, Any],
     type_hint: str | None,
     others: Sequence[Sequence[Mapping[str, Any]]],
-    similarity: Similarity,
-    mean: float,
+    echo: float,
 ) -> Features:
     label, description = candidate.get("label") or "", candidate.get("description") or ""
     facts = _facts(candidate)
     ours, names = mention.own_words, name_words(label)
-    extra = names - ours
+    extra = name_words(without_legal_form(label)) - ours
     described = set(tokens(description)) - set(tokens(mention.label)) - FUNCTION_WORDS
     fit = _fit(mention, candidate, label)
     return Features(
         name=fit,
         close=float(fit >= CLOSE),
-        missing=0.0 if fit >= CLOSE else len(ours - names) / max(1, len(ours)),
+        missing=0.0 if fit >= CLOSE or is_reference(mention) else len(ours - names) / max(1, len(ours)),
         extra=len(extra - mention.all_words) / max(1, len(names)),
         completed=float(bool(extra) and bool(names & ours) and extra <= mention.all_words),
-        head=float(is_head(mention.label, label)),
         description=len(described & mention.near_words) / math.sqrt(max(1, len(described))),
         popularity=popularity(candidate),
         case=-float(mention.label[:1].isupper() != (label[:1] or " ").isupper()),
         topic=_topic(mention, description),
         form=_form(mention, description),
+        common=float(mention.has_capital and label[:1].islower()),
+        located=located(mention, description),
+        dated=dated(mention, description),
+        echo=0.0 if fit >= CLOSE else echo,
         lacks_head=0.0 if fit >= CLOSE else lacks_head(mention, candidate),
         refers=refers(mention, candidate),
         office=holds_office(mention, label),
-        similarity=similarity.text,
-        mention_similarity=similarity.mention,
-        contrast=similarity.text - mean,
         type=_type(type_hint, facts),
         page=float(is_page(facts)),
         apposed=_apposed(mention, f"{label} {facts}"),

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from theworld.errors import ModelError
 from theworld.models.minilm import MiniLMEmbedder
 from theworld.models.protocols import Embedder
-from theworld.nodes.disambiguate_entities.features import Features, features_of
+from theworld.nodes.disambiguate_entities.features import Features, features_of, with_similarities
 from theworld.nodes.disambiguate_entities.mention import MentionInText
 from theworld.nodes.disambiguate_entities.parser import judged, unmatched
 from theworld.nodes.disambiguate_entities.schema import REASON_NO_CANDIDATES, JudgedEntity, JudgeOutput
@@ -18,9 +18,9 @@ from theworld.nodes.disambiguate_entities.weights import Weights, load_weights
 from theworld.state import EntityCandidate, ModelUsage
 from theworld.text import detect_language
 
-SHORTLIST = 4
+SHORTLIST = 6
 """Best candidates by words whose descriptions are embedded."""
-HOPELESS, SURE = 0.03, 0.8
+HOPELESS, SURE = 0.03, 0.9
 """Outside of these the probability by words decides, and nothing is embedded."""
 
 MAX_FIELD = 2_000
@@ -100,12 +100,11 @@ class DeterministicJudge:
         if detect_language(mention.context) != "en":
             return known
         shortlist = order[:SHORTLIST]
-        listed = [candidates[index] for index in shortlist]
         try:
-            similarities = self._similarity.of(mention, listed)
+            similarities = self._similarity.of(mention, [candidates[index] for index in shortlist])
         except ModelError as error:
             return (*known[:3], f"; descriptions were not embedded: {error}")
-        features = features_of(mention, listed, type_hint=type_hint, others=others, similarities=similarities)
+        features = with_similarities([features[index] for index in shortlist], similarities)
         probabilities = self._weights.embedded.probabilities(features)
         best = best_first(probabilities)[0]
         return shortlist[best], probabilities[best], features[best], ""

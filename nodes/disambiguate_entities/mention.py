@@ -22,6 +22,7 @@ FOLLOWING = 25
 
 Form = Literal["people", "adjective", "of a person", "name"]
 
+_SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:\n]\s*)[\"'“‘`(]*$")
 _BORN = "-born"
 _APPOSED = r"\s?[(（]([^()（）]{1,40})[)）]|, ([A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*){0,3})"
 _NAME_BEFORE = re.compile(r"(?:\b[A-Z][\w'’.-]*[ ]){1,3}$")
@@ -92,6 +93,12 @@ class MentionInText:
     def topics(self) -> Counter[str]:
         """Topic -> words for it around the mention."""
         return topics_of(tokens(self.around))
+
+    @cached_property
+    def has_capital(self) -> bool:
+        """Whether the mention begins with a capital that no beginning of a sentence gave it."""
+        before = self.context[: max(self.start, 0)]
+        return self.label[:1].isupper() and not _SENTENCE_BEGINS.search(before)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

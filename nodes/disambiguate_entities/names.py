@@ -64,6 +64,12 @@ def qualifier_of(name: str) -> str:
 
 
 @lru_cache(maxsize=20_000)
+def without_legal_form(name: str) -> str:
+    """Return a name without what only says that it is a company: Apple for "Apple Inc.", 苹果 for 苹果公司."""
+    return _LEGAL_FORM.sub("", name)
+
+
+@lru_cache(maxsize=20_000)
 def is_head(mention: str, name: str) -> bool:
     """Tell whether a mention is a name without what narrows it down: its end, or its part before "of" or "in"."""
     ours, theirs = " ".join(tokens(mention)), " ".join(tokens(name))
@@ -82,7 +88,7 @@ def _similarity(mention: str, name: str) -> float:
         return 1.0 if ours == theirs else 0.97
     if theirs in {demonyms().get(ours), demonyms().get(bare)}:
         return 0.95
-    if ours in {entity_key(_QUALIFIER.sub("", name)), entity_key(_LEGAL_FORM.sub("", name))}:
+    if ours in {entity_key(_QUALIFIER.sub("", name)), entity_key(without_legal_form(name))}:
         return 0.93
     if _is_acronym(mention, bare, name) or _is_abbreviation(mention, bare, theirs):
         return CLOSE

@@ -16,6 +16,11 @@ _DEFINITE = re.compile(r"(?:the|this|that|these|those) ([a-z]+)", re.IGNORECASE)
 _TITLED = re.compile(r" [A-Z]")
 
 
+def is_reference(mention: MentionInText) -> bool:
+    """Tell whether a mention is no name: "the country", "its"."""
+    return bool(_PRONOUN.fullmatch(mention.label) or _DEFINITE.fullmatch(mention.label))
+
+
 def refers(mention: MentionInText, candidate: Mapping[str, Any]) -> float:
     """Return 1 when "the country" may mean the candidate as it is one, or "its" as the text has named it before."""
     if _PRONOUN.fullmatch(mention.label):

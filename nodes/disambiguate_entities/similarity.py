@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from theworld.models.onnx_encoder import unit
-from theworld.models.protocols import Embedded, Embedder, FloatArray
+from theworld.models.protocols import Embedded, Embedder, FloatArray, TokenVectors
 from theworld.nodes.disambiguate_entities.mention import MentionInText
 
 WINDOW = 100
@@ -28,6 +28,8 @@ class Similarity:
     """With the text around the mention."""
     mention: float = 0.0
     """With the mention's own token vectors in that text."""
+    wording: float = 0.0
+    """Of each token of the description with the nearest one of that text, the mention's left out; their mean."""
 
 
 class ContextSimilarity:
@@ -48,8 +50,15 @@ class ContextSimilarity:
         text = mention.context[begin:end]
         here = self._embedded(text)
         own = self._own_vector(mention, here, max(0, mention.start - begin) / max(1, len(text)))
-        vectors = [self._embedded(_text(candidate), whole=False).vector for candidate in candidates]
-        return [Similarity(float(np.dot(here.vector, there)), float(np.dot(own, there))) for there in vectors]
+        left_out = self._embedded(mention.label).tokens
+        words = _unit_tokens(here.tokens, left_out)
+        found = []
+        for candidate in candidates:
+            there = self._embedded(_text(candidate), whole=False).vector
+            described = _unit_tokens(self._embedded(candidate.get("description") or "").tokens, left_out)
+            nearest = (described @ words.T).max(axis=1).mean() if len(described) and len(words) else 0.0
+            found.append(Similarity(float(np.dot(here.vector, there)), float(np.dot(own, there)), float(nearest)))
+        return found
 
     def _own_vector(self, mention: MentionInText, here: Embedded, place: float) -> FloatArray:
         """Return the mean of the mention's token vectors in the text; the text's vector where it has none.
@@ -80,6 +89,15 @@ class ContextSimilarity:
             if len(self._kept_texts) > self._kept:
                 self._kept_texts.popitem(last=False)
         return embedded
+
+
+def _unit_tokens(tokens: TokenVectors | None, left_out: TokenVectors | None) -> FloatArray:
+    """Return the unit vectors of a text's tokens that are not among others, shape (n, dimension)."""
+    if tokens is None:
+        return np.empty((0, 1), dtype=np.float32)
+    kept = tokens.vectors if left_out is None else tokens.vectors[~np.isin(tokens.ids, left_out.ids)]
+    vectors = kept.astype(np.float32)
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1.0))
 
 
 def _text(candidate: Mapping[str, Any]) -> str:
