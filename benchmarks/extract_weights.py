@@ -5,7 +5,8 @@
 
 Conditional logistic regression over all pairs of sentences of a question's evidence: the summed probability of the
 pairs that hold the gold answer is maximised, every data set counting as 100 questions. The shares printed are out of
-fold (four folds). Yes/no questions are left out.
+fold (four folds). Yes/no questions are left out. `--keep LANGUAGE` leaves the signals across notes the weights they
+have in weights.yaml for that language, for sets that ask of one note each.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ from scipy.optimize import minimize
 from theworld.evaluation.datasets import Query, load_dataset
 from theworld.evaluation.metrics import contains
 from theworld.nodes.answer_with_extract.options import read_options
-from theworld.nodes.answer_with_extract.sentences import question_weights
+from theworld.nodes.answer_with_extract.sentences import question_weights, weights_for
 from theworld.nodes.answer_with_extract.signals import PAIR_SIGNALS, SENTENCE_SIGNALS, Floats, read_signals
 from theworld.settings import AnswerSettings
 from theworld.state import QueryState
 
 FOLDS = 4
 L2 = 0.5
+ACROSS_NOTES = ("bridged", "linked_", "compared", "both_compared")
+"""Beginnings of the names of signals across notes."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +64,24 @@ def examples(states: Iterable[tuple[Query, QueryState]]) -> list[Example]:
     return found
 
 
-def fit(sets: Sequence[Sequence[Example]]) -> Floats:
-    """Return the weights that make right pairs most probable."""
+def kept_weights(language: str | None) -> Floats:
+    """Return the weights that are not fitted: those of signals across notes, NaN for all others."""
+    names = [*SENTENCE_SIGNALS, *PAIR_SIGNALS]
+    if language is None:
+        return np.full(len(names), np.nan)
+    known = weights_for(language)
+    given = zip(names, np.concatenate([known.sentence, known.pair]), strict=True)
+    return np.array([weight if name.startswith(ACROSS_NOTES) else np.nan for name, weight in given])
+
+
+def fit(sets: Sequence[Sequence[Example]], kept: Floats) -> Floats:
+    """Return the weights that make right pairs most probable; those in `kept` that are no NaN stay."""
+    free = np.isnan(kept)
     every = [(item, 100 / len(items)) for items in sets for item in items if 0 < item.right.sum() < len(item.right)]
 
-    def loss(weights: Floats) -> tuple[float, Floats]:
-        total, slope = L2 * float(weights @ weights), 2 * L2 * weights
+    def loss(fitted: Floats) -> tuple[float, Floats]:
+        weights = np.where(free, fitted, kept)
+        total, slope = L2 * float(fitted @ fitted), 2 * L2 * fitted
         for item, counts in every:
             scores = item.signals @ weights
             shares = np.exp(scores - scores.max())
@@ -74,18 +89,18 @@ def fit(sets: Sequence[Sequence[Example]]) -> Floats:
             mass = float(shares @ item.right)
             total -= counts * np.log(max(mass, 1e-300))
             slope -= counts * (shares * item.right / max(mass, 1e-300) - shares) @ item.signals
-        return total, slope
+        return total, np.where(free, slope, 0.0)
 
     start = np.zeros(every[0][0].signals.shape[1])
     found: Floats = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 150}).x
-    return found
+    return np.where(free, found, kept)
 
 
-def out_of_fold(sets: Sequence[Sequence[Example]]) -> list[float]:
+def out_of_fold(sets: Sequence[Sequence[Example]], kept: Floats) -> list[float]:
     """Return, by set, the share of questions whose best pair holds the answer under weights fitted without them."""
     right: list[list[float]] = [[] for _ in sets]
     for fold in range(FOLDS):
-        weights = fit([[item for number, item in enumerate(items) if number % FOLDS != fold] for items in sets])
+        weights = fit([[item for number, item in enumerate(items) if number % FOLDS != fold] for items in sets], kept)
         for found, items in zip(right, sets, strict=True):
             found += [float(item.right[np.argmax(item.signals @ weights)]) for item in items[fold::FOLDS]]
     return [float(np.mean(found)) for found in right]
@@ -106,14 +121,16 @@ def main() -> None:
     """Print out-of-fold shares and weights."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", metavar="FOLDER=STORE")
-    names, sets = [], []
-    for given in parser.parse_args().sets:
+    parser.add_argument("--keep", metavar="LANGUAGE", help="en or zh: leave the signals across notes as they are")
+    arguments = parser.parse_args()
+    names, sets, kept = [], [], kept_weights(arguments.keep)
+    for given in arguments.sets:
         folder, _, store = given.partition("=")
         names.append(Path(folder).name)
         sets.append(examples(states_of(tuple(load_dataset(Path(folder)).queries), Path(store))))
-    for name, share in zip(names, out_of_fold(sets), strict=True):
+    for name, share in zip(names, out_of_fold(sets, kept), strict=True):
         print(f"{name}: best pair holds the answer in {share:.3f} out of fold")
-    print(as_yaml(fit(sets)))
+    print(as_yaml(fit(sets, kept)))
 
 
 if __name__ == "__main__":

@@ -105,6 +105,10 @@ def test_what_is_asked_stands_beside_the_question_word() -> None:
     [
         ("發球時兩腳不應離開原位。這是為了防止誤導球的走向。", 1.0),
         ("發球時兩腳不應離開原位。球拍用木頭製作。", 0.0),
+        ("發球時兩腳不應離開原位。在此之後球拍換邊。", 1.0),
+        ("發球時兩腳不應離開原位。由於這個原因球拍輕。", 1.0),
+        ("發球時兩腳不應離開原位。也有人反對。", 1.0),
+        ("發球時兩腳不應離開原位。在球場上有線。", 0.0),
         ("Ana Ruiz paints. She was born in Toledo.", 1.0),
         ("Ana Ruiz paints. Sheep graze.", 0.0),
     ],
