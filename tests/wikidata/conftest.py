@@ -63,7 +63,22 @@ class Service:
     agents: list[str] = field(default_factory=list)
     redirects: dict[str, str] = field(default_factory=dict)
     """Old QID -> QID."""
+    thinks_s: float = 0.0
+    """Time every reply takes."""
     ports: set[int] = field(default_factory=set)
+    under_way: int = 0
+    most_at_once: int = 0
+    """Requests worked on at the same time."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self) -> None:
+        with self.lock:
+            self.under_way += 1
+            self.most_at_once = max(self.most_at_once, self.under_way)
+
+    def end(self) -> None:
+        with self.lock:
+            self.under_way -= 1
 
     def reply(self, query: dict[str, str]) -> Reply:
         if self.script:
@@ -108,7 +123,10 @@ def service(entities: dict[str, dict[str, Any]]) -> Iterator[Service]:
             service.asked.append(query)
             service.agents.append(self.headers["User-Agent"])
             service.ports.add(self.client_address[1])
+            service.begin()
             reply = service.reply(query)
+            time.sleep(service.thinks_s)
+            service.end()  # before the reply goes out: with it the caller may ask again
             try:
                 self.answer(reply)
             except OSError:
