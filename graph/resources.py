@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from theworld.models.bundle import Models, load_models
 from theworld.models.cached import CachedEmbedder
+from theworld.models.chat import OpenAIChatModel
 from theworld.models.minilm import MiniLMEmbedder
 from theworld.models.protocols import ChatModel
 from theworld.nodes.disambiguate_entities import (
@@ -106,8 +107,8 @@ def open_resources(
 ) -> Iterator[Resources]:
     """Open the store and the models named by the settings, and close them at the end.
 
-    The embedders of the spaces in the store, and a cross-encoder, are loaded here, so that the first question does not
-    pay for it within its deadline.
+    The embedders of the spaces in the store, a cross-encoder, and the client of a language model are loaded here, so
+    that the first question does not pay for it within its deadline.
 
     Raises StoreError when there is no store or it cannot be read, ModelError when a model cannot be loaded,
     ModelMismatchError when the store's vectors were made by other models than the settings name.
@@ -123,6 +124,8 @@ def open_resources(
             embedder = models.by_space(space)
             if embedder is not None:
                 embedder.embed_query("warm up")
+        if isinstance(models.chat, OpenAIChatModel):
+            models.chat.warm()
         resources = make_resources(settings, store, models, knowledge)
         if resources.ontology is not None:
             resources.ontology.warm(store.ledger.graph.tenants())

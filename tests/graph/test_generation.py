@@ -43,7 +43,7 @@ def server(monkeypatch):
 
 @pytest.fixture
 def graph(resources, server):
-    settings = ModelSettings(name="tiny", base_url=server.url, api_key="sk-test", retries=0, timeout_s=5)
+    settings = ModelSettings(name="tiny", base_url=server.url, api_key="sk-test", retries=0, timeout_s=60)
     models = Models(resources.models.embedders, resources.models.taggers, OpenAIChatModel(settings))
     # Entity answers need more certainty than there is, so that every question reaches the model.
     answers = resources.settings.answers.model_copy(update={"min_confidence": 1.0})

@@ -29,7 +29,7 @@ def piece(text: str | None, finish: str | None = None) -> dict[str, Any]:
 
 
 def model(server: Any, **settings: Any) -> OpenAIChatModel:
-    values = {"name": "small", "base_url": server.url, "api_key": SecretStr(KEY), "timeout_s": 5.0, "retries": 2}
+    values = {"name": "small", "base_url": server.url, "api_key": SecretStr(KEY), "timeout_s": 60.0, "retries": 2}
     return OpenAIChatModel(ModelSettings(**(values | settings)))
 
 

@@ -13,7 +13,7 @@ from theworld.settings import EmbeddingSettings, ModelSettings, Settings
 
 def embedder(server: Any, **embedding: Any) -> OpenAIEmbedder:
     settings = Settings(
-        model=ModelSettings(base_url=server.url, timeout_s=3.0, retries=0), embedding=EmbeddingSettings(**embedding)
+        model=ModelSettings(base_url=server.url, timeout_s=60.0, retries=0), embedding=EmbeddingSettings(**embedding)
     )
     return OpenAIEmbedder.from_settings("text-small", settings)
 

@@ -85,6 +85,10 @@ class OpenAIChatModel:
         """Model name, as it is reported."""
         return self._settings.name or ""
 
+    def warm(self) -> None:
+        """Load what a call needs, so that the first one does not spend its time limit on it."""
+        self._endpoint.warm()
+
     def complete(self, messages: Sequence[ChatMessage], *, timeout_s: float | None = None) -> Completion:
         """Return one answer; ModelError when there is none within the limit over all retries."""
         clock, began, heard = self._clock(timeout_s), time.perf_counter(), _Heard()

@@ -7,6 +7,7 @@ import re
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
@@ -85,6 +86,11 @@ class Endpoint:
         except Exception as error:
             raise self.failure(error, clock, calls=_attempts(retrying)) from error
         return result, _attempts(retrying)
+
+    def warm(self) -> None:
+        """Make the client now: its package takes a second to load, which the first call's time limit need not bear."""
+        with suppress(ModelError):  # a call will say what is missing
+            _ = self._client.get().chat.completions
 
     def failure(self, error: Exception, clock: Clock, *, calls: int) -> ModelError:
         """Return the ModelError that says what went wrong at this endpoint, after how many calls."""

@@ -39,7 +39,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
 
 
 def ask(server: ScriptedServer, confidence: float = 0.2, question: str = QUESTION, **context: Any) -> dict[str, Any]:
-    model = OpenAIChatModel(ModelSettings(name="tiny", base_url=server.url, api_key="sk-test", retries=0, timeout_s=5))
+    model = OpenAIChatModel(ModelSettings(name="tiny", base_url=server.url, api_key="sk-test", retries=0, timeout_s=60))
     language = "zh" if "谁" in question else "en"
     state = QueryState(question=question, query=question, language=language)
     runtime = cast("Runtime[Context]", Runtime(context=Context(**context)))
