@@ -6,8 +6,8 @@ DATASET are folders in BEIR layout, all in English; the questions are those of t
 documents are ingested, for the speed of the models and of everything around them. Then the stores are made in DIR,
 through the ledger and the projections (see scale_corpus.py for what is real and what is derived), and each is measured
 in a process of its own. What DIR holds already is used: a store that is finished, and the speeds by the same settings.
-"Cold" means that the system was asked to drop the store's files from memory; "anonymous" memory is what the process
-holds for itself, "mapped" what the system can take back. Models are frozen (`gc.freeze`), as `theworld serve` does it.
+"Cold" means that the system was asked to drop the store's files from memory; questions are asked with the files in it.
+"Anonymous" memory is what the process holds for itself, "mapped" what the system can take back. Models are frozen (`gc.freeze`), as `theworld serve` does it.
 The last column is the growth exponent b of n ** b between the smallest and the largest store.
 """
 
@@ -154,6 +154,7 @@ def measure(path: Path, folder: Path, limit: int) -> Figures:
     questions = [query.text for query in dataset.queries][:limit]
     figures = opened(path)
     settings = Settings.load(store=path)
+    take_into_memory(path)
     begun = time.perf_counter()
     with open_resources(settings) as resources:
         figures["open with models, s"] = time.perf_counter() - begun
@@ -194,6 +195,15 @@ def drop_from_memory(path: Path) -> None:
             descriptor = os.open(file, os.O_RDONLY)
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
             os.close(descriptor)
+
+
+def take_into_memory(path: Path) -> None:
+    """Read a store's files once, as they are on a machine that has served for a while."""
+    for file in path.rglob("*"):
+        if file.is_file():
+            with file.open("rb") as stream:
+                while stream.read(2**24):
+                    pass
 
 
 def asked(graph: Any, questions: list[str], prefix: str) -> dict[str, Any]:
