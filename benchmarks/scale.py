@@ -7,7 +7,8 @@ documents are ingested, for the speed of the models and of everything around the
 through the ledger and the projections (see scale_corpus.py for what is real and what is derived), and each is measured
 in a process of its own. What DIR holds already is used: a store that is finished, and the speeds by the same settings.
 "Cold" means that the system was asked to drop the store's files from memory; questions are asked with the files in it.
-"Anonymous" memory is what the process holds for itself, "mapped" what the system can take back. Models are frozen (`gc.freeze`), as `theworld serve` does it.
+"Anonymous" memory is what the process holds for itself, "mapped" what the system can take back. Models are frozen
+(`gc.freeze`), as `theworld serve` does it.
 The last column is the growth exponent b of n ** b between the smallest and the largest store.
 """
 
