@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from qdrant_client import QdrantClient
 
+from theworld.errors import EngineUnavailableError
 from theworld.settings import DenseSettings
 from theworld.stores.dense import NumpyDense
 from theworld.stores.dense.qdrant import QdrantDense
 from theworld.testing.conformance import DenseConformance
+from theworld.testing.conformance.changes import TENANT, embedded, feed, put
 from theworld.testing.conformance.leaks import leaks_of_dense
 from theworld.testing.conformance.twins import assert_dense_twins
 
@@ -53,3 +57,19 @@ def test_it_ranks_as_the_embedded_twin_does(store: QdrantDense, tmp_path: Path, 
 def test_nothing_of_a_tenant_is_shown_to_another(store: QdrantDense) -> None:
     assert leaks_of_dense(store, operations=1000, seed=3) == []
     assert store.count() > 0
+
+
+def test_a_score_that_is_no_number_is_a_failure_of_the_engine() -> None:
+    class Lying(QdrantClient):
+        def query_batch_points(self, *args: Any, **kwargs: Any) -> Any:
+            answers = super().query_batch_points(*args, **kwargs)
+            for point in answers[0].points:
+                point.score = float("nan")
+            return answers
+
+    settings = DenseSettings(url="http://localhost")
+    store = QdrantDense(settings, "ledger", writable=True, client=Lying(":memory:"))
+    feed(store, put("n1#0", "river", vectors={"space": embedded(1, 0)}))
+    with pytest.raises(EngineUnavailableError, match="score nan"):
+        store.search("space", np.array([1, 0], np.float32), tenant=TENANT, filters={}, limit=1)
+    store.close()

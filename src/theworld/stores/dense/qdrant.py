@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -212,7 +213,10 @@ class QdrantDense:
             self._seen = Seen(state)
 
     def _hit(self, found: Any, tenant: str) -> Hit:
-        return Hit(self._note_of(found, tenant), round(float(found.score), _DIGITS))
+        note, score = self._note_of(found, tenant), float(found.score)
+        if not math.isfinite(score):
+            raise EngineUnavailableError(f"Qdrant answered with the score {score} of a note.", where=self.where)
+        return Hit(note, round(score, _DIGITS))
 
     def _note_of(self, found: Any, tenant: str) -> str:
         """Return a point's note; one that is not the tenant's, or not the note it says, answers another question."""

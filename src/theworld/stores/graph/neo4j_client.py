@@ -36,6 +36,8 @@ _GRACE_S = 0.2
 _PLANNING_S = 30.0
 """Longest wait for one query to be planned: a server that has just started takes seconds where it later takes none."""
 _PLANNED_AT_ONCE = 2
+_NOT_UNDERSTOOD = (LookupError, TypeError, ValueError, AttributeError)
+"""What reading a reply of another shape raises; errors of its protocol the driver raises without exporting them."""
 _IDLE_S = 2.0
 """A connection unused for longer is tried before it is used: the server may have been started anew meanwhile."""
 
@@ -120,7 +122,9 @@ class Neo4jClient:
         except (Neo4jError, DriverError, OSError) as error:
             what = f"Neo4j cannot be reached: {type(error).__name__} {_short(error)}"
             raise EngineUnavailableError(what, where=self.where) from error
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
+        except Exception as error:
+            if not isinstance(error, _NOT_UNDERSTOOD) and not type(error).__module__.startswith("neo4j."):
+                raise
             what = f"Neo4j answered something else than it should: {type(error).__name__} {_short(error)}"
             raise EngineUnavailableError(what, where=self.where) from error
 

@@ -1,0 +1,49 @@
+"""What speaks Bolt only at first is told apart from an answer."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from theworld.errors import EngineUnavailableError
+from theworld.settings import GraphSettings
+from theworld.stores.graph.neo4j_client import Neo4jClient
+
+BOLT_5_4 = b"\x00\x00\x04\x05"
+UNKNOWN_MESSAGE = b"\x00\x03\xb1\x00\xa0\x00\x00"
+"""A chunk of three bytes: a structure of signature 0 with an empty map."""
+
+
+@pytest.fixture
+def garbling() -> Iterator[str]:
+    """The address of a server that shakes hands, and then sends messages of no known kind."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection:
+                        connection.recv(20)
+                        connection.sendall(BOLT_5_4)
+                        connection.recv(4096)
+                        connection.sendall(UNKNOWN_MESSAGE)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"bolt://127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+def test_a_message_of_no_known_kind_is_a_failure_of_the_engine(garbling: str) -> None:
+    client = Neo4jClient(GraphSettings(url=garbling, username="neo4j", password="secret", timeout_s=60.0))
+    try:
+        with pytest.raises(EngineUnavailableError, match="something else than it should: BoltProtocolError"):
+            client.version()
+    finally:
+        client.close()
