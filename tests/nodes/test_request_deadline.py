@@ -50,7 +50,7 @@ def test_what_is_left_of_the_request() -> None:
 def graph(resolver: ReferenceResolver, model: FakeChatModel) -> Any:
     """Question, references, and a model's answer over one note."""
     builder = StateGraph(QueryState, context_schema=Context, input_schema=QueryInput)
-    receive = bind(receive_question, optional=False, refresh=lambda: None)
+    receive = bind(receive_question, optional=False, refresh=lambda _within: None, deadline_ms=1200)
     builder.add_node("receive_question", receive, input_schema=QueryInput)
     builder.add_node("resolve_references", bind(resolve_references, resolver=resolver))
     builder.add_node("find", lambda _state: {"evidence": [NOTE], "retrieval_started": time.perf_counter()})
@@ -82,9 +82,9 @@ def test_time_spent_on_references_is_missing_when_the_answer_is_written() -> Non
 def test_the_time_a_user_takes_to_reply_is_nobodys() -> None:
     model = FakeChatModel(["It does [1]."])
     app, thread = graph(ReferenceResolver(), model), {"configurable": {"thread_id": "1"}}
-    context = Context(clarify=True, total_deadline_ms=2000)
+    context = Context(clarify=True, total_deadline_ms=4000)
     asked_back = app.invoke({"question": "Does it support JSON?", "history": COMPARED}, thread, context=context)
     assert asked_back["__interrupt__"]
-    time.sleep(2.1)
+    time.sleep(4.1)
     done = app.invoke(Command(resume="2"), thread, context=context)
     assert done["result"].text == "It does [1]."
