@@ -117,7 +117,7 @@ class Conduct:
                 context,
                 until=self.until,
                 choice=choice,
-                watch=watch or (lambda _kind, _value: None),
+                watch=watch,
                 cancelled=self.gone.is_set,
             )
             return run, sequence

@@ -68,7 +68,7 @@ def run_graph(
     *,
     until: Until = "answer",
     choice: str | None = None,
-    watch: Watch = lambda _kind, _value: None,
+    watch: Watch | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Run:
     """Run the graph and return what it left; an error is kept in the run.
@@ -95,12 +95,14 @@ class _Follower:
     run: Run
     graph: CompiledGraph
     until: Until
-    watch: Watch
+    watch: Watch | None
     cancelled: Callable[[], bool]
 
     def follow(self, given: Any, config: RunnableConfig | None = None) -> None:
         """Go through the stream to the goal."""
-        modes: list[StreamMode] = ["updates", "values", "custom"]
+        modes: list[StreamMode] = ["updates", "values"]
+        if self.watch is not None:
+            modes.append("custom")  # for tokens as they come LangGraph waits in one more thread, which takes time
         stream = self.graph.stream(given, config, context=self.run.context, stream_mode=modes, output_keys=KEYS)
         reached = False
         for part in stream:
@@ -115,7 +117,7 @@ class _Follower:
                 for node, update in event.items():
                     self.note(node, update or {})
                     reached = reached or _reached(self.until, node, update or {})
-            elif event.get("type") == "token":
+            elif self.watch is not None and event.get("type") == "token":
                 self.watch("token", event["text"])
 
     def resume(self, choice: str) -> None:
@@ -123,9 +125,7 @@ class _Follower:
         config: RunnableConfig = {"configurable": {"thread_id": uuid.uuid4().hex}}
         saved = self.graph.copy(update={"checkpointer": allow_state_types(InMemorySaver())})
         question, context = self.run.question, self.run.context
-        _Follower(Run(question, context), saved, self.until, lambda _kind, _value: None, self.cancelled).follow(
-            question, config
-        )
+        _Follower(Run(question, context), saved, self.until, None, self.cancelled).follow(question, config)
         self.graph, self.run.clarification, self.run.steps = saved, None, []
         self.follow(Command(resume=choice), config)
 
@@ -139,7 +139,8 @@ class _Follower:
         stages = update.get("stages") or []
         for trace in getattr(stages, "value", stages):  # the first node's is an Overwrite
             self.run.steps.append(Step(trace, time.time()))
-            self.watch("stage", trace)
+            if self.watch is not None:
+                self.watch("stage", trace)
 
 
 def _reached(until: Until, node: str, update: Mapping[str, Any]) -> bool:
