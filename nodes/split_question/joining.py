@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 from theworld.state import Answer, Candidate, Citation, QueryState, Update
 
-_NOTHING = {"en": "There is not enough evidence to answer this part.", "zh": "没有足够的证据回答这一部分。"}
 
-
-def join_parts(parts: Sequence[str], states: Sequence[QueryState], language: str) -> Update:
+def join_parts(parts: Sequence[str], states: Sequence[QueryState]) -> Update:
     """Return the update with the parts' answers in order, citations numbered through, candidates and tables together.
 
-    Without any answered part there is no result.
+    Without any answered part there is no result; beside an answered one, a part says what kept it from an answer.
     """
     answers = [state.result or Answer() for state in states]
     update: Update = {
@@ -29,7 +27,7 @@ def join_parts(parts: Sequence[str], states: Sequence[QueryState], language: str
         return update
     texts, citations = [], list[Citation]()
     for part, answer in zip(parts, answers, strict=True):
-        text = answer.text if answer.kind != "none" else _NOTHING.get(language, _NOTHING["en"])
+        text = answer.text
         numbers = {citation.number: len(citations) + i for i, citation in enumerate(answer.citations, start=1)}
         for old, new in sorted(numbers.items(), reverse=True):
             text = text.replace(f"[{old}]", f"[{new}]")

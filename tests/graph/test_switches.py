@@ -1,6 +1,7 @@
 """The mapped database in the whole graph, questions of several parts, and every combination of the three switches."""
 
 import dataclasses
+import time
 from datetime import datetime
 from itertools import product
 
@@ -188,6 +189,26 @@ def test_parts_that_need_different_ways_are_answered_one_by_one(graph):
     assert output["candidates"], "the other part was retrieved"
     assert "query_database" in stages(output)
     assert "rerank_candidates" in stages(output)
+
+
+def test_parts_share_the_time_of_the_request_and_say_what_was_dropped(resources):
+    """Every question vector comes too late, for each part: the first part's waiting is the others' loss."""
+    slow = FakeEmbedder(delay_s=20.0)
+    models = dataclasses.replace(resources.models, embedders={"en": slow, "zh": slow})
+    graph = build_graph(dataclasses.replace(resources, models=models))
+    total_ms = 2000
+    begun = time.perf_counter()
+    question = "星槎精工生产什么产品？九桥贸易做什么？星槎精工的授信总额是多少？"
+    output = ask(graph, question, total_deadline_ms=total_ms)
+    elapsed_ms = (time.perf_counter() - begun) * 1000
+    assert len(output["parts"]) == 3
+    late = [d for d in output["degradations"] if d.stage == "retrieve_dense"]
+    assert len(late) == 2
+    assert all("too late" in d.reason for d in late)
+    assert late[0].elapsed_ms > total_ms / 2
+    assert late[1].elapsed_ms < late[0].elapsed_ms / 2
+    assert elapsed_ms < 2 * total_ms
+    assert output["candidates"], "what was found in time stays"
 
 
 def test_parts_that_go_the_same_way_stay_one_question(graph):

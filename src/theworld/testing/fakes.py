@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -52,14 +53,22 @@ class FakeChatModel:
 
 
 class FakeEmbedder:
-    """Bags of hashed tokens: texts sharing tokens are near each other, and nothing else is meant by it."""
+    """Bags of hashed tokens: texts sharing tokens are near each other, and nothing else is meant by it.
 
-    def __init__(self, dimension: int = 64, name: str = "fake-embedder") -> None:
+    A question takes `delay_s` seconds, for tests of deadlines; passages take none.
+    """
+
+    def __init__(self, dimension: int = 64, name: str = "fake-embedder", delay_s: float = 0.0) -> None:
         self.dimension = dimension
         self.name = name
+        self.delay_s = delay_s
 
     def embed_query(self, text: str) -> Embedded:
         """Embed one question."""
+        time.sleep(self.delay_s)
+        return self._embed(text)
+
+    def _embed(self, text: str) -> Embedded:
         words = tokens(text)
         rows = np.array([self._row(word) for word in words], dtype=np.float32).reshape(-1, self.dimension)
         ids = np.array([_hash(word) % _VOCABULARY for word in words], dtype=np.int32)
@@ -68,7 +77,7 @@ class FakeEmbedder:
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, in the order given."""
-        return [self.embed_query(text) for text in texts]
+        return [self._embed(text) for text in texts]
 
     def _row(self, word: str) -> FloatArray:
         return _unit(np.random.default_rng(_hash(word)).standard_normal(self.dimension).astype(np.float32))
