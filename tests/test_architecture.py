@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "theworld"
 
-LEAVES = {"state", "text", "errors", "settings", "deadline", "remembering"}
+LEAVES = {"state", "text", "errors", "settings", "deadline", "remembering", "native_memory"}
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
 NODES = MACHINERY | {"nodes", "prompts"}
 GRAPH = NODES | {"graph"}
@@ -22,6 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "settings": {"settings", "errors"},
     "deadline": set(),
     "remembering": set(),
+    "native_memory": set(),
     "prompts": LEAVES | {"prompts"},
     "structure": LEAVES | {"structure"},
     "models": LEAVES | {"models"},

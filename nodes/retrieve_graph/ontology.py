@@ -81,7 +81,7 @@ class OntologyChannel:
         Raises DeadlineExceededError when it takes more than its share of the deadline; an index that is still being
         read then goes on being read, for the next question.
         """
-        if not self.settings.enabled:
+        if not self.settings.enabled or self.indexes.surely_none():
             return None
         own = Deadline.after(asked.deadline.remaining_ms() * self.settings.share)
         tenant = asked.context.tenant

@@ -10,6 +10,7 @@ from theworld.deadline import Deadline, run_within
 from theworld.nodes.route_query.strategies import RouteHistory
 
 SECONDS_REMEMBERED = 60.0
+TENANTS_REMEMBERED = 1000
 LONGEST_MS = 200.0
 """What a question may wait for the source; what comes later counts for the next ones."""
 
@@ -35,6 +36,8 @@ class RememberedHistory:
             asked, known = self._known.get(tenant, (float("-inf"), {}))
             if now - asked < self._seconds:
                 return known
+            if len(self._known) >= TENANTS_REMEMBERED:
+                self._known.clear()
             self._known[tenant] = (now, known)
 
         def ask() -> Mapping[str, tuple[int, int]]:

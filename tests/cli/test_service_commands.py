@@ -70,6 +70,7 @@ def test_explain_and_replay_of_a_request_on_record(cli, own):
     unknown = cli("explain", "nothing", "--store", own)
     assert unknown.code == 4
     assert "nothing" in unknown.err
+    assert "theworld serve" in " ".join(unknown.err.split()), "it says who puts requests on record"
 
 
 def test_a_replay_that_differs_says_so_and_exits_with_1(cli, own, tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from theworld.errors import ModelError
-from theworld.models.lazy import Lazy, import_package, release_memory, weights_id
+from theworld.models.lazy import Lazy, import_package, weights_id
 
 
 def test_a_value_is_made_once_however_many_threads_ask() -> None:
@@ -66,12 +66,6 @@ def test_weights_id_samples_all_over_the_file_and_sees_its_length(tmp_path: Path
     assert ids[0] == ids[1]
     assert len(set(ids)) == 4
     assert all(len(name) == 8 for name in ids)
-
-
-def test_memory_can_be_released_on_any_system(monkeypatch: pytest.MonkeyPatch) -> None:
-    release_memory()
-    monkeypatch.setattr(sys, "platform", "win32")
-    release_memory()
 
 
 @pytest.mark.slow

@@ -61,6 +61,8 @@ def test_tenants_do_not_see_each_others_ontology(tmp_path: Path) -> None:
         indexes = OntologyIndexes(store.ledger.graph)
         assert indexes.of("default") is None
         assert indexes.of("other") is not None
+        assert all(indexes.of(f"unknown {n}") is None for n in range(20))
+        assert len(indexes._of) == 1
         assert remove_ontology(store, tenant="other")
         assert not remove_ontology(store, tenant="other")
         assert indexes.of("other") is None

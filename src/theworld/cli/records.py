@@ -34,7 +34,9 @@ class TextLanguage(StrEnum):
     ZH = "zh"
 
 
-RequestId = Annotated[str, typer.Argument(metavar="REQUEST_ID", help="The request_id of a reply (X-Request-Id).")]
+RequestId = Annotated[
+    str, typer.Argument(metavar="REQUEST_ID", help="request_id of one of the service's replies (X-Request-Id).")
+]
 
 
 def explain(
@@ -137,6 +139,7 @@ def _record(journal: RequestJournal, request_id: str) -> RequestRecord:
         raise StoreError(
             f"there is no request {request_id!r} on record",
             where="the request log",
-            remedy="Ids are in the replies (request_id); records are kept for service.retention_days.",
+            remedy="The service (`theworld serve`) puts requests on record under the request_id of its replies, for "
+            "service.retention_days; `theworld ask` keeps none: its --json shows what it did.",
         )
     return record

@@ -12,10 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from theworld.errors import ModelError, SettingsError
-from theworld.models.lazy import Lazy, import_package, release_memory
+from theworld.models.lazy import Lazy, import_package
 from theworld.models.onnx_encoder import EncoderFiles, encodable, load_session, load_tokenizer
 from theworld.models.onnx_folder import encoder_files, read_folder_settings
 from theworld.models.protocols import FloatArray
+from theworld.native_memory import release_memory
 
 CROSS_ENCODER_CHOICES = "onnx:DIR | fastembed:NAME | fastembed:NAME=DIR"
 _CHARACTERS_PER_TOKEN = 32

@@ -11,10 +11,11 @@ from typing import Any
 
 from theworld.errors import ModelError
 from theworld.models.facts import facts_of, type_of_time
-from theworld.models.lazy import Lazy, import_package, release_memory
+from theworld.models.lazy import Lazy, import_package
 from theworld.models.onnx_encoder import load_session
 from theworld.models.pattern_tagger import capitalised_of, titles_of
 from theworld.models.spans import FACT, NAME, Span, mentions_of
+from theworld.native_memory import release_memory
 from theworld.state import Mention, MentionType
 from theworld.text import split_sentences
 

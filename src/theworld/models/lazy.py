@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import importlib
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -45,15 +43,6 @@ def import_package(module: str, install: str) -> ModuleType:
         raise ModelError(
             f"the package `{module}` cannot be imported ({error})", remedy=f"Install it: pip install {install}"
         ) from error
-
-
-def release_memory() -> None:
-    """Give freed memory back to the system, where the C library can be told to (glibc).
-
-    Loading a model leaves 30-60 MB of freed copies, and a batch in threads some 70 MB, that would stay otherwise.
-    """
-    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
-        trim(0)
 
 
 def weights_id(*paths: Path) -> str:

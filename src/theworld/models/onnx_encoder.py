@@ -12,8 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from theworld.errors import ModelError
-from theworld.models.lazy import import_package, release_memory
+from theworld.models.lazy import import_package
 from theworld.models.protocols import Embedded, FloatArray, TokenVectors
+from theworld.native_memory import release_memory
 
 Pooling = Literal["mean", "cls"]
 

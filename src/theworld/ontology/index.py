@@ -98,7 +98,13 @@ class OntologyIndexes:
         self._tables = tables
         self._lock = threading.Lock()
         self._version = -1
+        self._tenants: frozenset[str] = frozenset()
+        """Those that have an ontology: what is kept does not grow with tenants that are merely asked for."""
         self._of: dict[str, OntologyIndex | None] = {}
+
+    def surely_none(self) -> bool:
+        """Tell, without waiting for a server, whether the store has no ontology at all."""
+        return not self._tables.remote and self._tables.version() == 0
 
     def of(self, tenant: str) -> OntologyIndex | None:
         """Return a tenant's index, None when it has no ontology (then it costs one small look)."""
@@ -107,7 +113,9 @@ class OntologyIndexes:
             return None
         with self._lock:
             if version != self._version:
-                self._of, self._version = {}, version
+                self._of, self._tenants, self._version = {}, frozenset(self._tables.tenants()), version
+            if tenant not in self._tenants:
+                return None
             if tenant not in self._of:
                 self._of[tenant] = self._read(tenant)
             return self._of[tenant]

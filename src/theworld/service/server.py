@@ -10,12 +10,17 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from theworld.native_memory import share_heaps
 from theworld.service.app import create_app
 from theworld.settings import Settings
 
+HEAPS = 2
+"""Of the C library in a process of the service: one interpreter works in one thread at a time."""
+
 
 def application() -> FastAPI:
-    """Return the application bound as the settings say."""
+    """Return the application bound as the settings say; the process is its alone."""
+    share_heaps(HEAPS)
     settings = Settings.load()
     return create_app(settings=settings, bound_to=settings.service.host)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -94,6 +95,22 @@ def test_switched_off_or_without_an_ontology_the_channel_is_as_it_was(store: Kno
         bare.put(sample_documents())
         bare.catch_up()
         assert same(search(bare, channel(bare)), search(bare, None))
+
+
+def test_a_store_without_one_costs_a_question_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda self: (started.append(self.name), start(self))[1])
+    with KnowledgeStore.open(tmp_path / "bare", create=True) as bare:
+        bare.put(sample_documents())
+        bare.catch_up()
+        ontology = channel(bare)
+        search(bare, ontology)
+        assert "retrieve_graph" in started
+        assert "ask_ontology" not in started
+        import_ontology(bare, load_credit_ontology())
+        search(bare, ontology)
+    assert "ask_ontology" in started
 
 
 def test_a_broken_ontology_leaves_the_pagerank_and_says_so(store: KnowledgeStore) -> None:

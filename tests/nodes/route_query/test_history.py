@@ -6,6 +6,7 @@ import time
 import pytest
 
 from theworld.nodes.route_query import RememberedHistory
+from theworld.nodes.route_query import history as history_module
 
 
 class Source:
@@ -32,6 +33,15 @@ def test_it_is_asked_once_in_a_while_and_a_failure_keeps_what_was_known():
     assert history.route_outcomes("a") == {"graph": (2, 10)}
     assert history.route_outcomes("b") == {}
     assert source.calls == 4
+
+
+def test_tenants_that_are_asked_for_do_not_pile_up(monkeypatch):
+    monkeypatch.setattr(history_module, "TENANTS_REMEMBERED", 3)
+    history = RememberedHistory(Source())
+    for number in range(20):
+        assert history.route_outcomes(f"tenant {number}") == {"graph": (number + 1, 10)}
+    assert len(history._known) <= 3
+    assert history.route_outcomes("tenant 19") == {"graph": (20, 10)}, "the last ones are remembered"
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -88,9 +88,9 @@ class Conduct:
         self.gone.set()
 
     @staticmethod
-    async def unless_gone(waiting: object, watcher: asyncio.Future[None]) -> None:
+    async def unless_gone(waiting: Awaitable[None], watcher: asyncio.Future[None]) -> None:
         """Wait for something; ClientGoneError when the client goes first."""
-        task = asyncio.ensure_future(waiting)  # type: ignore[call-overload]
+        task = asyncio.ensure_future(waiting)
         try:
             await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:

@@ -31,6 +31,8 @@ class GraphTables:
 
     def __init__(self, database: Database) -> None:
         self._writing, self._reading, self._glance = database.writing, database.reading, database.glance
+        self.remote = database.remote
+        """Whether they lie on a server, which may keep one waiting."""
 
     def version(self) -> int:
         """Return a number that changes whenever the graph does; 0 when there never was one (asked with every query)."""
