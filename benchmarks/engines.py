@@ -7,10 +7,11 @@
     python benchmarks/engines.py --part replay --replay 20000
     python benchmarks/engines.py --part leaks --leaks 10000
     python benchmarks/engines.py --part faults --faults 1000 --log faults.jsonl   # goes on where it was interrupted
+    python benchmarks/engines.py --part faults --first 500 --count 250 --log third.jsonl  # a slice of the same plan
 
-Starts OpenSearch and Neo4j as `make test-services` does, and PostgreSQL for the faults; THEWORLD_TEST_OPENSEARCH_URL
-and so on name running ones instead, which are never killed. Qdrant takes part when THEWORLD_TEST_QDRANT_URL names one;
-what does not take part is said.
+Starts OpenSearch, Neo4j and, where its program is on the PATH, Qdrant as `make test-services` does, and PostgreSQL for
+the faults; THEWORLD_TEST_OPENSEARCH_URL and so on name running ones instead, which are never killed. What does not take
+part is said.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from environment import environment
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from engine_measures.common import serve
 from engine_measures.compare import compare
-from engine_measures.faults import inject
+from engine_measures.faults import inject, plan
 from engine_measures.ingest import ingest_both
 from engine_measures.leaks import look_for_leaks
 from engine_measures.overhead import overhead
@@ -48,6 +49,8 @@ def main() -> None:
     )
     parser.add_argument("--leaks", type=int, default=10_000, help="random operations of the leak test on each server")
     parser.add_argument("--faults", type=int, default=1000, help="faults injected into questions and ingestion")
+    parser.add_argument("--first", type=int, default=0, help="faults: the first of the plan, to run it in slices")
+    parser.add_argument("--count", type=int, help="faults: how many of the plan from there (default: all)")
     parser.add_argument("--minutes", type=float, default=math.inf, help="faults: go no further after so many minutes")
     parser.add_argument("--log", type=Path, help="file of the faults' results, a JSON line each; gone on with if there")
     parser.add_argument("--prefer-grpc", action="store_true", help="ask Qdrant over gRPC (not in the faults)")
@@ -68,7 +71,11 @@ def main() -> None:
         if "leaks" in parts:
             look_for_leaks(urls, arguments.leaks, grpc=arguments.prefer_grpc)
         if "faults" in parts:
-            inject(folder / "demo", urls, servers, arguments.faults, log=arguments.log, minutes=arguments.minutes)
+            last = arguments.faults if arguments.count is None else arguments.first + arguments.count
+            planned = plan(list(urls), arguments.faults, killable=list(servers))[arguments.first : last]
+            inject(
+                folder / "demo", urls, servers, planned, arguments.first, log=arguments.log, minutes=arguments.minutes
+            )
 
 
 if __name__ == "__main__":

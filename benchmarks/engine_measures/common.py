@@ -13,7 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from services.launching import JavaServer, Neo4jServer, OpenSearchServer, PostgresServer, Server
+from services.launching import (
+    CannotStartError,
+    JavaServer,
+    Neo4jServer,
+    OpenSearchServer,
+    PostgresServer,
+    QdrantServer,
+    Server,
+    grpc_port,
+)
 from services.server_faults import Engine
 from theworld.models.protocols import FloatArray
 from theworld.settings import ServerSettings, Settings
@@ -36,7 +45,7 @@ def serve(folder: Path, stack: ExitStack, *, ledger: bool, short_lived: bool) ->
     """
     urls: Urls = {}
     started: dict[Engine, Server] = {}
-    named: dict[Engine, type[Server]] = {"sparse": OpenSearchServer, "graph": Neo4jServer}
+    named: dict[Engine, type[Server]] = {"sparse": OpenSearchServer, "dense": QdrantServer, "graph": Neo4jServer}
     for engine, kind in (named | {"ledger": PostgresServer} if ledger else named).items():
         given = os.environ.get(f"THEWORLD_TEST_{kind.name.upper()}_URL")
         if given is None:
@@ -44,14 +53,14 @@ def serve(folder: Path, stack: ExitStack, *, ledger: bool, short_lived: bool) ->
             if isinstance(server, JavaServer):
                 server.short_lived = short_lived
             stack.callback(server.stop)
-            server.start()
+            try:
+                server.start()
+            except CannotStartError as reason:
+                print(f"{kind.name} takes no part: {reason}, and THEWORLD_TEST_{kind.name.upper()}_URL is not set")
+                continue
             given = server.url
             started[engine] = server
         urls[engine] = given
-    if qdrant := os.environ.get("THEWORLD_TEST_QDRANT_URL"):
-        urls["dense"] = qdrant
-    else:
-        print("Qdrant takes no part: THEWORLD_TEST_QDRANT_URL is not set")
     return urls, started
 
 
@@ -60,7 +69,7 @@ def engines_at(urls: Urls, *, grpc: bool = False) -> Engines:
         name: {"url": url, "timeout_s": 60} for name, url in urls.items() if name != "ledger"
     }
     if "dense" in given:
-        given["dense"]["prefer_grpc"] = grpc
+        given["dense"] |= {"prefer_grpc": grpc, "grpc_port": grpc_port(urls["dense"])}
     return Engines.of(Settings.model_validate(given))
 
 

@@ -27,9 +27,19 @@ REAL_SHARE = 0.04
 
 
 def inject(
-    path: Path, urls: Urls, servers: Mapping[Engine, Server], faults: int, *, log: Path | None, minutes: float
+    path: Path,
+    urls: Urls,
+    servers: Mapping[Engine, Server],
+    planned: Sequence[Fault],
+    first: int,
+    *,
+    log: Path | None,
+    minutes: float,
 ) -> None:
-    """Ask the demo's questions, and write documents, while one server misbehaves, each time until it has recovered."""
+    """Ask the demo's questions, and write documents, while one server misbehaves, each time until it has recovered.
+
+    `first` is the number of the first planned fault: it chooses question and documents.
+    """
     from theworld.demo import corpus_dir
     from theworld.ingestion import ingest
     from theworld.models.bundle import load_models
@@ -38,16 +48,15 @@ def inject(
     with KnowledgeStore.open(settings.store, create=True) as store:
         ingest([corpus_dir()], store, load_models(settings), settings)
     lines = log.read_text(encoding="utf-8").splitlines() if log is not None and log.exists() else []
-    trials = [Trial(**json.loads(line)) for line in lines][:faults]
-    planned = plan(list(urls), faults, killable=list(servers))
+    trials = [Trial(**json.loads(line)) for line in lines][: len(planned)]
     with answering(settings.store, urls, servers=servers, limits=LIMITS, deadline_ms=DEADLINE_MS) as asking:
         for question in QUESTIONS:
             asking.ask(question)
         end = time.monotonic() + 60 * minutes
-        for number in range(len(trials), faults):
+        for number in range(len(trials), len(planned)):
             if time.monotonic() > end:
                 break
-            trials.append(asking.trial(planned[number], number))
+            trials.append(asking.trial(planned[number], first + number))
             if log is not None:
                 with log.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(trials[-1])) + "\n")

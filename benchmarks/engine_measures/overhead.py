@@ -12,6 +12,7 @@ from opensearchpy import OpenSearch
 from qdrant_client import QdrantClient
 
 from engine_measures.common import SPACE, TENANT, WORDS, Urls, chance_vector, engines_at, on_servers, write
+from services.launching import grpc_port
 from theworld.stores.dense import qdrant_points
 from theworld.stores.dense.qdrant import QdrantDense
 from theworld.stores.graph import neo4j_queries
@@ -52,7 +53,7 @@ def _qdrant(store: QdrantDense, url: str, *, grpc: bool) -> None:
     chance = np.random.default_rng(2)
     vector = store._known().state.spaces[SPACE].vector
     wanted = qdrant_points.tenants_notes(TENANT, {}, vector)
-    client = QdrantClient(url=url, prefer_grpc=grpc, timeout=60, check_compatibility=False)
+    client = QdrantClient(url=url, grpc_port=grpc_port(url), prefer_grpc=grpc, timeout=60, check_compatibility=False)
 
     def bare() -> object:
         nearest = chance_vector(chance).tolist()

@@ -1,7 +1,8 @@
 """Each server is started once per session, on a free port, when the first test asks for it.
 
 `THEWORLD_TEST_OPENSEARCH_URL`, `THEWORLD_TEST_NEO4J_URL`, `THEWORLD_TEST_POSTGRES_URL` and `THEWORLD_TEST_QDRANT_URL`
-name servers to be used instead; they are left running. Where neither is to be had, tests are skipped, with the reason.
+name servers to be used instead; they are left running. Where neither is to be had, tests are skipped, with the reason:
+Qdrant is started where its program is on the PATH.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from services.launching import CannotStartError, JavaServer, Neo4jServer, OpenSearchServer, PostgresServer, Server
+from services.launching import (
+    CannotStartError,
+    JavaServer,
+    Neo4jServer,
+    OpenSearchServer,
+    PostgresServer,
+    QdrantServer,
+    Server,
+)
 
 
 @pytest.fixture(scope="session")
@@ -61,12 +70,20 @@ def postgres_url(servers: dict[str, Server], tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="session")
-def qdrant_url() -> str:
-    """A real Qdrant, when its address is given: it is published as an image only. gRPC is on the next port."""
-    given = os.environ.get("THEWORLD_TEST_QDRANT_URL")
-    if not given:
-        pytest.skip("no qdrant: no package carries the server, and THEWORLD_TEST_QDRANT_URL is not set")
-    return given
+def qdrant_url(servers: dict[str, Server], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A real Qdrant; gRPC is on the next port."""
+    return _url(QdrantServer, servers, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def qdrant_url_if_any(request: pytest.FixtureRequest) -> str | None:
+    """A real Qdrant, where there is one, for stores that take it into their mix."""
+    try:
+        found: str = request.getfixturevalue("qdrant_url")
+    except pytest.skip.Exception as reason:
+        print(f"without Qdrant: {reason}")
+        return None
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Real servers as child processes: made from jars of Maven Central or the system's packages, no container needed.
+"""Real servers as child processes: jars of Maven Central, the system's packages or a binary; no container needed.
 
 Each class knows how to start one engine in a data folder on a free port of the loopback address. `kill`, `suspend`,
 `resume` and `start` (again, on the same port and data) are what the tests of faults need.
@@ -7,6 +7,7 @@ Each class knows how to start one engine in a data folder on a free port of the 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -14,9 +15,12 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.request
 import xml.etree.ElementTree as ElementTree
 from abc import ABC, abstractmethod
+from http import HTTPStatus
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import platformdirs
 from filelock import FileLock
@@ -30,16 +34,17 @@ class CannotStartError(Exception):
     """This machine lacks what the server needs; the text says what."""
 
 
-def free_port() -> int:
-    """Return a port that nothing listened on a moment ago.
+def free_port(following: int = 0) -> int:
+    """Return a port on which, and on so many `following` it, nothing listened a moment ago.
 
-    It lies below those that systems give to outgoing connections: a server may take a minute until it binds it, and one
-    that was killed must find it free.
+    They lie below those that systems give to outgoing connections: a server may take a minute until it binds its own,
+    and one that was killed must find it free.
     """
     while True:
         port = random.randrange(15_000, 32_000)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
+        with contextlib.ExitStack() as probes, contextlib.suppress(OSError):
+            for number in range(following + 1):
+                probes.enter_context(socket.socket()).bind(("127.0.0.1", port + number))
             return port
 
 
@@ -72,7 +77,9 @@ class Server(ABC):
         self.folder.mkdir(parents=True, exist_ok=True)
         command = self.command()
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+            self._process = subprocess.Popen(
+                command, cwd=self.folder, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            )
         try:
             self._wait_until_ready(self._process)
         except BaseException:
@@ -167,6 +174,46 @@ class Neo4jServer(JavaServer):
     def url(self) -> str:
         """Where clients reach it."""
         return f"bolt://127.0.0.1:{self.port}"
+
+
+class QdrantServer(Server):
+    """Qdrant over HTTP, and over gRPC on the next port, where its program is on the PATH: no package carries it."""
+
+    name = "qdrant"
+
+    def __init__(self, folder: Path) -> None:
+        """Take two ports."""
+        super().__init__(folder)
+        self.port = free_port(following=1)
+
+    @property
+    def url(self) -> str:
+        """Where clients reach it."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def command(self) -> list[str]:
+        """Return the server's command line, with its settings in a file in the folder."""
+        program = shutil.which("qdrant")
+        if program is None:
+            raise CannotStartError("the program qdrant, which no package carries, is not on the PATH")
+        service = {"host": "127.0.0.1", "http_port": self.port, "grpc_port": grpc_port(self.url)}
+        storage = {"storage_path": str(self.folder / "data"), "snapshots_path": str(self.folder / "snapshots")}
+        settings = {"service": service, "storage": storage, "telemetry_disabled": True}
+        (self.folder / "config.json").write_text(json.dumps(settings), encoding="utf-8")
+        return [program, "--config-path", str(self.folder / "config.json")]
+
+    def is_ready(self) -> bool:
+        """Ask whether it answers."""
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as reply:
+            return bool(reply.status == HTTPStatus.OK)
+        return False
+
+
+def grpc_port(url: str) -> int:
+    """Return the port on which the Qdrant with this REST address speaks gRPC."""
+    port = urlsplit(url).port
+    assert port is not None, url
+    return port + 1
 
 
 class PostgresServer(Server):

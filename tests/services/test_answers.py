@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,12 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def servers_graph(copy_of_demo: Callable[[], Path], opensearch_url: str, neo4j_url: str) -> Iterator[Answering]:
+def servers_graph(
+    copy_of_demo: Callable[[], Path], opensearch_url: str, neo4j_url: str, qdrant_url_if_any: str | None
+) -> Iterator[Answering]:
     urls: dict[Engine, str] = {"sparse": opensearch_url, "graph": neo4j_url}
-    if qdrant := os.environ.get("THEWORLD_TEST_QDRANT_URL"):
-        urls["dense"] = qdrant
+    if qdrant_url_if_any is not None:
+        urls["dense"] = qdrant_url_if_any
     limits = {"timeout_s": 15.0, "probe_s": 0.1}
     with answering(copy_of_demo(), urls, limits=limits, deadline_ms=60_000) as opened:
         yield opened
@@ -48,7 +49,7 @@ ENGINES: tuple[Engine, ...] = ("sparse", "dense", "graph")
 )
 def test_a_fault_is_answered_named_and_recovered_from(servers_graph: Answering, fault: Fault) -> None:
     if fault.engine not in servers_graph.proxies:
-        pytest.skip("no qdrant: THEWORLD_TEST_QDRANT_URL is not set")
+        pytest.skip("no qdrant")
     trial = servers_graph.trial(fault, 0)
     assert (trial.answered, trial.named) == (True, True), trial
     assert trial.recovery_s < 60

@@ -33,6 +33,7 @@ PATIENT_S = 60.0
 NEAR = {"space": embedded(1, 0)}
 NOTES = [put(f"n{i}#0", f"river word{i}", title=f"Title {i}", names=["Shared Name"], vectors=NEAR) for i in range(5)]
 URLS = {"sparse": "opensearch_url", "dense": "qdrant_url", "graph": "neo4j_url"}
+SECTIONS: dict[str, type[EngineSettings]] = {"sparse": SparseSettings, "dense": DenseSettings, "graph": GraphSettings}
 On = OpenSearchSparse | QdrantDense | Neo4jGraph
 
 
@@ -175,19 +176,19 @@ def test_a_write_that_breaks_off_is_repeated_and_doubles_nothing(client: Client)
 @pytest.fixture
 def own_server(request: pytest.FixtureRequest) -> Server:
     """The session's server of a projection, to be broken; one given by an address is left in peace."""
-    kind = "opensearch" if request.param == "sparse" else "neo4j"
-    request.getfixturevalue(f"{kind}_url")
-    server = request.getfixturevalue("servers").get(kind)
+    request.getfixturevalue(URLS[request.param])
+    name = URLS[request.param].removesuffix("_url")
+    server: Server | None = request.getfixturevalue("servers").get(name)
     if server is None:
-        pytest.skip(f"{kind} was given by its address: it may not be killed")
+        pytest.skip(f"{name} was given by its address: it may not be killed")
     return server
 
 
-@pytest.mark.parametrize("own_server", ["sparse", "graph"], indirect=True)
-def test_a_killed_or_hung_server_is_left_behind_and_nothing_is_lost(own_server: Server, tmp_path: Path) -> None:
-    kind = "sparse" if own_server.name == "opensearch" else "graph"
-    section = SparseSettings if kind == "sparse" else GraphSettings
-    patient: EngineSettings = section(url=own_server.url, timeout_s=PATIENT_S, write_timeout_s=PATIENT_S, probe_s=0.2)
+@pytest.mark.parametrize(("kind", "own_server"), [(kind, kind) for kind in URLS], indirect=["own_server"])
+def test_a_killed_or_hung_server_is_left_behind_and_nothing_is_lost(
+    kind: str, own_server: Server, tmp_path: Path
+) -> None:
+    patient = SECTIONS[kind](url=own_server.url, timeout_s=PATIENT_S, write_timeout_s=PATIENT_S, probe_s=0.2)
     engines = Engines(**{kind: patient})
     hasty = Engines(**{kind: patient.model_copy(update={"timeout_s": 1.0, "write_timeout_s": 1.0})})
     path = tmp_path / "store"
@@ -219,8 +220,8 @@ def test_a_killed_or_hung_server_is_left_behind_and_nothing_is_lost(own_server: 
         expected, held = store.verify()[kind]
         assert expected == held
         notes = assert_congruent(store)
-        projection: Projection = store.sparse if kind == "sparse" else store.graph
-        assert isinstance(projection, OpenSearchSparse | Neo4jGraph)
+        projection: Projection = getattr(store, kind)
+        assert isinstance(projection, On)
         assert projection.count() == len(notes)
         projection.drop()
         store._release()

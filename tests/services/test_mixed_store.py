@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,11 +30,11 @@ def make_change() -> NoteChange:
 
 
 @pytest.fixture
-def engines(opensearch_url: str, neo4j_url: str) -> Engines:
-    """With Qdrant where one is given."""
+def engines(opensearch_url: str, neo4j_url: str, qdrant_url_if_any: str | None) -> Engines:
+    """With Qdrant where there is one."""
     return Engines(
         sparse=SparseSettings(url=opensearch_url, timeout_s=30),
-        dense=DenseSettings(url=os.environ.get("THEWORLD_TEST_QDRANT_URL") or None, timeout_s=30),
+        dense=DenseSettings(url=qdrant_url_if_any, timeout_s=30),
         graph=GraphSettings(url=neo4j_url, timeout_s=30),
     )
 

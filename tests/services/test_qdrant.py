@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from services.faulty_proxy import FaultyProxy
+from services.launching import grpc_port
 from theworld.errors import EngineUnavailableError, SettingsError
 from theworld.settings import DenseSettings
 from theworld.stores.dense import NumpyDense
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(params=[False, True], ids=["rest", "grpc"])
 def make(request: pytest.FixtureRequest, qdrant_url: str, ledger: str) -> Iterator[Callable[[], QdrantDense]]:
-    settings = DenseSettings(url=qdrant_url, timeout_s=20, prefer_grpc=request.param)
+    settings = DenseSettings(url=qdrant_url, grpc_port=grpc_port(qdrant_url), timeout_s=20, prefer_grpc=request.param)
 
     def opened() -> QdrantDense:
         return QdrantDense(settings, ledger, writable=True)
@@ -74,7 +75,7 @@ def test_over_grpc_certificates_are_checked(qdrant_url: str, certificate: tuple[
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(*certificate)
     context.set_alpn_protocols(["h2"])
-    proxy = FaultyProxy(f"http://{urlsplit(qdrant_url).hostname}:6334", tls=context)
+    proxy = FaultyProxy(f"http://{urlsplit(qdrant_url).hostname}:{grpc_port(qdrant_url)}", tls=context)
     given = {"url": f"https://127.0.0.1:{proxy.port}", "grpc_port": proxy.port, "prefer_grpc": True, "timeout_s": 20}
     given |= {"api_key": "hunter2"}
 
