@@ -22,6 +22,13 @@ keep() { # NAME VALUE
     grep -q "^$1=" .env || printf '%s=%s\n' "$1" "$2" >> .env
 }
 
+need() { # PROGRAM HOW-TO-GET-IT
+    command -v "$1" > /dev/null || { echo "first-run.sh: $1 is not on the PATH: $2" >&2; exit 127; }
+}
+
+need theworld "activate the environment it is installed in"
+[ "$start" = no ] || need docker "install Docker with its compose plugin, or start the servers yourself and give --no-start"
+
 umask 077
 touch .env
 [ -z "$(tail -c 1 .env)" ] || echo >> .env

@@ -8,6 +8,7 @@
     python benchmarks/engines.py --part leaks --leaks 10000
     python benchmarks/engines.py --part faults --faults 1000 --log faults.jsonl   # goes on where it was interrupted
     python benchmarks/engines.py --part faults --first 500 --count 250 --log third.jsonl  # a slice of the same plan
+    python benchmarks/engines.py --part leaks --engine graph     # of one server alone
 
 Starts OpenSearch, Neo4j and, where its program is on the PATH, Qdrant as `make test-services` does, and PostgreSQL for
 the faults; THEWORLD_TEST_OPENSEARCH_URL and so on name running ones instead, which are never killed. What does not take
@@ -34,12 +35,14 @@ from engine_measures.leaks import look_for_leaks
 from engine_measures.overhead import overhead
 from engine_measures.replay import replay
 
+ENGINES = ("sparse", "dense", "graph", "ledger")
 PARTS = ("compare", "overhead", "ingest", "replay", "leaks", "faults")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", action="append", choices=PARTS, help="repeatable; default: all")
+    parser.add_argument("--engine", action="append", choices=ENGINES, help="repeatable; whom to measure (default: all)")
     parser.add_argument("--notes", type=int, default=2000, help="made-up notes of compare and overhead (default 2000)")
     parser.add_argument("--documents", type=Path, help="ingest: files, or a folder in BEIR layout (default: the demo)")
     parser.add_argument("--rounds", type=int, default=3, help="ingest: rounds of both, of which the best count")
@@ -59,7 +62,8 @@ def main() -> None:
     print(environment())
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        urls, servers = serve(folder, stack, ledger="faults" in parts, short_lived=set(parts) <= {"faults", "leaks"})
+        wanted = set(arguments.engine or ENGINES) - (set() if "faults" in parts else {"ledger"})
+        urls, servers = serve(folder, stack, wanted, short_lived=set(parts) <= {"faults", "leaks"})
         if "compare" in parts:
             compare(folder / "compared", urls, arguments.notes, grpc=arguments.prefer_grpc)
         if "overhead" in parts:

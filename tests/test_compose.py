@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,6 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from theworld.doctor.ledger import OLDEST_SERVER
+from theworld.doctor.projections import OLDEST_SERVERS, is_older
 from theworld.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -46,6 +50,12 @@ def test_images_are_pinned_to_the_versions_that_tests_run() -> None:
     for name in ("opensearch", "neo4j"):
         pom = ElementTree.parse(ROOT / "tests" / "services" / name / "pom.xml")
         assert tags[name].removesuffix("-community") == pom.findtext("{*}version")
+    documented = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
+    for name, called in (("opensearch", "OpenSearch"), ("qdrant", "Qdrant"), ("neo4j", "Neo4j")):
+        oldest = OLDEST_SERVERS[SECTIONS[name]]
+        assert not is_older(tags[name], oldest), name
+        assert f"| {called} {oldest[0]}.{oldest[1]} or newer" in documented
+    assert int(tags["postgres"].partition(".")[0]) >= OLDEST_SERVER
     assert all(re.fullmatch(r"v?\d+\.\d+(\.\d+)?(-community)?", tag) for tag in tags.values()), tags
 
 
@@ -57,3 +67,63 @@ def test_every_server_is_watched_and_keeps_its_data() -> None:
         command = service["healthcheck"]["test"][1].replace("$$", "$")
         subprocess.run(["sh", "-n", "-c", command], check=True)
         assert {volume.split(":")[0] for volume in service["volumes"]} <= set(volumes), name
+
+
+@pytest.fixture
+def first_run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a copy of the script where `docker` and `theworld` only write down how they were called."""
+    shutil.copy(ROOT / "first-run.sh", tmp_path)
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for system in ("sh", "dirname", "head", "od", "tr", "touch", "tail", "grep"):
+        where = shutil.which(system)
+        assert where is not None, system
+        (programs / system).symlink_to(where)
+
+    def run(*arguments: str, **exits: int) -> subprocess.CompletedProcess[str]:
+        for name, code in exits.items():
+            program = programs / name
+            program.write_text(f'#!/bin/sh\necho {name} "$@"\nexit {code}\n', encoding="utf-8")
+            program.chmod(0o755)
+        command = ["sh", str(tmp_path / "first-run.sh"), *arguments]
+        return subprocess.run(command, env={"PATH": str(programs)}, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_the_first_run_writes_what_is_missing_starts_the_servers_and_then_moves_the_store(
+    first_run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text("THEWORLD_GRAPH__PASSWORD=chosen by hand", encoding="utf-8")
+    for _ in range(2):
+        done = first_run("--json", docker=0, theworld=0)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.splitlines() == ["docker compose up --wait", "theworld sync --verify --json"]
+    written = (tmp_path / ".env").read_text(encoding="utf-8").splitlines()
+    names = [line.partition("=")[0] for line in written]
+    assert len(names) == len(set(names))
+    assert written[0] == "THEWORLD_GRAPH__PASSWORD=chosen by hand"
+    assert set(re.findall(r"\$\{(THEWORLD_\w+):\?", TEXT)) <= set(names)
+    settings = Settings.load()
+    assert settings.dense.api_key is not None
+    assert len(settings.dense.api_key.get_secret_value()) == 48
+
+
+def test_servers_that_do_not_come_up_are_not_written_to(
+    first_run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    done = first_run(docker=3, theworld=0)
+    assert (done.returncode, done.stdout) == (3, "docker compose up --wait\n")
+    assert (tmp_path / ".env").stat().st_mode & 0o077 == 0
+    assert first_run("--no-start", docker=3, theworld=0).stdout == "theworld sync --verify\n"
+
+
+def test_a_program_that_is_missing_is_named_before_anything_is_written(
+    first_run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    for named, there in (("theworld", {}), ("docker", {"theworld": 0})):
+        done = first_run(**there)
+        assert done.returncode == 127
+        assert f"{named} is not on the PATH" in done.stderr
+        assert not (tmp_path / ".env").exists()
+    assert first_run("--no-start").returncode == 0

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -38,15 +38,26 @@ WORDS = "river science Marie Curie 科学 电影 鲁迅 Paper 42"
 Urls = dict[Engine, str]
 
 
-def serve(folder: Path, stack: ExitStack, *, ledger: bool, short_lived: bool) -> tuple[Urls, dict[Engine, Server]]:
-    """Return the servers' addresses, having started those that were not given; those may be killed, and are returned.
+KINDS: Mapping[Engine, type[Server]] = {
+    "sparse": OpenSearchServer,
+    "dense": QdrantServer,
+    "graph": Neo4jServer,
+    "ledger": PostgresServer,
+}
 
-    With `ledger` PostgreSQL is among them; `short_lived` ones are compiled quickly rather than well.
+
+def serve(
+    folder: Path, stack: ExitStack, wanted: Collection[str], *, short_lived: bool
+) -> tuple[Urls, dict[Engine, Server]]:
+    """Return the wanted servers' addresses, having started those not given; those may be killed, and are returned.
+
+    `short_lived` ones are compiled quickly rather than well.
     """
     urls: Urls = {}
     started: dict[Engine, Server] = {}
-    named: dict[Engine, type[Server]] = {"sparse": OpenSearchServer, "dense": QdrantServer, "graph": Neo4jServer}
-    for engine, kind in (named | {"ledger": PostgresServer} if ledger else named).items():
+    for engine, kind in KINDS.items():
+        if engine not in wanted:
+            continue
         given = os.environ.get(f"THEWORLD_TEST_{kind.name.upper()}_URL")
         if given is None:
             server = kind(folder / kind.name)

@@ -15,6 +15,7 @@ import pytest
 
 from theworld.cli.app import run
 from theworld.doctor import Finding, examine
+from theworld.doctor.projections import is_older
 from theworld.settings import Settings
 from theworld.stores.files import write_atomically
 from theworld.stores.knowledge_store import KnowledgeStore
@@ -71,6 +72,24 @@ def test_a_projection_that_is_behind_is_told(settings: Settings) -> None:
     for name in ("sparse", "dense"):
         assert (findings[name].status, findings[name].facts["behind"]) == ("warning", 2)
         assert "theworld sync" in findings[name].remedy
+
+
+@pytest.mark.parametrize(
+    ("version", "oldest", "older"),
+    [
+        ("2.10.3", (2, 11), True),
+        ("2.9.0", (2, 11), True),
+        ("2.11.0", (2, 11), False),
+        ("3.0.0", (2, 11), False),
+        ("v1.18.3", (1, 18), False),
+        ("2025.01.0", (5, 26), False),
+        ("5.26-aura", (5, 26), False),
+        ("4.4-aura", (5, 26), True),
+        ("unknown", (5, 26), False),
+    ],
+)
+def test_a_version_is_older_by_its_numbers(version: str, oldest: tuple[int, int], older: bool) -> None:
+    assert is_older(version, oldest) == older
 
 
 def test_a_restored_ledger_is_behind_its_projections(settings: Settings, tmp_path: Path) -> None:

@@ -57,3 +57,22 @@ def test_engines_are_asked_for_version_schema_and_lag(
         store._release()
     proxy.close()
     drop_schema(near)
+
+
+def test_a_server_that_is_too_old_is_told(tmp_path: Path, opensearch_url: str) -> None:
+    proxy = FaultyProxy(opensearch_url)
+    settings = Settings(store=tmp_path / "store", sparse={"url": f"http://127.0.0.1:{proxy.port}", "timeout_s": 60})
+    with open_store(settings, create=True) as store:
+        store.put([make_document(0)])
+    version = str(found(settings)["sparse"].facts["version"])
+    proxy.change = lambda piece: piece.replace(version.encode(), b"0.0".ljust(len(version), b"0"))
+    proxy.cut()
+    finding = found(settings)["sparse"]
+    assert (finding.status, "2.11 or newer" in finding.remedy) == ("warning", True), finding
+    proxy.heal()
+    proxy.cut()
+    with open_store(settings, read_only=False) as store:
+        assert isinstance(store.sparse, OpenSearchSparse)
+        store.sparse.drop()
+        store._release()
+    proxy.close()

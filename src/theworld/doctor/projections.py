@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Protocol, runtime_checkable
@@ -14,6 +15,8 @@ from theworld.stores.protocols import Projection
 from theworld.stores.store_folder import follows
 
 SYNC = "Bring it up to date: `theworld sync`."
+OLDEST_SERVERS = {"sparse": (2, 11), "dense": (1, 18), "graph": (5, 26)}
+"""The oldest OpenSearch, Qdrant and Neo4j that have what the twins ask of them, as docs/engines.md names them."""
 
 
 @runtime_checkable
@@ -40,13 +43,23 @@ def check_projection(name: str, ledger: Ledger, settings: Settings) -> Iterator[
             where = f"{server.url if server is not None else ''}, version {facts['version']}"
         behind = last - projection.applied
     facts["behind"] = behind
-    if behind == 0:
+    version = str(facts.get("version", ""))
+    if behind >= 0 and is_older(version, OLDEST_SERVERS[name]):
+        oldest = ".".join(map(str, OLDEST_SERVERS[name]))
+        yield Finding(name, "warning", where, f"Bring the server to version {oldest} or newer.", facts)
+    elif behind == 0:
         yield Finding(name, "ok", f"{where}: up to date", facts=facts)
     elif behind > 0:
         yield Finding(name, "warning", f"{where}: {behind} of {last} changes behind the ledger", SYNC, facts)
     else:
         remedy = f"The ledger was restored from a backup? `theworld sync --rebuild {name}`."
         yield Finding(name, "failed", f"{where}: {-behind} changes ahead of the ledger", remedy, facts)
+
+
+def is_older(version: str, oldest: tuple[int, int]) -> bool:
+    """Tell whether a server's version is before the oldest (major, minor); one that names no numbers is not."""
+    told = re.match(r"v?(\d+)\.(\d+)", version)
+    return told is not None and (int(told[1]), int(told[2])) < oldest
 
 
 def check_ontology(ledger: Ledger) -> Iterator[Finding]:
