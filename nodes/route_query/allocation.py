@@ -30,7 +30,7 @@ def allocate(
         reasons.append("graph retrieval is off")
         path = "hybrid" if path == "graph" else path
     if context.channels is not None:
-        chosen = list(dict.fromkeys(context.channels))
+        chosen = [name for name in dict.fromkeys(context.channels) if name != "graph" or context.graph is not False]
         channels = {name: _plan(name, settings, 1.0) for name in chosen}
         path = chosen[0] if len(chosen) == 1 else "hybrid" if chosen else "none"
         ask = False

@@ -56,6 +56,9 @@ def test_section_11_graph_rerank_and_router_can_each_be_switched_off(call):
     no_graph = call(SEARCH, {"query": TWO_HOP, "enable_graph": False})
     assert "graph" not in channels(no_graph)
     assert "graph" not in {name for c in no_graph["candidates"] for name in c["channels"]}
+    assert channels(call(ROUTE, {"query": TWO_HOP, "channels": ["sparse", "graph"], "enable_graph": False})) == {
+        "sparse"
+    }
     no_rerank = call(SEARCH, {"query": TWO_HOP, "enable_rerank": False})
     assert no_rerank["rerank_outcome"] == "skipped"
     assert all(c["rerank_rank"] is None for c in no_rerank["candidates"])

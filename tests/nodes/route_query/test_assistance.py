@@ -34,6 +34,7 @@ class Unsure:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("theworld.nodes.route_query.node.TIMEOUT_S", 60.0)  # a busy machine is no slow model
     with scripted_server() as running:
         yield running
 

@@ -134,6 +134,7 @@ def ask_data(conduct: Conduct, run: Run) -> AskData:
         citations=list(result.citations) if result is not None else [],
         result=result,
         reference=state.get("reference") or ResolvedReference(),
+        parts=state.get("parts") or [],
         judgements=state.get("judgements") or [],
         usage=state.get("usage") or ModelUsage(),
         clarification=dict(asked_back) if asked_back is not None else None,

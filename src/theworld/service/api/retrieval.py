@@ -81,6 +81,8 @@ def search_data(conduct: Conduct, run: Run) -> SearchData:
         candidates=state["candidates"],
         rerank_outcome=state["rerank_outcome"],
         paths=state["paths"],
+        ontology=state.get("ontology"),
+        tables=state.get("tables") or [],
         stages=state["stages"],
     )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from theworld.state import (
     Answer,
+    AnswerKind,
     Candidate,
     Channel,
     Citation,
@@ -18,7 +19,9 @@ from theworld.state import (
     EvidencePath,
     Message,
     ModelUsage,
+    OntologyEvidence,
     QueryInput,
+    QueryTable,
     ResolvedReference,
     RouteDecision,
     StageTrace,
@@ -28,7 +31,6 @@ from theworld.state.query import MAX_QUESTION_CHARACTERS
 DEFAULT_TOP_K = 20
 MOST_CANDIDATES = 1000
 MOST_MESSAGES = 200
-ALL_CHANNELS: tuple[Channel, ...] = get_args(Channel)
 
 Question = Annotated[
     str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS, description="The question, in English or Chinese")
@@ -77,7 +79,7 @@ class Said(Body):
 
 
 class Options(Body):
-    """What every question may choose. GraphRAG, reranking and the router can each be switched off."""
+    """What every question may choose. GraphRAG, reranking, the router and the database can each be switched off."""
 
     history: list[Said] = Field(
         default_factory=list, max_length=MOST_MESSAGES, description="Earlier messages, oldest first"
@@ -85,7 +87,8 @@ class Options(Body):
     top_k: int = Field(default=DEFAULT_TOP_K, ge=1, le=MOST_CANDIDATES, description="Candidates returned")
     enable_graph: bool = Field(default=True, description="False leaves the graph channel out")
     enable_rerank: bool = Field(default=True, description="False keeps the fused order")
-    enable_router: bool = Field(default=True, description="False searches every channel, whatever the question")
+    enable_router: bool = Field(default=True, description="False tries every way, whatever the question")
+    enable_database: bool = Field(default=True, description="False leaves the mapped database out, where there is one")
     channels: list[Channel] | None = Field(
         default=None, min_length=1, max_length=8, description="Exactly these channels, instead of the router's choice"
     )
@@ -96,15 +99,6 @@ class Options(Body):
     strict: bool = Field(default=False, description="Fail instead of degrading")
     now: datetime | None = Field(default=None, description="The moment time words refer to; default: the clock")
 
-    def chosen_channels(self) -> list[Channel] | None:
-        """Return the channels to force, None to leave them to the router."""
-        chosen = self.channels
-        if chosen is None and (not self.enable_router or not self.enable_graph):
-            chosen = list(ALL_CHANNELS)
-        if chosen is not None and not self.enable_graph:
-            chosen = [channel for channel in chosen if channel != "graph"]
-        return list(dict.fromkeys(chosen)) if chosen is not None else None
-
     def context(self, tenant: str, now: datetime) -> Context:
         """Return the graph's context; the moment is fixed, so that a replay means the same by `yesterday`."""
         return Context(
@@ -112,8 +106,11 @@ class Options(Body):
             filters=self.filters,
             deadline_ms=self.deadline_ms,
             top_k=self.top_k,
-            channels=self.chosen_channels(),
+            channels=self.channels,
+            graph=None if self.enable_graph else False,
             rerank=None if self.enable_rerank else False,
+            router=None if self.enable_router else False,
+            database=None if self.enable_database else False,
             strict=self.strict,
             now=self.now or now,
         )
@@ -226,6 +223,8 @@ class SearchData(RouteData):
     candidates: list[Candidate] = Field(description="Best first")
     rerank_outcome: str = Field(description="skipped | complete | partial | timeout | error")
     paths: list[EvidencePath] = Field(description="How notes were reached over the graph")
+    ontology: OntologyEvidence | None = Field(description="Matches, paths and capabilities the ontology gave")
+    tables: list[QueryTable] = Field(description="Rows of the mapped database that answer it, with their SQL")
     stages: list[StageTrace] = Field(description="Milliseconds and counts of every node run")
 
 
@@ -252,11 +251,12 @@ class AskData(SearchData):
 
     question: str = Field(description="The question as asked")
     answer: str = Field(description="The answer, or what was found instead, or what is asked back")
-    kind: Literal["entity", "extractive", "generated", "none", "clarify"] = Field(description="How it was made")
+    kind: AnswerKind | Literal["clarify"] = Field(description="How it was made")
     confidence: float = Field(ge=0, le=1, description="Confidence in the answer")
     citations: list[Citation] = Field(description="Documents, notes and offsets it rests on")
     result: Answer | None = Field(description="The answer with its reason")
     reference: ResolvedReference = Field(description="What the question refers to")
+    parts: list[str] = Field(description="Sub-questions that were answered one by one, if any")
     judgements: list[EntityJudgement] = Field(description="Entity judgements")
     usage: ModelUsage = Field(description="Language-model calls and tokens")
     clarification: dict[str, Any] | None = Field(description="What is asked back, with options; answer with `choice`")
