@@ -95,6 +95,28 @@ class TestOverHttp:
         assert code(client.get(SEARCH)) == (405, 1007)
 
     @pytest.mark.parametrize(
+        ("method", "path", "body", "what"),
+        [
+            ("GET", "/nowhere", None, "address"),
+            ("GET", "/api/v1/retrieval/explain/unknown", None, "request of this id"),
+            ("POST", "/api/v1/feedback", {"request_id": "unknown", "verdict": "good"}, "request of this id"),
+            ("POST", "/api/v1/eval/jobs", {"dataset_id": "unknown"}, "dataset of this id"),
+            ("GET", "/api/v1/eval/jobs/unknown", None, "job of this id"),
+            ("DELETE", "/api/v1/eval/jobs/unknown", None, "job of this id"),
+            ("GET", "/api/v1/eval/jobs/unknown/report", None, "explain_failures"),
+        ],
+    )
+    def test_what_is_not_found_is_said(self, client, method, path, body, what):
+        reply = client.request(method, path, json=body, headers={"accept-language": "en"})
+        assert code(reply) == (404, 1002)
+        assert what in reply.json()["message"]
+        assert (
+            client.request(method, path, json=body, headers={"accept-language": "zh"})
+            .json()["message"]
+            .startswith("未找到")
+        )
+
+    @pytest.mark.parametrize(
         ("path", "body"),
         [
             (SEARCH, {"query": "who\x00?"}),

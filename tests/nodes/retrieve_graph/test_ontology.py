@@ -100,7 +100,12 @@ def test_switched_off_or_without_an_ontology_the_channel_is_as_it_was(store: Kno
 def test_a_store_without_one_costs_a_question_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
     start = threading.Thread.start
-    monkeypatch.setattr(threading.Thread, "start", lambda self: (started.append(self.name), start(self))[1])
+
+    def noted(thread: threading.Thread) -> None:
+        started.append(thread.name)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", noted)
     with KnowledgeStore.open(tmp_path / "bare", create=True) as bare:
         bare.put(sample_documents())
         bare.catch_up()

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, envelope, language_of, reply
-from theworld.service.api.errors import as_api_error, documented, error_body
+from theworld.service.api.errors import WITH_BODY, as_api_error, documented, error_body
 from theworld.service.api.retrieval import search_data
 from theworld.service.api.schemas import AskData, AskRequest
 from theworld.service.api.serving import ClientGoneError, Conduct, moment
@@ -37,18 +37,7 @@ _STREAM = {
     "`final` with the envelope of the answer, or `error` with an envelope",
     "content": {EVENTS: {"itemSchema": _EVENT}},
 }
-_ERRORS = documented(
-    Code.INVALID,
-    Code.NO_KEY,
-    Code.FORBIDDEN,
-    Code.TOO_LARGE,
-    Code.NOT_JSON,
-    Code.TOO_MANY,
-    Code.RETRIEVAL_UNAVAILABLE,
-    Code.MODEL_UNAVAILABLE,
-    Code.VECTOR_TIMEOUT,
-    Code.INTERNAL,
-)
+_ERRORS = documented(*WITH_BODY, Code.TOO_MANY, Code.RETRIEVAL_UNAVAILABLE, Code.MODEL_UNAVAILABLE, Code.VECTOR_TIMEOUT)
 
 
 @router.post("/ask", response_model=Envelope[AskData], summary="Answer a question", responses={200: _STREAM, **_ERRORS})

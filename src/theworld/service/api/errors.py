@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -27,6 +27,7 @@ from theworld.service.requests.places import TooManyError
 from theworld.service.requests.running import Run
 from theworld.state import Degradation
 
+T = TypeVar("T")
 _INTERNAL = re.compile(r"\w+://\S+|(?<![\w.])(?:/[^\s/:;,'\")]+){2,}|[A-Za-z]:\\\S+")
 _TOLD = frozenset({"reason", "reasons", "note", "notes", "error"})
 """Names under which records tell, in words, what happened."""
@@ -44,6 +45,16 @@ class ApiError(HTTPException):
             self.headers["Retry-After"] = _RETRY_S
         if code is Code.NO_KEY:
             self.headers["WWW-Authenticate"] = "Bearer"
+
+
+def must_exist(value: T | None, what: str) -> T:
+    """Return a value that was looked for; ApiError that says what there would have been when there is none.
+
+    What is another tenant's is told like what nobody has, so `what` must not depend on the id.
+    """
+    if value is None:
+        raise ApiError(Code.NOT_FOUND, what)
+    return value
 
 
 class _Details(BaseModel):
@@ -154,7 +165,8 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         codes = {404: Code.NOT_FOUND, 405: Code.METHOD, 413: Code.TOO_LARGE, 415: Code.NOT_JSON, 400: Code.INVALID}
-        known = ApiError(codes.get(error.status_code, Code.INTERNAL), "the body cannot be read")
+        what = "there is no such address" if error.status_code == 404 else "the body cannot be read"
+        known = ApiError(codes.get(error.status_code, Code.INTERNAL), what)
         known.headers |= dict(error.headers or {})
         return error_reply(request, known)
 
@@ -177,6 +189,12 @@ def validation_error(error: RequestValidationError) -> ApiError:
         item["type"] in {"string_too_long", "too_long"} and item["where"].startswith("body.") for item in found
     )
     return ApiError(Code.TOO_LARGE if too_long else Code.INVALID, first, details={"errors": found})
+
+
+GUARDED = (Code.INVALID, Code.NO_KEY, Code.FORBIDDEN, Code.INTERNAL)
+"""What every endpoint that asks for a key may answer."""
+WITH_BODY = (*GUARDED, Code.TOO_LARGE, Code.NOT_JSON)
+"""The same of those that read a body."""
 
 
 def documented(*codes: Code) -> dict[int | str, dict[str, Any]]:

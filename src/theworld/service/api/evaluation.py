@@ -12,7 +12,7 @@ from theworld.evaluation.failure_report import as_html, as_markdown
 from theworld.nodes.receive_question import clean_question
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, reply
-from theworld.service.api.errors import ApiError, documented
+from theworld.service.api.errors import WITH_BODY, ApiError, documented, must_exist
 from theworld.service.api.schemas import TEXT, Question
 from theworld.service.api.schemas import Body as Strict
 from theworld.service.api.serving import in_thread, service_of
@@ -24,21 +24,15 @@ from theworld.stores.ledger.evaluations import StoredJob, StoredQuery
 router = APIRouter(
     prefix="/api/v1/eval",
     tags=["evaluation"],
-    responses=documented(
-        Code.INVALID,
-        Code.NO_KEY,
-        Code.FORBIDDEN,
-        Code.NOT_FOUND,
-        Code.TOO_LARGE,
-        Code.NOT_JSON,
-        Code.STORE_UNAVAILABLE,
-        Code.INTERNAL,
-    ),
+    responses=documented(*WITH_BODY, Code.NOT_FOUND, Code.STORE_UNAVAILABLE),
 )
 Evaluating = Annotated[Caller, caller_with("evaluate")]
 Id = Annotated[str, Path(min_length=1, max_length=64, pattern=TEXT)]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 _A = [Strategy(name="A")]
+NO_DATASET = "the tenant has no dataset of this id"
+NO_JOB = "the tenant has no job of this id"
+NO_REPORT = "no finished job of this id and strategy has its failures explained (explain_failures)"
 
 
 class GivenQuery(Strict):
@@ -213,20 +207,14 @@ async def add_job(request: Request, body: Annotated[JobRequest, Body()], caller:
         service.jobs.start()
         return _job(service, job_id, caller.tenant)
 
-    data = await in_thread(add)
-    if data is None:
-        raise ApiError(Code.NOT_FOUND)
-    return reply(request, data, status=202)
+    return reply(request, must_exist(await in_thread(add), NO_DATASET), status=202)
 
 
 @router.get("/jobs/{job_id}", response_model=Envelope[JobData], summary="How far is an evaluation?")
 async def get_job(request: Request, job_id: Id, caller: Evaluating) -> Response:
     """Return progress and, when it is done, metrics, comparison and failures."""
     service = service_of(request)
-    data = await in_thread(lambda: _job(service, job_id, caller.tenant))
-    if data is None:
-        raise ApiError(Code.NOT_FOUND)
-    return reply(request, data)
+    return reply(request, must_exist(await in_thread(lambda: _job(service, job_id, caller.tenant)), NO_JOB))
 
 
 @router.delete("/jobs/{job_id}", response_model=Envelope[JobData], summary="Cancel an evaluation")
@@ -238,10 +226,7 @@ async def cancel_job(request: Request, job_id: Id, caller: Evaluating) -> Respon
         known = service.evaluations.cancel(job_id, tenant=caller.tenant)
         return _job(service, job_id, caller.tenant) if known else None
 
-    data = await in_thread(cancel)
-    if data is None:
-        raise ApiError(Code.NOT_FOUND)
-    return reply(request, data)
+    return reply(request, must_exist(await in_thread(cancel), NO_JOB))
 
 
 @router.get("/jobs/{job_id}/report", response_model=Envelope[ReportData], summary="Failure report")
@@ -265,9 +250,7 @@ async def get_report(
             return None
         return as_html(found, language) if format == "html" else as_markdown(found, language)
 
-    text = await in_thread(render)
-    if text is None:
-        raise ApiError(Code.NOT_FOUND)
+    text = must_exist(await in_thread(render), NO_REPORT)
     return reply(request, ReportData(format=format, report=text))
 
 

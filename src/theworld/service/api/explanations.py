@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from theworld.evaluation.online import online_metrics
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, reply
-from theworld.service.api.errors import ApiError, documented, without_internals
-from theworld.service.api.schemas import TEXT
+from theworld.service.api.errors import GUARDED, documented, must_exist, without_internals
+from theworld.service.api.schemas import NO_REQUEST, TEXT
 from theworld.service.api.serving import in_thread, service_of
 from theworld.service.explain.explanation import Explanation, explain
 from theworld.service.explain.text import as_mermaid, as_text
@@ -21,9 +21,7 @@ from theworld.service.runtime import Service
 router = APIRouter(
     prefix="/api/v1",
     tags=["on record"],
-    responses=documented(
-        Code.INVALID, Code.NO_KEY, Code.FORBIDDEN, Code.NOT_FOUND, Code.STORE_UNAVAILABLE, Code.INTERNAL
-    ),
+    responses=documented(*GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE),
 )
 Querying = Annotated[Caller, caller_with("query")]
 _TOLD_IN_WORDS = ("route", "channels", "entities", "answer", "timings", "degradations", "other")
@@ -63,14 +61,12 @@ async def explain_request(
 ) -> Response:
     """Rebuild what a request did from its records alone; another tenant's request is as unknown as no request."""
     service = service_of(request)
-    found = await in_thread(lambda: _explained(service, request_id, caller.tenant))
-    if found is None:
-        raise ApiError(Code.NOT_FOUND)
+    told = must_exist(await in_thread(lambda: _explained(service, request_id, caller.tenant)), NO_REQUEST)
     if format == "text":
-        return reply(request, ExplainData(text=as_text(found, language)))
+        return reply(request, ExplainData(text=as_text(told, language)))
     if format == "mermaid":
-        return reply(request, ExplainData(mermaid=as_mermaid(found)))
-    return reply(request, ExplainData(explanation=found))
+        return reply(request, ExplainData(mermaid=as_mermaid(told)))
+    return reply(request, ExplainData(explanation=told))
 
 
 def _explained(service: Service, request_id: str, tenant: str) -> Explanation | None:

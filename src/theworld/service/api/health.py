@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from theworld import __version__
 from theworld.service.api.access import caller_with
 from theworld.service.api.envelope import JSON, Code, Envelope, ErrorEnvelope, envelope, reply
-from theworld.service.api.errors import documented
+from theworld.service.api.errors import GUARDED, documented
 from theworld.service.api.serving import in_thread, service_of
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _probe(name: str, ask: Callable[[], str]) -> Engine:
     summary="Prometheus metrics",
     responses={
         200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}},
-        **documented(Code.NO_KEY, Code.FORBIDDEN, Code.INVALID, Code.INTERNAL),
+        **documented(*GUARDED),
     },
     response_class=Response,
     dependencies=[caller_with("query")],

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from theworld.ingestion import SourceDocument
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, reply
-from theworld.service.api.errors import ApiError, documented, redacted
+from theworld.service.api.errors import WITH_BODY, ApiError, documented, redacted
 from theworld.service.api.schemas import Body as Strict
 from theworld.service.api.schemas import has_nul
 from theworld.service.api.serving import in_thread, service_of
@@ -18,17 +18,7 @@ from theworld.service.api.serving import in_thread, service_of
 router = APIRouter(
     prefix="/api/v1",
     tags=["documents"],
-    responses=documented(
-        Code.INVALID,
-        Code.NO_KEY,
-        Code.FORBIDDEN,
-        Code.TOO_LARGE,
-        Code.NOT_JSON,
-        Code.STORE_BUSY,
-        Code.STORE_UNAVAILABLE,
-        Code.MODEL_UNAVAILABLE,
-        Code.INTERNAL,
-    ),
+    responses=documented(*WITH_BODY, Code.STORE_BUSY, Code.STORE_UNAVAILABLE, Code.MODEL_UNAVAILABLE),
 )
 Writing = Annotated[Caller, caller_with("write")]
 DocumentId = Annotated[str, Field(min_length=1, max_length=512, description="Id, unique within the tenant")]

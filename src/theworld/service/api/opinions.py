@@ -9,23 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, reply
-from theworld.service.api.errors import ApiError, documented
+from theworld.service.api.errors import WITH_BODY, documented, must_exist
+from theworld.service.api.schemas import NO_REQUEST
 from theworld.service.api.schemas import Body as Strict
 from theworld.service.api.serving import in_thread, service_of
 
 router = APIRouter(
     prefix="/api/v1",
     tags=["feedback"],
-    responses=documented(
-        Code.INVALID,
-        Code.NO_KEY,
-        Code.FORBIDDEN,
-        Code.NOT_FOUND,
-        Code.TOO_LARGE,
-        Code.NOT_JSON,
-        Code.STORE_UNAVAILABLE,
-        Code.INTERNAL,
-    ),
+    responses=documented(*WITH_BODY, Code.NOT_FOUND, Code.STORE_UNAVAILABLE),
 )
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 
@@ -60,16 +52,15 @@ async def give_feedback(
     """Keep a judgement; it feeds the online metrics, the router's history and golden sets."""
     service = service_of(request)
 
-    def keep() -> bool:
+    def keep() -> FeedbackData | None:
         if service.writer is not None:
             service.writer.settle(body.request_id, tenant=caller.tenant)
         if not service.journal.knows(body.request_id, tenant=caller.tenant):
-            return False
+            return None
         now = int(service.clock() * 1000)
         service.journal.add_feedback({**body.model_dump(), "tenant": caller.tenant, "created_ms": now})
-        return True
+        return FeedbackData(request_id=body.request_id, verdict=body.verdict)
 
-    if not await in_thread(keep):
-        raise ApiError(Code.NOT_FOUND)
+    kept = must_exist(await in_thread(keep), NO_REQUEST)
     service.metrics.feedback.labels(body.verdict).inc()
-    return reply(request, FeedbackData(request_id=body.request_id, verdict=body.verdict))
+    return reply(request, kept)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Request, Response
 
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, reply
-from theworld.service.api.errors import ApiError, documented, shown
+from theworld.service.api.errors import WITH_BODY, ApiError, documented, shown
 from theworld.service.api.schemas import (
     RerankData,
     RerankedText,
@@ -26,16 +26,7 @@ router = APIRouter(
     prefix="/api/v1/retrieval",
     tags=["retrieval"],
     responses=documented(
-        Code.INVALID,
-        Code.NO_KEY,
-        Code.FORBIDDEN,
-        Code.TOO_LARGE,
-        Code.NOT_JSON,
-        Code.TOO_MANY,
-        Code.RETRIEVAL_UNAVAILABLE,
-        Code.VECTOR_TIMEOUT,
-        Code.STORE_UNAVAILABLE,
-        Code.INTERNAL,
+        *WITH_BODY, Code.TOO_MANY, Code.RETRIEVAL_UNAVAILABLE, Code.VECTOR_TIMEOUT, Code.STORE_UNAVAILABLE
     ),
 )
 Querying = Annotated[Caller, caller_with("query")]

@@ -46,6 +46,7 @@ ENGLISH_EXAMPLE: dict[str, JsonValue] = {"query": "In which city was the directo
 
 TEXT = r"^[^\x00]+$"
 """What ids in paths consist of."""
+NO_REQUEST = "the tenant has no request of this id on record"
 
 
 def has_nul(value: object) -> bool:
