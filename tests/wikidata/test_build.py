@@ -270,6 +270,27 @@ def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.close(writer)
 
 
+def test_another_dump_is_refused_also_when_only_the_index_is_left(
+    dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(item: object) -> list[str]:
+        raise KeyboardInterrupt
+
+    out, other = tmp_path / "out.sqlite", tmp_path / "other.json"
+    with monkeypatch.context() as patch:
+        patch.setattr("theworld.wikidata.build.words", stop)
+        with pytest.raises(KeyboardInterrupt):
+            build_snapshot(dump, out)
+    other.write_bytes(dump.read_bytes().splitlines(keepends=True)[1])
+    with pytest.raises(StoreError, match="another dump") as caught:
+        build_snapshot(other, out)
+    assert "delete the .partial file" in caught.value.remedy
+    build_snapshot(dump, out)
+    whole = tmp_path / "whole.sqlite"
+    build_snapshot(dump, whole)
+    assert content(out) == content(whole)
+
+
 def test_a_damaged_partial_file_is_told(dump: Path, tmp_path: Path) -> None:
     (tmp_path / "out.sqlite.partial").write_bytes(b"garbage" * 1000)
     with pytest.raises(StoreError, match="damaged") as caught:

@@ -35,6 +35,15 @@ def test_an_entry_in_chinese(entities: dict[str, Any]) -> None:
     assert candidate["key_props_excerpt"] == "性质: 人类; 出生日期: 公元前100年7月12日; 死亡日期: 公元前44年3月15日"
 
 
+@pytest.mark.parametrize("precision", [True, False, None, "11", 11.5, float("nan"), 10**30, -1])
+def test_a_time_of_odd_precision_is_never_fatal(precision: Any) -> None:
+    value = {"time": "+1912-06-23T00:00:00Z", "precision": precision}
+    claims = {"P569": [{"mainsnak": {"snaktype": "value", "datavalue": {"value": value}}}]}
+    item = read_item({"id": "Q1", "labels": {"en": {"value": "a"}}, "claims": claims})
+    for language in ("en", "zh"):
+        assert isinstance(as_candidate(item, language, lambda ids: {})["key_props_excerpt"], str)
+
+
 @pytest.mark.parametrize(
     ("labels", "zh", "en"),
     [

@@ -125,8 +125,15 @@ class _Building:
                 raise _nothing_found(dump, report)
             with self._db:
                 self._set("source", dump.name)
+                self._set("bytes", str(source.size))
                 self._rank()
                 self._set("read", "done")
+        elif self._meta("bytes") not in {None, str(source.size)}:
+            raise StoreError(
+                f"a build of another dump ({self._meta('source')}, {self._meta('bytes')} bytes) was begun.",
+                where=f"{dump}",
+                remedy="Give the same dump, or delete the .partial file to begin anew.",
+            )
         self._index()
         return report
 

@@ -174,6 +174,6 @@ def _value(snak: Any) -> str | None:
     qid, time, precision = value.get("id"), value.get("time"), value.get("precision")
     if isinstance(qid, str) and QID.fullmatch(qid):
         return qid
-    if isinstance(time, str) and len(time) < MAX_NAME and isinstance(precision, int):
+    if isinstance(time, str) and len(time) < MAX_NAME and type(precision) is int:  # True would be one too
         return f"{time}/{precision}"
     return None
