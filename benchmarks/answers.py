@@ -10,15 +10,17 @@ contains one; yes/no questions have no extract. Both are measured on all questio
 from __future__ import annotations
 
 import argparse
-import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 
+from environment import environment
+
+from theworld.evaluation.answers import answerable_queries
 from theworld.evaluation.datasets import Query, load_dataset
-from theworld.evaluation.metrics import contains, exact_match, f1
+from theworld.evaluation.metrics import calibration_error, contains, exact_match, f1
 from theworld.graph import build, build_graph, open_resources
 from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.answer_with_entity.confidence import CONFIDENCE
@@ -30,7 +32,7 @@ from theworld.state import QueryState, Update
 ANY_SHARE = AnswerSettings(min_share=0.0, min_margin=0.0, min_confidence=0.0)
 ENTRIES = SnapshotKnowledge()
 """The bundled entries, by which names are one entity; as in the graph by default."""
-FOLDS, BINS = 5, 10
+FOLDS = 5
 Point = tuple[float, float, float]
 """Coverage, precision, confidence."""
 COVERAGES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
@@ -50,7 +52,7 @@ class Measured:
     extract_ms: float
 
 
-def states_of(queries: tuple[Query, ...], store: Path) -> Iterator[tuple[Query, QueryState]]:
+def states_of(queries: Sequence[Query], store: Path) -> Iterator[tuple[Query, QueryState]]:
     """Yield every question with the state in which the graph starts to answer it."""
     seen: list[QueryState] = []
 
@@ -128,7 +130,10 @@ def calibration(results: Sequence[Measured]) -> str:
     shown = [item for item in results if item.shown and item.confidence is not None]
     stated = [(item.confidence or 0.0, item.right) for item in shown]
     fitted = list(zip(cross_fitted(shown), [item.right for item in shown], strict=True))
-    return f"calibration error of {len(shown)} entities: {ece(stated):.3f} as stated, {ece(fitted):.3f} cross-fitted"
+    return (
+        f"calibration error of {len(shown)} entities: {calibration_error(stated):.3f} as stated, "
+        f"{calibration_error(fitted):.3f} cross-fitted"
+    )
 
 
 def cross_fitted(shown: Sequence[Measured]) -> list[float]:
@@ -147,15 +152,6 @@ def cross_fitted(shown: Sequence[Measured]) -> list[float]:
         ]
         found.append((sum(others) + 1) / (len(others) + 2) if stated in methods else stated)
     return found
-
-
-def ece(pairs: Sequence[tuple[float, bool]]) -> float:
-    """Return the expected calibration error over ten equal bins."""
-    total = 0.0
-    for index in range(BINS):
-        members = [pair for pair in pairs if min(int(pair[0] * BINS), BINS - 1) == index]
-        total += abs(sum(confidence for confidence, _ in members) - sum(right for _, right in members))
-    return total / max(1, len(pairs))
 
 
 def report(name: str, results: Sequence[Measured]) -> list[Point]:
@@ -186,11 +182,11 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="only the first questions of each set")
     parser.add_argument("--every", type=int, default=1, help="only every so many-th question")
     arguments = parser.parse_args()
-    print(f"Python {platform.python_version()} {platform.machine()}")
+    print(environment())
     curves = {}
     for given in arguments.sets:
         folder, _, store = given.partition("=")
-        queries = tuple(load_dataset(Path(folder)).queries)[: arguments.limit : arguments.every]
+        queries = answerable_queries(load_dataset(Path(folder)), arguments.limit)[:: arguments.every]
         results = [measure(query, state) for query, state in states_of(queries, Path(store))]
         curves[Path(folder).name] = report(Path(folder).name, results)
     if arguments.png:

@@ -10,10 +10,9 @@ Each line: {"mention", "context", "gold": "Q...", "candidates": [{"id", "label",
 
 from __future__ import annotations
 
+import argparse
 import json
-import platform
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from efsa import NOTES
+from environment import environment
 
+from theworld.evaluation.datasets import read_lines
+from theworld.evaluation.metrics import calibration_error, percentile
 from theworld.models.minilm import MiniLMEmbedder
 from theworld.models.protocols import Embedder
 from theworld.nodes.answer_with_entity import efsa_answer
@@ -30,7 +32,6 @@ from theworld.nodes.disambiguate_entities.features import popularity
 from theworld.wikidata import Snapshot, build_snapshot
 from wikidata import names, write_dump
 
-BINS = 10
 SNAPSHOT_ENTITIES = 5_000
 
 
@@ -52,17 +53,6 @@ def is_right(output: JudgeOutput, gold: str) -> bool:
     return output.matched and output.selection is not None and output.selection.id == gold
 
 
-def calibration_error(outputs: list[tuple[float, bool]]) -> float:
-    """Return the expected calibration error over ten equal bins."""
-    total = 0.0
-    for index in range(BINS):
-        members = [item for item in outputs if min(int(item[0] * BINS), BINS - 1) == index]
-        if members:
-            gap = sum(p for p, _ in members) / len(members) - sum(right for _, right in members) / len(members)
-            total += abs(gap) * len(members)
-    return total / len(outputs)
-
-
 def milliseconds(judge: DeterministicJudge, rows: list[dict[str, Any]]) -> str:
     """Return median and 95th percentile of one judgement."""
     taken = []
@@ -70,7 +60,7 @@ def milliseconds(judge: DeterministicJudge, rows: list[dict[str, Any]]) -> str:
         began = time.perf_counter()
         judge_all(judge, [row])
         taken.append((time.perf_counter() - began) * 1000)
-    return f"{statistics.median(taken):.2f} ms median, {sorted(taken)[int(len(taken) * 0.95)]:.2f} ms p95"
+    return f"{statistics.median(taken):.2f} ms median, {percentile(taken, 0.95):.2f} ms p95"
 
 
 def hold_against_budgets(rows: list[dict[str, Any]]) -> None:
@@ -94,7 +84,7 @@ def hold_against_budgets(rows: list[dict[str, Any]]) -> None:
         (f"EFSA over {len(NOTES)} notes", 3.0, efsa),
         (f"a name in a snapshot of {SNAPSHOT_ENTITIES} entries", 5.0, searches),
     ):
-        middle, late = statistics.median(taken), sorted(taken)[int(len(taken) * 0.95)]
+        middle, late = statistics.median(taken), percentile(taken, 0.95)
         kept = "kept" if late <= budget else "NOT kept"
         print(f"{what}: {middle:.2f} ms median, {late:.2f} ms p95 of processor time; budget {budget:g} ms {kept}")
 
@@ -129,10 +119,10 @@ def report(name: str, rows: list[dict[str, Any]], embedder: Embedder | None) -> 
 
 def main(path: Path) -> None:
     """Print the figures of one file."""
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    rows = [json.loads(line) for _, line in read_lines(path)]
     popular = sum(max(row["candidates"], key=popularity)["id"] == row["gold"] for row in rows)
     first = sum(row["candidates"][0]["id"] == row["gold"] for row in rows)
-    print(f"Python {platform.python_version()} on {platform.machine()}, {len(rows)} mentions")
+    print(f"{environment()}\n{len(rows)} mentions")
     print(f"baseline: first                 {first / len(rows):.3f}")
     print(f"baseline: most popular          {popular / len(rows):.3f}")
     report("words only", rows, None)
@@ -142,4 +132,6 @@ def main(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mentions", type=Path, metavar="DEV.jsonl")
+    main(parser.parse_args().mentions)

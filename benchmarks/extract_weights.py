@@ -21,6 +21,7 @@ import yaml
 from answers import states_of
 from scipy.optimize import minimize
 
+from theworld.evaluation.answers import answerable_queries
 from theworld.evaluation.datasets import Query, load_dataset
 from theworld.evaluation.metrics import contains
 from theworld.nodes.answer_with_extract.options import read_options
@@ -127,7 +128,7 @@ def main() -> None:
     for given in arguments.sets:
         folder, _, store = given.partition("=")
         names.append(Path(folder).name)
-        sets.append(examples(states_of(tuple(load_dataset(Path(folder)).queries), Path(store))))
+        sets.append(examples(states_of(answerable_queries(load_dataset(Path(folder))), Path(store))))
     for name, share in zip(names, out_of_fold(sets, kept), strict=True):
         print(f"{name}: best pair holds the answer in {share:.3f} out of fold")
     print(as_yaml(fit(sets, kept)))

@@ -27,6 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from theworld.evaluation.datasets import read_lines
+from theworld.evaluation.metrics import calibration_error
 from theworld.models.minilm import MiniLMEmbedder
 from theworld.nodes.disambiguate_entities.features import features_of
 from theworld.nodes.disambiguate_entities.judge import HOPELESS, SHORTLIST, SURE
@@ -103,7 +105,7 @@ def read_cases(path: Path) -> list[Case]:
     """Return two cases a mention: with and without its entry."""
     similarity = ContextSimilarity(MiniLMEmbedder())
     cases = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for _, line in read_lines(path):
         row = json.loads(line)
         mention = MentionInText.find(row["mention"], row["context"], row.get("mention_offset"))
         without = [item for item in row["candidates"] if item["id"] != row["gold"]]
@@ -237,15 +239,6 @@ def calibrate(outcomes: Sequence[Outcome]) -> Calibration:
 def threshold(outcomes: Sequence[Outcome]) -> float:
     """Return the probability below which `NIL_SHARE` of the mentions without their entry lie."""
     return float(np.quantile([o.probability for o in outcomes if not o.present], NIL_SHARE))
-
-
-def calibration_error(pairs: Sequence[tuple[float, bool]], bins: int = 10) -> float:
-    """Return the expected calibration error over equal bins."""
-    total = 0.0
-    for index in range(bins):
-        members = [pair for pair in pairs if min(int(pair[0] * bins), bins - 1) == index]
-        total += abs(sum(p for p, _ in members) - sum(right for _, right in members))
-    return total / max(1, len(pairs))
 
 
 def frontier(outcomes: Sequence[Outcome]) -> dict[str, float]:

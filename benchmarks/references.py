@@ -19,6 +19,7 @@ import numpy as np
 from environment import environment
 from scipy.sparse import csr_matrix
 
+from theworld.evaluation.datasets import read_lines
 from theworld.nodes.resolve_references import ReferenceResolver
 from theworld.state import Message
 from theworld.text import tokens
@@ -29,7 +30,7 @@ NO_ANSWER = "i don't know"
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [json.loads(line) for _, line in read_lines(path)]
 
 
 def messages_of(row: dict[str, Any]) -> list[Message]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import itertools
 import json
 import math
 import os
@@ -92,8 +93,8 @@ def ingestion_speeds(dataset: Path, folder: Path) -> Figures:
     if not known.exists():
         with tempfile.TemporaryDirectory() as temporary:
             sample = Path(temporary) / "corpus.jsonl"
-            lines = (dataset / "corpus.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:SAMPLE]
-            sample.write_text("".join(lines), encoding="utf-8")
+            with (dataset / "corpus.jsonl").open("rb") as lines:
+                sample.write_bytes(b"".join(itertools.islice(lines, SAMPLE)))
             report = ingest_paths([sample], Settings.load(store=Path(temporary) / "sample.store"))
         models, total = report.seconds["models"], report.seconds["total"]
         figures = {"notes": report.notes, "processes": report.processes, "whole over models": total / models}

@@ -6,8 +6,6 @@ python benchmarks/stores.py --notes 2000 --notes 20000
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -16,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from environment import environment
+from latency import resident_mb
 
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.testing.conformance.documents import make_document
@@ -31,8 +31,7 @@ def main() -> None:
     if arguments.read is not None:
         read(arguments.read)
         return
-    threads = os.environ.get("OMP_NUM_THREADS", "all")
-    print(f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, OMP threads {threads}")
+    print(environment())
     for count in arguments.notes or [2000]:
         with tempfile.TemporaryDirectory() as folder:
             print(f"\n{count} notes, vectors of {DIMENSION}, {TOKENS} token vectors a note")
@@ -56,9 +55,9 @@ def write(path: Path, count: int) -> None:
 
 
 def read(path: Path) -> None:
-    before, begun = memory(), time.perf_counter()
+    before, begun = resident_mb(), time.perf_counter()
     with KnowledgeStore.open(path) as store:
-        print(f"open {(time.perf_counter() - begun) * 1000:.0f} ms, {memory() - before:.0f} MB")
+        print(f"open {(time.perf_counter() - begun) * 1000:.0f} ms, {resident_mb() - before:.0f} MB")
         print({name: f"{size / 1e6:.1f} MB" for name, size in store.info()["bytes"].items()})
         measure("refresh", store.refresh, 500)
         words = "river science Marie Curie 科学 电影 鲁迅 Paper 42"
@@ -82,13 +81,6 @@ def read(path: Path) -> None:
 
 def tokens_of(store: KnowledgeStore, ids: list[str]) -> list:
     return [found for found in store.dense.token_codes(SPACE, ids, TENANT) if found is not None]
-
-
-def memory() -> float:
-    """Return the resident size in MB, nan where the system does not tell."""
-    status = Path("/proc/self/status")
-    lines = status.read_text(encoding="ascii").splitlines() if status.exists() else []
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), float("nan"))
 
 
 def measure(what: str, call: Callable[[], object], times: int = 50) -> None:

@@ -25,6 +25,7 @@ from typing import Any
 import pydantic
 from pydantic import BaseModel, RootModel, TypeAdapter
 
+from theworld.evaluation.datasets import read_lines
 from theworld.structure import StructureParseError, extract_json_from_text, parse_structured_output, parse_with_report
 from theworld.structure.provenance import invented
 
@@ -116,7 +117,7 @@ def is_told(text: str) -> bool:
 
 def values(path: Path) -> None:
     """Print exact values, silent losses and time of every parser on rows of broken JSON."""
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    rows = [json.loads(line) for _, line in read_lines(path)]
     rows = [row for row in rows if row.get("expected_parses", True)]
     found, missing = peers()
     print(f"{len(rows)} rows of {path.name}; not installed: {', '.join(missing) or 'none'}")

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from theworld.evaluation.metrics import percentile
 from theworld.wikidata import Snapshot
 
 GIVEN = "John Mary James Anna Peter Wei Li Carlos Olga Ivan Fatima Ahmed Yuki Hans Marie".split()
@@ -97,8 +98,8 @@ def measure(out: Path) -> dict[str, dict[str, float]]:
     return {
         kind: {
             "median_ms": round(statistics.median(times), 2),
-            "p95_ms": round(sorted(times)[int(len(times) * 0.95)], 2),
-            "p95_processor_ms": round(sorted(worked[kind])[int(len(times) * 0.95)], 2),
+            "p95_ms": round(percentile(times, 0.95), 2),
+            "p95_processor_ms": round(percentile(worked[kind], 0.95), 2),
             "worst_processor_ms": round(max(worked[kind]), 2),
         }
         for kind, times in taken.items()

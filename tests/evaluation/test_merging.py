@@ -32,6 +32,15 @@ def test_texts_become_one_and_ids_are_kept_apart(tmp_path: Path) -> None:
     assert [query.text for query in whole.queries] == ["q?", "q?", "r?"]
 
 
+def test_an_id_that_looks_like_a_renamed_one_stays_its_own(tmp_path: Path) -> None:
+    first = make(tmp_path, "a", {"1": ("Rush", "A band."), "b:1": ("Ada", "A name.")}, {"q": "b:1"})
+    second = make(tmp_path, "b", {"1": ("Lundy", "An island.")}, {"q": "1"})
+    whole, parts = merge_datasets([first, second], tmp_path / "merged")
+    rows = {row["_id"]: row["title"] for row in map(json.loads, whole.corpus.read_text("utf-8").splitlines())}
+    assert rows == {"1": "Rush", "b:1": "Ada", "b:b:1": "Lundy"}
+    assert [dict(query.grades) for part in parts for query in part.queries] == [{"b:1": 1}, {"b:b:1": 1}]
+
+
 def test_the_same_sets_give_the_same_corpus_file(tmp_path: Path) -> None:
     sets = [make(tmp_path, name, {"1": (name, "x")}, {"q": "1"}) for name in ("a", "b")]
     once, _ = merge_datasets(sets, tmp_path / "merged")

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from theworld.evaluation.metrics import (
     all_at,
     answer_tokens,
+    calibration_error,
     contains,
     exact_match,
     f1,
@@ -156,3 +157,11 @@ def test_percentiles_are_nearest_rank() -> None:
     assert percentile([3.0, 1.0, 2.0], 0.5) == 2.0
     assert percentile([float(i) for i in range(1, 101)], 0.95) == 95.0
     assert percentile([7.0], 0.95) == 7.0
+
+
+def test_calibration_error_is_the_mean_gap_of_the_bins() -> None:
+    assert calibration_error([]) == 0.0
+    assert calibration_error([(1.0, True), (0.0, False)]) == 0.0
+    assert calibration_error([(0.75, True), (0.75, True), (0.75, True), (0.75, False)]) == 0.0
+    assert calibration_error([(0.9, False), (0.1, True)]) == pytest.approx(0.9)
+    assert calibration_error([(0.91, True), (0.99, False), (0.2, False)]) == pytest.approx((0.9 + 0.2) / 3)

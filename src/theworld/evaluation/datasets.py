@@ -12,6 +12,7 @@ from typing import Any
 
 from theworld.errors import IngestionError
 
+_LAYOUT = "A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv."
 QRELS_FILES = ("qrels/test.tsv", "qrels.tsv", "qrels/dev.tsv", "qrels/train.tsv")
 
 
@@ -60,7 +61,7 @@ def load_dataset(folder: Path) -> Dataset:
         name=folder.resolve().name,
         corpus=corpus,
         document_ids=frozenset(documents),
-        fingerprint=hashlib.blake2b(corpus.read_bytes(), digest_size=8).hexdigest(),
+        fingerprint=_digest(corpus),
         queries=tuple(_query(queries, line, record, grades.get(key, {})) for key, (line, record) in records.items()),
     )
 
@@ -70,20 +71,27 @@ def read_corpus(path: Path) -> Iterator[dict[str, Any]]:
     return (record for _, record in _records(path))
 
 
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
+
+
 def _wrong(path: Path, line: int, what: str, remedy: str = "") -> IngestionError:
     return IngestionError(what, where=f"{path}, line {line}", remedy=remedy)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def read_lines(path: Path, remedy: str = "") -> Iterator[tuple[int, str]]:
+    """Yield number, from 1, and text of every line that is not blank; only line feeds end one, as in JSON lines.
+
+    Raises IngestionError when the file is missing (with `remedy`), cannot be read or is no UTF-8.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline=None) as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     yield number, line.rstrip("\n")
     except FileNotFoundError as error:
-        raise IngestionError(
-            "is missing.", where=str(path), remedy="A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv."
-        ) from error
+        raise IngestionError("is missing.", where=str(path), remedy=remedy) from error
     except (OSError, UnicodeDecodeError) as error:
         raise IngestionError(f"cannot be read: {error}.", where=str(path), remedy="Save it as UTF-8 text.") from error
 
@@ -91,7 +99,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield every line's object; `_id` and `text` are present, ids are unique."""
     seen: set[str] = set()
-    for number, line in _lines(path):
+    for number, line in read_lines(path, _LAYOUT):
         try:
             record = json.loads(line)
         except ValueError as error:
@@ -132,7 +140,7 @@ def _qrels_path(folder: Path) -> Path:
 
 def _read_qrels(path: Path, documents: set[str], queries: Mapping[str, object]) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
-    for number, line in _lines(path):
+    for number, line in read_lines(path, _LAYOUT):
         row = next(csv.reader([line], delimiter="\t", quoting=csv.QUOTE_NONE))
         if number == 1 and row[0] == "query-id":
             continue

@@ -18,8 +18,9 @@ def merge_datasets(datasets: Sequence[Dataset], folder: Path | None = None) -> t
     """Write one corpus of all the sets' documents; return the whole set, and each set anew over that corpus.
 
     A text that several sets hold is one document in the merged corpus. Ids stay as they are unless another text has
-    taken one before; then the set's name goes before it. The corpus lies in `folder`, by default in the user's cache;
-    the same sets give the same file. Raises ValueError for fewer than two sets, or two of one name.
+    taken one before; then the set's name goes before it, as often as it takes. The corpus lies in `folder`, by default
+    in the user's cache; the same sets give the same file. Raises ValueError for fewer than two sets, or two of one
+    name.
     """
     names = [dataset.name for dataset in datasets]
     if len(names) < 2 or len(set(names)) < len(names):
@@ -46,7 +47,9 @@ def _add(dataset: Dataset, records: dict[str, dict[str, Any]], known: dict[tuple
     for record in read_corpus(dataset.corpus):
         content = (str(record.get("title") or ""), record["text"])
         if content not in known:
-            free = record["_id"] if record["_id"] not in records else f"{dataset.name}:{record['_id']}"
+            free = record["_id"]
+            while free in records:
+                free = f"{dataset.name}:{free}"
             known[content] = free
             records[free] = record | {"_id": free}
         ids[record["_id"]] = known[content]
@@ -54,7 +57,10 @@ def _add(dataset: Dataset, records: dict[str, dict[str, Any]], known: dict[tuple
 
 
 def _moved(query: Query, ids: Mapping[str, str]) -> Query:
-    return replace(query, grades={ids[document]: grade for document, grade in query.grades.items()})
+    grades: dict[str, int] = {}
+    for document, grade in query.grades.items():
+        grades[ids[document]] = max(grade, grades.get(ids[document], 0))
+    return replace(query, grades=grades)
 
 
 def _written(file: Path, text: str) -> Path:

@@ -1,4 +1,4 @@
-"""Metrics of rankings and of answers: pure functions, the definitions of trec_eval and SQuAD.
+"""Metrics of rankings, of answers and of stated probabilities: pure functions, as trec_eval and SQuAD define them.
 
 Rankings are lists of document ids, best first, without repetitions; gold is a set of ids, or a mapping to grades.
 """
@@ -62,6 +62,14 @@ def percentile(values: Sequence[float], share: float) -> float:
     """Return the nearest-rank percentile, `share` in (0, 1]: the least value that this share does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def calibration_error(pairs: Sequence[tuple[float, bool]], bins: int = 10) -> float:
+    """Return the expected calibration error of (stated probability, right) over equal bins; 0.0 without pairs."""
+    gaps = [0.0] * bins
+    for stated, right in pairs:
+        gaps[min(int(stated * bins), bins - 1)] += stated - right
+    return sum(map(abs, gaps)) / max(1, len(pairs))
 
 
 def answer_tokens(text: str, *, chinese: bool) -> list[str]:

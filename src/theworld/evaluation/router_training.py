@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 
 from theworld.errors import IngestionError
+from theworld.evaluation.datasets import read_lines
 from theworld.nodes.route_query.learned import PATHS, LearnedStrategy
 from theworld.state import RoutePath
 
@@ -32,7 +33,16 @@ class Trained(NamedTuple):
 
 
 def train(vectors: FloatArray, labels: Sequence[RoutePath], *, name: str) -> Trained:
-    """Return a multinomial logistic model of vectors, shape (n, width), its temperature fitted on held-out folds."""
+    """Return a multinomial logistic model of vectors, shape (n, width), its temperature fitted on held-out folds.
+
+    Raises IngestionError for fewer vectors than folds.
+    """
+    if len(labels) < FOLDS:
+        raise IngestionError(
+            f"{len(labels)} questions are too few to train on, once a third is held back; at least {FOLDS} are needed.",
+            where="router training",
+            remedy="Label more questions, of every path you want it to take.",
+        )
     targets = np.array([PATHS.index(label) for label in labels])
     folds = np.arange(len(targets)) % FOLDS
     scores = np.zeros((len(targets), len(PATHS)))
@@ -108,12 +118,11 @@ class OffPolicy(NamedTuple):
 def read_log(file: Path) -> list[Logged]:
     """Return the requests of a JSON-lines file with question, path, success and propensity (1 when missing).
 
-    Raises IngestionError naming the line that is wrong.
+    Raises IngestionError naming the line that is wrong, or when the file cannot be read.
     """
+    form = 'One JSON object a line: {"question": ..., "path": ..., "success": true, "propensity": 0.9}.'
     found = []
-    for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1):
-        if not line.strip():
-            continue
+    for number, line in read_lines(file, form):
         try:
             row = json.loads(line)
             item = Logged(str(row["question"]), row["path"], bool(row["success"]), float(row.get("propensity", 1.0)))
@@ -123,7 +132,7 @@ def read_log(file: Path) -> list[Logged]:
             raise IngestionError(
                 f"line {number} is no logged request ({type(error).__name__}: {error})",
                 where=str(file),
-                remedy='One JSON object a line: {"question": ..., "path": ..., "success": true, "propensity": 0.9}.',
+                remedy=form,
             ) from error
         found.append(item)
     return found

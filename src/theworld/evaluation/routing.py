@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, cast, get_args
 
 from theworld.errors import IngestionError
+from theworld.evaluation.datasets import read_lines
 from theworld.state import Intent, RoutePath
 from theworld.text import Language, detect_language
 
@@ -34,20 +35,25 @@ class Labelled(NamedTuple):
 def read_labelled(file: Path) -> list[Labelled]:
     """Return the questions of a tab-separated file: intent, path, question; lines that begin with # are left out.
 
-    Raises IngestionError naming the line that is wrong.
+    Raises IngestionError naming the line that is wrong, or when the file cannot be read or holds no question.
     """
+    form = f"Paths: {', '.join(get_args(RoutePath))}; intents: {', '.join(get_args(Intent))}."
     found = []
-    for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1):
-        if not line.strip() or line.startswith("#"):
+    for number, line in read_lines(file, form):
+        if line.startswith("#"):
             continue
         intent, path, question = ([*line.split("\t", 2), "", ""])[:3]
         if path not in get_args(RoutePath) or intent not in get_args(Intent) or not question.strip():
             raise IngestionError(
                 f"line {number} is not `intent TAB path TAB question`",
                 where=str(file),
-                remedy=f"Paths: {', '.join(get_args(RoutePath))}; intents: {', '.join(get_args(Intent))}.",
+                remedy=form,
             )
         found.append(Labelled(question.strip(), cast("RoutePath", path), cast("Intent", intent)))
+    if not found:
+        raise IngestionError(
+            "holds no question.", where=str(file), remedy=f"A line is `intent TAB path TAB question`. {form}"
+        )
     return found
 
 

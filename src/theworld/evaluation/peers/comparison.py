@@ -144,7 +144,7 @@ def _measured(name: str, folder: Path) -> PeerResult:
     )
     if done.returncode:
         said = "\n".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
-        raise TheWorldError(f"failed: {said}", where=LABELS[name], remedy="Run it alone to see more.")
+        raise TheWorldError(f"failed: {said}", where=LABELS[name], remedy=f"Its packages must be those of {INSTALL}.")
     found = json.loads((folder / f"{name}.json").read_text("utf-8"))
     return PeerResult(
         name=name,
