@@ -39,7 +39,7 @@ def test_the_table(name: str, case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", TAGGERS)
 @given(texts=st.lists(TEXTS, max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_offsets_are_exact_ascending_and_apart(name: str, texts: list[str]) -> None:
     found = TAGGERS[name].tag(texts)
     assert len(found) == len(texts)
@@ -127,7 +127,7 @@ def test_titles_win_over_names_over_facts_over_guesses() -> None:
 
 
 @given(text=st.text(alphabet="天地。，、 abc\n", max_size=900))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_pieces_stand_where_they_say_and_lose_nothing(text: str) -> None:
     covered = bytearray(len(text))
     for start, piece in pieces_of(text):

@@ -154,7 +154,7 @@ OPERATIONS = st.lists(st.lists(st.tuples(NUMBERS, st.none() | st.integers(0, 5))
 
 
 @given(OPERATIONS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_any_changes_leave_what_the_last_ones_said(batches: list[list[tuple[int, int | None]]]) -> None:
     """A change is (note, word) or (note, None) for a removal; even words lie in one space, odd ones in another."""
     kept: dict[str, int] = {}

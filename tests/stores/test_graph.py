@@ -62,7 +62,7 @@ def seeds_of(size: int, seed: int) -> np.ndarray:
     return seeds
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(**MATRICES)
 def test_pushing_finds_the_stationary_probabilities(size: int, density: float, restart: float, seed: int) -> None:
     matrix, seeds = random_matrix(size, density, seed), seeds_of(size, seed)
@@ -73,7 +73,7 @@ def test_pushing_finds_the_stationary_probabilities(size: int, density: float, r
     assert ranks.sum() == pytest.approx(1, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(**MATRICES, tolerance=st.sampled_from([1e-1, 1e-2, 1e-3, 1e-6]), effort=st.integers(1, 3000))
 def test_ranks_are_off_by_no_more_than_is_left(
     size: int, density: float, restart: float, seed: int, tolerance: float, effort: int
@@ -139,7 +139,7 @@ def over(matrix: np.ndarray, notes: int) -> WholeWalk:
     return WholeWalk(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data, notes)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     notes=st.integers(1, 20),
     entities=st.integers(1, 20),

@@ -108,7 +108,7 @@ def changes() -> st.SearchStrategy[NoteChange]:
     )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.lists(changes(), max_size=8), max_size=4))
 def test_joining_batch_by_batch_tells_what_all_notes_tell(batches: list[list[NoteChange]]) -> None:
     facts: dict[str, NoteFacts] = {}

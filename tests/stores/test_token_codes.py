@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.models.protocols import TokenVectors
@@ -35,7 +35,6 @@ def near(tokens: TokenVectors, noise: float, seed: int) -> TokenVectors:
     return TokenVectors(tokens.ids, np.rint(rows * 127).astype(np.int8))
 
 
-@settings(deadline=None)
 @given(
     st.integers(0, 40),
     st.sampled_from([1, 2, 8, 64, 384, 768]),
@@ -54,7 +53,6 @@ def test_any_shape_is_coded_and_survives_packing(count: int, dimension: int, see
     assert sum(map(len, pack_tokens(codes))) == count * (CODE_BYTES + width)
 
 
-@settings(deadline=None)
 @given(st.sampled_from([16, 64, 200, 384, 768]), st.floats(0, 3), st.integers(0, 2**32))
 def test_the_error_of_a_cosine_is_bounded(dimension: int, noise: float, seed: int) -> None:
     kept = made_tokens(40, dimension, seed)

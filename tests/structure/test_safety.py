@@ -168,7 +168,7 @@ def test_mutated_texts_parse_truthfully_or_fail_with_reasons():
     assert parsed > 300
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.text("{}[]()\",:'\\/#*`|<>=+-. \n\t，：“”｛｝019enutfabc中\ud800\x00", max_size=60),
     st.sampled_from(SHAPES_TO_FUZZ),

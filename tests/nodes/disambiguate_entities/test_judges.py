@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from theworld.errors import ModelError
@@ -203,7 +202,6 @@ FIELDS = ["id", "url", "label", "description", "aliases", "key_props_excerpt", "
     st.text(max_size=60),
     st.lists(st.dictionaries(st.sampled_from(FIELDS), VALUE) | VALUE, max_size=3),
 )
-@hypothesis_settings(deadline=None)
 def test_any_candidates_give_a_judgement(mention: str, context: str, rows: list[Any]) -> None:
     output = DeterministicJudge(embedder=None).judge(JudgedEntity(label=mention), context, rows)
     assert 0 <= output.confidence <= 1

@@ -42,7 +42,7 @@ messages = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.one_of(st.sampled_from(QUERIES), st.text(max_size=80)), st.lists(messages, max_size=8))
 def test_nothing_raises_and_the_result_is_consistent(query: str, history: list[Message]) -> None:
     result = RESOLVER.resolve(query, history)

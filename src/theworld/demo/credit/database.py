@@ -155,7 +155,6 @@ def _transactions(
     ]
     plans += [(p, q, why, n, amount, first, since, f) for p, q, why, n, amount, since, f in tenant.get("transfer", ())]
     payments: list[tuple[date, str, str, float, str]] = []
-    payments = []
     for number, (payer, payee, purpose, monthly, usual, start, since, factor) in enumerate(plans):
         # random() alone is promised to be the same in every version of Python.
         draw = random.Random(seed * 1000 + number).random  # noqa: S311

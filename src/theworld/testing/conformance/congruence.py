@@ -31,7 +31,7 @@ def _check_sparse(store: KnowledgeStore, tenant: str, notes: list[StoredNote]) -
         query = note.text.rsplit(maxsplit=1)[-1].rsplit("，", maxsplit=1)[-1]
         found = [hit.note_id for hit in store.sparse.search(query, tenant=tenant, filters={}, limit=5)]
         assert found.count(note.id) == 1, f"sparse has {note.id} {found.count(note.id)} times"
-    words = " ".join({word for note in notes for word in (note.title, *note.text.split())})
+    words = " ".join(dict.fromkeys(word for note in notes for word in (note.title, *note.text.split())))
     found = [hit.note_id for hit in store.sparse.search(words, tenant=tenant, filters={}, limit=_ALL)]
     assert sorted(found) == sorted(note.id for note in notes)
 

@@ -66,7 +66,7 @@ def _look(ledger: Ledger, chance: random.Random, tenant: str, mine: dict[str, st
         named = {label for label, _, _ in ledger.known_names(tenant).values() if label.startswith("of ")}
         return [f"{tenant!r} was shown the name {label!r}" for label in sorted(named - own)]
     wrong = {id_: text for id_, text in shown.items() if mine.get(id_) != text}
-    missing = [] if way == 4 else sorted(set(mine) - set(shown))
+    missing = sorted(set(mine) - set(shown))
     return [f"{tenant!r} was shown {item}" for item in sorted(wrong.items())] + [f"{id_} is gone" for id_ in missing]
 
 
