@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from pathlib import Path
@@ -45,7 +46,9 @@ def test_control_characters_in_a_question_are_taken_out(cli, store: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "arguments", [("ask", "Who?"), ("ingest", "DOCS"), ("info",), ("delete", "rush.md")], ids=lambda each: each[0]
+    "arguments",
+    [("ask", "Who?"), ("ingest", "DOCS"), ("info",), ("delete", "rush.md"), ("ledger", "migrate"), ("serve",)],
+    ids=lambda each: each[0],
 )
 def test_a_store_that_is_a_file(cli, documents: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     file = tmp_path / "a.txt"
@@ -55,7 +58,11 @@ def test_a_store_that_is_a_file(cli, documents: Path, tmp_path: Path, arguments:
     assert file.read_text(encoding="utf-8") == "mine"
 
 
-@pytest.mark.parametrize("arguments", [("ask", "Who?"), ("info",), ("delete", "rush.md")], ids=lambda each: each[0])
+@pytest.mark.parametrize(
+    "arguments",
+    [("ask", "Who?"), ("info",), ("delete", "rush.md"), ("sync",), ("ledger", "migrate"), ("keys", "create")],
+    ids=lambda each: each[0],
+)
 def test_a_store_that_is_not_there_is_not_made(cli, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     check(cli(*arguments, "--store", tmp_path / "none"), 4, "there is no store here", "theworld ingest PATH --store")
     assert not (tmp_path / "none").exists()
@@ -142,6 +149,14 @@ def test_a_wrong_history(cli, tmp_path: Path, content: bytes, parts: list[str]) 
     check(cli("resolve", "And then?", "--history", file), 2, str(file), *parts)
 
 
+def test_a_history_of_json_lines_may_hold_other_ends_of_lines(cli, tmp_path: Path) -> None:
+    file = tmp_path / "history.jsonl"
+    texts = ["Who was Ada\u2028Lovelace?", "An English\x85mathematician."]
+    rows = [{"role": role, "content": text} for role, text in zip(("user", "assistant"), texts, strict=True)]
+    file.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8", newline="\n")
+    assert cli("resolve", "Where was she buried?", "--history", file).code == 0
+
+
 def test_a_history_that_is_not_there(cli, tmp_path: Path) -> None:
     check(cli("resolve", "And then?", "--history", tmp_path / "none"), 2, "No such file")
 
@@ -156,6 +171,8 @@ def test_a_history_that_is_not_there(cli, tmp_path: Path) -> None:
         (("ask",), "QUESTION"),
         (("fly",), "fly"),
         (("eval", "retrieval", "DIR", "--limit", "0"), "limit"),
+        (("sync", "--rebuild", "nonsense"), "sparse"),
+        (("keys", "create", "--days", "inf"), "days"),
     ],
 )
 def test_wrong_usage(cli, arguments: tuple[str, ...], part: str) -> None:
@@ -163,6 +180,41 @@ def test_wrong_usage(cli, arguments: tuple[str, ...], part: str) -> None:
     assert (done.code, done.out) == (2, "")
     assert part in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("ontology", "sample", "FILE"), ("router", "train", "LABELLED", "--out", "FILE/w.json")],
+    ids=lambda each: each[0],
+)
+def test_a_place_that_cannot_be_written(cli, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    file, labelled = tmp_path / "a.txt", tmp_path / "labelled.tsv"
+    file.write_text("mine", encoding="utf-8")
+    labelled.write_text("question\thybrid\twho wrote it\n" * 9 + "relation\tgraph\thow so\n" * 9, encoding="utf-8")
+    given = [each.replace("FILE", str(file)).replace("LABELLED", str(labelled)) for each in arguments]
+    check(cli(*given), 1, str(file), "Check the path", "--debug")
+    assert file.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_wrong_tenant_makes_no_store(cli, tmp_path: Path) -> None:
+    ontology = tmp_path / "o.yaml"
+    ontology.write_text("id: o\nclasses:\n  - {id: river, labels: {en: [river], zh: [河]}}\n", encoding="utf-8")
+    done = cli("ontology", "import", ontology, "--tenant", "", "--store", tmp_path / "new.store")
+    assert (done.code, "1 to 128" in done.err) == (2, True)
+    assert not (tmp_path / "new.store").exists()
+
+
+def test_two_strategies_of_one_name_are_refused(cli, store: Path) -> None:
+    done = cli("replay", "abc", "--strategy", '{"rerank": false}', "--strategy", '{"top_k": 3}', "--store", store)
+    assert (done.code, "two strategies are called 'B'" in done.err) == (2, True)
+
+
+def test_ctrl_c_is_heard(cli, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(theworld.graph, "open_resources", interrupted)
+    check(cli("ask", "Who was the drummer?", "--store", store), 130, "theworld: stopped.")
 
 
 def test_the_unforeseen_is_one_sentence_unless_debugging(cli, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,8 +57,12 @@ def test_what_is_wrong_is_told_and_nothing_is_written(tmp_path: Path, capsys: py
 
 
 def test_check_only_looks(sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["ontology", "import", str(sample / "ontology.yaml"), "--check", "--store", str(tmp_path / "s")]) == 0
+    arguments = ["ontology", "import", str(sample / "ontology.yaml"), "--check", "--store", str(tmp_path / "s")]
+    assert run(arguments) == 0
     assert "nothing is wrong (197 elements)" in capsys.readouterr().out
+    assert run([*arguments, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["elements"], told["problems"]) == (197, [])
     assert not (tmp_path / "s").exists()
 
 

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from theworld.evaluation.router_training import read_log
+
 QUESTIONS = "".join(
     f"{intent}\t{path}\t{question} {i}\n"
     for i in range(12)
@@ -54,3 +56,26 @@ def test_wrong_files_and_dates_are_said(cli, tmp_path):
     done = cli("router", "evaluate", file)
     assert (done.code, "line 1" in done.err) == (5, True)
     assert cli("router", "explain", "x", "--now", "yesterday").code == 2
+    assert cli("router", "explain", "?").code == 2
+    file.write_bytes(b"\xff\xfe")
+    for arguments in ([file], [tmp_path / "none.tsv"], [tmp_path]):
+        done = cli("router", "evaluate", *arguments)
+        assert (done.code, str(arguments[0]) in done.err) == (5, True)
+
+
+def test_too_few_questions_are_said(cli, tmp_path):
+    file = tmp_path / "few.tsv"
+    file.write_text("# none yet\n", "utf-8")
+    for command in ("train", "evaluate"):
+        done = cli("router", command, file)
+        assert (done.code, "holds no question" in done.err) == (5, True)
+    file.write_text("question\thybrid\twho wrote it\n", "utf-8")
+    done = cli("router", "train", file, "--out", tmp_path / "w.json")
+    assert (done.code, "too few to train on" in done.err) == (5, True)
+    assert not (tmp_path / "w.json").exists()
+
+
+def test_a_log_may_hold_other_ends_of_lines(tmp_path):
+    row = {"question": "what\u2028now", "path": "hybrid", "success": True}
+    (tmp_path / "log.jsonl").write_text(json.dumps(row, ensure_ascii=False), "utf-8")
+    assert [item.question for item in read_log(tmp_path / "log.jsonl")] == ["what\u2028now"]

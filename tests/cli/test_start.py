@@ -6,8 +6,21 @@ import importlib.metadata
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from theworld.cli.app import app
 
 HEAVY = ["langgraph", "langchain_core", "numpy", "scipy", "sqlalchemy", "tantivy", "spacy", "onnxruntime", "pydantic"]
+
+
+def _commands(command: Any) -> Iterator[list[str]]:
+    for name, below in getattr(command, "commands", {}).items():
+        yield [name]
+        yield from ([name, *rest] for rest in _commands(below))
 
 
 def test_help_names_every_command(cli) -> None:
@@ -33,6 +46,22 @@ def test_help_is_fast_and_imports_nothing_heavy() -> None:
         assert not heavy
         times.append(float(seconds))
     assert min(times) < 0.5
+
+
+@pytest.mark.parametrize("command", list(_commands(typer.main.get_command(app))), ids=" ".join)
+def test_help_is_no_mark_up(cli, command: list[str]) -> None:
+    """What stands in square brackets is taken for mark-up and not shown."""
+    assert cli(*command, "--help").code == 0
+    found = typer.main.get_command(app)
+    for name in command:
+        found = found.commands[name]
+    assert [text for text in (found.help, *(getattr(p, "help", "") for p in found.params)) if "[" in (text or "")] == []
+
+
+def test_defaults_that_are_settings_are_told(cli) -> None:
+    said = " ".join(cli("serve", "--help").out.split())
+    assert "[default: (the setting store)]" in said
+    assert "[default: (the setting service.port)]" in said
 
 
 def test_version(cli) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from theworld import __version__
 from theworld.cli.ask import ask
@@ -35,8 +36,22 @@ from theworld.errors import TheWorldError
 DEBUG = "--debug"
 INTERRUPTED = 130
 
+
+class StoppableGroup(TyperGroup):
+    """Says that Ctrl-C was heard; what a command itself does about it comes first."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            typer.echo("theworld: stopped.", err=True)
+            raise typer.Exit(INTERRUPTED) from stop
+
+
 app = typer.Typer(
     name="theworld",
+    cls=StoppableGroup,
     help="Answers questions over your documents: no key, no server, no download needed.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -80,16 +95,17 @@ def run(arguments: Sequence[str]) -> int:
             raise
         typer.echo(f"theworld: {error}", err=True)
         return error.exit_code
-    except KeyboardInterrupt:
-        typer.echo("theworld: stopped.", err=True)
-        return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
         if debug:
             raise
-        typer.echo(f"theworld: unexpected {type(error).__name__}: {error} (add {DEBUG} for the details)", err=True)
+        if isinstance(error, OSError) and error.filename is not None:
+            said = f"{os.fsdecode(error.filename)}: {error.strerror}. Check the path and its permissions"
+        else:
+            said = f"unexpected {type(error).__name__}: {error}"
+        typer.echo(f"theworld: {said} (add {DEBUG} for the details)", err=True)
         return 1
     return 0
 

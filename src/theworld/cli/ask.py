@@ -13,6 +13,7 @@ from theworld.cli.options import (
     ChannelName,
     HistoryOption,
     JsonFlag,
+    LanguageName,
     StoreOption,
     TenantOption,
     check_tenant,
@@ -24,7 +25,6 @@ from theworld.cli.options import (
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from theworld.graph import Resources
     from theworld.graph.build import CompiledGraph
     from theworld.state import Context, Message, QueryOutput
 
@@ -59,10 +59,26 @@ def ask(
         typer.Option("--database/--no-database", help="Ask a configured database first, or not.", show_default=False),
     ] = None,
     now: Annotated[str | None, typer.Option("--now", metavar="DATE", help="Date that time words refer to.")] = None,
+    language: Annotated[
+        LanguageName | None, typer.Option("--language", help="Language of the answer.", show_default="the question's")
+    ] = None,
+    top_k: Annotated[
+        int | None,
+        typer.Option(
+            "--top-k", min=1, max=1000, help="Candidates kept (--json).", show_default="the setting retrieval.top_k"
+        ),
+    ] = None,
     model: Annotated[bool, typer.Option("--model/--no-model", help="Allow a configured language model.")] = True,
     strict: Annotated[bool, typer.Option("--strict", help="Fail instead of degrading.")] = False,
     deadline_ms: Annotated[
-        int | None, typer.Option("--deadline-ms", min=1, max=600_000, help="Budget for retrieval and reranking.")
+        int | None,
+        typer.Option(
+            "--deadline-ms",
+            min=1,
+            max=600_000,
+            help="Budget for retrieval and reranking.",
+            show_default="the setting retrieval.deadline_ms",
+        ),
     ] = None,
     total_deadline_ms: Annotated[
         int | None,
@@ -87,6 +103,8 @@ def ask(
         router=router,
         database=database,
         now=read_moment(now),
+        language=language.value if language else None,
+        top_k=top_k,
         use_model=model,
         strict=strict,
         deadline_ms=deadline_ms,
@@ -95,7 +113,6 @@ def ask(
     clean_question(question)
     messages = read_history(history) if history else []
     with open_resources(settings) as resources:
-        _load_weights(resources, tenant)
         begun = time.perf_counter()
         on_token = None if as_json else _live_writer()
         answer = run_question(build_graph(resources), question, messages, context, on_token=on_token)
@@ -146,11 +163,3 @@ def show(answer: QueryOutput, elapsed_ms: float, *, as_json: bool) -> None:
         print_json(answer.model_dump(mode="json", exclude={"messages"}) | {"elapsed_ms": round(elapsed_ms, 2)})
     else:
         show_answer(console(), answer, elapsed_ms)
-
-
-def _load_weights(resources: Resources, tenant: str) -> None:
-    """Load the embedders of the spaces in use, so that loading does not eat the question's deadline."""
-    for space in resources.store.dense.spaces(tenant):
-        embedder = resources.models.by_space(space)
-        if embedder is not None:
-            embedder.embed_query("warm up")

@@ -9,6 +9,8 @@ import typer
 from theworld.cli.options import JsonFlag, StoreOption, settings_for
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from theworld.doctor import Finding
 
 FAILED = 1
@@ -46,14 +48,12 @@ def _failed(findings: list[Finding]) -> int:
     return sum(found.status == "failed" for found in findings)
 
 
-def _show(out: object, findings: list[Finding]) -> None:
-    from rich.console import Console
+def _show(out: Console, findings: list[Finding]) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from theworld.cli.output import counted, printable
 
-    assert isinstance(out, Console)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("", "Check", "Found", "ms"):
         table.add_column(title, justify="right" if title == "ms" else "left", overflow="fold")

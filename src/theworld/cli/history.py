@@ -34,7 +34,7 @@ def _rows(path: Path, text: str) -> Iterator[tuple[str, Any]]:
         rows = _parse(str(path), text)
         yield from ((f"{path}, message {number}", row) for number, row in enumerate(rows, start=1))
         return
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):  # a text may hold other ends of lines, as JSON allows
         if line.strip():
             where = f"{path}, line {number}"
             yield where, _parse(where, line)

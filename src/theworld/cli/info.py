@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import platform
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from theworld import __version__
-from theworld.cli.options import JsonFlag, settings_for
+from theworld.cli.options import JsonFlag, StoreOption, settings_for
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from theworld.settings import Settings
 
 
 def info(
-    store: Annotated[Path | None, typer.Option("--store", metavar="DIR", help="Show this store's facts too.")] = None,
+    store: StoreOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the store and every effective setting with its origin; secrets are hidden."""
@@ -64,7 +64,7 @@ def setting_facts(settings: Settings) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _show_store(out: Any, settings: Settings, facts: dict[str, Any] | None) -> None:
+def _show_store(out: Console, settings: Settings, facts: dict[str, Any] | None) -> None:
     from theworld.cli.output import counted
 
     if facts is None:
@@ -83,7 +83,7 @@ def _show_store(out: Any, settings: Settings, facts: dict[str, Any] | None) -> N
         out.print(f"  behind the ledger: {behind}; `theworld sync` brings it up to date")
 
 
-def _show_settings(out: Any, settings: Settings) -> None:
+def _show_settings(out: Console, settings: Settings) -> None:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")

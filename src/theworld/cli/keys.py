@@ -24,12 +24,15 @@ def create(
     *,
     name: Annotated[str, typer.Option("--name", help="What it is for, so that it is known again.")] = "",
     tenants: Annotated[
-        list[str] | None, typer.Option("--tenant", help="Tenant it may act for; repeat for more, * for any.")
+        list[str] | None,
+        typer.Option("--tenant", help="Tenant it may act for; repeat for more, * for any.", show_default="default"),
     ] = None,
     scopes: Annotated[
-        list[str] | None, typer.Option("--scope", help="query, write or evaluate; repeat. [default: all]")
+        list[str] | None, typer.Option("--scope", help="query, write or evaluate; repeat for more.", show_default="all")
     ] = None,
-    days: Annotated[float | None, typer.Option("--days", min=0.01, help="It expires after so many days.")] = None,
+    days: Annotated[
+        float | None, typer.Option("--days", min=0.01, max=36_500, help="It expires after so many days.")
+    ] = None,
     store: StoreOption = None,
 ) -> None:
     """Make a key and print it, once: only its hash is kept.

@@ -27,8 +27,11 @@ def migrate(
     from theworld.stores.ledger import schema
     from theworld.stores.ledger.models import SCHEMA_VERSION
     from theworld.stores.ledger.opening import connect
+    from theworld.stores.store_folder import check_folder
 
     settings = settings_for(store)
+    if settings.ledger.url is None:
+        check_folder(settings.store, create=create)
     chosen = settings.ledger.model_copy(update={"write_timeout_s": _LONGEST_S})
     with closing(connect(settings.store, chosen, writable=True)) as database:
         if create and schema.make_tables(database, namespace=chosen.namespace if database.remote else None):

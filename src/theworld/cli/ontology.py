@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from theworld.cli.options import JsonFlag, StoreOption, TenantOption, check_tenant, settings_for
+from theworld.cli.options import JsonFlag, LanguageName, StoreOption, TenantOption, check_tenant, settings_for
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,14 +41,7 @@ class PictureName(StrEnum):
     SVG = "svg"
 
 
-class LanguageName(StrEnum):
-    """A language of labels."""
-
-    EN = "en"
-    ZH = "zh"
-
-
-OutOption = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to write. [default: print]")]
+OutOption = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to write.", show_default="print")]
 
 
 @ontology_app.command("import")
@@ -80,9 +73,14 @@ def import_(
     from theworld.ontology.storing import import_ontology
     from theworld.stores.knowledge_store import open_store
 
+    tenant = check_tenant(tenant)
     ontology, out = load_ontology(file), console()
     if check:
-        out.print(f"{file}: nothing is wrong ({counted(sum(1 for _ in ontology.elements()), 'element')}).")
+        elements = sum(1 for _ in ontology.elements())
+        if as_json:
+            print_json({"ontology": ontology.id, "version": ontology.version, "elements": elements, "problems": []})
+        else:
+            out.print(f"{file}: nothing is wrong ({counted(elements, 'element')}).")
         return
     settings = settings_for(store)
     with open_store(settings, create=True) as opened, progress_bars(error_console()) as bars:
@@ -91,7 +89,6 @@ def import_(
         def progress(done: int, total: int) -> None:
             bars.update(task, completed=done, total=total)
 
-        tenant = check_tenant(tenant)
         if vectors:
             report = ingest_ontology(ontology, opened, load_models(settings), tenant=tenant, progress=progress)
         else:
@@ -121,7 +118,9 @@ def export(
 
 @ontology_app.command()
 def draw(
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Ontology file. [default: the store's]")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Ontology file.", show_default="the store's")
+    ] = None,
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
@@ -179,7 +178,9 @@ def show(
 
 @ontology_app.command()
 def explain(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="A question, Chinese or English.")],
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help="The question, in English or Chinese.", show_default=False)
+    ],
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
@@ -189,12 +190,14 @@ def explain(
     """Show what the ontology makes of a question: what it speaks of, paths, capabilities and notes."""
     from theworld.cli.output import console, print_json
     from theworld.deadline import Deadline
+    from theworld.nodes.receive_question import clean_question
     from theworld.nodes.retrieve_graph.ontology import Asked, OntologyChannel
     from theworld.ontology.index import OntologyIndexes
     from theworld.state import Context
     from theworld.stores.knowledge_store import open_store
     from theworld.text import detect_language
 
+    question = clean_question(question)
     settings = settings_for(store)
     chosen = settings.ontology.model_copy(
         update={"enabled": True, "hops": settings.ontology.hops if hops is None else hops}
@@ -246,7 +249,7 @@ def sample(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write it; made if need be.")],
     last_day: Annotated[
         datetime | None,
-        typer.Option("--last-day", formats=["%Y-%m-%d"], help="Day the year of data ends. [default: 2024-12-31]"),
+        typer.Option("--last-day", formats=["%Y-%m-%d"], help="Day the year of data ends.", show_default="2024-12-31"),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from theworld.settings import Settings
 
 
+class LanguageName(StrEnum):
+    """A language, as `theworld.text.Language` without importing it."""
+
+    EN = "en"
+    ZH = "zh"
+
+
 class ChannelName(StrEnum):
     """A retrieval channel, as `theworld.state.Channel` without importing it."""
 
@@ -23,7 +30,7 @@ class ChannelName(StrEnum):
 
 
 StoreOption = Annotated[
-    Path | None, typer.Option("--store", metavar="DIR", help="Folder of the store. [default: the setting `store`]")
+    Path | None, typer.Option("--store", metavar="DIR", help="Folder of the store.", show_default="the setting store")
 ]
 TenantOption = Annotated[str, typer.Option("--tenant", help="Whose knowledge it is.")]
 HistoryOption = Annotated[

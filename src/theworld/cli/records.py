@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from theworld.cli.options import JsonFlag, StoreOption, settings_for
+from theworld.cli.options import JsonFlag, LanguageName, StoreOption, settings_for
 
 if TYPE_CHECKING:
     from theworld.service.explain.replay import Replay
@@ -27,13 +27,6 @@ class Form(StrEnum):
     MERMAID = "mermaid"
 
 
-class TextLanguage(StrEnum):
-    """Language of an explanation."""
-
-    EN = "en"
-    ZH = "zh"
-
-
 RequestId = Annotated[
     str, typer.Argument(metavar="REQUEST_ID", help="request_id of one of the service's replies (X-Request-Id).")
 ]
@@ -43,8 +36,10 @@ def explain(
     request_id: RequestId,
     *,
     store: StoreOption = None,
-    form: Annotated[Form, typer.Option("--format", help="Form.")] = Form.TEXT,
-    language: Annotated[TextLanguage | None, typer.Option("--language", help="[default: the question's]")] = None,
+    form: Annotated[Form, typer.Option("--format", help="Form of the explanation.")] = Form.TEXT,
+    language: Annotated[
+        LanguageName | None, typer.Option("--language", help="Language of the text.", show_default="the question's")
+    ] = None,
 ) -> None:
     """Show what a request did: route, every channel's ranks, fusion, reranking, paths, answer, times, fallbacks."""
     from theworld.cli.output import print_json
@@ -88,6 +83,11 @@ def replay(
     from theworld.service.requests.strategies import read_strategy
 
     chosen = [read_strategy(text, where="--strategy") for text in strategies or []]
+    names = [strategy.name for strategy in chosen]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise typer.BadParameter(
+            f'two strategies are called {twice[0]!r}; give each a "name".', param_hint="--strategy"
+        )
     settings = settings_for(store)
     with _journal(settings) as journal:
         record = _record(journal, request_id)

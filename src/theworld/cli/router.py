@@ -20,12 +20,13 @@ router_app = typer.Typer(
     name="router", help="Which way questions go, and why.", no_args_is_help=True, pretty_exceptions_enable=False
 )
 StrategyOption = Annotated[
-    str | None, typer.Option("--strategy", help="rules-v1 or learned-v1. [default: as the settings say]")
+    str | None, typer.Option("--strategy", help="rules-v1 or learned-v1.", show_default="the setting router.strategy")
+]
+LogOption = Annotated[
+    Path | None, typer.Option("--log", metavar="FILE", help="Logged requests, JSON lines (docs/router.md).")
 ]
 NowOption = Annotated[str | None, typer.Option("--now", metavar="DATE", help="Date that time words refer to.")]
-LabelledFile = Annotated[
-    Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="Lines of: intent TAB path TAB question.")
-]
+LabelledFile = Annotated[Path, typer.Argument(metavar="FILE", help="Lines of: intent TAB path TAB question; UTF-8.")]
 
 
 @router_app.command()
@@ -37,8 +38,10 @@ def explain(
 ) -> None:
     """Show the decision for a question: path, channels, depths, weights, confidence, reasons. Nothing is searched."""
     from theworld.cli.output import console, print_json, printable
+    from theworld.nodes.receive_question import clean_question
     from theworld.nodes.route_query import route
 
+    question = clean_question(question)
     with _opened(strategy, now) as (settings, chosen, read, context):
         decision = route(question, context, settings, chosen, database=read(question, context) if read else None)
     if as_json:
@@ -60,7 +63,7 @@ def evaluate(
     labelled: LabelledFile,
     strategy: StrategyOption = None,
     now: NowOption = None,
-    log: Annotated[Path | None, typer.Option("--log", exists=True, help="Logged requests, JSON lines.")] = None,
+    log: LogOption = None,
 ) -> None:
     """Print how often the path is right, by language, for the tuned and the held-back part."""
     from theworld.cli.output import console, printable
@@ -83,7 +86,7 @@ def train(
     labelled: LabelledFile,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the weights go.")] = Path("learned-v1.json"),
     now: NowOption = None,
-    log: Annotated[Path | None, typer.Option("--log", exists=True, help="Logged requests, JSON lines.")] = None,
+    log: LogOption = None,
 ) -> None:
     """Train learned-v1 on labelled questions (a third is held back) and, with --log, on logged requests that succeeded.
 
@@ -93,20 +96,21 @@ def train(
     import numpy as np
 
     from theworld.cli.output import console
-    from theworld.evaluation.router_training import read_log, save
+    from theworld.evaluation.router_training import Logged, read_log, save
     from theworld.evaluation.router_training import train as fit
     from theworld.evaluation.routing import accuracy, read_labelled
     from theworld.nodes.route_query import features_for, route
     from theworld.nodes.route_query.learned import vector_of
 
-    questions, err = read_labelled(labelled), console()
+    questions, told = read_labelled(labelled), console()
+    logged: list[Logged] = read_log(log) if log is not None else []
     with _opened(None, now) as (settings, _rules, read, context):
 
         def features(question: str) -> Features:
             return features_for(question, context, settings, read(question, context) if read else None)
 
         known = [(q.question, q.path) for q in questions if not q.held_back]
-        known += [(item.question, item.path) for item in (read_log(log) if log else []) if item.success]
+        known += [(item.question, item.path) for item in logged if item.success]
         vectors = np.array([vector_of(question, features(question)) for question, _ in known])
         trained = fit(vectors, [path for _, path in known], name="learned-v1")
         save(trained, out)
@@ -115,13 +119,13 @@ def train(
             view = read(question, context) if read else None
             return route(question, context, settings, trained.strategy, database=view).path
 
-        err.print(f"{len(known)} questions, {trained.cross_validated:.1%} right over five folds, weights in {out}")
+        told.print(f"{len(known)} questions, {trained.cross_validated:.1%} right over five folds, weights in {out}")
         for language in ("zh", "en"):
             held = accuracy([q for q in questions if q.held_back and q.language == language], choose)
-            err.print(f"held back {language}: {held.share:.1%} of {held.total}")
+            told.print(f"held back {language}: {held.share:.1%} of {held.total}")
         if log is not None:
             _print_off_policy(log, choose)
-    err.print(f"To use it: THEWORLD_ROUTER__STRATEGY=learned-v1 THEWORLD_ROUTER__WEIGHTS={out}")
+    told.print(f"To use it: THEWORLD_ROUTER__STRATEGY=learned-v1 THEWORLD_ROUTER__WEIGHTS={out}")
 
 
 def _print_off_policy(log: Path, choose: Callable[[str], RoutePath]) -> None:

@@ -19,9 +19,16 @@ _APP = "theworld.service.server:application"
 def serve(
     *,
     store: StoreOption = None,
-    host: Annotated[str | None, typer.Option("--host", help="Address to bind. [default: 127.0.0.1]")] = None,
-    port: Annotated[int | None, typer.Option("--port", min=0, max=65_535, help="Port. [default: 8321]")] = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, max=64, help="Processes. [default: 1]")] = None,
+    host: Annotated[
+        str | None, typer.Option("--host", help="Address to bind.", show_default="the setting service.host")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65_535, help="Port.", show_default="the setting service.port")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, max=64, help="Processes.", show_default="the setting service.workers"),
+    ] = None,
 ) -> None:
     """Serve the HTTP API: search, route, rerank, ask, documents, feedback, explain, evaluation, metrics.
 
@@ -69,7 +76,8 @@ def _check(settings: Settings) -> None:
     """Say on which terms the service is open; refuse, before models are loaded, what cannot work."""
     from theworld.cli.output import error_console
     from theworld.errors import SettingsError
-    from theworld.stores.ledger.opening import ledger_exists
+    from theworld.stores.ledger.opening import ledger_exists, open_database
+    from theworld.stores.store_folder import check_folder
 
     try:
         from theworld.service.api.access import is_loopback
@@ -78,7 +86,10 @@ def _check(settings: Settings) -> None:
             f"the service needs {error.name}", where="theworld serve", remedy='pip install "theworld[service]"'
         ) from error
     chosen, out = settings.service, error_console()
-    if not ledger_exists(settings):
+    check_folder(settings.store, create=True, has_ledger=settings.ledger.url is None)
+    if ledger_exists(settings):
+        open_database(settings.store, settings.ledger).close()
+    else:
         out.print(f"No store at {settings.store} yet: an empty one is made.")
     if chosen.keys == "auto" and is_loopback(chosen.host):
         out.print(f"Bound to {chosen.host}: requests from this machine need no API key, for any tenant.")

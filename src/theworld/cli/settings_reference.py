@@ -9,6 +9,7 @@ from pydantic.fields import FieldInfo
 
 from theworld.settings import Settings
 from theworld.settings.sources import allowed, leaves, variable
+from theworld.state import Context
 
 _HEAD = """# Settings
 
@@ -16,8 +17,7 @@ Written by `make docs` from `src/theworld/settings/`; a test keeps it true.
 
 A setting comes from the first of: an argument (`Settings.load(store=...)`, an option of the command line), the
 environment, a `.env` file, a `theworld.toml` file in the working directory, its default. `theworld info` prints every
-effective value and where it came from. What may differ per request is in `Context` (tenant, filters, deadline, top_k,
-channels, rerank, use_model, clarify, strict, language, now).
+effective value and where it came from. What may differ per request is in [`Context`](#per-request).
 
 ## The ones most people set
 
@@ -30,6 +30,15 @@ _ALL = """
 | setting | environment | default | allowed | what it is |
 |---|---|---|---|---|
 """
+_CONTEXT = """
+## Per request
+
+Fields of `theworld.Context`, given with each call (`graph.invoke({"question": ...}, context=Context(top_k=10))`);
+`theworld ask` has options for them, the service fields of the body.
+
+| field | default | what it is |
+|---|---|---|
+"""
 _FIRST = {
     "keep the store elsewhere": ("store",),
     "let a language model write answers": ("model.name", "model.base_url", "model.api_key"),
@@ -37,13 +46,14 @@ _FIRST = {
     "use other embedders": ("embedding.english", "embedding.chinese"),
     "use another reranker": ("rerank.kind",),
     "move the store to servers": ("sparse.url", "dense.url", "graph.url", "ledger.url"),
-    "have figures answered from your database": ("database.url",),
+    "have figures answered from your database": ("database.url", "database.ontology"),
     "link names to Wikidata": ("wikidata.snapshot", "wikidata.online", "wikidata.contact"),
 }
 
 
 def _default(field: FieldInfo) -> str:
-    return "" if field.default is None else f"`{field.default}`"
+    value = field.get_default(call_default_factory=True)
+    return "" if value is None else f"`{value}`"
 
 
 def _variable(name: str) -> str:
@@ -55,14 +65,19 @@ def _cell(text: str) -> str:
 
 
 def reference() -> str:
-    """Return the reference: those to begin with by purpose, then one row a setting, in the order of the tree."""
+    """Return the reference: those to begin with by purpose, what a request chooses, then one row a setting."""
     first = [f"| {purpose} | {', '.join(map(_variable, names))} |" for purpose, names in _FIRST.items()]
+    chosen = [
+        f"| `{name}` | {_default(field)} | {_cell(field.description or '')} |"
+        for name, field in Context.model_fields.items()
+    ]
     rows = [
         f"| `{name}` | {_variable(name)} | {_default(field)} | {_cell(allowed(field))} "
         f"| {_cell(field.description or '')} |"
         for name, field in leaves(Settings)
     ]
-    return _HEAD + "\n".join(first) + "\n" + _ALL + "\n".join(rows) + "\n"
+    parts = ((_HEAD, first), (_CONTEXT, chosen), (_ALL, rows))
+    return "".join(head + "\n".join(lines) + "\n" for head, lines in parts)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from theworld.cli.options import JsonFlag, settings_for
+from theworld.cli.options import JsonFlag, StoreOption, settings_for
 
 if TYPE_CHECKING:
     from theworld.stores.knowledge_store import KnowledgeStore
@@ -15,19 +15,20 @@ if TYPE_CHECKING:
 FAILED = 4
 
 
+class ProjectionName(StrEnum):
+    """A projection of a store."""
+
+    SPARSE = "sparse"
+    DENSE = "dense"
+    GRAPH = "graph"
+
+
 def sync(
-    store: Annotated[
-        Path | None, typer.Option("--store", metavar="DIR", help="The store; default: setting `store`.")
-    ] = None,
+    store: StoreOption = None,
     rebuild: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rebuild", metavar="NAME", help="Empty this projection first: sparse, dense or graph. Repeatable."
-        ),
+        list[ProjectionName] | None, typer.Option("--rebuild", help="Empty this projection first; repeat for more.")
     ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Compare what each projection holds with the ledger.")
-    ] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Compare what servers hold with the ledger.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Replay the ledger into projections that are empty or behind; what is there already is not sent again.
@@ -40,33 +41,28 @@ def sync(
     """
     from theworld.cli.ingesting import progress_bars
     from theworld.cli.output import counted, error_console, print_json, tell_troubles
-    from theworld.errors import StoreError
     from theworld.stores.knowledge_store import open_store
 
-    wanted = rebuild or []
-    unknown = sorted(set(wanted) - {"sparse", "dense", "graph"})
-    if unknown:
-        raise StoreError(f"there is no projection {unknown[0]!r}.", remedy="They are sparse, dense and graph.")
     settings = settings_for(store)
     with open_store(settings, read_only=False) as opened, progress_bars(error_console()) as progress:
         task = progress.add_task("Indexing", total=None)
-        for name in wanted:
-            opened.rebuild(name)
+        for projection in dict.fromkeys(rebuild or ()):
+            opened.rebuild(projection.value)
         opened.catch_up(lambda done, total: progress.update(task, completed=done, total=total or 1))
         lag, troubles = opened.info()["lag"], dict(opened.troubles)
-        differences = verified(opened) if verify and not troubles else []
+        differences = verified(opened) if verify and not troubles else None
     if as_json:
-        print_json({"lag": lag, "troubles": troubles, "differences": differences if verify else None})
+        print_json({"lag": lag, "troubles": troubles, "differences": differences})
     else:
         tell_troubles(troubles)
         for name, count in lag.items():
             typer.echo(
                 f"{name}: {'cannot be asked' if count is None else 'up to date' if not count else f'{count} behind'}"
             )
-        for difference in differences:
+        for difference in differences or ():
             typer.echo(difference)
-        if verify and not troubles:
-            typer.echo(f"{counted(len(differences), 'difference')} from the ledger.")
+        if differences is not None:
+            typer.echo(f"{counted(len(differences), 'difference')} between servers and ledger.")
     if troubles or differences:
         raise typer.Exit(FAILED)
 

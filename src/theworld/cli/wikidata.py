@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from theworld.cli.options import JsonFlag
+from theworld.cli.options import JsonFlag, LanguageName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,9 +61,12 @@ def build(
 def search(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name to look up.", show_default=False)],
     snapshot: Annotated[
-        Path | None, typer.Option("--snapshot", metavar="FILE", help="The snapshot. [default: as the settings say]")
+        Path | None,
+        typer.Option("--snapshot", metavar="FILE", help="The snapshot.", show_default="as the settings say"),
     ] = None,
-    language: Annotated[str, typer.Option("--language", help="en or zh. [default: the name's own]")] = "",
+    language: Annotated[
+        LanguageName | None, typer.Option("--language", help="Language of the entries.", show_default="the name's")
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=50, help="Entries shown.")] = 10,
     as_json: JsonFlag = False,
 ) -> None:
@@ -73,13 +76,11 @@ def search(
     from theworld.settings import Settings
     from theworld.text import detect_language
 
-    if language not in {"", "en", "zh"}:
-        raise typer.BadParameter("en or zh.", param_hint="--language")
     settings = Settings.load().wikidata
     if snapshot is not None:
         settings = settings.model_copy(update={"snapshot": snapshot, "online": False})
     with open_knowledge(settings) as knowledge:
-        found = knowledge.search(name, language or detect_language(name), limit)
+        found = knowledge.search(name, language.value if language else detect_language(name), limit)
     if as_json:
         print_json({"name": name, "entries": [dict(entry) for entry in found]})
     else:
