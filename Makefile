@@ -43,4 +43,4 @@ docs: $(STAMP)
 	$(BIN)/python -m theworld.cli.settings_reference docs/settings.md
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .demo
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo
