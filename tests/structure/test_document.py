@@ -220,6 +220,9 @@ def test_schema_difference():
         "extra_fields": [],
         "type_mismatches": [{"field": "age", "expected": "integer", "actual": "str"}],
     }
+    for data in (None, "{}", [("name", "Al")]):
+        with pytest.raises(TypeError, match="compare with User must be a mapping"):
+            StructureEngine.get_schema_diff(data, User)  # type: ignore[arg-type]
     assert StructureEngine.get_schema_diff({"nick": "Al", "age": 3}, User) == {
         "missing_required": ["name"],
         "extra_fields": ["nick"],

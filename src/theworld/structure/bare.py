@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 from theworld.structure.brackets import COMMAS
+from theworld.structure.closing_marks import VALUE
 from theworld.structure.cursor import QUOTES, Cursor
 from theworld.structure.patterns import BARE_KEY, ITEM_AHEAD, KEY_AHEAD, LONE_KEY_AHEAD, QUOTED_KEY
-from theworld.structure.strings import VALUE
 
 INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d*)")
 DECIMAL = re.compile(r"[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE](?:[-+]?\d+)?)?")

@@ -10,9 +10,10 @@ from pydantic import ValidationError
 from theworld.structure import providers, schema
 from theworld.structure.coercion import fit
 from theworld.structure.errors import StructureParseError
-from theworld.structure.json_extractor import Attempt, extract_with_report
+from theworld.structure.json_extractor import extract_with_report
 from theworld.structure.model_repair import ModelRepair, repair_with_model
 from theworld.structure.report import ParseReport, Policy
+from theworld.structure.search import Attempt
 from theworld.structure.targets import PLAIN, Target, count_filled, is_plain, target_of
 from theworld.structure.toolcalls import find_tool_calls, normalised, read_tool_call
 

@@ -9,15 +9,16 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from theworld.structure.bare import ENUM_REPR, read_bare, skip_wrapper
-from theworld.structure.brackets import COMMAS, containers_closed
-from theworld.structure.cursor import MAX_DEPTH, QUOTES, Cursor, Frame, TooDeepError, Unclosed
+from theworld.structure.bare import read_bare
+from theworld.structure.brackets import COMMAS
+from theworld.structure.closing_marks import ITEM, KEY, VALUE
+from theworld.structure.containers import CLOSERS, OPENERS, Containers
+from theworld.structure.cursor import QUOTES, Cursor, Frame, Unclosed
 from theworld.structure.patterns import BARE_KEY, COMMENT, ELLIPSIS
 from theworld.structure.report import Repair
-from theworld.structure.strings import ITEM, KEY, VALUE, read_string
+from theworld.structure.strings import read_string
+from theworld.structure.unquoted import read_unquoted
 
-OPENERS = {"{": "}", "[": "]", "(": ")", "｛": "}", "［": "]"}
-CLOSERS = {"}": "}", "]": "]", ")": ")", "｝": "}", "］": "]"}
 JUNK = re.compile(r"[^,，{}\[\]\n\"']*+")
 
 
@@ -50,26 +51,23 @@ def read_value(
     machine = _Machine(cursor)
     if implied:
         cursor.note("closer", "the braces around the fields are missing")
-        machine.implied = True
-        machine.push("{", start)
+        machine.containers.implied = True
+        machine.containers.push("{", start)
         stop = machine.run(start)
     elif cursor.char(start) not in OPENERS:
         raise ValueError(f"no opening bracket at position {start}")
     else:
-        stop = machine.run(machine.push(text[start], start))
-    return Reading(machine.root, start, stop, tuple(cursor.repairs), cursor.truncated)
+        stop = machine.run(machine.containers.push(text[start], start))
+    return Reading(machine.containers.root, start, stop, tuple(cursor.repairs), cursor.truncated)
 
 
 class _Machine:
-    """The container stack and the steps that work on it."""
+    """The steps that read one member after the other."""
 
-    __slots__ = ("cursor", "implied", "root")
+    __slots__ = ("containers", "cursor")
 
     def __init__(self, cursor: Cursor) -> None:
-        self.cursor = cursor
-        self.root: Any = None
-        self.implied = False
-        """True when the outermost braces are only imagined."""
+        self.cursor, self.containers = cursor, Containers(cursor)
 
     def run(self, pos: int) -> int:
         """Read until the root is closed or the text ends; return the position after it."""
@@ -77,7 +75,7 @@ class _Machine:
         while cursor.stack:
             pos = cursor.space(pos)
             if pos >= cursor.end:
-                self._close_all()
+                self.containers.close_all()
                 break
             frame = cursor.stack[-1]
             if frame.ready:
@@ -87,34 +85,6 @@ class _Machine:
             else:
                 pos = self._value(pos, frame)
         return min(pos, cursor.end)
-
-    def push(self, bracket: str, pos: int) -> int:
-        """Open a container at `pos`; return the position after its bracket."""
-        cursor = self.cursor
-        if len(cursor.stack) >= MAX_DEPTH:
-            raise TooDeepError(pos)
-        frame = Frame(OPENERS[bracket], cursor.path())
-        if bracket in "(｛［":
-            cursor.note("punctuation", f"{bracket} is not a JSON bracket", bracket, "[" if bracket == "(" else None)
-        if cursor.stack:
-            self._put(frame.value)
-        else:
-            self.root = frame.value
-        cursor.stack.append(frame)
-        return pos + 1
-
-    def _put(self, value: Any) -> None:
-        """Store a value in the innermost container."""
-        frame = self.cursor.stack[-1]
-        if frame.close != "}":
-            frame.value.append(value)
-        elif frame.key is not None:
-            if frame.key in frame.value and frame.value[frame.key] != value:
-                self.cursor.note(
-                    "duplicate", "the key occurs twice; the last one counts", frame.value[frame.key], value
-                )
-            frame.value[frame.key] = value
-        frame.ready = True
 
     def _between(self, pos: int, frame: Frame) -> int:
         """Read what stands between two members: a comma, a closing bracket, or nothing where a comma is missing."""
@@ -126,7 +96,7 @@ class _Machine:
             self._next_member(frame)
             return self._after_comma(pos + 1)
         if char in CLOSERS:
-            return self._close(pos, CLOSERS[char])
+            return self.containers.close(pos, CLOSERS[char])
         skipped = self._skip_comment(pos)
         if skipped > pos:
             return skipped
@@ -155,12 +125,12 @@ class _Machine:
         key = frame.value.pop()
         if len(cursor.stack) > 1 and cursor.stack[-2].close == "}":
             cursor.note("closer", "missing ] before a key", key)
-            self._pop()
+            self.containers.pop()
             cursor.stack[-1].key, cursor.stack[-1].ready = key, False
             return colon + 1
         cursor.note("closer", "key and value in an array: read as an object", key)
         frame.ready = False
-        self.push("{", colon)
+        self.containers.push("{", colon)
         inner = cursor.stack[-1]
         inner.key = key
         return colon + 1
@@ -203,7 +173,7 @@ class _Machine:
         cursor = self.cursor
         char = cursor.text[pos]
         if char in CLOSERS:
-            return self._close(pos, CLOSERS[char])
+            return self.containers.close(pos, CLOSERS[char])
         if char in COMMAS:
             cursor.note("trailing-comma", "comma without a member before it", char)
             return pos + 1
@@ -283,49 +253,18 @@ class _Machine:
         role = VALUE if in_object else ITEM
         if char in QUOTES:
             value, after = read_string(cursor, pos, role)
-            self._put(value)
+            self.containers.put(value)
             return after
         if char in "{[｛［" or (char == "(" and self._is_tuple(pos)):
-            return self.push(char, pos)
+            return self.containers.push(char, pos)
         if char in CLOSERS or char in COMMAS:
             return self._no_value(pos, frame, char)
         skipped = self._skip_comment(pos) if char != "#" or cursor.char(pos + 1).isspace() else pos
         if skipped > pos and not (char == "/" and COMMENT.match(cursor.text, pos, cursor.end) is None):
             return skipped
-        return self._bare_value(pos, role)
-
-    def _bare_value(self, pos: int, role: str) -> int:
-        """Read a literal, a number, a call around one value, or text without quotation marks."""
-        cursor = self.cursor
-        enum = ENUM_REPR.match(cursor.text, pos, cursor.end)
-        if enum:
-            cursor.note("literal", "representation of an enum member", enum[0], enum[1])
-            self._put(enum[1].strip().strip("'\""))
-            return enum.end()
-        inside, close = skip_wrapper(cursor, pos)
-        if close:
-            return self._call(pos, inside, role)
-        value: Any
-        if inside > pos:
-            value, after = read_string(cursor, inside, role, raw="r" in cursor.text[pos:inside].lower())
-        else:
-            value, after = read_bare(cursor, pos, role)
-        self._put(value)
-        return max(after, pos + 1)
-
-    def _call(self, pos: int, inside: int, role: str) -> int:
-        """Read `ObjectId("…")`: the value inside when it is one, else the whole as text."""
-        cursor = self.cursor
-        stop = cursor.text.find(")", inside, min(cursor.end, inside + 400))
-        body = cursor.text[inside:stop].strip() if stop > 0 else ""
-        simple = bool(body) and (body[0] == body[-1] and body[0] in "\"'" and body.count(body[0]) == 2)
-        if simple or re.fullmatch(r"-?[\d.]+", body):
-            cursor.note("literal", "a call around a value", cursor.text[pos : stop + 1], body)
-            self._put(body[1:-1] if simple else read_bare(Cursor(body), 0, ITEM)[0])
-            return stop + 1
-        value, after = read_bare(cursor, pos, role)
-        self._put(value)
-        return max(after, pos + 1)
+        value, after = read_unquoted(cursor, pos, role)
+        self.containers.put(value)
+        return after
 
     def _is_tuple(self, pos: int) -> bool:
         char = self.cursor.char(self.cursor.space(pos + 1))
@@ -336,64 +275,9 @@ class _Machine:
         cursor = self.cursor
         if frame.close == "}":
             cursor.note("missing-value", "no value after the key: read as null", frame.key)
-            self._put(None)
+            self.containers.put(None)
             return pos
         if char in COMMAS:
             cursor.note("trailing-comma", "comma without a member before it", char)
             return pos + 1
-        return self._close(pos, CLOSERS[char])
-
-    def _close(self, pos: int, char: str) -> int:
-        """Close what the bracket closes; return the position after it."""
-        cursor = self.cursor
-        count = containers_closed(cursor, pos, char)
-        if not count:
-            frame = cursor.stack[-1]
-            frame.ready = frame.ready or bool(frame.value)
-            return pos + 1
-        for _ in range(count - 1):
-            self._pop()
-        if cursor.stack[-1].doubled:
-            again = cursor.space(pos + 1)
-            pos = again if cursor.char(again) == "}" else pos
-        self._pop()
-        return pos + 1
-
-    def _close_all(self) -> None:
-        """Close everything that is open at the end of the text."""
-        cursor = self.cursor
-        frame = cursor.stack[-1]
-        if frame.close == "}" and frame.key is not None and not frame.ready:
-            cursor.note("missing-value", "the text breaks off after a key: read as null", frame.key)
-            self._put(None)
-        if len(cursor.stack) > 1 or not self.implied:
-            cursor.truncated = True
-            cursor.note("truncated", "closing brackets missing at the end", None, cursor.closers())
-        while cursor.stack:
-            self._pop()
-
-    def _pop(self) -> None:
-        """Take the innermost container off the stack, settling keys that had no value."""
-        cursor = self.cursor
-        frame = cursor.stack.pop()
-        if not frame.keyless:
-            return
-        if not frame.value and len(frame.keyless) > 0 and not cursor.truncated:
-            self._become_list(frame)
-            return
-        for key in frame.keyless:
-            cursor.note("missing-value", "a key without a value: read as null", key)
-            frame.value.setdefault(str(key), None)
-
-    def _become_list(self, frame: Frame) -> None:
-        """Turn `{"a", "b"}` into a list."""
-        cursor = self.cursor
-        cursor.note("closer", "a set: read as a list", "{", "[")
-        if not cursor.stack:
-            self.root = frame.keyless
-            return
-        parent = cursor.stack[-1]
-        if parent.close == "}":
-            parent.value[parent.key] = frame.keyless
-        else:
-            parent.value[-1] = frame.keyless
+        return self.containers.close(pos, CLOSERS[char])

@@ -33,8 +33,13 @@ def get_schema_diff(data: Mapping[str, Any], model_class: Any) -> dict[str, Any]
     """Return how data differs from the model, first level only.
 
     `{"missing_required": [names], "extra_fields": [names], "type_mismatches": [{"field", "expected", "actual"}]}`;
-    `expected` in words of JSON Schema, `actual` the Python type.
+    `expected` in words of JSON Schema, `actual` the Python type. Raises TypeError for data that is no mapping.
     """
+    if not isinstance(data, Mapping):
+        raise TypeError(
+            f"the data to compare with {tool_name(model_class)} must be a mapping of field names to values, "
+            f"not {type(data).__name__}: read text with parse_structured_output first"
+        )
     schema = json_schema(model_class)
     schema = resolve(schema, schema)
     properties: dict[str, Any] = schema.get("properties", {})

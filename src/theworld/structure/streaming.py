@@ -12,8 +12,8 @@ from typing import Any
 
 from theworld.structure.bare import literal
 from theworld.structure.cursor import MAX_DEPTH, QUOTES, Cursor
+from theworld.structure.escapes import unescape
 from theworld.structure.fragments import ARRAY_LIKE, OBJECT_LIKE, THINKING
-from theworld.structure.strings import unescape
 
 OPENING = re.compile(r"[{\[]")
 THOUGHT = re.compile(r"\s*[<◁](?:think|thinking|thought|reasoning|reflection|scratchpad)[>▷]", re.IGNORECASE)

@@ -9,11 +9,12 @@ from itertools import zip_longest
 from typing import Any
 
 from theworld.structure.bare import literal, read_bare
+from theworld.structure.closing_marks import ITEM
 from theworld.structure.cursor import QUOTES, Cursor, Frame
 from theworld.structure.fragments import read_any
 from theworld.structure.reader import read_value
 from theworld.structure.report import Repair
-from theworld.structure.strings import ITEM, read_string
+from theworld.structure.strings import read_string
 
 FUNCTION = re.compile(r"<(?:function|invoke)(?:=|\s+name=)[\"']?([\w.-]{1,64})[\"']?\s*>")
 PARAMETER = re.compile(
