@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
-
 from sqlglot import exp
 
+from theworld.sql.conditions import BASE, COMPARED, Conditions
 from theworld.sql.engines.protocol import Cell
+from theworld.sql.expressions import Parameters, case, column, formatted, table, when
 from theworld.sql.mapping import DatabaseMapping
-from theworld.sql.plan import Filter, Group, Path, Plan
+from theworld.sql.plan import Group, Plan
 from theworld.text.calendar_units import CalendarUnit
 from theworld.text.language import Language
-from theworld.text.time_ranges import TimeRange
 
-BASE = "t0"
 _FORMATS = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
 _AGGREGATES: dict[str, type[exp.AggFunc]] = {"sum": exp.Sum, "average": exp.Avg, "min": exp.Min, "max": exp.Max}
-_COMPARED: dict[str, type[exp.Binary]] = {">": exp.GT, ">=": exp.GTE, "<": exp.LT, "<=": exp.LTE}
-
-
-@dataclass
-class _Parameters:
-    values: dict[str, Cell] = field(default_factory=dict)
-
-    def add(self, value: Cell) -> exp.Placeholder:
-        name = f"p{len(self.values) + 1}"
-        self.values[name] = value
-        return exp.Placeholder(this=name)
-
-
-def column(table: str, name: str) -> exp.Column:
-    """Return `table.name`, both quoted."""
-    return exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(table, quoted=True))
 
 
 def build(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[exp.Select, dict[str, Cell]]:
@@ -43,7 +24,8 @@ def build(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[exp
 class _Builder:
     def __init__(self, plan: Plan, mapping: DatabaseMapping, language: Language) -> None:
         self._plan, self._mapping, self._language = plan, mapping, language
-        self._parameters = _Parameters()
+        self._parameters = Parameters()
+        self._conditions = Conditions(plan, mapping, self._parameters)
         self._table = mapping.classes[plan.base]
 
     def run(self) -> tuple[exp.Select, dict[str, Cell]]:
@@ -66,24 +48,24 @@ class _Builder:
             shown.append(exp.alias_(period, "period", quoted=True))
             grouped.append(period)
         shown += self._figures()
-        select = select.select(*shown).where(*self._conditions())
+        select = select.select(*shown).where(*self._conditions.all())
         if grouped:
             select = select.group_by(*(item.copy() for item in grouped))
         if plan.having is not None:
             operator, value = plan.having
-            select = select.having(_COMPARED[operator](this=self._value(), expression=self._parameters.add(value)))
+            select = select.having(COMPARED[operator](this=self._value(), expression=self._parameters.add(value)))
         return self._ordered(select, grouped), self._parameters.values
 
     def _from(self) -> exp.Select:
-        return exp.select().from_(_table(self._table.name, BASE))
+        return exp.select().from_(table(self._table.name, BASE))
 
     def _value(self, condition: exp.Expr | None = None) -> exp.Expr:
         plan = self._plan
         if plan.aggregate == "count" or plan.measure is None:
             key: exp.Expr = column(BASE, self._table.key)
-            return exp.Count(this=_if(condition, key) if condition is not None else key)
+            return exp.Count(this=when(condition, key) if condition is not None else key)
         cell: exp.Expr = column(BASE, plan.measure.column or "")
-        return _AGGREGATES[plan.aggregate](this=_if(condition, cell) if condition is not None else cell)
+        return _AGGREGATES[plan.aggregate](this=when(condition, cell) if condition is not None else cell)
 
     def _figures(self) -> list[exp.Expr]:
         plan = self._plan
@@ -97,7 +79,7 @@ class _Builder:
         if plan.shape != "change" or plan.period is None or plan.earlier is None:
             return [exp.alias_(self._value(), "value", quoted=True)]
         additive = plan.aggregate in {"sum", "count"}
-        now, before = (self._value(self._within(period)) for period in (plan.period, plan.earlier))
+        now, before = (self._value(self._conditions.within(period)) for period in (plan.period, plan.earlier))
         if additive:
             now, before = (exp.Coalesce(this=item, expressions=[exp.Literal.number(0)]) for item in (now, before))
         change = exp.Sub(this=exp.Paren(this=now.copy()), expression=exp.Paren(this=before.copy()))
@@ -111,9 +93,9 @@ class _Builder:
             return _AGGREGATES[plan.aggregate](this=column(BASE, plan.divisor.column or ""))
         query = self._from().select(self._value())
         if plan.whole == "rows":
-            query = query.where(*self._conditions())
+            query = query.where(*self._conditions.all())
         elif plan.period is not None:
-            query = query.where(self._within(plan.period))
+            query = query.where(self._conditions.within(plan.period))
         return query.subquery()
 
     def _latest(self) -> exp.Select:
@@ -124,8 +106,8 @@ class _Builder:
         inner = exp.select(
             exp.alias_(column("own", owner), "owner", quoted=True),
             exp.alias_(exp.Max(this=column("own", moment)), "moment", quoted=True),
-        ).from_(_table(self._table.name, "own"))
-        inner = inner.where(*self._conditions("own")).group_by(column("own", owner))
+        ).from_(table(self._table.name, "own"))
+        inner = inner.where(*self._conditions.all("own")).group_by(column("own", owner))
         select, names = self._grouped(self._from(), plan.group)
         last = exp.and_(
             exp.EQ(this=column(BASE, owner), expression=column("latest", "owner")),
@@ -137,88 +119,18 @@ class _Builder:
             exp.alias_(column(BASE, moment), "moment", quoted=True),
             *(exp.alias_(cell, name, quoted=True) for cell, name in shown),
         )
-        select = select.where(*self._conditions())
+        select = select.where(*self._conditions.all())
         return select.order_by(
             *(exp.Ordered(this=n.copy(), desc=False) for n in names[::-1]),
             *(exp.Ordered(this=cell.copy(), desc=False) for cell, _ in shown),
         )
 
-    def _within(self, period: TimeRange, alias: str = BASE) -> exp.Expr:
-        cell = column(alias, self._plan.time_column or "")
-        parts: list[exp.Expr] = []
-        if period.start is not None:
-            parts.append(exp.GTE(this=cell.copy(), expression=self._parameters.add(period.start.date().isoformat())))
-        if period.end is not None:
-            parts.append(exp.LT(this=cell.copy(), expression=self._parameters.add(period.end.date().isoformat())))
-        return exp.and_(*parts)
-
-    def _conditions(self, alias: str = BASE) -> list[exp.Expr]:
-        plan = self._plan
-        conditions = [self._reached(item, item.path, alias, 1) for item in plan.filters]
-        if plan.shape == "change" and plan.period is not None and plan.earlier is not None:
-            conditions.append(exp.or_(self._within(plan.period), self._within(plan.earlier)))
-        elif plan.period is not None:
-            conditions.append(self._within(plan.period, alias))
-        return conditions
-
-    def _reached(self, item: Filter, path: Path, alias: str, depth: int) -> exp.Expr:
-        """Return the condition that what a path leads to from the rows of `alias` meets the filter."""
-        if not path:
-            return self._met(item, alias)
-        step, rest = path[0], path[1:]
-        own = column(alias, step.source_column)
-        inner = f"f{depth}"
-        if step.link is not None:
-            relation = self._mapping.lookup.relations[step.relation]
-            ways = [(step.link_source, step.link_target)]
-            ways += [(step.link_target, step.link_source)] if relation.symmetric else []
-            return exp.or_(
-                *(self._linked(item, step.link, way, own=own.copy(), path=path, depth=depth) for way in ways)
-            )
-        table = self._mapping.classes[step.target].name
-        ends = not rest and item.column == step.target_column and item.operator == "in" and item.below is None
-        if ends:
-            return self._one_of(own, item.values)
-        query = exp.select(column(inner, step.target_column)).from_(_table(table, inner))
-        return _in(own, query.where(self._reached(item, rest, inner, depth + 1)))
-
-    def _linked(
-        self, item: Filter, link: str, way: tuple[str, str], *, own: exp.Expr, path: Path, depth: int
-    ) -> exp.Expr:
-        step, rest, alias = path[0], path[1:], f"f{depth}"
-        query = exp.select(column(alias, way[0])).from_(_table(link, alias))
-        if item.operator == "exists" and not rest:
-            return _in(own, query)
-        if not rest and item.column == step.target_column and item.operator == "in" and item.below is None:
-            return _in(own, query.where(self._one_of(column(alias, way[1]), item.values)))
-        inner = f"f{depth + 1}"
-        table = self._mapping.classes[step.target].name
-        further = exp.select(column(inner, step.target_column)).from_(_table(table, inner))
-        further = further.where(self._reached(item, rest, inner, depth + 2))
-        return _in(own, query.where(_in(column(alias, way[1]), further)))
-
-    def _met(self, item: Filter, alias: str) -> exp.Expr:
-        cell = column(alias, item.column)
-        if item.operator in _COMPARED:
-            return _COMPARED[item.operator](this=cell, expression=self._parameters.add(item.values[0]))
-        own = self._one_of(cell, item.values)
-        if item.below is None:
-            return own
-        table, inner = self._mapping.classes[item.class_id].name, f"{alias}_below"
-        below = exp.select(column(inner, item.column)).from_(_table(table, inner))
-        below = below.where(self._one_of(column(inner, item.below), item.values))
-        return exp.or_(own, _in(cell.copy(), below), self._one_of(column(alias, item.below), item.values))
-
-    def _one_of(self, cell: exp.Expr, values: tuple[Cell, ...]) -> exp.Expr:
-        marks = [self._parameters.add(value) for value in values]
-        return exp.EQ(this=cell, expression=marks[0]) if len(marks) == 1 else exp.In(this=cell, expressions=marks)
-
     def _grouped(self, select: exp.Select, group: Group) -> tuple[exp.Select, list[exp.Expr]]:
         alias = BASE
         for i, step in enumerate(group.path, start=1):
             target, on = f"t{i}", column(alias, step.source_column)
-            table = _table(self._mapping.classes[step.target].name, target)
-            select = select.join(table, on=exp.EQ(this=on, expression=column(target, step.target_column)))
+            joined = table(self._mapping.classes[step.target].name, target)
+            select = select.join(joined, on=exp.EQ(this=on, expression=column(target, step.target_column)))
             alias = target
         if group.attribute is not None:
             return select, [column(alias, group.attribute.column or "")]
@@ -226,19 +138,19 @@ class _Builder:
 
     def _names(self, class_id: str, alias: str) -> list[exp.Expr]:
         """Return the columns that name an instance: its name, then its key."""
-        table = self._mapping.classes[class_id]
-        label = table.label.of(self._language)
-        names = [label, table.key] if label else [table.key]
+        mapped = self._mapping.classes[class_id]
+        label = mapped.label.of(self._language)
+        names = [label, mapped.key] if label else [mapped.key]
         return [column(alias, name) for name in dict.fromkeys(names)]
 
     def _period_of(self, unit: CalendarUnit) -> exp.Expr:
         cell = column(BASE, self._plan.time_column or "")
         if unit in _FORMATS:
-            return _formatted(cell, _FORMATS[unit])
-        month = exp.Cast(this=_formatted(cell, "%m"), to=exp.DataType.build("INT"))
-        year = exp.Cast(this=_formatted(cell.copy(), "%Y"), to=exp.DataType.build("INT"))
+            return formatted(cell, _FORMATS[unit])
+        month = exp.Cast(this=formatted(cell, "%m"), to=exp.DataType.build("INT"))
+        year = exp.Cast(this=formatted(cell.copy(), "%Y"), to=exp.DataType.build("INT"))
         ends = [exp.LTE(this=month.copy(), expression=exp.Literal.number(3 * quarter)) for quarter in (1, 2, 3)]
-        quarter = _case(list(zip(ends, (1, 2, 3), strict=True)), 4)
+        quarter = case(list(zip(ends, (1, 2, 3), strict=True)), 4)
         return exp.Add(this=exp.Mul(this=year, expression=exp.Literal.number(10)), expression=quarter)
 
     def _ordered(self, select: exp.Select, grouped: list[exp.Expr]) -> exp.Select:
@@ -262,7 +174,7 @@ class _Builder:
         shown += [
             exp.alias_(column(BASE, a.column or ""), f"shown_{i}", quoted=True) for i, a in enumerate(plan.shown, 1)
         ]
-        select = self._from().select(*shown).where(*self._conditions())
+        select = self._from().select(*shown).where(*self._conditions.all())
         if plan.measure is not None and plan.limit:
             order = [exp.Ordered(this=column(BASE, plan.measure.column or ""), desc=plan.descending)]
             return select.order_by(*order, *(exp.Ordered(this=n.copy(), desc=False) for n in names[::-1])).limit(
@@ -283,7 +195,7 @@ class _Builder:
             exp.alias_(period, "period", quoted=True),
             exp.alias_(self._value(), "total", quoted=True),
         )
-        inner = inner.where(*self._conditions()).group_by(*(item.copy() for item in [*names, period]))
+        inner = inner.where(*self._conditions.all()).group_by(*(item.copy() for item in [*names, period]))
         total = column("totals", "total")
         mean = exp.Avg(this=total)
         square = exp.Avg(this=exp.Mul(this=total.copy(), expression=total.copy()))
@@ -303,29 +215,3 @@ class _Builder:
             )
             outer = outer.limit(plan.limit) if plan.limit else outer
         return outer
-
-
-def _table(name: str, alias: str) -> exp.Table:
-    *schema, last = name.split(".")
-    return exp.table_(
-        exp.to_identifier(last, quoted=True),
-        db=exp.to_identifier(schema[0], quoted=True) if schema else None,
-        alias=alias,
-    )
-
-
-def _if(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
-    return exp.Case(ifs=[exp.If(this=condition, true=value)])
-
-
-def _case(ways: list[tuple[exp.Expr, Any]], default: Any) -> exp.Case:
-    ifs = [exp.If(this=condition, true=exp.Literal.number(value)) for condition, value in ways]
-    return exp.Case(ifs=ifs, default=exp.Literal.number(default))
-
-
-def _in(cell: exp.Expr, query: exp.Select) -> exp.Expr:
-    return exp.In(this=cell, query=query.subquery())
-
-
-def _formatted(cell: exp.Expr, form: str) -> exp.Expr:
-    return exp.TimeToStr(this=exp.TsOrDsToTimestamp(this=cell), format=exp.Literal.string(form))

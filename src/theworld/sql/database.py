@@ -15,9 +15,10 @@ from sqlglot import exp
 from theworld.errors import DatabaseError, SettingsError
 from theworld.ontology import Ontology, read_ontology
 from theworld.settings import DatabaseSettings
-from theworld.sql.building import build, column
+from theworld.sql.building import build
 from theworld.sql.checking import check_mapping
 from theworld.sql.engines import Engine, open_engine
+from theworld.sql.expressions import column
 from theworld.sql.guard import check_statement, parse_statement
 from theworld.sql.lexicon import Lexicon, Meaning, cue_meanings, entity_meanings, label_meanings
 from theworld.sql.mapping import DatabaseMapping

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
+from theworld.sql.cutting import cut_question
 from theworld.sql.lexicon import Lexicon
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import UnclearError
-from theworld.sql.understanding import cut_question, plan_terms
+from theworld.sql.understanding import plan_terms
 from theworld.text.language import Language
 
 
