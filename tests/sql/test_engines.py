@@ -5,6 +5,7 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -240,3 +241,29 @@ def test_joins_are_read_both_ways():
     mapping = DatabaseMapping(parse_ontology(SMALL))
     assert mapping.joins == ()
     assert mapping.tables["sales"].columns == ("id", "day", "price")
+
+
+def test_postgres_without_its_package_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(DatabaseError, match=r"needs the package psycopg.*theworld\[postgres\]"):
+        PostgresEngine("postgresql://db.example/credit").schema()
+
+
+def test_a_statement_waits_for_the_one_before_it_no_longer_than_it_may_take_itself():
+    engine = PostgresEngine("postgresql://db.example/credit")
+    with engine._lock, pytest.raises(DatabaseError, match="busy with other statements for 20 ms"):
+        engine.read("SELECT 1", {}, max_rows=1, timeout_ms=20)
+
+
+def test_of_too_many_rows_always_the_same_are_known_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr("theworld.sql.database.NAMES_PER_CLASS", 2)
+    places = SMALL.replace("key: id,", "key: id, label: {en: name},")
+    monkeypatch.setitem(globals(), "SMALL", places)
+    rows = "(3, 'Cedar'), (1, 'Acacia'), (2, 'Birch')"
+    statements = [
+        "CREATE TABLE sales (id TEXT, name TEXT, price REAL, day TEXT)",
+        f"INSERT INTO sales (id, name) VALUES {rows}",
+    ]
+    with closing(open_small(tmp_path, statements)) as database:
+        known = {term.text for term in database.lexicon("any").find("acacia birch cedar")}
+    assert known == {"acacia", "birch"}

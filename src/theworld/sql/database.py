@@ -181,6 +181,7 @@ class Database:
         *schema, name = table.name.split(".")
         source = exp.table_(exp.to_identifier(name, quoted=True), db=schema[0] if schema else None, alias="t")
         select = exp.select(*(column("t", c) for c in (table.key, *labels))).from_(source)
+        select = select.order_by(column("t", table.key))  # where there are too many, always the same are known
         statement = check_statement(
             select, self.mapping.tables, dialect=self.engine.dialect, tenant=tenant, max_rows=most
         )

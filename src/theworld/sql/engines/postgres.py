@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
@@ -48,14 +49,18 @@ class PostgresEngine:
 
     def read(self, statement: str, parameters: Mapping[str, Cell], *, max_rows: int, timeout_ms: float) -> Rows:
         """Run one statement; see `Engine.read`."""
-        import psycopg
-
-        with self._lock:
+        end = time.monotonic() + timeout_ms / 1000
+        if not self._lock.acquire(timeout=timeout_ms / 1000):
+            raise DatabaseError(f"it was busy with other statements for {timeout_ms:.0f} ms", where=self.name)
+        try:
             connection = self._connect()
+            import psycopg
+
+            left_ms = max(1, int(1000 * (end - time.monotonic())))
             try:
                 with connection.transaction(), connection.cursor() as cursor:
                     cursor.execute("SET TRANSACTION READ ONLY")
-                    cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(max(1, int(timeout_ms)))])
+                    cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(left_ms)])
                     # Parameters and `prepare` send it by the extended protocol, which takes one statement only.
                     cursor.execute(statement.encode(), dict(parameters), prepare=True)
                     rows = cursor.fetchmany(max_rows + 1) if cursor.description else []
@@ -67,6 +72,8 @@ class PostgresEngine:
                 raise StatementRefusedError(f"the statement is not allowed: {_line(error)}", where=self.name) from error
             except psycopg.Error as error:
                 raise DatabaseError(f"the statement failed: {_line(error)}", where=self.name) from error
+        finally:
+            self._lock.release()
         return Rows(columns, tuple(tuple(map(_plain, row)) for row in rows[:max_rows]), len(rows) > max_rows)
 
     def close(self) -> None:
