@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from theworld.ontology import Ref
-from theworld.ontology.descriptions import UNREAD
+from theworld.ontology.described import UNREAD
 from theworld.ontology.index import OntologyIndex
 from theworld.ontology.retrieval import find, starting_nodes
 from theworld.ontology.storing import to_edges, to_nodes

@@ -8,55 +8,22 @@ question asks for itself ("who controls X?") is not replaced: the facts are its 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from theworld.ontology.clauses import Clause, Span, clauses, description_words, opening
-from theworld.ontology.facts import OTHER, End, Fact, Facts
+from theworld.ontology.described import MOST_DESCRIBED, Described, Reading
+from theworld.ontology.description_names import bare_name, descriptive_names, named_relations, spans_of, wanted_end
+from theworld.ontology.facts import Fact, Facts
 from theworld.ontology.lookup import Lookup
-from theworld.ontology.matching import Matcher, MatchKind, Name
-from theworld.ontology.model import Attribute, Ref
+from theworld.ontology.matching import Matcher
+from theworld.ontology.names import Name
+from theworld.ontology.surroundings import beside, kind_words, nothing_else
 from theworld.text import Language, tokens
-from theworld.text.phrases import Found, PhraseTable, is_cjk, longest, units
+from theworld.text.phrases import Found, PhraseTable
 
-MOST_DESCRIBED = 5
-"""Samples that a description may stand for; more are not meant one by one."""
 MOST_STEPS = 3
 """Descriptions inside each other."""
-_TWO_WORDS = 4
-"""Characters of a Chinese name made of two words."""
-_SUBJECT: dict[str, End] = {"label": "source", "synonym": "source", "inverse": "target"}
-_ROLES: dict[str, End] = {"source_role": "source", "target_role": "target"}
-
-
-class Described(NamedTuple):
-    """A description and what it stands for."""
-
-    text: str
-    """Its words in the question, inner descriptions already named."""
-    samples: tuple[str, ...]
-    """Ids of the samples it fits, at most `MOST_DESCRIBED`."""
-    facts: tuple[Fact, ...]
-    """One for each sample."""
-    asked: bool
-    """Whether it is what the question asks for."""
-    attribute: str = ""
-    """The attribute whose value is asked for, as `class.attribute`; then the sample is what has it."""
-
-
-class Reading(NamedTuple):
-    """A question read by the facts."""
-
-    question: str
-    """With names in the place of descriptions."""
-    described: tuple[Described, ...] = ()
-    """From the inside out."""
-    answered: bool = False
-    """Whether the last description is all that is asked, so that its samples are the answer."""
-
-
-UNREAD = Reading("")
-"""Nothing described."""
 
 
 class _Reading(NamedTuple):
@@ -74,7 +41,7 @@ class DescriptionReader:
 
     def __init__(self, lookup: Lookup, matcher: Matcher) -> None:
         self._lookup, self._matcher, self.facts = lookup, matcher, Facts(lookup)
-        self._more: PhraseTable[Name] = PhraseTable(_more_names(lookup))
+        self._more: PhraseTable[Name] = PhraseTable(descriptive_names(lookup))
 
     def read(self, question: str, language: Language) -> Reading:
         """Return the question with its descriptions named, as far as the facts know what they stand for."""
@@ -104,9 +71,9 @@ class DescriptionReader:
         if re.search(description_words()[language]["person"], text, re.IGNORECASE):
             return None
         found = self._matcher.phrases(text)
-        samples = [_bare(one, text) for one in _spans(found, "EntitySample")]
+        samples = [bare_name(one, text) for one in spans_of(found, "EntitySample")]
         named = [one for one in (*found, *self._more.find(text)) if not any(_overlap(one, s) for s in samples)]
-        attributes = _spans(named, "Attribute")
+        attributes = spans_of(named, "Attribute")
         if len(samples) != 1 or len(samples[0].ids) != 1 or len(attributes) != 1:
             return None
         sample = self._lookup.samples[samples[0].ids[0]]
@@ -114,20 +81,20 @@ class DescriptionReader:
         known = [key for key in attributes[0].ids if key.partition(".")[0] in line]
         known = [key for key in dict.fromkeys(known) if key.partition(".")[2] in sample.values]
         parts = [(one.start, one.end) for one in (samples[0], attributes[0])]
-        if len(known) != 1 or not _nothing_else(text, parts, language, "amount"):
+        if len(known) != 1 or not nothing_else(text, parts, language, "amount"):
             return None
         return Described(text, (sample.id,), (), asked=True, attribute=known[0])
 
     def _found(self, text: str, language: Language) -> list[_Reading]:
         """Return the descriptions in a text, the shortest first: it is the innermost."""
         found = self._matcher.phrases(text)
-        samples = [_bare(one, text) for one in _spans(found, "EntitySample")]
+        samples = [bare_name(one, text) for one in spans_of(found, "EntitySample")]
         named = [*found, *self._more.find(text)]
         free = [one for one in named if not any(_overlap(one, s) for s in samples)]
-        relations = _relations(free)
+        relations = named_relations(free)
         classes = [
             one
-            for one in _spans(free, "OntologyClass")
+            for one in spans_of(free, "OntologyClass")
             if not any(r.start <= one.start and one.end <= r.end and r[:2] != one[:2] for r in relations)
         ]
         read = [
@@ -147,7 +114,7 @@ class DescriptionReader:
         fitting: dict[str, Fact] = {}
         for named in clause.relation.ids:
             kind, _, relation = named.partition(":")
-            end = _wanted(kind, clause.side)
+            end = wanted_end(kind, clause.side)
             for other in clause.other.ids if end is not None else ():
                 fitting.update(self.facts.at(end, relation, other) if end is not None else ())
         if clause.head is not None:
@@ -217,7 +184,7 @@ class DescriptionReader:
 
     def _of_class(self, text: str, head: Span, samples: Sequence[Span], language: Language) -> _Reading | None:
         """Return what a class is narrowed to by names and kinds beside it: 东屿市的机械企业, paper company."""
-        before, after = _beside(text, head, samples, language)
+        before, after = beside(text, head, samples, language)
         fitting: dict[str, Fact] = {}
         parts = [(head.start, head.end)]
         start, end = head.start, head.end
@@ -227,7 +194,7 @@ class DescriptionReader:
                 fitting = {id_: fact for id_, fact in tied.items() if not fitting or id_ in fitting}
                 start, end = min(start, span.start), max(end, span.end)
                 parts.append((span.start, span.end))
-        kind = _kind_words(text, head, language)
+        kind = kind_words(text, head, language)
         if kind:
             everyone = fitting or {
                 one.id: Fact(one.id, "", "") for one in self._lookup.ontology.samples if one.of in head.ids
@@ -260,16 +227,7 @@ class DescriptionReader:
 
     def _is_all(self, text: str, reading: _Reading, language: Language) -> bool:
         """Return whether nothing else stands in a question but words that add no condition."""
-        return _nothing_else(text, reading.parts, language)
-
-
-def _nothing_else(text: str, parts: Sequence[tuple[int, int]], language: Language, *more: str) -> bool:
-    words = description_words()[language]
-    plain = [word for name in ("function", *more) for word in words[name]]
-    function = set(plain) if language == "zh" else {unit.value for word in plain for unit in units(word)}
-    return all(
-        unit.value in function or any(s <= unit.start and unit.end <= e for s, e in parts) for unit in units(text)
-    )
+        return nothing_else(text, reading.parts, language)
 
 
 def _overlap(one: Found[Name], span: Span) -> bool:
@@ -278,104 +236,3 @@ def _overlap(one: Found[Name], span: Span) -> bool:
 
 def _known(one: _Reading | None) -> _Reading | None:
     return one if one is not None and 0 < len(one.described.samples) <= MOST_DESCRIBED else None
-
-
-def _bare(one: Span, text: str) -> Span:
-    """Return a name without the genitive after it."""
-    return one._replace(end=one.end - 2) if text[: one.end].endswith(("'s", "’s")) else one
-
-
-def _only(one: Found[Name], kinds: Mapping[str, End]) -> Found[Name]:
-    return one._replace(payloads=tuple(name for name in one.payloads if name.kind in kinds))
-
-
-def _relations(found: Sequence[Found[Name]]) -> list[Span]:
-    """Return the relations named: roles, and verbs outside of them."""
-    roles = _spans([_only(one, _ROLES) for one in found], "Relation")
-    verbs = _spans([_only(one, _SUBJECT) for one in found], "Relation")
-    return [*roles, *(v for v in verbs if not any(r.start <= v.start and v.end <= r.end for r in roles))]
-
-
-def _more_names(lookup: Lookup) -> Iterator[tuple[str, Name]]:
-    """Yield the roles of relations, and the parts by which their names are recognised: 担保 of 提供担保."""
-    function = set(description_words()["en"]["function"])
-    for relation in lookup.ontology.relations:
-        ref = Ref("Relation", relation.id)
-        yield from ((role, Name(ref, "source_role")) for role in relation.roles.source.all())
-        yield from ((role, Name(ref, "target_role")) for role in relation.roles.target.all())
-        kinds: tuple[tuple[MatchKind, tuple[str, ...]], ...]
-        kinds = (("label", relation.labels.all()), ("inverse", relation.inverse.all()))
-        for kind, labels in kinds:
-            for label in labels:
-                for part in _parts(label, function):
-                    yield part, Name(ref, kind)
-
-    for ref, element in lookup.ontology.elements():
-        if isinstance(element, Attribute):
-            yield from ((part, Name(ref, "label")) for label in element.labels.zh for part in _parts(label, function))
-
-
-def _parts(label: str, function: Container[str]) -> Iterator[str]:
-    pieces = units(label)
-    if pieces and is_cjk(pieces[0].value):
-        if len(pieces) == _TWO_WORDS:
-            yield label[:2]
-            yield label[2:]
-        return
-    words = label.split()
-    for n in range(1, len(words)):
-        if words[n - 1].casefold() not in function and words[0].casefold() not in function:
-            yield " ".join(words[:n])
-
-
-def _spans(found: Sequence[Found[Name]], kind: str) -> list[Span]:
-    """Return the longest names of one kind."""
-    own = [one for one in found if any(name.ref.kind == kind for name in one.payloads)]
-    return [
-        Span(one.start, one.end, tuple(_id(name) for name in one.payloads if name.ref.kind == kind))
-        for one in longest(own)
-    ]
-
-
-def _id(name: Name) -> str:
-    return f"{name.kind}:{name.ref.key}" if name.ref.kind == "Relation" else name.ref.key
-
-
-def _wanted(kind: str, side: str) -> End | None:
-    """Return which end of a relation is meant; None where the name and its place do not go together."""
-    if side == "owner":
-        return _ROLES.get(kind)
-    subject = _SUBJECT.get(kind)
-    if subject is None:
-        return None
-    return OTHER[subject] if side == "subject" else subject
-
-
-_ZH_BETWEEN = re.compile(r"(?:的|里的?|内的?|中的?|行业的?|市的?)?(?:谁|哪[家些个一]*)?[^，。；？,?的]{0,4}")
-_EN_IN = re.compile(r" (?:based |located )?(?:in|of|from|at) (?:the )?")
-
-
-def _beside(text: str, head: Span, samples: Sequence[Span], language: Language) -> tuple[list[Span], list[Span]]:
-    """Return the names that stand right before and right after a class."""
-    if language == "zh":
-        return [
-            one for one in samples if one.end <= head.start and _ZH_BETWEEN.fullmatch(text[one.end : head.start])
-        ], []
-    return (
-        [one for one in samples if one.end <= head.start and text[one.end : head.start] in {" ", "'s ", "’s "}],
-        [one for one in samples if one.start >= head.end and _EN_IN.fullmatch(text[head.end : one.start])],
-    )
-
-
-def _kind_words(text: str, head: Span, language: Language) -> str:
-    """Return the words right before a class that may say its kind: 机械 in 哪家机械企业."""
-    if language == "zh":
-        match = re.search(r"[^，。；？,?的哪家个些一\s]{2,4}$", text[: head.start])
-        return match.group()[-2:] if match else ""
-    match = re.search(r"(?!(?:which|what|the|a|an)\b)\b\w+ $", text[: head.start], re.IGNORECASE)
-    return match.group() if match else ""
-
-
-def described_samples(reading: Reading) -> Iterator[str]:
-    """Yield the samples that descriptions stand for, each once, inner ones first."""
-    yield from dict.fromkeys(id_ for one in reading.described for id_ in one.samples)

@@ -10,22 +10,17 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NamedTuple
 
 from theworld.ontology.lookup import Lookup
+from theworld.ontology.matches import SCORES, Match, QueryMatches, Range
 from theworld.ontology.model import Attribute, Ref
+from theworld.ontology.names import OWNERLESS, Name, distinct_names, named_elements, owner_of, parts_of_relations
 from theworld.ontology.numbers import NumberConstraint, load_comparisons, number_constraints
 from theworld.text import tokens
 from theworld.text.phrases import Found, PhraseTable, longest, units
-from theworld.text.time_ranges import TimeRange, find_time_ranges
+from theworld.text.time_ranges import find_time_ranges
 
-MatchKind = Literal["label", "synonym", "inverse", "value", "overlap", "vector", "source_role", "target_role"]
-"""How an element was recognised; by a role only within a description."""
-
-SCORES: Mapping[MatchKind, float] = {"label": 1.0, "inverse": 1.0, "synonym": 0.9, "value": 0.9}
-"""How sure a name found makes us; overlap and vectors bring their own, lower scores."""
 OVERLAP_SCORE = 0.6
 LEAST_OVERLAP = 0.5
 """Share of a label's (idf-weighted) words that must be in the question."""
@@ -34,65 +29,13 @@ VECTOR_SCORE = 0.5
 NUMERIC = frozenset({"number", "integer"})
 
 
-class Name(NamedTuple):
-    """What a phrase stands for."""
-
-    ref: Ref
-    kind: MatchKind
-    value: str = ""
-    """Id of the enum value, for kind `value`; `ref` is its attribute then."""
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """One element that the question speaks of."""
-
-    ref: Ref
-    kind: MatchKind
-    score: float
-    """In (0, 1]."""
-    start: int = 0
-    """Where it stands in the question; start == end for what was found without a place."""
-    end: int = 0
-    text: str = ""
-    """The words of the question."""
-    value: str = ""
-    """Id of the enum value, for kind `value`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """A comparison with a number, and the attribute it most likely speaks of."""
-
-    constraint: NumberConstraint
-    attribute: Ref | None
-
-
-@dataclass(frozen=True, slots=True)
-class QueryMatches:
-    """Everything recognised in one question."""
-
-    matches: tuple[Match, ...] = ()
-    """By place; of overlapping names the longest."""
-    nested: tuple[Match, ...] = ()
-    """Names inside longer ones: 交易 in 交易波动."""
-    ranges: tuple[Range, ...] = ()
-    times: tuple[TimeRange, ...] = ()
-    uncovered: tuple[tuple[int, int], ...] = field(default=())
-    """Places of the words that nothing was recognised in."""
-
-    def of(self, kind: str) -> tuple[Match, ...]:
-        """Return the matches of one kind of node; an enum value counts as its attribute."""
-        return tuple(match for match in self.matches if match.ref.kind == kind)
-
-
 class Matcher:
     """Recognises the elements of one ontology in questions; made once per ontology, thread-safe."""
 
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
         load_comparisons()  # read now, not within the first question's deadline
-        named = list(_names(lookup))
+        named = list(named_elements(lookup))
         self._table: PhraseTable[Name] = PhraseTable(named)
         self._labels: dict[str, list[Ref]] = defaultdict(list)
         for label, name in named:
@@ -101,7 +44,7 @@ class Matcher:
         self._words = {label: tuple(dict.fromkeys(tokens(label))) for label in self._labels}
         frequency = Counter(word for words in self._words.values() for word in words)
         self._idf = {word: math.log(1 + len(self._words) / n) for word, n in frequency.items()}
-        self._relations_with = _parts_of_relations(lookup)
+        self._relations_with = parts_of_relations(lookup)
         self._with: dict[str, list[str]] = defaultdict(list)
         for label, words in self._words.items():
             for word in words:
@@ -152,15 +95,15 @@ class Matcher:
         return self._table.find(text)
 
     def _plain(self, found: Iterable[Found[Name]], question: str) -> list[Match]:
-        return [_match(name, one, question) for one in found for name in _distinct(one.payloads)]
+        return [_match(name, one, question) for one in found for name in distinct_names(one.payloads)]
 
     def _resolved(self, chosen: Sequence[Found[Name]], question: str) -> list[Match]:
         """Of elements that share a name, keep those that fit the classes the rest of the question is about."""
         about = self._about(chosen)
         matches: list[Match] = []
         for i, one in enumerate(chosen):
-            names = _distinct(one.payloads)
-            fitting = [name for name in names if _owner(name.ref) in about or name.ref.kind in _OWNERLESS]
+            names = distinct_names(one.payloads)
+            fitting = [name for name in names if owner_of(name.ref) in about or name.ref.kind in OWNERLESS]
             # A single letter is a value only where something else speaks of its class.
             if one.end - one.start == 1 and question[one.start].isascii() and not fitting:
                 continue
@@ -173,7 +116,7 @@ class Matcher:
             return names
         for one in reversed(before):
             classes = {owner for n in one.payloads for id_ in self._classes_of(n.ref) for owner in self._line(id_)}
-            kept = [name for name in names if _owner(name.ref) in classes]
+            kept = [name for name in names if owner_of(name.ref) in classes]
             if kept:
                 return kept
         return names
@@ -193,7 +136,7 @@ class Matcher:
         if ref.kind == "OntologyClass":
             return [ref.key]
         if ref.kind == "Attribute":
-            return [_owner(ref)]
+            return [owner_of(ref)]
         if ref.kind == "Relation":
             return [self.lookup.relations[ref.key].source, self.lookup.relations[ref.key].target]
         if ref.kind == "EntitySample":
@@ -233,56 +176,5 @@ class Matcher:
         return isinstance(element, Attribute) and element.type in NUMERIC
 
 
-_OWNERLESS = frozenset({"Relation", "Capability", "EntitySample"})
-
-
-def _owner(ref: Ref) -> str:
-    """Return the class that a class or attribute belongs to; nothing for the other kinds."""
-    return ref.key.partition(".")[0] if ref.kind in {"OntologyClass", "Attribute"} else ""
-
-
-def _distinct(names: Sequence[Name]) -> list[Name]:
-    """Return the names, each element once, by the name that makes surest."""
-    best: dict[tuple[Ref, str], Name] = {}
-    for name in names:
-        known = best.get((name.ref, name.value))
-        if known is None or SCORES[name.kind] > SCORES[known.kind]:
-            best[name.ref, name.value] = name
-    return list(best.values())
-
-
 def _match(name: Name, one: Found[Name], question: str) -> Match:
     return Match(name.ref, name.kind, SCORES[name.kind], one.start, one.end, question[one.start : one.end], name.value)
-
-
-def _names(lookup: Lookup) -> Iterable[tuple[str, Name]]:
-    """Yield every phrase with what it stands for: labels, synonyms, inverse names, enum values."""
-    for ref, element in lookup.ontology.elements():
-        for language in ("zh", "en"):
-            for i, label in enumerate(element.labels.zh if language == "zh" else element.labels.en):
-                yield label, Name(ref, "label" if i == 0 else "synonym")
-        if isinstance(element, Attribute):
-            for value in element.values:
-                for label in dict.fromkeys((*value.labels.all(), value.id)):
-                    if not _is_code(label, value.labels.all()):
-                        yield label, Name(ref, "value", value.id)
-    for relation in lookup.ontology.relations:
-        for label in relation.inverse.all():
-            yield label, Name(Ref("Relation", relation.id), "inverse")
-
-
-def _parts_of_relations(lookup: Lookup) -> dict[tuple[str, ...], frozenset[str]]:
-    """Return by every run of units in a relation's names the relations that have it."""
-    found: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for relation in lookup.ontology.relations:
-        for label in (*relation.labels.all(), *relation.inverse.all()):
-            values = tuple(unit.value for unit in units(label))
-            for i in range(len(values)):
-                for j in range(i + 1, len(values) + 1):
-                    found[values[i:j]].add(relation.id)
-    return {run: frozenset(ids) for run, ids in found.items()}
-
-
-def _is_code(label: str, names: Sequence[str]) -> bool:
-    """Return whether a value's id is only a code: it has other names, or is written with underscores."""
-    return label not in names and (bool(names) or "_" in label)
