@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,18 @@ from theworld.demo.credit import load_credit_ontology
 from theworld.errors import StoreError
 from theworld.ontology import Ontology, Words, parse_ontology
 from theworld.ontology.index import OntologyIndexes
-from theworld.ontology.storing import import_ontology, pack_vector, remove_ontology, stored_ontology, unpack_vector
+from theworld.ontology.storing import (
+    import_ontology,
+    pack_vector,
+    remove_ontology,
+    stored_ontology,
+    to_edges,
+    to_nodes,
+    unpack_vector,
+)
 from theworld.stores.graph_weights import co_occurrences, mixed, note_parts
 from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.ledger import graph_rows
 
 SMALL = parse_ontology(
     """
@@ -169,3 +179,48 @@ def test_a_mixed_weight_lies_between_its_parts(parts: dict[str, float]) -> None:
 def test_more_places_in_a_note_count_more() -> None:
     assert mixed(note_parts(1, 1.0, 1.0)) < mixed(note_parts(4, 1.0, 1.0)) < 1.0
     assert mixed(note_parts(1, 0.9, 1.0)) < mixed(note_parts(1, 1.0, 1.0))
+
+
+def test_notes_are_linked_by_the_new_names_when_another_writer_replaces_the_ontology_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renamed = parse_ontology("{id: small, classes: [{id: bank, labels: {en: [lender]}}]}")
+    with KnowledgeStore.open(tmp_path / "s", create=True) as store:
+        import_ontology(store, SMALL)
+        graph = store.ledger.graph
+        apply = graph.apply
+
+        def apply_and_lose(*args: Any, **options: Any) -> int | None:
+            monkeypatch.undo()
+            written = apply(*args, **options)
+            graph.replace("default", list(to_nodes(renamed)), list(to_edges(renamed)))
+            return written
+
+        monkeypatch.setattr(graph, "apply", apply_and_lose)
+        store.put([plain_document("a", "A", ["a bank"]), plain_document("b", "B", ["a lender"])])
+        store.catch_up()
+        assert [link.source[1] for link in graph.links("default")] == ["b#0"]
+
+
+def test_an_index_is_of_one_moment_when_the_ontology_is_replaced_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = parse_ontology("{id: small, classes: [{id: ship, labels: {en: [ship]}}, {id: boat, labels: {en: [boat]}}]}")
+    with KnowledgeStore.open(tmp_path / "s", create=True) as store:
+        import_ontology(store, SMALL)
+        read_edges = graph_rows.read_edges
+
+        def replace_first(*args: Any, **options: Any) -> Any:
+            monkeypatch.undo()
+            store.ledger.graph.replace("default", list(to_nodes(other)), list(to_edges(other)))
+            return read_edges(*args, **options)
+
+        monkeypatch.setattr(graph_rows, "read_edges", replace_first)
+        indexes = OntologyIndexes(store.ledger.graph)
+        first = indexes.of("default")
+        assert first is not None
+        assert {*first.lookup.classes} == {"bank", "loan"}
+        assert len(first.graph.targets) == 4
+        again = indexes.of("default")
+        assert again is not None
+        assert {*again.lookup.classes} == {"ship", "boat"}

@@ -203,3 +203,14 @@ def test_what_is_overridden_is_thrown_away_when_it_is_most(tmp_path: Path, monke
     assert found(store) == [f"n{number:03d}#0" for number in range(11, 20)]
     files = [np.load(file, mmap_mode="r") for file in tmp_path.glob("*/0.vectors.npy")]
     assert [len(array) for array in files] == [9]
+
+
+def test_a_space_whose_notes_are_all_gone_may_come_again_in_another_dimension(tmp_path: Path) -> None:
+    store = NumpyDense(tmp_path, writable=True)
+    feed(store, put("old#0", "x", vectors={"en": make_embedded(1, 0)}))
+    feed(store, gone("old#0"))
+    feed(store, put("new#0", "x", vectors={"en": make_embedded(0, 1, 0)}))
+    query = np.array([0, 1, 0], np.float32)
+    assert store.dimension("en", TENANT) == 3
+    assert [hit.note_id for hit in store.search("en", query, tenant=TENANT, filters={}, limit=9).hits] == ["new#0"]
+    assert store.cosines("en", query, ["new#0", "old#0"], TENANT).tolist() == [1, 0]

@@ -6,6 +6,7 @@ import logging
 import shutil
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -296,3 +297,22 @@ def test_a_store_without_its_graph_has_it_built_by_the_next_reader(
         assert_congruent(reader)
         assert not isinstance(reader.graph, MemoryGraph)
     assert len(list(path.glob("graph/*.graph"))) == 1
+
+
+def test_with_other_parameters_tenants_that_did_not_change_are_weighed_anew_too(tmp_path: Path) -> None:
+    changes = [put(f"n{i}#0", title=f"T{i}", names=["Hub", *(["Rare"] if i < 2 else [])]) for i in range(4)]
+    others = [replace(change, tenant="other") for change in changes]
+    first, second = RankingParameters(most=2), RankingParameters(most=9, shared_weight=0.9)
+    store = MappedGraph(tmp_path, first, writable=True)
+    feed(store, *changes, *others)
+    store.use(second)
+    feed(store, put("n9#0", title="T9"))
+    store.settle()
+    plain = MemoryGraph(second)
+    feed(plain, *others)
+    for graph in (store, MappedGraph(tmp_path, second)):
+        found = [
+            one.rank(notes={"n0#0": 1.0}, entities={}, tenant="other", filters={}, limit=9) for one in (graph, plain)
+        ]
+        assert found[0] == found[1]
+        assert len(found[0]) == 4

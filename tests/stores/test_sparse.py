@@ -83,3 +83,18 @@ def test_scores_do_not_depend_on_how_the_store_was_written(tmp_path: Path) -> No
             results.append([store.sparse.search(query, tenant=TENANT, filters={}, limit=50) for query in queries])
     assert results[0] == results[1]
     assert all(results[0])
+
+
+def test_a_reader_that_comes_as_the_index_is_replaced_looks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = TantivySparse(tmp_path, writable=True)
+    feed(writer, put("n0#0", "word"))
+    stale = [embedded.read_json(tmp_path / "applied.json")]
+    writer.renew([put("n0#0", "word"), put("n1#0", "word")], 2)
+    plainly = embedded.read_json
+    monkeypatch.setattr(embedded, "read_json", lambda path: stale.pop() if stale else plainly(path))
+    reader = TantivySparse(tmp_path)
+    assert (reader.applied, found(reader)) == (2, ["n0#0", "n1#0"])
+    reader.close()
+    writer.close()

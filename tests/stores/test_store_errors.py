@@ -194,3 +194,48 @@ def test_a_projection_of_another_format_is_named_and_built_anew_when_it_can_be(
     with KnowledgeStore.open(path) as store:
         assert store.troubles == {}
         assert_congruent(store)
+
+
+def test_a_store_that_cannot_write_its_graph_lets_go_of_the_lock_all_the_same(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError("no space left on device")
+
+    store = KnowledgeStore.open(path, read_only=False)
+    store.put([make_document(7)])
+    with monkeypatch.context() as patched:
+        patched.setattr("theworld.stores.graph.snapshot.write_arrays", full)
+        with pytest.raises(OSError, match="no space"):
+            store.close()
+    with KnowledgeStore.open(path, read_only=False) as again:
+        assert_congruent(again)
+
+
+def test_a_lock_that_cannot_be_signed_is_given_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    lock = WriterLock(path)
+    with monkeypatch.context() as patched:
+        patched.setattr("theworld.stores.writer_lock.write_atomically", full)
+        with pytest.raises(StoreError, match="cannot be written to: No space left"):
+            lock.acquire()
+    other = WriterLock(path)
+    other.acquire()
+    other.release()
+
+
+def test_metadata_that_no_index_can_keep_is_refused(path: Path) -> None:
+    with KnowledgeStore.open(path, read_only=False) as store:
+        for metadata in ({"tag": ["fine", "\ud800"]}, {"\ud800": "x"}, {"tag": "nul \x00"}):
+            with pytest.raises(StoreError, match=r"document 'doc-00007'.*lone surrogates"):
+                store.put([replace(make_document(7), metadata=metadata)])
+        assert store.put([make_document(7)]) == 1
+
+
+def test_the_size_of_a_store_is_told_while_files_come_and_go(path: Path) -> None:
+    (path / "ledger.sqlite-gone").symlink_to(path / "nothing")
+    (path / "graph" / "gone.graph").symlink_to(path / "nothing")
+    with KnowledgeStore.open(path) as store:
+        assert all(size > 0 for size in store.info()["bytes"].values())

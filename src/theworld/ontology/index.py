@@ -121,5 +121,5 @@ class OntologyIndexes:
             return self._of[tenant]
 
     def _read(self, tenant: str) -> OntologyIndex | None:
-        nodes = self._tables.elements(tenant)
-        return OntologyIndex(nodes, self._tables.edges(tenant), self._tables.links(tenant)) if nodes else None
+        graph = self._tables.whole(tenant)
+        return OntologyIndex(*graph) if graph.elements else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,15 @@ def sync_folder(path: Path) -> None:
 
 def bytes_under(path: Path) -> int:
     """Return the size of all files of a folder, or of one file."""
-    if path.is_file():
-        return path.stat().st_size
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    if not path.is_dir():
+        return bytes_of([path])
+    return sum(bytes_of(Path(folder, name) for name in names) for folder, _, names in os.walk(path))
+
+
+def bytes_of(files: Iterable[Path]) -> int:
+    """Return the size of some files; those that are gone by now have none."""
+    size = 0
+    for file in files:
+        with suppress(FileNotFoundError):
+            size += file.stat().st_size
+    return size

@@ -18,6 +18,8 @@ from theworld.text.phrases import PhraseTable, longest
 
 PREFERRED, SYNONYM = 1.0, 0.9
 """Strength of the rule that a name stands for its element."""
+_UNREAD = -1
+"""Version of the graph whose names are known before any are."""
 
 
 class OntologyLinks:
@@ -26,7 +28,7 @@ class OntologyLinks:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._tables: dict[str, _Names] = {}
-        self._version = -1
+        self._version = _UNREAD
         self._from = 0
 
     @property
@@ -45,8 +47,8 @@ class OntologyLinks:
                 by_tenant.setdefault(change.tenant, []).append(change)
         linked = {tenant: self._tables[tenant].links(some) for tenant, some in by_tenant.items()}
         weigh = upto >= self._ledger.sequence()
-        self._ledger.graph.apply(linked, after=self._from, upto=upto, weigh=weigh)
-        self._version = self._ledger.graph.version()
+        written = self._ledger.graph.apply(linked, after=self._from, upto=upto, version=self._version, weigh=weigh)
+        self._version = _UNREAD if written is None else written
 
     def _read_names(self) -> None:
         graph = self._ledger.graph

@@ -6,7 +6,7 @@ import gc
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,11 +34,12 @@ class OpenFolder:
     """None: opened for reading."""
 
     def release(self) -> None:
-        """Let go of files, clients and lock."""
-        self.projections.close()
-        self.ledger.close()
-        if self.lock is not None:
-            self.lock.release()
+        """Let go of files, clients and lock, of each even where another cannot be closed as it should."""
+        with ExitStack() as stack:
+            if self.lock is not None:
+                stack.callback(self.lock.release)
+            stack.callback(self.ledger.close)
+            stack.callback(self.projections.close)
 
 
 def open_folder(
@@ -77,10 +78,14 @@ def _projected(
     if not follows(path, ledger) and (writable or not recover(path, engines)):
         follow(path, ledger, writable=writable)
     projections = Projections(path, ledger, ranking, engines, writable=writable)
-    if not writable and projections.behind():
-        if not recover(path, engines) and _must_be_in_memory(path, ledger, projections, engines):
-            engines = replace(engines, graph_in_memory=True)
-        projections.close()
+    if not writable:
+        with ExitStack() as stack:
+            stack.callback(projections.close)
+            if not projections.behind():
+                stack.pop_all()
+                return OpenFolder(path, engines, ledger, projections, lock)
+            if not recover(path, engines) and _must_be_in_memory(path, ledger, projections, engines):
+                engines = replace(engines, graph_in_memory=True)
         projections = Projections(path, ledger, ranking, engines, writable=writable)
     return OpenFolder(path, engines, ledger, projections, lock)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -198,6 +198,7 @@ class Projections:
         return {follower.name: follower.lag(last) for follower in self.followers}
 
     def close(self) -> None:
-        """Release files and clients."""
-        for follower in self.followers:
-            follower.projection.close()
+        """Release files and clients, of each even where another cannot be closed as it should."""
+        with ExitStack() as stack:
+            for follower in reversed(self.followers):
+                stack.callback(follower.projection.close)

@@ -23,6 +23,7 @@ class WriterLock:
         """Take the lock, waiting so long for it; raises StoreLockedError naming the process that has it."""
         try:
             self._lock.acquire(timeout=wait_s)
+            write_atomically(self._owner, {"pid": os.getpid()})
         except Timeout as error:
             owner = read_json(self._owner)
             pid = owner.get("pid") if isinstance(owner, dict) else None
@@ -32,12 +33,12 @@ class WriterLock:
                 remedy="Wait until it has finished, or end it; reading stays possible.",
             ) from error
         except OSError as error:
+            self._lock.release()
             raise StoreError(
                 f"the store cannot be written to: {error.strerror}.",
                 where=str(self._where),
                 remedy="Make the folder writable, or open the store for reading.",
             ) from error
-        write_atomically(self._owner, {"pid": os.getpid()})
 
     def release(self) -> None:
         """Give the lock back; harmless when it was not taken."""

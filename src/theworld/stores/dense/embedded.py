@@ -44,14 +44,18 @@ class _Opened:
         return sorted({(part.group.tenant, part.group.space) for part in self.parts})
 
     def _parts(self, tenant: str, space: str) -> list[Part]:
-        return [part for part in self.parts if (part.group.tenant, part.group.space) == (tenant, space)]
+        """Return what is left of a space: one whose notes have all gone may come again in another dimension."""
+        return [p for p in self.parts if p.alive and (p.group.tenant, p.group.space) == (tenant, space)]
 
     def space(self, tenant: str, space: str) -> Space:
         """Return a tenant's space, built on first use."""
         with self._lock:
-            if (tenant, space) not in self._spaces:
-                self._spaces[tenant, space] = Space(self._parts(tenant, space))
-            return self._spaces[tenant, space]
+            found = self._spaces.get((tenant, space))
+            if found is None:
+                found = Space(self._parts(tenant, space))
+                if found.count:  # tenants that nobody knows are not kept: anyone may ask for any number of them
+                    self._spaces[tenant, space] = found
+            return found
 
     def frequency(self, space: str) -> TokenFrequency:
         """Return the document frequencies of a space, built on first use."""

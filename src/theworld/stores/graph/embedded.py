@@ -12,6 +12,7 @@ import numpy as np
 from theworld.state import EvidencePath
 from theworld.stores.graph.bipartite import Bipartite
 from theworld.stores.graph.columns import Columns
+from theworld.stores.graph.deriving import walk_arrays
 from theworld.stores.graph.facts import NoteFacts, note_facts
 from theworld.stores.graph.joining import joined
 from theworld.stores.graph.links import find_links
@@ -84,6 +85,13 @@ class MappedGraph:
                 tenant: joined(self._saved.columns.get(tenant), changes, self._parameters)
                 for tenant, changes in self._pending.items()
             }
+            if self._saved.weighing != weighing:
+                # One weighing is kept for all: tenants without changes are weighed anew with the others.
+                changed |= {
+                    tenant: {**columns.arrays, **walk_arrays(columns.arrays, self._parameters)}
+                    for tenant, columns in self._saved.columns.items()
+                    if tenant not in changed
+                }
             if self._snapshot is not None:
                 saved = self._snapshot.save(self._saved, changed, self._applied, weighing)
             else:
@@ -98,8 +106,8 @@ class MappedGraph:
 
     def refresh(self) -> None:
         """See what another process has written since."""
-        if self._snapshot is not None and not self._pending:
-            with self._lock:
+        with self._lock:
+            if self._snapshot is not None and not self._pending:
                 self._take(self._snapshot.load(self._saved))
 
     def clear(self) -> None:

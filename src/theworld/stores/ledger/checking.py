@@ -9,6 +9,7 @@ import numpy as np
 from theworld.errors import StoreError
 from theworld.models.protocols import Embedded
 from theworld.stores.engine_access import is_text
+from theworld.stores.filters import filter_terms
 from theworld.stores.records import DocumentRecord, NoteRecord
 
 _SEPARATOR = "\x1f"
@@ -22,6 +23,7 @@ def check_documents(documents: Sequence[DocumentRecord], dimensions: Mapping[str
         _check_name(document.id, "document id", where)
         _check_name(document.tenant, "tenant", where)
         _check_text((document.title, document.text, document.source, *document.aliases), where)
+        _check_text(filter_terms(document.metadata), where)
         ids = [note.id for note in document.notes]
         if len(set(ids)) != len(ids):
             raise StoreError("two of its notes have the same id.", where=where, remedy="Number the notes from 0.")

@@ -26,6 +26,16 @@ class TenantLinks(NamedTuple):
     """What those put name."""
 
 
+class TenantGraph(NamedTuple):
+    """The ontology graph of one tenant."""
+
+    elements: Sequence[GraphNodeRecord]
+    edges: Sequence[GraphEdgeRecord]
+    """Those among the elements."""
+    links: Sequence[GraphEdgeRecord]
+    """Those from notes to what they name."""
+
+
 class GraphTables:
     """The tables `graph_node` and `graph_edge`; made by a Ledger."""
 
@@ -68,6 +78,15 @@ class GraphTables:
         with self._reading() as connection:
             return graph_rows.read_edges(connection, tenant, of_notes=True)
 
+    def whole(self, tenant: str) -> TenantGraph:
+        """Return elements, edges and links as they were at one moment."""
+        with self._reading() as connection:
+            return TenantGraph(
+                graph_rows.read_elements(connection, tenant),
+                graph_rows.read_edges(connection, tenant, of_notes=False),
+                graph_rows.read_edges(connection, tenant, of_notes=True),
+            )
+
     def replace(self, tenant: str, nodes: Sequence[GraphNodeRecord], edges: Sequence[GraphEdgeRecord]) -> None:
         """Put an ontology in place of the tenant's old one, or take it away; the notes are linked anew afterwards."""
         graph_rows.check_graph(nodes, edges)
@@ -76,21 +95,24 @@ class GraphTables:
             graph_rows.set_number(connection, APPLIED, 0)
             _count_up(connection)
 
-    def apply(self, changes: Mapping[str, TenantLinks], *, after: int, upto: int, weigh: bool) -> None:
-        """Take in the changes of notes in (after, upto]; with `weigh`, compute all weights anew.
+    def apply(
+        self, changes: Mapping[str, TenantLinks], *, after: int, upto: int, version: int, weigh: bool
+    ) -> int | None:
+        """Take in the changes of notes in (after, upto], linked by the graph of `version`; return the new version.
 
-        Nothing is done when another writer has taken in changes meanwhile, or the ontology was replaced.
+        With `weigh`, all weights are computed anew. None, and nothing is done, when another writer has taken in changes
+        meanwhile, or the ontology was replaced.
         """
         with self._writing() as connection:
-            if graph_rows.read_numbers(connection, [APPLIED])[APPLIED] != after:
-                return
+            if graph_rows.read_numbers(connection, [APPLIED, VERSION]) != {APPLIED: after, VERSION: version}:
+                return None
             for tenant, (note_ids, links) in changes.items():
                 graph_rows.replace_links(connection, tenant, note_ids, links)
             if weigh:
                 for tenant in _tenants(connection):
                     _weigh(connection, tenant)
             graph_rows.set_number(connection, APPLIED, upto)
-            _count_up(connection)
+            return _count_up(connection)
 
     def clear_links(self) -> None:
         """Forget what the notes name."""
@@ -105,9 +127,10 @@ def _tenants(connection: Connection) -> list[str]:
     return list(connection.scalars(select(tenant).distinct().order_by(tenant)))
 
 
-def _count_up(connection: Connection) -> None:
-    version = graph_rows.read_numbers(connection, [VERSION])[VERSION]
-    graph_rows.set_number(connection, VERSION, version + 1)
+def _count_up(connection: Connection) -> int:
+    version = graph_rows.read_numbers(connection, [VERSION])[VERSION] + 1
+    graph_rows.set_number(connection, VERSION, version)
+    return version
 
 
 def _weigh(connection: Connection, tenant: str) -> None:

@@ -15,6 +15,7 @@ from sqlalchemy import URL, Connection, Engine, Select, create_engine, event
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from theworld.errors import StoreError
+from theworld.stores.files import bytes_of
 
 FILE_NAME = "ledger.sqlite"
 _PRAGMAS = ("foreign_keys=ON", "busy_timeout=10000", "cache_size=-16000", "mmap_size=268435456")
@@ -63,12 +64,14 @@ class SqliteDatabase:
         except Timeout:
             yield False
             return
-        with lock:
+        try:
             yield True
+        finally:
+            lock.release()
 
     def bytes(self) -> int:
         """Return the size of the file and of what stands beside it."""
-        return sum(file.stat().st_size for file in self.file.parent.glob(f"{FILE_NAME}*"))
+        return bytes_of(self.file.parent.glob(f"{FILE_NAME}*"))
 
     def close(self) -> None:
         """Close all connections."""

@@ -29,6 +29,7 @@ FORMAT = 2
 _HEAP_BYTES = 50_000_000
 _LONGEST_TOKEN = 255
 _NOT_SCORED = 0.0
+_TRIES = 5
 _DEPTH, _KEPT = 100, 8
 """Hits that are found at least (a search for fewer gets the first of them), and questions whose hits are kept."""
 _EVERY = "\x1f"
@@ -88,23 +89,31 @@ class TantivySparse:
     def refresh(self) -> None:
         """See what has been committed since, by this process or another."""
         with self._lock:
-            state = read_json(self._state)
-            found = state.get("format") if isinstance(state, dict) else FORMAT
-            self.outdated = "" if found == FORMAT else f"the sparse index has format {found}, this program {FORMAT}."
-            usable = isinstance(state, dict) and not self.outdated
-            try:
-                if usable:
-                    self._open(str(state["index"]), int(state["applied"]))
-            except (ValueError, KeyError, TypeError, OSError) as error:
-                if not self._writable:
-                    raise self._broken(error) from error
-                usable = False
+            for attempt in range(_TRIES):
+                try:
+                    usable = self._read()
+                    break
+                except (ValueError, KeyError, TypeError, OSError) as error:
+                    # A writer may have put another index in its place between our reading of the state and of it.
+                    usable = False
+                    if attempt == _TRIES - 1 and not self._writable:
+                        raise self._broken(error) from error
             if usable:
                 return
             self._index, self._name, self._applied = None, "", 0
             self._kept = _new_hits()
             if self._writable:
                 self._replace([], 0)
+
+    def _read(self) -> bool:
+        """Open the index that the state names; False when there is none that this program can use."""
+        state = read_json(self._state)
+        found = state.get("format") if isinstance(state, dict) else FORMAT
+        self.outdated = "" if found == FORMAT else f"the sparse index has format {found}, this program {FORMAT}."
+        if not isinstance(state, dict) or self.outdated:
+            return False
+        self._open(str(state["index"]), int(state["applied"]))
+        return True
 
     def _open(self, name: str, applied: int) -> None:
         if self._place is None or self._index is None or name != self._name:
