@@ -12,6 +12,7 @@ import yaml
 
 from theworld.state import Message, ReferenceType, ResolvedReference
 from theworld.text import fold, split_sentences, tokens
+from theworld.text.language import CJK_RANGES
 
 _BETWEEN = r"[^。！？.!?]{0,20}?"
 _POINTING = frozenset({ReferenceType.STANCE, ReferenceType.TEMPORAL, ReferenceType.REFERENTIAL})
@@ -29,7 +30,8 @@ class Quote(NamedTuple):
 @cache
 def _asks() -> re.Pattern[str]:
     table = yaml.safe_load((files("theworld.nodes.answer_from_history") / "asks.yaml").read_text("utf-8"))
-    latin = [_BETWEEN.join(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])" for word in row) for row in table["en"]]
+    letter = rf"[^\W_{CJK_RANGES}]"
+    latin = [_BETWEEN.join(rf"(?<!{letter}){re.escape(word)}(?!{letter})" for word in row) for row in table["en"]]
     cjk = [_BETWEEN.join(re.escape(word) for word in row) for row in table["zh"]]
     return re.compile("|".join(latin + cjk))
 

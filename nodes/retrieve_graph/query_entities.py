@@ -10,6 +10,8 @@ from theworld.text import entity_key
 from theworld.text.language import CJK_RANGES
 from theworld.wikidata import EntriesByName
 
+LONGEST_QUERY = 2_000
+"""Characters of a query in which names are looked for: each place begins a dozen possible ones."""
 LONGEST_NAME_WORDS = 8
 LONGEST_NAME_CJK = 12
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’.\-&][^\W_{CJK_RANGES}]+)*")
@@ -30,10 +32,10 @@ def _latin_spans(query: str) -> list[tuple[int, int]]:
     words = list(_WORD.finditer(query))
     spans = []
     for i, first in enumerate(words):
+        content = False
         for last in words[i : i + LONGEST_NAME_WORDS]:
-            content = [w for w in words[i : words.index(last) + 1] if w.group().lower() not in _FUNCTION_WORDS]
-            single = last is first
-            if content and (not single or not first.group()[0].islower()):
+            content = content or last.group().lower() not in _FUNCTION_WORDS
+            if content and (last is not first or not first.group()[0].islower()):
                 spans.append((first.start(), last.end()))
     return spans
 
@@ -53,6 +55,7 @@ def query_entities(query: str, known: Known, names: EntriesByName | None = None)
     A name inside a longer known name does not count: "New York Times" is not "New York". With `names`, one stands for
     all that the store calls the same entry, whether it knows this name or not.
     """
+    query = query[:LONGEST_QUERY]
     spans = {span: entity_key(query[slice(*span)]) for span in _latin_spans(query) + _cjk_spans(query)}
     keys = sorted(set(spans.values()) - {""})
     frequency = known(keys)

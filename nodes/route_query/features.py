@@ -12,6 +12,7 @@ import yaml
 
 from theworld.state import Context
 from theworld.text import Language, cjk_share, detect_language, fold
+from theworld.text.language import CJK_RANGES
 
 SignalKind = str
 """A section of data/signals.yaml: statistics, relation, open, smalltalk, impossible, unanswerable."""
@@ -82,16 +83,19 @@ def signals() -> dict[SignalKind, re.Pattern[str]]:
 
 
 def _pattern(words: Mapping[str, list[object]]) -> re.Pattern[str]:
-    latin = [rf"(?<![^\W_])(?:{word})(?![^\W_])" for word in map(str, words["en"])]
+    letter = rf"[^\W_{CJK_RANGES}]"
+    latin = [rf"(?<!{letter})(?:{word})(?!{letter})" for word in map(str, words["en"])]
     cjk = [f"(?:{word})" for word in map(str, words["zh"])]
     return re.compile("|".join(sorted(latin + cjk, key=len, reverse=True)))
 
 
-_QUOTED = re.compile(r"[\"“「『《][^\"”」』》]{2,}[\"”」』》]")
+# Every repetition has a bound: a question of 20,000 characters is looked at from each of its places.
+_QUOTED = re.compile(r"[\"“「『《][^\"”」』》]{2,500}[\"”」』》]")
 _IDENTIFIER = re.compile(
-    r"(?<![A-Za-z0-9])(?:[A-Za-z]+(?:[-_/.][A-Za-z0-9]+)*[-_ ]?\d[A-Za-z0-9_./-]*|\d+(?:[-./]\d+){2,}"
-    r"|[A-Za-z]+(?:_[A-Za-z0-9]+)+|[A-Za-z0-9_-]+\.(?:docx?|pdf|xlsx?|pptx?|txt|md|csv|json|py))(?![A-Za-z0-9])"
-    r"|第[一二三四五六七八九十百\d]+[条款章节]|(?:article|section|clause|paragraph) \d+"
+    r"(?<![A-Za-z0-9])(?:[A-Za-z]{1,40}(?:[-_/.][A-Za-z0-9]{1,40}){0,8}[-_ ]?\d[A-Za-z0-9_./-]{0,200}"
+    r"|\d{1,40}(?:[-./]\d{1,40}){2,20}|[A-Za-z]{1,40}(?:_[A-Za-z0-9]{1,40}){1,20}"
+    r"|[A-Za-z0-9_-]{1,100}\.(?:docx?|pdf|xlsx?|pptx?|txt|md|csv|json|py))(?![A-Za-z0-9])"
+    r"|第[一二三四五六七八九十百\d]{1,12}[条款章节]|(?:article|section|clause|paragraph) \d+"
 )
 _LITERAL_ASK = re.compile(
     r"(?i)\b(?:find|documents?|that|contain|contains|containing|the|phrase|clause|exact|wording|file|error|code|contract|"
@@ -106,8 +110,14 @@ _FILLER = re.compile(
 )
 
 
+LONGEST_READ = 2_000
+"""Characters of a query that are looked at: of a longer one half at its beginning, half at its end."""
+
+
 def features_of(query: str, context: Context, *, deadline_ms: float, database: DatabaseView | None = None) -> Features:
     """Return the features of one query."""
+    if len(query) > LONGEST_READ:
+        query = f"{query[: LONGEST_READ // 2]} {query[-LONGEST_READ // 2 :]}"
     folded = fold(query)
     found = {kind: tuple(m.group() for m in pattern.finditer(folded)) for kind, pattern in signals().items()}
     chatter = signals()["smalltalk"].sub(" ", folded)

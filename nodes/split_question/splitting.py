@@ -15,7 +15,7 @@ _ASKS = re.compile(
 )
 _BETWEEN = re.compile(
     r"[？?；;]\s*|[，,]\s*(?=(?:以及|并且|并|同时|另外|还有|而|且|then\b|and\b|also\b))|[，,]\s*(?=(?:它|他|她|其|该)?[^，,]{0,12}[谁哪什几多])"
-    r"|[，,]\s*(?:and\s+)?(?=(?:who|whom|what|which|where|when|why|how)\b)|\s+and\s+(?=(?:who|whom|what|which|where|when|why|how)\b)",
+    r"|[，,]\s*(?:and\s+)?(?=(?:who|whom|what|which|where|when|why|how)\b)|(?<!\s)\s+and\s+(?=(?:who|whom|what|which|where|when|why|how)\b)",
     re.IGNORECASE,
 )
 _LEADING = re.compile(r"(?i)^(?:以及|并且|并|同时|另外|还有|而且|而|且|and|also|then)[，,]?\s*")

@@ -9,7 +9,7 @@ from functools import lru_cache
 from theworld.text.language import CJK_RANGES
 from theworld.text.tokens import fold
 
-_BETWEEN_CJK = re.compile(rf"(?<=[{CJK_RANGES}])\s+|\s+(?=[{CJK_RANGES}])")
+_BETWEEN_CJK = re.compile(rf"(?<=[{CJK_RANGES}])\s+|(?<!\s)\s+(?=[{CJK_RANGES}])")
 _DOTS = re.compile(r"[·•‧・]")
 _POSSESSIVE = re.compile(r"['’]s$")
 _SPACE = re.compile(r"[\s_]+")

@@ -1,0 +1,66 @@
+"""What reads a question costs no more than its length: 20,000 characters of anything must not hold up the service."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from growth import grows_linearly
+from theworld.nodes.answer_with_entity import answer_with_entity
+from theworld.nodes.answer_with_entity.node import LONGEST_QUESTION
+from theworld.nodes.retrieve_graph import query_entities
+from theworld.nodes.retrieve_graph.query_entities import LONGEST_QUERY
+from theworld.nodes.route_query import features_of
+from theworld.nodes.split_question import split_parts
+from theworld.settings import AnswerSettings
+from theworld.state import Candidate, Context, QueryState
+from theworld.text import entity_key
+
+READERS: dict[str, Callable[[str], object]] = {
+    "features": lambda text: features_of(text, Context(), deadline_ms=1000),
+    "parts": split_parts,
+    "key": entity_key.__wrapped__,
+    "entities": lambda text: query_entities(text, lambda keys: {}),
+}
+REPEATED = [
+    " ",
+    "\n",
+    "A-",
+    "-",
+    "a.",
+    "a_",
+    "1.",
+    "0",
+    "١",
+    "《",
+    "谁，",
+    "明天",
+    "will ",
+    "who is ",
+    "Word ",
+    "中国人民",
+]
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("piece", REPEATED)
+def test_reading_grows_with_the_question(reader, piece):
+    read = READERS[reader]
+
+    def run(size: int) -> None:
+        read(f"x {piece * (size // len(piece))} y")
+
+    run(100)  # what is loaded once
+    assert grows_linearly(run, 2_500, 20_000)
+
+
+def test_names_at_the_beginning_of_a_long_query_are_found():
+    query = "Rush " + "word " * LONGEST_QUERY
+    assert list(query_entities(query, lambda keys: {key: 1 for key in keys if key == "rush"})) == ["rush"]
+
+
+def test_what_is_no_question_any_more_gets_no_entity_answer():
+    runtime: Any = None
+    evidence = [Candidate(note_id="n", document_id="d", title="Up", text="Up was directed by Pete Docter.")]
+    asked = QueryState(question="Who directed Up? " * LONGEST_QUESTION, evidence=evidence)
+    assert answer_with_entity(asked, runtime, settings=AnswerSettings()) == {"result": None}
