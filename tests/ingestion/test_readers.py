@@ -246,3 +246,24 @@ def test_lone_surrogates_are_replaced(tmp_path: Path) -> None:
 def test_unknown_kind_named_directly(tmp_path: Path) -> None:
     with pytest.raises(IngestionError, match=r"Supported: \.docx, \.htm"):
         list(read_source(write(tmp_path / "a.xyz", "x")))
+
+
+@pytest.mark.parametrize("field", ["date: 2024-13-45", "n: !!float abc", "t: !!timestamp abc", "n: !!int abc"])
+def test_a_value_that_cannot_be_fails_its_file_alone(tmp_path: Path, field: str) -> None:
+    with pytest.raises(IngestionError, match="front matter is not valid YAML"):
+        read_one(write(tmp_path / "a.md", f"---\n{field}\n---\nBody\n"))
+
+
+def test_what_no_database_takes_is_told_as_text(tmp_path: Path) -> None:
+    fields = 'title: "a\\uD800"\naliases: ["b\\uD800"]\nkey: "c\\0"\nn: .nan\nm: -.inf\nk: 0.5'
+    document = read_one(write(tmp_path / "a.md", f"---\n{fields}\n---\nBody\n"))
+    assert (document.title, document.aliases) == ("a\ufffd", ("b\ufffd",))
+    assert document.metadata == {"key": "c\ufffd", "n": "nan", "m": "-inf", "k": 0.5}
+    row = r'{"_id": "1", "text": "t", "aliases": ["\ud800"], "metadata": {"\udc00": ["\ud800", NaN]}}'
+    document = read_one(write(tmp_path / "c.jsonl", row))
+    assert (document.aliases, document.metadata) == (("\ufffd",), {"\ufffd": ["\ufffd", "nan"]})
+
+
+def test_a_byte_order_mark_is_no_text_of_a_page(tmp_path: Path) -> None:
+    page = "\ufeff<html><head><meta charset='utf-8'><title>T</title></head><body><p>Body</p></body></html>"
+    assert read_one(write(tmp_path / "a.html", page)).text == "Body\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -68,10 +69,13 @@ def require_text(text: str, path: Path) -> str:
 
 
 def plain_metadata(raw: Mapping[object, object], prefix: str = "") -> dict[str, Plain]:
-    """Return metadata as plain values: dates as ISO text, nested keys joined by dots, nothing left out but nulls."""
+    """Return metadata as plain values: dates as ISO text, nested keys joined by dots, nothing left out but nulls.
+
+    What no database takes is told as text: numbers that are not finite, lone surrogates, NUL.
+    """
     plain: dict[str, Plain] = {}
     for key, value in raw.items():
-        name = f"{prefix}{key}"
+        name = without_surrogates(f"{prefix}{key}")
         if isinstance(value, Mapping):
             plain |= plain_metadata(value, f"{name}.")
         elif value is not None:
@@ -82,7 +86,8 @@ def plain_metadata(raw: Mapping[object, object], prefix: str = "") -> dict[str, 
 def names_in(raw: object) -> tuple[str, ...]:
     """Return the aliases of a metadata field: a list, or one text separated by commas or semicolons."""
     parts = re.split(r"[,;，；、]", raw) if isinstance(raw, str) else raw if isinstance(raw, list) else []
-    return tuple(dict.fromkeys(name for part in parts if part is not None and (name := str(part).strip())))
+    given = (without_surrogates(str(part)).strip() for part in parts if part is not None)
+    return tuple(dict.fromkeys(name for name in given if name))
 
 
 def _plain(value: object) -> Plain:
@@ -90,4 +95,6 @@ def _plain(value: object) -> Plain:
         return value.isoformat()
     if isinstance(value, list | tuple | set):
         return [str(_plain(item)) for item in value if item is not None]
-    return value if isinstance(value, str | int | float | bool) else str(value)
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return without_surrogates(str(value))

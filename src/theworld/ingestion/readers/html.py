@@ -37,7 +37,7 @@ def _markup(path: Path) -> str:
     declared = _DECLARED.search(data[:4096])
     if declared and b"\x00" not in data[:4096]:
         try:
-            return data.decode(declared[1].decode("ascii"))
+            return data.decode(declared[1].decode("ascii")).removeprefix("\ufeff")
         except (LookupError, UnicodeDecodeError):
             pass
     return read_text(path)

@@ -16,6 +16,7 @@ from theworld.ingestion.readers.document import (
     plain_metadata,
     require_text,
     title_from_name,
+    without_surrogates,
 )
 from theworld.ingestion.readers.encoding import read_text
 
@@ -47,7 +48,7 @@ def from_markdown(text: str, path: Path, *, with_front_matter: bool = True) -> S
     """Return the document a Markdown text describes; raises IngestionError for bad front matter or no text."""
     text = require_text(text, path)
     fields, start = front_matter(text, path) if with_front_matter else ({}, 0)
-    given = " ".join(str(_text(fields, "title", path, str) or "").split())
+    given = " ".join(without_surrogates(str(_text(fields, "title", path, str) or "")).split())
     aliases = names_in(_text(fields, "aliases", path, str | list) or _text(fields, "alias", path, str | list))
     if not text[start:].strip():
         raise IngestionError("there is no text after the front matter", where=str(path))
@@ -80,7 +81,7 @@ def front_matter(text: str, path: Path) -> tuple[dict[object, object], int]:
         return {}, 0
     try:
         fields = yaml.load(match["yaml"], _Loader)  # noqa: S506 (it derives from SafeLoader)
-    except (yaml.YAMLError, RecursionError) as error:
+    except Exception as error:  # on a value that cannot be (month 13) constructors raise whatever they come upon
         mark = getattr(error, "problem_mark", None)
         line = f" in line {mark.line + 2}" if mark else ""
         raise IngestionError(
