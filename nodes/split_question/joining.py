@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from theworld.state import Answer, Candidate, Citation, QueryState, Update
+
+_MARK = re.compile(r"\[(\d{1,9})\]")
 
 
 def join_parts(parts: Sequence[str], states: Sequence[QueryState]) -> Update:
@@ -29,8 +32,7 @@ def join_parts(parts: Sequence[str], states: Sequence[QueryState]) -> Update:
     for part, answer in zip(parts, answers, strict=True):
         text = answer.text
         numbers = {citation.number: len(citations) + i for i, citation in enumerate(answer.citations, start=1)}
-        for old, new in sorted(numbers.items(), reverse=True):
-            text = text.replace(f"[{old}]", f"[{new}]")
+        text = _renumbered(text, numbers)
         citations += [c.model_copy(update={"number": numbers[c.number]}) for c in answer.citations]
         texts.append(f"{part}\n{text}")
     kinds = {answer.kind for answer in answers if answer.kind != "none"}
@@ -44,6 +46,10 @@ def join_parts(parts: Sequence[str], states: Sequence[QueryState]) -> Update:
             reason="; ".join(f"part {i}: {answer.reason}" for i, answer in enumerate(answers, start=1)),
         )
     }
+
+
+def _renumbered(text: str, numbers: Mapping[int, int]) -> str:
+    return _MARK.sub(lambda mark: f"[{numbers.get(int(mark[1]), mark[1])}]", text)
 
 
 def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:

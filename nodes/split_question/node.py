@@ -21,7 +21,10 @@ FindParts = Callable[[str, Context], list[str]]
 
 
 def parts_finder(settings: Settings, strategy: Strategy, database: DatabaseReader | None) -> FindParts:
-    """Return what says the parts of a question that need different ways; [] leaves it whole."""
+    """Return what says the parts of a question that need different ways; [] leaves it whole.
+
+    So does a strategy that fails: it fails again when the whole is routed, and is named there.
+    """
 
     def find(query: str, context: Context) -> list[str]:
         enabled = settings.router.enabled if context.router is None else context.router
@@ -29,7 +32,10 @@ def parts_finder(settings: Settings, strategy: Strategy, database: DatabaseReade
         ways = set()
         for part in parts:
             view = database(part, context) if database is not None else None
-            decision = route(part, context, settings, strategy, database=view)
+            try:
+                decision = route(part, context, settings, strategy, database=view)
+            except Exception:  # of one's own; see above
+                return []
             understood = view is not None and view.understood and decision.database
             ways.add("database" if understood else _way(decision.path))
         return parts if len(ways) > 1 else []
@@ -66,4 +72,4 @@ def answer_parts(state: QueryState, runtime: Runtime[Context], *, find_parts: Fi
     route_of_first = states[0].route
     reasons = tuple(f"part {i}: {one.route.path}" for i, one in enumerate(states, start=1))
     decision = route_of_first.model_copy(update={"path": "hybrid", "reasons": reasons})
-    return update | {"usage": usage, "route": decision, "parts": parts}
+    return update | {"usage": usage, "route": decision, "parts": parts if update["result"] is not None else []}

@@ -36,3 +36,18 @@ def test_a_part_that_found_no_time_is_told_from_one_without_evidence() -> None:
 def test_no_answer_at_all_leaves_the_question_whole() -> None:
     none = QueryState(result=Answer(text="Not enough.", kind="none"))
     assert join_parts(["Who?", "Where?"], [none, none])["result"] is None
+
+
+def generated(text: str, *numbers: int) -> QueryState:
+    cited = tuple(
+        Citation(number=number, document_id=f"{text[0]}{number}", note_id="n", start=0, end=1) for number in numbers
+    )
+    return QueryState(result=Answer(text=text, kind="generated", confidence=0.5, citations=cited))
+
+
+def test_every_mark_still_leads_to_its_own_document() -> None:
+    # A model cites in any order, and not every note.
+    parts = [generated("a said [3], also [1], not [2024]", 3, 1), generated("b said [1][2]", 1, 2)]
+    result = join_parts(["A?", "B?"], parts)["result"]
+    assert result.text == "A?\na said [1], also [2], not [2024]\n\nB?\nb said [3][4]"
+    assert [(c.number, c.document_id) for c in result.citations] == [(1, "a3"), (2, "a1"), (3, "b1"), (4, "b2")]
