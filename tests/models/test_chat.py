@@ -379,3 +379,10 @@ def test_the_difference_of_two_readings_keeps_the_cost() -> None:
     call = ModelUsage(calls=2, prompt_tokens=5, completion_tokens=3, cost={"CNY": 0.2, "USD": 0.3}, unpriced_calls=1)
     found = less_usage(before + call, before)
     assert found.model_dump() == call.model_dump() | {"cost": pytest.approx(call.cost)}
+
+
+def test_without_time_no_call_is_made_and_none_is_counted(server: Any) -> None:
+    with pytest.raises(ModelError, match="no complete answer") as caught:
+        model(server).complete(MESSAGES, timeout_s=0.0)
+    assert not server.requests
+    assert usage_of(caught.value).calls == 0

@@ -91,3 +91,11 @@ def test_failures_are_model_errors(server: Any) -> None:
     server.sends(401, {"error": {"message": "bad key"}})
     with pytest.raises(ModelError, match="HTTP 401: bad key"):
         embedder(server).embed_query("a")
+
+
+def test_another_server_is_not_sent_the_key_of_the_environment(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+    server.sends(200, vectors([1.0]))
+    settings = Settings(embedding=EmbeddingSettings(base_url=server.url))
+    OpenAIEmbedder.from_settings("m", settings).embed_query("a")
+    assert "sk-environment" not in str(server.requests[0][1])

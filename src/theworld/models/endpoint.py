@@ -61,20 +61,24 @@ class Clock:
 class Endpoint:
     """Makes calls; retries 408, 409, 429, 5xx and broken connections with jitter, honouring Retry-After.
 
-    `base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY. A server other than OpenAI's own may do
-    without a key. The key never appears in a message.
+    `base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY; an empty key is sent to nobody. A server
+    other than OpenAI's own may do without a key. The key never appears in a message.
     """
 
     def __init__(self, base_url: str | None, api_key: SecretStr | None, *, timeout_s: float, retries: int) -> None:
         self.url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
         self.timeout_s = timeout_s
-        self._key = api_key.get_secret_value() if api_key else os.environ.get("OPENAI_API_KEY", "")
+        self._key = os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key.get_secret_value()
         self._retries = retries
         self._client = Lazy(self._make_client)
 
     def call(self, request: Callable[[Any, Clock], T], clock: Clock) -> tuple[T, int]:
         """Return what `request(client, clock)` returns and the attempts it took; ModelError when all of them failed."""
         client = self._client.get()
+        try:
+            clock.left()
+        except OutOfTimeError as error:
+            raise self.failure(error, clock, calls=0) from error
         retrying = Retrying(
             stop=lambda state: state.attempt_number > self._retries or not clock.allows(state.upcoming_sleep),
             wait=_wait,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SecretStr
 
 from theworld.models.endpoint import BrokenReplyError, Clock, Endpoint, per_attempt, read_reply
 from theworld.models.lazy import Lazy
@@ -39,7 +39,8 @@ class OpenAIEmbedder:
     def from_settings(cls, model: str, settings: Settings) -> OpenAIEmbedder:
         """Make one for `settings.embedding`'s endpoint, or `settings.model`'s where that names none."""
         own, shared = settings.embedding, settings.model
-        key = own.api_key or (shared.api_key if own.base_url is None else None)
+        # The language model's key, and OPENAI_API_KEY, are not for another server.
+        key = own.api_key or (shared.api_key if own.base_url is None else SecretStr(""))
         endpoint = Endpoint(own.base_url or shared.base_url, key, timeout_s=shared.timeout_s, retries=shared.retries)
         return cls(model, endpoint, own.batch_size)
 
