@@ -9,9 +9,13 @@ from dataclasses import dataclass
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = "|".join([*_MONTHS, *(month[:3] for month in _MONTHS if month != "may"), "sept"])
 _YEAR = r"(?P<year>[12]\d{3})"
+_BC = r"(?P<year>\d{1,4})\s?(?P<bc>BCE?\b|B\.\s?C\.(?:\s?E\.)?)"
 _PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
+        rf"\b(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?, ?{_BC}",
+        rf"(?<![\d,.])(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? )?(?:\b(?P<month>{_MONTH})\.?,? )?(?<![\d,.]){_BC}",
+        r"(?P<bc>公元前|西元前|[纪紀]元前)\s?(?P<year>\d{1,4})\s?年(?:\s?(?P<month>\d{1,2})\s?月(?:\s?(?P<day>\d{1,2})\s?[日号號])?)?",
         rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?P<month>{_MONTH})\.?,? {_YEAR}(?!\d)",
         rf"\b(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?, ?{_YEAR}(?!\d)",
         rf"\b(?P<month>{_MONTH})\.?,? {_YEAR}(?!\d)",
@@ -27,6 +31,7 @@ class DateSpan:
     """A date and where it stands; compares by time, an unknown month or day as 0."""
 
     year: int
+    """Negative before Christ: -44 is 44 BC."""
     month: int
     day: int
     start: int
@@ -55,7 +60,8 @@ def _span(match: re.Match[str]) -> DateSpan:
     groups = match.groupdict()
     month = (groups.get("month") or "0").casefold()
     number = int(month) if month.isdigit() else 1 + next(i for i, m in enumerate(_MONTHS) if m.startswith(month[:3]))
-    return DateSpan(int(groups["year"]), number, int(groups.get("day") or 0), match.start(), match.end())
+    year = -int(groups["year"]) if groups.get("bc") else int(groups["year"])
+    return DateSpan(year, number, int(groups.get("day") or 0), match.start(), match.end())
 
 
 _LIFESPAN = re.compile(r"[（(]([^()（）]{0,160})[)）]")
