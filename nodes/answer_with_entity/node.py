@@ -34,6 +34,9 @@ from theworld.state import Answer, Candidate, Citation, Context, Degradation, Qu
 from theworld.text import Language, entity_key
 from theworld.wikidata import EntriesByName
 
+LONGEST_QUESTION = 1_000
+"""Characters; longer ones are no questions that rules read, and many of their patterns look on from every word."""
+
 
 def answer_with_entity(
     state: QueryState, runtime: Runtime[Context], *, settings: AnswerSettings, entries: EntriesByName | None = None
@@ -42,8 +45,11 @@ def answer_with_entity(
 
     Tried in this order: facts of the ontology, a comparison of stated attributes, a chain of stated relations, a span
     of the expected type where the question's words stand, backed by EFSA. Names of one entry count as one entity:
-    of an entry that was linked, or the only one that `entries` has under the name.
+    of an entry that was linked, or the only one that `entries` has under the name. A question beyond LONGEST_QUESTION
+    is left to the answers after this one.
     """
+    if len(state.understood) > LONGEST_QUESTION:
+        return {"result": None}
     began, degradations = time.perf_counter(), list[Degradation]()
 
     def known() -> Identities:
@@ -97,14 +103,15 @@ def _answer_span(
     ):
         return None
     trace = _trace(question, expected, evidence, identity, vetoed)
-    place = _efsa_says(trace, one.key(entity_key(best.text)))
+    key = one.key(entity_key(best.text))
+    place = _efsa_says(trace, key)
     reason = f"{expected.name}: share {share:.2f}, margin {margin:.2f}, {place}"
     return ReasonedAnswer(
         best.text,
         span_confidence(share, grounded),
         (Support(best.note, best.start, best.end),),
         reason,
-        answer_scores(ranking, grounded, trace, evidence),
+        answer_scores(ranking, key, grounded, trace, evidence),
     )
 
 
@@ -132,8 +139,12 @@ def _efsa_says(trace: EfsaTrace, key: str) -> str:
 
 
 def _as_evidence(note: Candidate, index: int) -> EvidenceNote:
+    entities: dict[str, str] = {}
+    for mention in note.mentions:
+        if mention.key:
+            entities.setdefault(mention.key, mention.surface)
     return EvidenceNote(
-        entities={mention.key: mention.surface for mention in reversed(note.mentions) if mention.key},
+        entities=entities,
         score=min(max(note.final_score, 0.0), 1.0),
         hop=note.hop,
         document=note.document_id,

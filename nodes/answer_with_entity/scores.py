@@ -10,18 +10,16 @@ from theworld.nodes.answer_with_entity.confidence import SPAN
 from theworld.nodes.answer_with_entity.efsa import EfsaTrace, EntityScore
 from theworld.nodes.answer_with_entity.spans import WEIGHTS, ScoredSpan, share_and_margin
 from theworld.state import AnswerScores, Candidate, EntityEvidence, EvidencePart, SpanScore
-from theworld.text import entity_key
 
 ENTITIES = 5
 """Entities kept of EFSA's ranking, besides the answer's own."""
 
 
 def answer_scores(
-    ranking: Sequence[ScoredSpan], grounded: float, trace: EfsaTrace, evidence: Sequence[Candidate]
+    ranking: Sequence[ScoredSpan], key: str, grounded: float, trace: EfsaTrace, evidence: Sequence[Candidate]
 ) -> AnswerScores:
-    """Return what the best span's numbers follow from."""
+    """Return what the best span's numbers follow from; `key` is its entity's in EFSA's ranking."""
     share, margin = share_and_margin(ranking)
-    key = entity_key(ranking[0].text)
     shown = [
         _entity(rank, entity, evidence)
         for rank, entity in enumerate(trace.ranking, start=1)
