@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import unicodedata
 from collections.abc import Callable
+from functools import lru_cache
 
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
@@ -29,16 +30,31 @@ from theworld.text import detect_language
 REFRESH_SHARE = 0.25
 """Of the time for retrieval, what may be waited for news: without them the notes already known can still answer."""
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+_JOINERS = "\u200c\u200d"
+"""Invisible characters that spell words (Persian, Hindi) and join emoji."""
 
 
 def _plain(text: str) -> str:
-    readable = "".join(c if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cs"} else " " for c in text)
-    return readable.strip()
+    if text.isascii() and text.isprintable():
+        return text.strip()
+    return "".join(map(_plain_character, text)).strip()
+
+
+@lru_cache(maxsize=20_000)
+def _plain_character(character: str) -> str:
+    category = unicodedata.category(character)
+    if category in {"Cc", "Cs"}:
+        return character if character in "\n\t" else " "
+    if category == "Cf":
+        return character if character in _JOINERS else ""
+    narrow = unicodedata.normalize("NFKC", character)
+    return narrow if category in {"Lu", "Ll", "Nd"} and narrow.isascii() and len(narrow) == 1 else character
 
 
 def clean_question(question: str) -> str:
-    """Return the question without control characters and surrounding space.
+    """Return the question without control characters, invisible ones and surrounding space.
 
+    Letters and digits of another width or font (`Ｗｈｏ`, `𝐖𝐡𝐨`) become plain ones: embedders do not know them.
     Raises InvalidQuestionError when nothing readable is left or it is longer than 20,000 characters.
     """
     if len(question) > MAX_QUESTION_CHARACTERS:
@@ -88,11 +104,13 @@ def receive_question(
     `refresh` lets the stores take in what other processes have written since the last question, in a share of
     retrieval's `deadline_ms`.
     """
-    started = time.perf_counter()
+    started, context = time.perf_counter(), context_of(runtime)
     degradations = []
     try:
-        refresh(Deadline(started, (context_of(runtime).deadline_ms or deadline_ms) * REFRESH_SHARE))
+        refresh(Deadline(started, (context.deadline_ms or deadline_ms) * REFRESH_SHARE))
     except Exception as error:  # the notes already known can still answer
+        if context.strict:
+            raise
         reason = f"newly written notes could not be taken in: {type(error).__name__}: {error}"
         degradations.append(Degradation(stage="receive_question", reason=reason))
     question, messages = find_question(state.question, list(state.messages))

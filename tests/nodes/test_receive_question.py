@@ -5,7 +5,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from theworld.errors import InvalidQuestionError
 from theworld.nodes.receive_question import clean_question, find_question, receive_question
-from theworld.state import Message, QueryInput
+from theworld.state import Context, Message, QueryInput
 
 ANSWERED = [HumanMessage("Who was Ada?"), AIMessage("A mathematician.")]
 
@@ -39,7 +39,7 @@ def test_unreadable_questions_are_refused(question):
 
 @pytest.mark.parametrize(
     ("question", "cleaned"),
-    [(" who\x07 ", "who"), ("谁\u200b？", "谁\u200b？"), ("a\nb", "a\nb"), ("𠮷野家？", "𠮷野家？")],
+    [(" who\x07 ", "who"), ("谁\u200b？", "谁？"), ("a\nb", "a\nb"), ("𠮷野家？", "𠮷野家？")],
 )
 def test_readable_questions_are_cleaned(question, cleaned):
     assert clean_question(question) == cleaned
@@ -61,3 +61,28 @@ def test_a_store_that_cannot_refresh_is_named():
     update = receive_question(QueryInput(question="Where?"), None, refresh=fail, deadline_ms=1000)
     (degradation,) = update["degradations"].value
     assert "disk gone" in degradation.reason
+
+
+def test_a_strict_caller_is_not_answered_without_the_news():
+    class Runtime:
+        context = Context(strict=True)
+
+    def fail(within):
+        raise OSError("disk gone")
+
+    with pytest.raises(OSError, match="disk gone"):
+        receive_question(QueryInput(question="Where?"), Runtime(), refresh=fail, deadline_ms=1000)
+
+
+@pytest.mark.parametrize(
+    ("question", "cleaned"),
+    [
+        ("Ｗｈｏ　ｗａｓ　Ａｄａ？", "Who\u3000was\u3000Ada？"),
+        ("𝐖𝐡𝐨 was Ada?", "Who was Ada?"),
+        ("W\u200bho \u202ewas\u202c Ad\u00ada?\ufeff", "Who was Ada?"),
+        ("می\u200cخواهم ١٢", "می\u200cخواهم ١٢"),
+        ("m² ① ﬁ，Ⅳ。", "m² ① ﬁ，Ⅳ。"),
+    ],
+)
+def test_letters_of_another_width_and_invisible_characters(question, cleaned):
+    assert clean_question(question) == cleaned
