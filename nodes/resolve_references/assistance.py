@@ -101,6 +101,6 @@ def _read(reply: Any, messages: int) -> Assisted:
             resolved_content=None if content is None else str(content),
             confidence=min(1.0, max(0.0, float(confidence))),
             source_turns=sorted({int(turn) for turn in turns if 0 <= int(turn) < messages}),
-            standalone_query=reply.get("standalone_query") or None,
+            standalone_query=str(reply.get("standalone_query") or "").strip() or None,
         )
     )

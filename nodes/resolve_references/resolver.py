@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,8 @@ class ReferenceResolver:
             "session_max_turns": session_max_turns,
             **others,
         }
-        unknown = [name for name in wanted if not hasattr(self.config, name)]
+        known = {item.name for item in fields(ReferenceResolverConfig)}
+        unknown = [name for name in wanted if name not in known]
         if unknown:
             raise ReferenceConfigError("unknown setting", where=unknown[0], remedy="See ReferenceResolverConfig.")
         self._adopt(replace(self.config, **{name: value for name, value in wanted.items() if value is not None}))

@@ -103,6 +103,9 @@ def _ago(match: Match, now: datetime) -> Interval | None:
         middle = now - (DAY if unit == "day" else WEEK) * (0.5 if half else count)
         slack = 3 if unit == "week" else int(match["n"] in {"几", "a few", "few", "several"})
         return midnight(middle) - slack * DAY, midnight(middle) + (slack + 1) * DAY
+    if half:
+        middle, slack = (now - 183 * DAY, 31) if unit == "year" else (now - 15 * DAY, 3)
+        return midnight(middle) - slack * DAY, midnight(middle) + (slack + 1) * DAY
     return month_back(now, count) if unit == "month" else year_of(now.year - count, now)
 
 
@@ -160,7 +163,7 @@ _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = (
     ),
     (re.compile(_B + r"(?P<which>last|this|past)\s+(?P<unit>week|month|year)" + _E), _unit_back),
     (re.compile(_B + _NUM_EN + r"\s+" + _UNIT_EN + r"\s+(?:ago|earlier|back)" + _E), _ago),
-    (re.compile(_B + r"(?P<n>half)\s+an?\s+(?P<unit>hour)\s+ago" + _E), _ago),
+    (re.compile(_B + r"(?P<n>half)\s+an?\s+(?P<unit>hour|day|month|year)\s+ago" + _E), _ago),
     (
         re.compile(_B + rf"(?:on\s+)?(?P<name>{'|'.join(MONTHS)})\s+(?P<dom>\d{{1,2}})(?:st|nd|rd|th)?" + _E),
         _date,

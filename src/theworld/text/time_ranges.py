@@ -79,9 +79,9 @@ def _year_in(match: Match, now: datetime) -> int | None:
     groups = match.groupdict()
     if groups.get("year"):
         return int(groups["year"])
-    word = groups.get("yearword")
+    word = " ".join((groups.get("yearword") or "").split())
     if word:
-        return now.year - _WORD_YEARS.get(word, 1 if word in {"last year", "last year's"} else 0)
+        return now.year - _WORD_YEARS.get(word, 1 if word == "last year" else 0)
     return None
 
 

@@ -33,7 +33,7 @@ def stem(word: str) -> str:
 
 
 def fold(text: str) -> str:
-    """NFKC, lower case, and no combining accents on Latin letters."""
+    """Return the text in NFKC and lower case, without combining marks (accents, in any script)."""
     normal = unicodedata.normalize("NFKC", text).casefold()
     if normal.isascii():
         return normal

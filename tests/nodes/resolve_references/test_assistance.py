@@ -162,3 +162,8 @@ def test_the_threshold_decides_about_unsure_rules() -> None:
         asked, calls = resolver(None, llm_fallback_threshold=threshold)
         asked.resolve("它支持JSON吗？", history)
         assert len(calls) == expected
+
+
+def test_a_blank_rewrite_is_none() -> None:
+    ask, _ = resolver({"type": "referential", "scope": "custom", "confidence": 0.9, "standalone_query": "  "})
+    assert ask.resolve(UNMATCHED, HISTORY).standalone_query is None

@@ -160,3 +160,8 @@ def test_rewriting_can_be_turned_off() -> None:
     resolver = create_reference_resolver(rewrite=False)
     history = [{"role": "user", "content": "Redis是什么？"}, {"role": "assistant", "content": "数据库"}]
     assert resolver.resolve("它支持集群吗？", history).standalone_query is None
+
+
+def test_a_method_is_no_setting() -> None:
+    with pytest.raises(ReferenceConfigError, match="unknown setting"):
+        ReferenceResolver().update_config(validate=1)
