@@ -34,10 +34,10 @@ def report_no_evidence(state: QueryState, runtime: Runtime[Context]) -> Update:
     """Set `result` to an answer of kind `none` in the question's language, naming what was found instead."""
     language = context_of(runtime).language or state.language
     words = _TEXTS.get(language, _TEXTS["en"])
-    failures = _failed_channels(state)
+    failures = _failures(state)
     if failures:
         text = words["failed"].format(reasons=words["separator"].join(failures))
-        reason = "every retrieval channel failed"
+        reason = "every retrieval channel failed" if not state.channel_results else "the notes found cannot be read"
     else:
         titles = _titles(state.evidence or state.candidates)
         quoted = words["separator"].join(words["title"].format(title) for title in titles)
@@ -46,11 +46,12 @@ def report_no_evidence(state: QueryState, runtime: Runtime[Context]) -> Update:
     return {"result": Answer(text=text, kind="none", confidence=0.0, reason=reason)}
 
 
-def _failed_channels(state: QueryState) -> list[str]:
-    """Return the reasons when no channel answered and at least one failed, else nothing."""
-    if state.channel_results or state.candidates:
+def _failures(state: QueryState) -> list[str]:
+    """Return the reasons when no channel answered and at least one failed, or no note could be read; else nothing."""
+    if state.candidates:
         return []
-    reasons = [f"{item.stage}: {item.reason}" for item in state.degradations if item.stage.startswith("retrieve")]
+    stage = "fuse_candidates" if state.channel_results else "retrieve"
+    reasons = [f"{item.stage}: {item.reason}" for item in state.degradations if item.stage.startswith(stage)]
     return list(dict.fromkeys(reasons))
 
 

@@ -201,3 +201,9 @@ def test_an_engine_comes_from_the_environment_and_its_password_stays_hidden(monk
     settings = Settings.load()
     assert settings.graph.url == "neo4j+s://graph:7687"
     assert "hunter2" not in repr(settings) + str(settings.model_dump()) + settings.model_dump_json()
+
+
+def test_all_exported_names_exist():
+    import theworld.settings as package
+
+    assert all(hasattr(package, name) for name in package.__all__)

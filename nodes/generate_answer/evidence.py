@@ -17,7 +17,9 @@ NOTE_OVERHEAD = 16
 """Tokens for a note's delimiters and title mark-up."""
 
 _DELIMITER = re.compile(r"[<＜﹤]\s*([/／]?)\s*note", re.IGNORECASE)
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def pack_evidence(evidence: Sequence[Candidate], budget: int) -> PackedEvidence:
 
 
 def clean(text: str) -> str:
-    """Return a note's text without control and bidirectional characters, its own `<note` marks made harmless."""
+    """Return a note's text without control, bidirectional and tag characters, its own `<note` marks made harmless."""
     return _DELIMITER.sub(r"‹\1note", _CONTROL.sub("", text)).strip()
 
 

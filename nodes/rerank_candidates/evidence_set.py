@@ -111,7 +111,9 @@ class EvidenceSetReranker:
             have = {i: t for i, t in zip(list(left), found, strict=True) if t is not None and len(t.ids)}
             if not have:
                 continue
-            kind = scores.setdefault(space, Scores(idf=self._dense.token_idf(space, [int(i) for i in units.ids])))
+            if space not in scores:
+                scores[space] = Scores(idf=self._dense.token_idf(space, [int(i) for i in units.ids]))
+            kind = scores[space]
             kind.rows.update(zip(have, best_cosines(units, list(have.values())), strict=True))
             pooled = self._dense.cosines(space, asked.vector, [left[i].note_id for i in have], tenant)
             kind.pooled.update(zip(have, pooled.tolist(), strict=True))

@@ -11,6 +11,7 @@ import numpy as np
 
 from theworld.nodes.rerank_candidates.greedy_cover import Floats
 from theworld.text import entity_key, fold, tokens, without_qualifier
+from theworld.text.phrases import is_cjk
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ def _stands_in(text: str, name: str) -> bool:
     """Return True when a name stands in a text; one in Latin letters not as a part of a longer word."""
     start = text.find(name)
     while start >= 0:
-        around = text[:start][-1:] + text[start + len(name) :][:1]
-        if not name.isascii() or not any(character.isalnum() for character in around):
+        around = text[start - 1 : start] + text[start + len(name) : start + len(name) + 1]
+        if not name.isascii() or not any(character.isalnum() and not is_cjk(character) for character in around):
             return True
         start = text.find(name, start + 1)
     return False

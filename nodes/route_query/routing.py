@@ -38,8 +38,9 @@ def route(
 
 def features_for(query: str, context: Context, settings: Settings, database: DatabaseView | None) -> Features:
     """Return the features of a query under the budget of its request."""
-    deadline = context.deadline_ms or settings.retrieval.deadline_ms
-    return features_of(query, context, deadline_ms=float(deadline), database=database)
+    deadline = float(context.deadline_ms or settings.retrieval.deadline_ms)
+    whole = deadline if context.total_deadline_ms is None else float(context.total_deadline_ms)
+    return features_of(query, context, deadline_ms=min(deadline, whole), database=database)
 
 
 def explored(query: str, choice: Choice, share: float) -> tuple[Choice, float]:

@@ -55,3 +55,12 @@ def test_the_callers_language_wins() -> None:
 
     answer = report_no_evidence(QueryState(language="en"), Runtime())["result"]  # type: ignore[arg-type]
     assert "没有" in answer.text
+
+
+def test_notes_that_were_found_and_cannot_be_read_are_not_missing_evidence() -> None:
+    unread = [Degradation(stage="fuse_candidates", reason="the notes cannot be read, 0 of 3 are in memory: disk gone")]
+    results = {"sparse": ChannelResult(channel="sparse", hits=(("n", 1.0),))}
+    answer = report(language="en", degradations=unread, channel_results=results)
+    assert "cannot be answered now" in answer.text
+    assert "disk gone" in answer.text
+    assert "cannot be read" in answer.reason

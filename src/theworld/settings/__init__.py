@@ -48,5 +48,4 @@ __all__ = [
     "Settings",
     "settings_origins",
     "setting_value",
-    "",
 ]

@@ -142,3 +142,13 @@ def test_the_features_are_told_apart():
 def test_strategies_are_named_and_versioned():
     for name in ("rules-v1", "learned-v1"):
         assert make_strategy(Settings(router={"strategy": name}).router).name == name
+
+
+def test_the_whole_requests_budget_counts_too():
+    assert not decide("who wrote it?", Context(total_deadline_ms=50)).rerank
+    assert decide("who wrote it?", Context(total_deadline_ms=5000)).rerank
+
+
+def test_english_words_count_beside_chinese_characters():
+    assert features_of("请explain一下缓存", Context(), deadline_ms=1000).has("open")
+    assert not features_of("unexplained", Context(), deadline_ms=1000).has("open")
