@@ -24,7 +24,6 @@ LINKS = frozenset(
     ["director", "performer", "author", "composer", "producer", "founder", "publisher", "spouse", "father", "mother"]
 )
 """Relations that lead to another thing a question may ask about."""
-KIN = frozenset(["spouse", "father", "mother", "child", "sibling"])
 _LIFE = {"birth_date": birth_of, "death_date": death_of}
 
 
