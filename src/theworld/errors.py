@@ -3,6 +3,7 @@
     TheWorldError
     ├── InvalidQuestionError   a question that cannot be answered as it is
     ├── SettingsError          a setting out of range, unknown, or contradictory
+    │   └── ReferenceConfigError a reference-resolver setting that is wrong
     ├── ModelError             a model that is missing, broken or does not answer
     │   └── ModelMismatchError a store's vectors were made by another model
     ├── StoreError             a store that cannot be opened, read or written
@@ -11,11 +12,10 @@
     │   └── EngineUnavailableError a server that does not answer, refuses, or answers nonsense
     ├── IngestionError         a source that cannot be ingested
     ├── OntologyError          an ontology that is wrong, or of a kind that cannot be read
-    ├── ReferenceConfigError   a reference-resolver setting that is wrong
     ├── DatabaseError          a database that cannot be opened, does not fit its mapping, fails or takes too long
     ├── StatementRefusedError  a statement that a database must not be given
     ├── WikidataUnavailableError   the Wikidata service does not answer, or not as it should
-    └── RetrievalUnavailableError  every chosen channel failed (strict mode)
+    └── RetrievalUnavailableError  a part of the search failed or was late, and the caller is strict
 
 Each says what is wrong, where, and how to mend it.
 """
@@ -120,6 +120,6 @@ class StatementRefusedError(TheWorldError):
 
 
 class RetrievalUnavailableError(TheWorldError):
-    """Every chosen channel failed and the caller asked for `strict`."""
+    """A channel, fusion, the reranker or the database failed or was late, and the caller asked for `strict`."""
 
     exit_code = 6
