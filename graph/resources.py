@@ -20,16 +20,21 @@ from theworld.nodes.disambiguate_entities import (
     make_knowledge,
     open_knowledge,
 )
+from theworld.nodes.query_database import database_reader
 from theworld.nodes.rerank_candidates import CrossEncoderReranker, RemoteReranker, Reranker, make_reranker
 from theworld.nodes.resolve_references import ReferenceResolver, ReferenceResolverConfig, model_resolver
 from theworld.nodes.retrieve_graph import OntologyChannel
-from theworld.nodes.route_query import RouteHistory, Rules, Strategy, make_strategy
+from theworld.nodes.route_query import RouteHistory, Rules, Strategy, features_for, make_strategy
 from theworld.ontology.index import OntologyIndexes
 from theworld.settings import Settings
+from theworld.state import Context
 from theworld.stores.knowledge_store import KnowledgeStore, open_store
 
 if TYPE_CHECKING:
     from theworld.sql.database import Database
+
+
+WARM_UP = "warm up"
 
 
 @dataclass(frozen=True)
@@ -107,8 +112,8 @@ def open_resources(
 ) -> Iterator[Resources]:
     """Open the store and the models named by the settings, and close them at the end.
 
-    The embedders of the spaces in the store, a cross-encoder, and the client of a language model are loaded here, so
-    that the first question does not pay for it within its deadline.
+    The embedders of the spaces in the store, a cross-encoder, the client of a language model and the router's word
+    lists are loaded here, so that the first question does not pay for it within its deadline.
 
     Raises StoreError when there is no store or it cannot be read, ModelError when a model cannot be loaded,
     ModelMismatchError when the store's vectors were made by other models than the settings name.
@@ -123,13 +128,15 @@ def open_resources(
         for space in sorted({name for tenant in store.info()["tenants"].values() for name in tenant["spaces"]}):
             embedder = models.by_space(space)
             if embedder is not None:
-                embedder.embed_query("warm up")
+                embedder.embed_query(WARM_UP)
         if isinstance(models.chat, OpenAIChatModel):
             models.chat.warm()
         resources = make_resources(settings, store, models, knowledge)
         if resources.ontology is not None:
             resources.ontology.warm(store.ledger.graph.tenants())
         with ready(resources.reranker), open_database(settings) as database:
+            view = database_reader(database)(WARM_UP, Context()) if database is not None else None
+            features_for(WARM_UP, Context(), settings, view)
             yield replace(resources, database=database)
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from theworld.errors import RetrievalUnavailableError
 from theworld.graph import build_graph
-from theworld.graph.resources import make_resources, open_database
+from theworld.graph.resources import make_resources, open_database, open_resources
 from theworld.ingestion import ingest
 from theworld.models.bundle import Models
+from theworld.nodes.route_query.features import signals
 from theworld.settings import Settings
 from theworld.sql.database import Database
 from theworld.state import Context
@@ -45,6 +46,14 @@ def resources(tmp_path_factory):
 @pytest.fixture(scope="module")
 def graph(resources):
     return build_graph(resources)
+
+
+def test_the_routers_word_lists_are_read_before_the_first_question(resources, monkeypatch):
+    monkeypatch.setattr("theworld.graph.resources.load_models", lambda settings: resources.models)
+    signals.cache_clear()
+    with open_resources(resources.settings) as opened:
+        assert opened.database is not None
+        assert signals.cache_info().currsize == 1
 
 
 def ask(graph, question, /, **context):
