@@ -109,6 +109,8 @@ def test_writers_at_work_and_gone_are_told(settings: Settings) -> None:
     with KnowledgeStore.open(settings.store, read_only=False):
         finding = found(settings)["writer"]
         assert (finding.status, finding.facts["held"]) == ("ok", True)
+        (settings.store / "writer.json").write_text("cut sh", "utf-8")
+        assert found(settings)["writer"].said == "another process is writing to this folder"
     write_atomically(settings.store / "writer.json", {"pid": 99_999_999})
     finding = found(settings)["writer"]
     assert (finding.status, "99999999" in finding.said) == ("warning", True)

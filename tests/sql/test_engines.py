@@ -267,3 +267,12 @@ def test_of_too_many_rows_always_the_same_are_known_by_name(tmp_path, monkeypatc
     with closing(open_small(tmp_path, statements)) as database:
         known = {term.text for term in database.lexicon("any").find("acacia birch cedar")}
     assert known == {"acacia", "birch"}
+
+
+def test_a_view_that_broke_since_is_a_clear_error(tmp_path):
+    file = tmp_path / "shop.sqlite"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("CREATE VIEW sales AS SELECT id FROM nothing_there")
+    mapped = {"sales": MappedTable("sales", ("id",), frozenset({"id"}), None)}
+    with pytest.raises(DatabaseError, match="views cannot be read"):
+        SQLiteEngine(file, mapped).read("SELECT id FROM sales", {}, max_rows=1, timeout_ms=1000)

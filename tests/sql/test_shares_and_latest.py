@@ -6,7 +6,7 @@ import pytest
 
 from theworld.nodes.query_database.node import evidence_paths
 from theworld.sql.plan import UnclearError
-from theworld.sql.results import in_words
+from theworld.sql.results import in_words, number
 
 
 def asked(database, now, question, language="zh"):
@@ -63,3 +63,7 @@ def test_the_way_over_relations_is_the_answers_path(database, now):
     assert path.note_id == "table:1"
     assert path.text == "授信额度 —授予→ 企业 —所属行业→ 行业"
     assert evidence_paths([asked(database, now, "授信总额是多少")]) == []
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    assert [number(-0.001), number(-0.001, "%"), number(-0.001, "万元")] == ["0", "0%", "0 万元"]

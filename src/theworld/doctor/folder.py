@@ -66,7 +66,8 @@ def check_writer(settings: Settings) -> Iterator[Finding]:
         held = True
     facts = {"pid": pid, "held": held}
     if held:
-        yield Finding("writer", "ok", f"process {pid} is writing to this folder", facts=facts)
+        who = "another process" if pid is None else f"process {pid}"
+        yield Finding("writer", "ok", f"{who} is writing to this folder", facts=facts)
     elif pid is not None:
         remedy = "Nothing is lost: the next `theworld sync` or ingestion finishes what it left undone."
         yield Finding("writer", "warning", f"process {pid} ended while it was writing", remedy, facts)

@@ -167,7 +167,8 @@ def number(value: Cell, unit: str = "") -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     text = f"{value:,.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else f"{value:,}"
-    return f"{'0' if text == '-0' else text} {unit}".strip() if unit != "%" else f"{text}%"
+    text = "0" if text == "-0" else text
+    return f"{text} {unit}".strip() if unit != "%" else f"{text}%"
 
 
 def in_words(table: QueryTable, language: Language) -> str:

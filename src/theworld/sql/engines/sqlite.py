@@ -83,6 +83,7 @@ class SQLiteEngine:
         """Nothing is kept open."""
 
     def _connect(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = None
         try:
             connection = sqlite3.connect(
                 f"file:{quote(str(self._path.resolve()))}?mode=ro", uri=True, isolation_level=None
@@ -91,6 +92,8 @@ class SQLiteEngine:
             connection.execute("PRAGMA query_only = 1")
             connection.execute("PRAGMA trusted_schema = 0")
         except sqlite3.Error as error:
+            if connection is not None:
+                connection.close()
             remedy = "Name an SQLite file in database.url, such as sqlite:///path/to/file.sqlite."
             raise DatabaseError(f"it cannot be opened for reading: {error}", where=self.name, remedy=remedy) from error
         for limit, value in _LIMITS.items():
@@ -127,11 +130,14 @@ class SQLiteEngine:
 
         with closing(self._connect()) as connection:
             query = "SELECT name FROM sqlite_master WHERE type = 'view'"
-            views = [str(row[0]) for row in connection.execute(query) if str(row[0]).casefold() in self._mapped]
-            connection.set_authorizer(note)
-            for view in views:
-                columns = ", ".join(_quoted(column) for column in sorted(self._mapped[view.casefold()]))
-                connection.execute(f"SELECT {columns} FROM {_quoted(view)} LIMIT 0")  # noqa: S608 - names of the mapping
+            try:
+                views = [str(row[0]) for row in connection.execute(query) if str(row[0]).casefold() in self._mapped]
+                connection.set_authorizer(note)
+                for view in views:
+                    columns = ", ".join(_quoted(column) for column in sorted(self._mapped[view.casefold()]))
+                    connection.execute(f"SELECT {columns} FROM {_quoted(view)} LIMIT 0")  # noqa: S608 - the mapping's names
+            except sqlite3.Error as error:
+                raise DatabaseError(f"its views cannot be read: {error}", where=self.name) from error
         return {name: frozenset(columns) for name, columns in found.items()}
 
     def _told(self, error: sqlite3.Error, timeout_ms: float) -> DatabaseError | StatementRefusedError:
