@@ -10,7 +10,9 @@ from fastapi.testclient import TestClient
 
 from service_cases import LOCAL, TWO_HOP, settings_over
 from theworld.service.app import create_app
+from theworld.service.explain.explanation import explain
 from theworld.service.explain.replay import replay
+from theworld.service.explain.text import as_text
 from theworld.service.runtime import open_service
 
 pytestmark = pytest.mark.slow
@@ -48,6 +50,9 @@ def test_section_10_2_both_arms_are_logged_and_the_callers_answer_is_the_main_on
     assert record.request["outcome"]["fusion"]["settings"]["method"] == "minmax"
     main = both.journal.read(data["request_id"], tenant="default")
     assert main.request["outcome"]["fusion"]["settings"]["method"] == "rrf"
+    told = as_text(explain(main, arms=[other]), "en")
+    assert told.endswith(f"Beside it, to compare: request {other}")
+    assert f"Run beside request {data['request_id']}" in as_text(explain(record), "en")
     assert replay(record, both.resources).exact, "strategy B replays as strategy B"
     counted = {row["request_id"] for row in both.journal.requests("default")}
     assert data["request_id"] in counted

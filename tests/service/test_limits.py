@@ -306,4 +306,4 @@ class TestOverHttp:
         assert stages == ["receive_question"]
         service.writer.flush()
         last = list(service.journal.requests("default"))[-1]
-        assert last["status"] == "cancelled"
+        assert (last["status"], last["code"]) == ("cancelled", 0), "nobody was told of an error"

@@ -135,7 +135,7 @@ class Conduct:
         except Exception as error:
             usual = self.service.settings.retrieval.deadline_ms
             problem = asked_too_soon(error, run.context.deadline_ms, usual) or error
-        service = self.service
+        service, gone = self.service, isinstance(problem, CancelledRunError)
         asked = Asked(
             tenant=self.caller.tenant,
             request_id=self.request_id,
@@ -148,13 +148,13 @@ class Conduct:
             store_sequence=sequence,
             model_version=service.resources.reranker.name,
             elapsed_ms=self.elapsed_ms,
-            code=0 if problem is None else int(as_api_error(problem).code),
+            code=0 if problem is None or gone else int(as_api_error(problem).code),
             choice=choice,
             given=given,
             created=service.clock(),
         )
         service.finished(asked, outcome_of_run(run, self.endpoint, asked.elapsed_ms))
-        if isinstance(problem, CancelledRunError):
+        if gone:
             raise ClientGoneError from problem
         if problem is not None:
             raise problem

@@ -44,6 +44,8 @@ def as_text(found: Explanation, language: Language) -> str:
 def _lines(found: Explanation, say: _Speaker) -> Iterator[str]:
     request = found.request
     yield say("request", request)
+    if request["parent"]:
+        yield say("parent", request)
     yield say("question", request)
     if request["query"] and request["query"] != request["question"]:
         yield say("query", request)
@@ -90,7 +92,8 @@ def _ending(found: Explanation, say: _Speaker) -> Iterator[str]:
     yield from (say("degradation", item) for item in found.degradations)
     if not found.degradations:
         yield say("clean")
-    yield from (say("feedback", item) for item in found.feedback)
+    yield from (say("feedback", item).rstrip() for item in found.feedback)
+    yield from (say("beside", request_id=other) for other in found.arms)
 
 
 def _more(items: list[Any], say: _Speaker) -> Iterator[str]:

@@ -42,7 +42,7 @@ class ServiceMetrics:
         )
         self.answers = Counter(
             "theworld_answers",
-            "Questions by the kind of their answer (clarify: asked back)",
+            "Questions by the kind of their answer (clarify: asked back; cancelled: the client went)",
             ["kind"],
             registry=registry,
         )
@@ -84,7 +84,7 @@ class ServiceMetrics:
         for stage in outcome.degraded:
             self.degradations.labels(stage).inc()
         if outcome.asked:
-            self.answers.labels(outcome.kind or "error").inc()
+            self.answers.labels(outcome.kind or ("error" if outcome.failed else "cancelled")).inc()
         if outcome.stumbled:
             self.stumbled.labels("recovered" if outcome.recovered else "failed").inc()
         usage = run.state.get("usage")

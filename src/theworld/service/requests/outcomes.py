@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from theworld.evaluation.online import Outcome
-from theworld.service.requests.running import Run
+from theworld.service.requests.running import CancelledRunError, Run
 
 
 def outcome_of_run(run: Run, endpoint: str, elapsed_ms: float, *, success: bool | None = None) -> Outcome:
@@ -17,7 +17,7 @@ def outcome_of_run(run: Run, endpoint: str, elapsed_ms: float, *, success: bool 
         kind="clarify" if run.clarification is not None else result.kind if result is not None else "",
         success=success,
         found=bool(run.state.get("candidates")),
-        failed=run.error is not None,
+        failed=run.error is not None and not isinstance(run.error, CancelledRunError),
         elapsed_ms=elapsed_ms,
         stages=tuple(step.trace.stage for step in run.steps),
         degraded=tuple(item.stage for item in run.state.get("degradations") or []),

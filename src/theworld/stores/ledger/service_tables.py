@@ -38,7 +38,7 @@ class RequestLog(Base):
     status: Mapped[str]
     """ok | error | cancelled."""
     code: Mapped[int]
-    """Code of the reply's envelope, 0 for success."""
+    """Code of the reply's envelope, 0 for success and where nobody waited for a reply any more."""
     question: Mapped[str]
     query: Mapped[str]
     """The stand-alone query."""
