@@ -45,7 +45,8 @@ def test_whatever_tells_a_reason_loses_them_at_any_depth():
 
 
 async def test_places_turn_away_at_once_when_too_many_wait():
-    places, release = Places(1, 1), threading.Event()
+    told: list[int] = []
+    places, release = Places(1, 1, told.append), threading.Event()
 
     async def hold():
         async with places.place():
@@ -62,6 +63,7 @@ async def test_places_turn_away_at_once_when_too_many_wait():
     assert places.present == 0
     async with places.place():
         assert places.present == 1
+    assert told == [1, 2, 1, 0, 1, 0]
     places.close()
 
 

@@ -109,7 +109,13 @@ def test_several_workers_share_store_and_metrics(copy_of_demo):
         for _ in range(20):
             with httpx.Client(base_url=client.base_url, timeout=START_S) as own:
                 assert own.post("/api/v1/retrieval/route", json={"query": TWO_HOP}).status_code == 200
+        # Whichever worker is asked tells of all; a reply is counted when it has been sent, a record when it is written.
+        expected = {"requests_total": 20, "log_written": 20, "log_waiting": 0, "requests_present": 0}
         end = time.monotonic() + START_S
-        while (counted := metric(client, "theworld_requests_total", "route")) < 20 and time.monotonic() < end:
-            time.sleep(0.05)  # a reply is counted when it has been sent
-        assert counted == 20
+        while (counted := {name: told(client, name) for name in expected}) != expected and time.monotonic() < end:
+            time.sleep(0.05)
+        assert counted == expected
+
+
+def told(client, name):
+    return metric(client, f"theworld_{name}", "route" if name == "requests_total" else "")

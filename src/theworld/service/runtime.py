@@ -72,7 +72,8 @@ class Service:
     @cached_property
     def places(self) -> Places:
         """The places of this process's event loop."""
-        return Places(self.settings.service.running, self.settings.service.waiting)
+        chosen = self.settings.service
+        return Places(chosen.running, chosen.waiting, self.metrics.present.set)
 
     @cached_property
     def journal(self) -> RequestJournal:
@@ -215,7 +216,11 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
         )
         if chosen.log:
             service.writer = RequestWriter(
-                journal, capacity=chosen.log_queue, retention_days=chosen.retention_days, busy=service.busy
+                journal,
+                capacity=chosen.log_queue,
+                retention_days=chosen.retention_days,
+                busy=service.busy,
+                watch=service.metrics.follow_log,
             )
         stack.callback(service.close)
         if chosen.ab_share:

@@ -127,7 +127,4 @@ def _probe(name: str, ask: Callable[[], str]) -> Engine:
 )
 async def metrics(request: Request) -> Response:
     """Return counters in the exposition format; no tenant and no text is in them."""
-    service = service_of(request)
-    writer = service.writer
-    waiting, counts = (writer.waiting(), writer.counts) if writer is not None else (0, None)
-    return Response(service.metrics.exposition(service.places.present, waiting, counts), media_type=CONTENT_TYPE_LATEST)
+    return Response(service_of(request).metrics.exposition(), media_type=CONTENT_TYPE_LATEST)

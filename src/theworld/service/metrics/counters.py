@@ -92,13 +92,14 @@ class ServiceMetrics:
             self.model_tokens.labels("sent").inc(usage.prompt_tokens)
             self.model_tokens.labels("received").inc(usage.completion_tokens)
 
-    def exposition(self, present: int, waiting: int, log: WriterCounts | None) -> bytes:
-        """Return the metrics as text."""
-        self.present.set(present)
+    def follow_log(self, waiting: int, counts: WriterCounts) -> None:
+        """Note where the request log stands: whenever it changes, since any worker may be the one that is asked."""
         self.log_waiting.set(waiting)
-        if log is not None:
-            self.log_written.set(log.written)
-            self.log_dropped.set(log.dropped)
+        self.log_written.set(counts.written)
+        self.log_dropped.set(counts.dropped)
+
+    def exposition(self) -> bytes:
+        """Return the metrics of all workers as text."""
         if os.environ.get(MULTIPROCESS):
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]

@@ -20,12 +20,12 @@ class TooManyError(Exception):
 
 
 class Places:
-    """Bounded work in threads, first come first served."""
+    """Bounded work in threads, first come first served; `watch` is told how many are present whenever that changes."""
 
-    def __init__(self, running: int, waiting: int) -> None:
+    def __init__(self, running: int, waiting: int, watch: Callable[[int], object] = lambda _: None) -> None:
         self._free = asyncio.Semaphore(running)
         self._pool = ThreadPoolExecutor(running, thread_name_prefix="request")
-        self._most = running + waiting
+        self._most, self._watch = running + waiting, watch
         self.present = 0
         """Requests working or waiting."""
 
@@ -39,12 +39,16 @@ class Places:
         """Wait for a place and hold it; TooManyError at once when too many wait."""
         if self.present >= self._most:
             raise TooManyError
-        self.present += 1
+        self._count(1)
         try:
             async with self._free:
                 yield
         finally:
-            self.present -= 1
+            self._count(-1)
+
+    def _count(self, change: int) -> None:
+        self.present += change
+        self._watch(self.present)
 
     async def work(self, function: Callable[[], T]) -> T:
         """Run a function in a thread of its own. Cancelled, it is still waited for: its place is not free before."""

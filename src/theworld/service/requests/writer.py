@@ -54,7 +54,10 @@ class RequestWriter:
         capacity: int,
         retention_days: float,
         busy: Callable[[], bool] = lambda: False,
+        watch: Callable[[int, WriterCounts], None] = lambda *_: None,
     ) -> None:
+        """Start the thread; `watch` is told how many records wait, and the counts, whenever these change."""
+        self._watch = watch
         self._journal, self._capacity, self._keep_s = journal, capacity, retention_days * DAY_S
         self._busy, self._full = busy, min(BATCH, capacity)
         self._queue: deque[Asked] = deque()
@@ -79,6 +82,7 @@ class RequestWriter:
             self._pending.add((asked.tenant, asked.request_id))
             if len(self._queue) in {1, self._full}:
                 self._wake.notify_all()
+            self._watch(len(self._queue), self.counts)
 
     def waiting(self) -> int:
         """Return how many records wait."""
@@ -132,6 +136,7 @@ class RequestWriter:
                 closing = self._closing
             if batch:
                 self._write(batch, closing=closing)
+                self._watch(len(self._queue), self.counts)
             elif closing:
                 return
             if time.monotonic() >= self._next_prune:
