@@ -1,7 +1,8 @@
-"""Measure servers against the embedded twins: answers, times, what our layer adds, replay, bytes, leaks, faults.
+"""Measure servers against the embedded twins: recall, times, what our layer adds, replay, bytes, leaks, faults.
 
     python benchmarks/engines.py                                 # everything
-    python benchmarks/engines.py --part compare --notes 2000     # recall, latency, projections, bytes
+    python benchmarks/engines.py --part compare --notes 2000     # agreement, latency, projections, bytes
+    python benchmarks/engines.py --part recall --dataset DATASET # questions through the whole graph, on both
     python benchmarks/engines.py --part overhead --notes 2000    # our layer over the engines' own clients
     python benchmarks/engines.py --part ingest --documents DATASET/corpus.jsonl  # the whole way, models included
     python benchmarks/engines.py --part replay --replay 20000
@@ -33,10 +34,11 @@ from engine_measures.faults import inject, plan
 from engine_measures.ingest import ingest_both
 from engine_measures.leaks import look_for_leaks
 from engine_measures.overhead import overhead
+from engine_measures.recall import recall
 from engine_measures.replay import replay
 
 ENGINES = ("sparse", "dense", "graph", "ledger")
-PARTS = ("compare", "overhead", "ingest", "replay", "leaks", "faults")
+PARTS = ("compare", "recall", "overhead", "ingest", "replay", "leaks", "faults")
 
 
 def main() -> None:
@@ -44,6 +46,8 @@ def main() -> None:
     parser.add_argument("--part", action="append", choices=PARTS, help="repeatable; default: all")
     parser.add_argument("--engine", action="append", choices=ENGINES, help="repeatable; whom to measure (default: all)")
     parser.add_argument("--notes", type=int, default=2000, help="made-up notes of compare and overhead (default 2000)")
+    parser.add_argument("--dataset", type=Path, help="recall, which is left out without it: a folder in BEIR layout")
+    parser.add_argument("--limit", type=int, help="recall: only so many questions")
     parser.add_argument("--documents", type=Path, help="ingest: files, or a folder in BEIR layout (default: the demo)")
     parser.add_argument("--rounds", type=int, default=3, help="ingest: rounds of both, of which the best count")
     parser.add_argument("--replay", type=int, default=20_000, help="made-up notes to replay (default 20000)")
@@ -59,6 +63,8 @@ def main() -> None:
     parser.add_argument("--prefer-grpc", action="store_true", help="ask Qdrant over gRPC (not in the faults)")
     arguments = parser.parse_args()
     parts = arguments.part or PARTS
+    if "recall" in (arguments.part or ()) and arguments.dataset is None:
+        parser.error("--part recall needs --dataset")
     print(environment())
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -66,6 +72,8 @@ def main() -> None:
         urls, servers = serve(folder, stack, wanted, short_lived=set(parts) <= {"faults", "leaks"})
         if "compare" in parts:
             compare(folder / "compared", urls, arguments.notes, grpc=arguments.prefer_grpc)
+        if "recall" in parts and arguments.dataset is not None:
+            recall(folder / "recalled", urls, arguments.dataset, arguments.limit, grpc=arguments.prefer_grpc)
         if "overhead" in parts:
             overhead(folder / "asked", urls, arguments.notes, grpc=arguments.prefer_grpc)
         if "ingest" in parts:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from theworld.stores.dense.qdrant import QdrantDense
 from theworld.stores.engines import Engines
 from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.ledger.sqlite import FILE_NAME
 from theworld.stores.sparse.opensearch import OpenSearchSparse
 from theworld.testing.conformance.documents import make_document
 
@@ -91,6 +93,13 @@ def write(path: Path, notes: int) -> None:
         numbers = range(first, min(first + 250, notes // 2))
         store.put([make_document(number, dimension=DIMENSION, tokens=TOKENS) for number in numbers])
     store._release()
+
+
+def copy_ledger(source: Path, target: Path) -> None:
+    """Make a store of the ledger of another, which is only read; its projections are yet to be made."""
+    target.mkdir(parents=True)
+    with closing(sqlite3.connect(source / FILE_NAME)) as there, closing(sqlite3.connect(target / FILE_NAME)) as here:
+        there.backup(here)
 
 
 @contextmanager

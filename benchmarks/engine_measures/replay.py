@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
-from contextlib import closing
 from pathlib import Path
 
-from engine_measures.common import TENANT, Urls, engines_at, on_servers, sync, write
+from engine_measures.common import TENANT, Urls, copy_ledger, engines_at, on_servers, sync, write
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger
-from theworld.stores.ledger.sqlite import FILE_NAME
 
 
 def replay(path: Path, urls: Urls, notes: int, ledger_of: Path | None, *, grpc: bool) -> None:
@@ -21,12 +18,7 @@ def replay(path: Path, urls: Urls, notes: int, ledger_of: Path | None, *, grpc: 
     if ledger_of is None:
         write(path, notes)
     else:
-        path.mkdir(parents=True)
-        with (
-            closing(sqlite3.connect(ledger_of / FILE_NAME)) as there,
-            closing(sqlite3.connect(path / FILE_NAME)) as here,
-        ):
-            there.backup(here)
+        copy_ledger(ledger_of, path)
     engines = engines_at(urls, grpc=grpc)
     with Ledger.open(path) as ledger:
         notes = sum(1 for _ in ledger.iter_notes(TENANT))

@@ -7,7 +7,6 @@ Each class knows how to start one engine in a data folder on a free port of the 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import shutil
@@ -23,6 +22,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import platformdirs
+import yaml
 from filelock import FileLock
 
 HERE = Path(__file__).parent
@@ -199,8 +199,9 @@ class QdrantServer(Server):
         service = {"host": "127.0.0.1", "http_port": self.port, "grpc_port": grpc_port(self.url)}
         storage = {"storage_path": str(self.folder / "data"), "snapshots_path": str(self.folder / "snapshots")}
         settings = {"service": service, "storage": storage, "telemetry_disabled": True}
-        (self.folder / "config.json").write_text(json.dumps(settings), encoding="utf-8")
-        return [program, "--config-path", str(self.folder / "config.json")]
+        file = self.folder / "config.yaml"
+        file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        return [program, "--config-path", str(file)]
 
     def is_ready(self) -> bool:
         """Ask whether it answers."""
