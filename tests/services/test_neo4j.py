@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import secrets
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from neo4j import GraphDatabase
 
 from theworld.settings import GraphSettings
 from theworld.stores.graph import MemoryGraph
+from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.testing.conformance import GraphConformance
+from theworld.testing.conformance.changes import feed, put
 from theworld.testing.conformance.leaks import leaks_of_graph
 from theworld.testing.conformance.twins import assert_graph_twins
 
@@ -45,3 +52,25 @@ def test_nothing_of_a_tenant_is_shown_to_another(make: Callable[[], Neo4jGraph])
     assert leaks_of_graph(store, operations=600, seed=3) == []
     assert store.count() > 0
     store.close()
+
+
+def test_stores_that_begin_on_a_new_server_at_the_same_moment_share_its_schema(neo4j_url: str) -> None:
+    settings = GraphSettings(url=neo4j_url, timeout_s=60)
+    stores = [Neo4jGraph(settings, secrets.token_hex(8), writable=True) for _ in range(6)]
+    together = threading.Barrier(len(stores))
+
+    def begin(store: Neo4jGraph) -> int:
+        together.wait()
+        feed(store, put("n#0", "river", names=["Shared Name"]))
+        return store.count()
+
+    with GraphDatabase.driver(neo4j_url) as driver, ThreadPoolExecutor(len(stores)) as pool:
+        for kind in ("CONSTRAINT", "INDEX"):
+            for name in re.findall(rf"CREATE {kind} (\w+)", "\n".join(cypher.SCHEMA)):
+                driver.execute_query(f"DROP {kind} {name} IF EXISTS")
+        assert list(pool.map(begin, stores)) == [1] * len(stores)
+        names = set(re.findall(r"CREATE \w+ (\w+)", "\n".join(cypher.SCHEMA)))
+        assert names <= {record["name"] for record in driver.execute_query("SHOW INDEXES YIELD name").records}
+    for store in stores:
+        store.drop()
+        store.close()

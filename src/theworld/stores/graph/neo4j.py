@@ -127,7 +127,7 @@ class Neo4jGraph:
         if self._prepared:
             return
         for statement in cypher.SCHEMA:
-            self._client.run_alone((statement, {}))
+            self._client.ensure(statement)
         if self._read_state()[1]:
             self._empty()
         self._prepared = True

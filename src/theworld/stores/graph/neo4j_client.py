@@ -38,6 +38,15 @@ _PLANNING_S = 30.0
 _PLANNED_AT_ONCE = 2
 _NOT_UNDERSTOOD = (LookupError, TypeError, ValueError, AttributeError)
 """What reading a reply of another shape raises; errors of its protocol the driver raises without exporting them."""
+_MADE_MEANWHILE = (
+    "EquivalentSchemaRuleAlreadyExists",
+    "IndexAlreadyExists",
+    "ConstraintAlreadyExists",
+    "DeadlockDetected",
+)
+"""What Neo4j says, for all its IF NOT EXISTS, of a constraint or index that another session is making."""
+_PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.0)
+"""Before it is looked at again. Of several that wait for each other Neo4j refuses one, so the rest gets on."""
 _IDLE_S = 2.0
 """A connection unused for longer is tried before it is used: the server may have been started anew meanwhile."""
 
@@ -99,6 +108,11 @@ class Neo4jClient:
         """Run a statement that makes its own transaction, such as one of the schema."""
         limit = self._settings.write_timeout_s
         return self._breaker.call(lambda: self._within(limit, lambda: self._alone(statement, limit)))
+
+    def ensure(self, schema: LiteralString) -> None:
+        """Make a constraint or an index unless it is there, also when other processes begin at the same moment."""
+        limit = self._settings.write_timeout_s
+        self._breaker.call(lambda: self._within(limit, lambda: self._ensure(schema, limit)))
 
     def _within(self, seconds: float, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         future = asyncio.run_coroutine_threadsafe(work(), self._running_loop())
@@ -184,6 +198,18 @@ class Neo4jClient:
         async with self._session() as session:
             result = await session.run(Query(text, timeout=limit), given=parameters)
             return [record.values() async for record in result]
+
+    async def _ensure(self, schema: LiteralString, limit: float) -> None:
+        for pause in _PAUSES_S:
+            try:
+                await self._alone((schema, {}), limit)
+            except Neo4jError as error:
+                if not any(one in (error.code or "") for one in _MADE_MEANWHILE):
+                    raise
+                await asyncio.sleep(pause)
+            else:
+                return
+        await self._alone((schema, {}), limit)
 
     async def _write(self, work: Work[T], limit: float) -> T:
         async with self._session() as session, await session.begin_transaction(timeout=limit) as transaction:
