@@ -26,9 +26,11 @@ from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import calibration_error, percentile
 from theworld.models.minilm import MiniLMEmbedder
 from theworld.models.protocols import Embedder
+from theworld.models.spacy_tagger import SpacyTagger
 from theworld.nodes.answer_with_entity import efsa_answer
 from theworld.nodes.disambiguate_entities import DeterministicJudge, JudgedEntity, JudgeOutput
 from theworld.nodes.disambiguate_entities.features import popularity
+from theworld.nodes.disambiguate_entities.node import types_of
 from theworld.wikidata import Snapshot, build_snapshot
 from wikidata import names, write_dump
 
@@ -120,6 +122,8 @@ def report(name: str, rows: list[dict[str, Any]], embedder: Embedder | None) -> 
 def main(path: Path) -> None:
     """Print the figures of one file."""
     rows = [json.loads(line) for _, line in read_lines(path)]
+    for row, tagged in zip(rows, SpacyTagger().tag([row["context"] for row in rows]), strict=True):
+        row["type"] = types_of(tagged).get(row["mention"])
     popular = sum(max(row["candidates"], key=popularity)["id"] == row["gold"] for row in rows)
     first = sum(row["candidates"][0]["id"] == row["gold"] for row in rows)
     print(f"{environment()}\n{len(rows)} mentions")

@@ -30,9 +30,11 @@ from scipy.optimize import minimize
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import calibration_error
 from theworld.models.minilm import MiniLMEmbedder
+from theworld.models.spacy_tagger import SpacyTagger
 from theworld.nodes.disambiguate_entities.features import features_of
 from theworld.nodes.disambiguate_entities.judge import HOPELESS, SHORTLIST, SURE
 from theworld.nodes.disambiguate_entities.mention import MentionInText
+from theworld.nodes.disambiguate_entities.node import types_of
 from theworld.nodes.disambiguate_entities.similarity import ContextSimilarity
 from theworld.nodes.disambiguate_entities.weights import Calibration
 
@@ -43,19 +45,18 @@ SIGNS = {"missing": -1, "extra": -1, "lacks_head": -1, "located": -1, "dated": -
 """Features that may only speak against a candidate; the others may only speak for it."""
 LEXICAL = (
     "name close missing extra completed description popularity case topic form common located dated lacks_head refers "
-    "office"
+    "office type namesake"
 ).split()
 KNOWN = [*LEXICAL, "echo"]
 SIMILARITIES = ["similarity", "mention_similarity", "wording"]
 EMBEDDED = [*KNOWN, *SIMILARITIES, "contrast"]
-STRENGTHS = (2.0, 4.0, 8.0, 16.0)
+STRENGTHS = (4.0, 8.0, 16.0, 32.0)
 LEAST_SPREAD = 0.05
 FOLDS, INNER_FOLDS, SEEDS = 5, 4, (0, 1, 2, 3, 4)
 NIL_SHARE = 0.72
 FRONTIER = (0.5, 0.6, 0.7, 0.8, 0.9)
 ABSENT = 0.2
 BY_HAND = {
-    "type": {"weight": 2.0, "why": "the mentions fitted on have no types; another type speaks against a namesake"},
     "coherence": {"weight": 1.5, "why": "the mentions fitted on stand alone"},
     "apposed": {"weight": 2.0, "why": "too rare among the mentions fitted on"},
     "page": {"weight": -4.0, "why": "no such entries among the candidates fitted on"},
@@ -102,16 +103,17 @@ class Fitted:
 
 
 def read_cases(path: Path) -> list[Case]:
-    """Return two cases a mention: with and without its entry."""
+    """Return two cases a mention: with and without its entry. Its type is what the graph's tagger says in its text."""
     similarity = ContextSimilarity(MiniLMEmbedder())
+    rows = [json.loads(line) for _, line in read_lines(path)]
     cases = []
-    for _, line in read_lines(path):
-        row = json.loads(line)
+    for row, tagged in zip(rows, SpacyTagger().tag([row["context"] for row in rows]), strict=True):
+        hint = types_of(tagged).get(row["mention"])
         mention = MentionInText.find(row["mention"], row["context"], row.get("mention_offset"))
         without = [item for item in row["candidates"] if item["id"] != row["gold"]]
         for candidates in (row["candidates"], without):
             cosines = similarity.of(mention, candidates)
-            features = [asdict(item) for item in features_of(mention, candidates)]
+            features = [asdict(item) for item in features_of(mention, candidates, type_hint=hint)]
             gold = next((i for i, item in enumerate(candidates) if item["id"] == row["gold"]), -1)
             table = np.array([[item[name] for name in KNOWN] for item in features])
             near = np.array([[item.text, item.mention, item.wording] for item in cosines]).reshape(
@@ -138,12 +140,13 @@ def shortlist(lexical: Array, case: Case) -> tuple[NDArray[np.intp], Array]:
 def fit(tables: Sequence[tuple[Array, int]], names: Sequence[str], strength: float) -> Array:
     """Return (none, weights) of the conditional logit with signs, and L2 on the weights in units of their spread."""
     stacked = np.vstack([table for table, _ in tables])
+    spread = np.maximum(stacked.std(axis=0), LEAST_SPREAD)
+    stacked = stacked / spread
     sizes = np.array([len(table) for table, _ in tables])
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     owner = np.repeat(np.arange(len(sizes)), sizes)
     gold = np.array([index for _, index in tables])
     chosen = (starts + gold)[gold >= 0]
-    shrunk = strength * np.maximum(stacked.std(axis=0), LEAST_SPREAD) ** 2
 
     def loss(point: Array) -> tuple[float, Array]:
         scores = stacked @ point[1:]
@@ -152,13 +155,14 @@ def fit(tables: Sequence[tuple[Array, int]], names: Sequence[str], strength: flo
         total = np.add.reduceat(parts, starts) + none
         stated = np.full(len(sizes), point[0])
         stated[gold >= 0] = scores[chosen]
-        value = -(stated - highest - np.log(total)).sum() + point[1:] ** 2 @ shrunk / 2
-        slope = stacked.T @ (parts / total[owner]) - stacked[chosen].sum(0) + shrunk * point[1:]
+        value = -(stated - highest - np.log(total)).sum() + strength * (point[1:] ** 2).sum() / 2
+        slope = stacked.T @ (parts / total[owner]) - stacked[chosen].sum(0) + strength * point[1:]
         return float(value), np.concatenate([[(none / total).sum() - (gold < 0).sum()], slope])
 
     bounds = [(None, None)] + [(None, 0) if SIGNS.get(name) == -1 else (0, None) for name in names]
     start = np.zeros(len(names) + 1)
-    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    return np.concatenate([found[:1], found[1:] / spread])
 
 
 def fit_both(cases: Sequence[Case], strength: float) -> Fitted:

@@ -20,7 +20,14 @@ from theworld.nodes.disambiguate_entities.names import (
 )
 from theworld.nodes.disambiguate_entities.references import holds_office, is_reference, lacks_head, refers
 from theworld.nodes.disambiguate_entities.similarity import Similarity
-from theworld.nodes.disambiguate_entities.words import is_page, known_types, topics_of, type_said
+from theworld.nodes.disambiguate_entities.words import (
+    entry_tokens,
+    fits_type,
+    is_page,
+    known_types,
+    topics_of,
+    type_of_head,
+)
 from theworld.text import tokens
 
 UNQUALIFIED = 0.85
@@ -79,6 +86,8 @@ class Features:
     """The similarity, less its mean over the candidates."""
     type: float = 0.0
     """1 when the description says the mention's type, -1 when it says another, 0 when either is unknown."""
+    namesake: float = 0.0
+    """The same for a candidate of the mention's own name, where the type has to decide; 0 for others."""
     page: float = 0.0
     """1 for disambiguation pages, family names and lists."""
     apposed: float = 0.0
@@ -131,8 +140,8 @@ def _features(
     facts = _facts(candidate)
     ours, names = mention.own_words, name_words(label)
     extra = name_words(without_legal_form(label)) - ours
-    described = set(tokens(description)) - set(tokens(mention.label)) - FUNCTION_WORDS
-    fit = _fit(mention, candidate, label)
+    described = set(entry_tokens(description)) - set(tokens(mention.label)) - FUNCTION_WORDS
+    fit, agreement = _fit(mention, candidate, label), _type(type_hint, facts)
     return Features(
         name=fit,
         close=float(fit >= CLOSE),
@@ -151,7 +160,8 @@ def _features(
         lacks_head=0.0 if fit >= CLOSE else lacks_head(mention, candidate),
         refers=refers(mention, candidate),
         office=holds_office(mention, label),
-        type=_type(type_hint, facts),
+        type=agreement,
+        namesake=agreement if fit >= CLOSE else 0.0,
         page=float(is_page(facts)),
         apposed=_apposed(mention, f"{label} {facts}"),
         coherence=_coherence(candidate, facts, others),
@@ -178,14 +188,14 @@ def popularity(candidate: Mapping[str, Any]) -> float:
 
 
 def _topic(mention: MentionInText, description: str) -> float:
-    topics = topics_of(tokens(description))
+    topics = topics_of(entry_tokens(description))
     if not topics:
         return 0.0
     return 1.0 if any(topic in mention.topics for topic in topics) else -1.0
 
 
 def _apposed(mention: MentionInText, text: str) -> float:
-    return len(mention.apposed & set(tokens(text))) / len(mention.apposed) if mention.apposed else 0.0
+    return len(mention.apposed & set(entry_tokens(text))) / len(mention.apposed) if mention.apposed else 0.0
 
 
 def _form(mention: MentionInText, description: str) -> float:
@@ -202,10 +212,10 @@ def _form(mention: MentionInText, description: str) -> float:
 
 def _type(type_hint: str | None, facts: str) -> float:
     hint = (type_hint or "").casefold()
-    said = type_said(facts)
+    said = type_of_head(facts)
     if said is None or hint not in known_types():
         return 0.0
-    return 1.0 if said == hint else -1.0
+    return 1.0 if fits_type(hint, said) else -1.0
 
 
 def _coherence(candidate: Mapping[str, Any], facts: str, others: Sequence[Sequence[Mapping[str, Any]]]) -> float:
@@ -228,7 +238,7 @@ def _facts(candidate: Mapping[str, Any]) -> str:
 
 
 def _words_in_order(text: Any) -> str:
-    return f" {' '.join(tokens(text))} " if isinstance(text, str) else " "
+    return f" {' '.join(entry_tokens(text))} " if isinstance(text, str) else " "
 
 
 def _names(text: str, label: str) -> bool:

@@ -26,6 +26,7 @@ from theworld.state import (
     Degradation,
     EntityCandidate,
     EntityJudgement,
+    Mention,
     ModelUsage,
     QueryState,
     Update,
@@ -169,12 +170,16 @@ def context_text(state: QueryState, name: str) -> str:
 
 
 def mention_types(notes: Iterable[Candidate]) -> dict[str, str]:
-    """Return surface -> type of the mentions that have one."""
+    """Return surface -> type of the notes' mentions that have one."""
+    return types_of(mention for note in notes for mention in note.mentions)
+
+
+def types_of(mentions: Iterable[Mention]) -> dict[str, str]:
+    """Return surface -> the first type that says something."""
     found: dict[str, str] = {}
-    for note in notes:
-        for mention in note.mentions:
-            if mention.type not in {"other", "concept"}:
-                found.setdefault(mention.surface, mention.type)
+    for mention in mentions:
+        if mention.type not in {"other", "concept"}:
+            found.setdefault(mention.surface, mention.type)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from theworld.nodes.disambiguate_entities.mention import MentionInText
 from theworld.nodes.disambiguate_entities.names import is_head, name_words
-from theworld.nodes.disambiguate_entities.words import type_said
+from theworld.nodes.disambiguate_entities.words import entry_tokens, type_said
 from theworld.text import tokens
 
 _PRONOUN = re.compile(r"(?:its?|they|their|them|he|him|his|she|hers?)", re.IGNORECASE)
@@ -39,7 +39,7 @@ def lacks_head(mention: MentionInText, candidate: Mapping[str, Any]) -> float:
         return 0.0
     aliases = candidate.get("aliases") or ()
     texts = [candidate.get("label"), candidate.get("description"), *aliases]
-    return float(not any(words[-1] in tokens(text) for text in texts if isinstance(text, str)))
+    return float(not any(words[-1] in entry_tokens(text) for text in texts if isinstance(text, str)))
 
 
 def holds_office(mention: MentionInText, label: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 import yaml
@@ -15,11 +15,23 @@ from theworld.text import tokens
 LONGEST_TOPIC_WORD = 2
 """Tokens of the longest word of a topic that is found."""
 
+_PHRASE_ENDS = re.compile(
+    r"\b(?:of|in|for|from|that|which|who|between|by|on|at|to|with|within|into|over|about|as|during|until|under|located|based|"
+    r"held|used|serving|representing|established|directed|published|spoken|native)\b|[,;:(–—]",
+    re.IGNORECASE,
+)
+
 
 def _load(name: str) -> dict[str, list[str]]:
     file = resources.files("theworld.nodes.disambiguate_entities").joinpath(f"data/{name}.yaml")
     loaded: dict[str, list[str]] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return loaded
+
+
+@lru_cache(maxsize=20_000)
+def entry_tokens(text: str) -> tuple[str, ...]:
+    """Return the tokens of an entry's text; they are remembered, as entries come back with other texts."""
+    return tuple(tokens(text))
 
 
 @cache
@@ -47,6 +59,12 @@ def _types() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 @cache
+def _heads() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    words = _load("heads")
+    return tuple((name, _any_word([*_load("types").get(name, ()), *words[name]])) for name in words)
+
+
+@cache
 def _pages() -> re.Pattern[str]:
     return _any_word([word for words in _load("pages").values() for word in words])
 
@@ -54,7 +72,8 @@ def _pages() -> re.Pattern[str]:
 def _any_word(words: Sequence[str]) -> re.Pattern[str]:
     latin = "|".join(re.escape(word) for word in words if word.isascii())
     chinese = "|".join(re.escape(word) for word in words if not word.isascii())
-    return re.compile(rf"\b(?:{latin})s?\b|{chinese}", re.IGNORECASE)
+    kinds = [rf"\b(?:{latin})s?\b" if latin else "", chinese]
+    return re.compile("|".join(filter(None, kinds)), re.IGNORECASE)
 
 
 def type_said(text: str) -> str | None:
@@ -63,9 +82,26 @@ def type_said(text: str) -> str | None:
     return min(said)[1] if said else None
 
 
+@lru_cache(maxsize=20_000)
+def type_of_head(description: str) -> str | None:
+    """Return the type of what a description begins with, by its head noun: organization for "football club in Madrid",
+    person for "British Army general". Where nothing begins it, or in Chinese, the type whose word stands first."""
+    phrase = _PHRASE_ENDS.split(description, maxsplit=1)[0]
+    if not re.search("[A-Za-z]", phrase):
+        return type_said(description)
+    said = [(match.end(), name) for name, words in _heads() for match in words.finditer(phrase)]
+    return max(said)[1] if said else None
+
+
+def fits_type(hint: str, said: str) -> bool:
+    """Tell whether a mention tagged `hint` may be what is said to be `said`: American names a country, its people and
+    a language."""
+    return said == hint or (hint == "group" and said in {"place", "language"})
+
+
 def known_types() -> frozenset[str]:
     """Return the types of mentions that descriptions can say."""
-    return frozenset(name for name, _ in _types())
+    return frozenset(name for name, _ in _heads())
 
 
 def says_person(text: str) -> bool:

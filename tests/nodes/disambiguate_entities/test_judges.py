@@ -103,7 +103,7 @@ class Slow(FakeChatModel):
 
 def test_the_model_gets_what_is_left_of_the_request_and_its_failure_keeps_its_cost() -> None:
     model = Slow([])
-    judge = ModelJudge(model, sure=0.99, timeout_s=30.0)
+    judge = ModelJudge(model, first=DeterministicJudge(embedder=None), sure=0.99, timeout_s=30.0)
     limited = judge.within(2.0)
     limited.judge(JudgedEntity(label="Sony"), "Sony signed.", UNSURE)
     judge.within(None).judge(JudgedEntity(label="Sony"), "Sony signed.", UNSURE)

@@ -1,0 +1,60 @@
+"""What a description says an entry is, and whether a tagged mention may be that."""
+
+from __future__ import annotations
+
+import pytest
+
+from theworld.nodes.disambiguate_entities.features import features_of
+from theworld.nodes.disambiguate_entities.mention import MentionInText
+from theworld.nodes.disambiguate_entities.words import fits_type, type_of_head
+
+
+@pytest.mark.parametrize(
+    ("description", "expected"),
+    [
+        ("football club in the city of Turin", "organization"),
+        ("country singer", "person"),
+        ("Canadian Army general (1890-1960)", "person"),
+        ("war memorial park in Leeds", "place"),
+        ("2004 film about a battle", "work"),
+        ("ethnic group native to Wales", "group"),
+        ("language of the city of Rome", "language"),
+        ("overview of the music of a country", None),
+        ("; instance of: human; occupation: singer", "person"),
+        ("法国城市", "place"),
+        ("", None),
+    ],
+)
+def test_the_head_noun_says_the_type(description: str, expected: str | None) -> None:
+    assert type_of_head(description) == expected
+
+
+def test_a_people_is_called_as_its_country_and_language_are() -> None:
+    assert [fits_type("group", said) for said in ("group", "place", "language", "organization")] == [True] * 3 + [False]
+    assert not fits_type("place", "group")
+
+
+@pytest.mark.parametrize(
+    ("hint", "label", "expected"),
+    [
+        ("place", "Europe", (-1.0, -1.0)),
+        ("organization", "Europe", (1.0, 1.0)),
+        ("organization", "Orchestra of Europe", (1.0, 0.0)),
+        ("date", "Europe", (0.0, 0.0)),
+        (None, "Europe", (0.0, 0.0)),
+    ],
+)
+def test_types_of_namesakes_count_apart(hint: str | None, label: str, expected: tuple[float, float]) -> None:
+    mention = MentionInText.find("Europe", "They heard Europe.")
+    (found,) = features_of(mention, [{"id": "Q1", "label": label, "description": "Swedish band"}], type_hint=hint)
+    assert (found.type, found.namesake) == expected
+
+
+def test_lists_of_types_that_only_some_entries_have_are_not_read() -> None:
+    mention = MentionInText.find("Europe", "They heard Europe.")
+    entries = [
+        {"id": f"Q{n}", "label": "Europe", "description": "", "types": types}
+        for n, types in enumerate(([], ["Person"]))
+    ]
+    without, with_types = features_of(mention, entries, type_hint="person")
+    assert without.type == with_types.type == 0.0
