@@ -14,6 +14,7 @@ from theworld.nodes.answer_with_entity.confidence import CONFIDENCE
 from theworld.nodes.answer_with_entity.dates import DateSpan, lifespan
 from theworld.nodes.answer_with_entity.facts import begin_of, birth_of, country_of, death_of
 from theworld.nodes.answer_with_entity.kinds import asks_amount, by_amount, by_statement, same_kind, shared_kind
+from theworld.nodes.answer_with_entity.measures import asked_measure, by_measure
 from theworld.nodes.answer_with_entity.reasoned import NO, YES, ReasonedAnswer, Support
 from theworld.nodes.answer_with_entity.relations import relation_values
 from theworld.nodes.answer_with_entity.topics import Topic, compared_topics, note_about
@@ -69,7 +70,7 @@ def answer_comparison(question: str, language: str, evidence: Sequence[Candidate
     """Return the answer to a question that compares two named things, None when the notes do not state enough."""
     topics = compared_topics(question, evidence)
     if len(topics) != 2:
-        return None
+        return by_measure(question, language, (), evidence)
     if _SAME_COUNTRY.search(question):
         return _same_country(question, language, topics, evidence)
     if _CHOICE.search(question):
@@ -77,18 +78,22 @@ def answer_comparison(question: str, language: str, evidence: Sequence[Candidate
             _longer_life(question, topics, evidence)
             or _by_order(question, topics, evidence)
             or by_amount(question, topics, evidence)
+            or by_measure(question, language, topics, evidence)
         )
-        return measured or (None if _measures(question) else by_statement(question, topics, evidence))
+        return measured or (None if _measures(question, topics) else by_statement(question, topics, evidence))
+    if asked_measure(question, [topic.name for topic in topics]):
+        return by_measure(question, language, topics, evidence)
     if _YES_NO.search(question):
         return same_kind(question, language, topics, evidence)
     return shared_kind(question, topics, evidence)
 
 
-def _measures(question: str) -> bool:
+def _measures(question: str, topics: Sequence[Topic]) -> bool:
     """Tell whether a question is for the greater or the earlier, which words alone cannot decide."""
     return bool(
         _LONGER_LIFE.search(question)
         or asks_amount(question)
+        or asked_measure(question, [topic.name for topic in topics])
         or any(order.pattern.search(question) for order in _orders())
     )
 

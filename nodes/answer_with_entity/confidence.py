@@ -19,6 +19,7 @@ CONFIDENCE: Mapping[str, float] = {
     "order of beginning": 0.93,
     "lifetime": 0.5,
     "amount": 0.78,
+    "measure": 0.78,
     "statement": 0.78,
     "kind in common": 0.33,
     "chain of 1": 0.94,

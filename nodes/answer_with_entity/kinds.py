@@ -69,9 +69,6 @@ def by_statement(question: str, topics: Sequence[Topic], evidence: Sequence[Cand
 _AMOUNT = re.compile(
     r"\b(?P<more>more|most|fewer|fewest|less|least)\s+(?:\w+\s+)?(?P<noun>[a-z]+s|members|species)\b", re.IGNORECASE
 )
-_TALL = re.compile(r"\b(taller|tallest|higher|highest|stands higher)\b", re.IGNORECASE)
-_LENGTH = re.compile(r"(?P<number>\d[\d,.]*)\s*-?(?P<unit>metres?|meters?|m|feet|ft)\b", re.IGNORECASE)
-_METRES = {"f": 0.3048, "m": 1.0}
 _WORDS = {
     word: value
     for value, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
@@ -79,20 +76,17 @@ _WORDS = {
 
 
 def asks_amount(question: str) -> bool:
-    """Tell whether a question compares amounts or heights."""
-    return bool(_AMOUNT.search(question) or _TALL.search(question))
+    """Tell whether a question compares amounts."""
+    return bool(_AMOUNT.search(question))
 
 
 def by_amount(question: str, topics: Sequence[Topic], evidence: Sequence[Candidate]) -> ReasonedAnswer | None:
-    """Answer "which has more Z?" and "which is taller?" from numbers both notes state."""
+    """Answer "which has more Z?" from numbers both notes state."""
     amount = _AMOUNT.search(question)
-    if amount:
-        found = [_count_of(amount["noun"], evidence[topic.note].text) for topic in topics]
-        fewer = amount["more"].casefold() in {"fewer", "fewest", "less", "least"}
-    elif _TALL.search(question):
-        found, fewer = [_height(evidence[topic.note].text) for topic in topics], False
-    else:
+    if amount is None:
         return None
+    found = [_count_of(amount["noun"], evidence[topic.note].text) for topic in topics]
+    fewer = amount["more"].casefold() in {"fewer", "fewest", "less", "least"}
     left, right = found
     if left is None or right is None or left[0] == right[0]:
         return None
@@ -110,17 +104,6 @@ def _count_of(noun: str, text: str) -> tuple[float, tuple[int, int]] | None:
         return None
     value = match["number"].casefold()
     return float(_WORDS[value] if value in _WORDS else value.replace(",", "")), match.span()
-
-
-def _height(text: str) -> tuple[float, tuple[int, int]] | None:
-    match = _LENGTH.search(text)
-    if match is None:
-        return None
-    try:
-        value = float(match["number"].replace(",", "").rstrip("."))
-    except ValueError:
-        return None
-    return value * _METRES[match["unit"][0].casefold()], match.span()
 
 
 _COMMON = re.compile(

@@ -17,7 +17,7 @@ _BEFORE_EN = re.compile(
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"\bthe $", re.IGNORECASE)
-"""Before a single word: people are not called "the Danube"."""
+"""Before a single word: people are not called "the Danube"; organisations are called "the Admiralty"."""
 _AFTER_EN = re.compile(
     r"\s(?:River|Lake|Sea|Bay|Ocean|Valley|Island|Islands|Mountains?|Hills?|Desert|Peninsula|Canal|Street|Square|"
     r"Bridge|County|District|Province|Region)\b"
@@ -50,5 +50,5 @@ def _looks_like_place(note: Candidate, mention: Mention) -> bool:
     )
     if note.language == "zh":
         return bool(_BEFORE_ZH.search(before) or _AFTER_ZH.match(after))
-    single = " " not in mention.surface.strip()
-    return bool(_BEFORE_EN.search(before) or _AFTER_EN.match(after) or (single and _ARTICLE.search(before)))
+    person = mention.type != "organization" and " " not in mention.surface.strip()
+    return bool(_BEFORE_EN.search(before) or _AFTER_EN.match(after) or (person and _ARTICLE.search(before)))

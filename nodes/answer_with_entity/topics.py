@@ -53,7 +53,7 @@ def named_topics(question: str, evidence: Sequence[Candidate]) -> list[Topic]:
 
 _PAIR = re.compile(
     r"(?:[,:?]|\b(?:first|earlier|later|last|older|younger|more recently|between|either|was|is|did|are|were|both|do|"
-    r"does|from)\b)\s*(?:the )?(?P<left>[^,:?]+?),?\s+(?:or|and)\s+(?P<right>[^,:?]+?)"
+    r"does|from)\b)\s*(?:the )?(?P<left>[^,:?]+?),?\s+(?:or|and)\s+(?:the )?(?P<right>[^,:?]+?)"
     r"(?=\s*(?:[,?]|$|\b(?:both|all|each|from|located|have|share|born|in|of|the same|belong|are|is|were|was)\b))"
 )
 
@@ -98,6 +98,12 @@ def _find(asked: str, form: str) -> int:
         at = asked.find(f" {form} ")
         return at + 1 if at >= 0 else -1
     return asked.find(form)
+
+
+def names_thing(text: str, name: str) -> bool:
+    """Tell whether a text has a name, as whole words in Latin script."""
+    form = plain(name)
+    return bool(form) and _find(f" {plain(text)} ", form) >= 0
 
 
 def note_about(name: str, evidence: Sequence[Candidate], without: frozenset[int] = frozenset()) -> int | None:

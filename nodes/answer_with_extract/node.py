@@ -31,7 +31,7 @@ def answer_with_extract(state: QueryState, runtime: Runtime[Context], *, setting
         "result": Answer(
             text="\n".join([*_meant(state), _text(citations, state.language)]),
             kind="extractive",
-            confidence=extract.coverage,
+            confidence=extract.confidence,
             citations=citations,
             reason=f"the sentences cover {extract.coverage:.0%} of the question",
         )

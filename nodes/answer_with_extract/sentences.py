@@ -12,6 +12,7 @@ import numpy as np
 import yaml
 
 from theworld.nodes.answer_with_entity.words import word_set
+from theworld.nodes.answer_with_extract.confidence import SIGNS, probability, read_signs
 from theworld.nodes.answer_with_extract.options import Option, read_options
 from theworld.nodes.answer_with_extract.signals import PAIR_SIGNALS, SENTENCE_SIGNALS, Floats, Signals, read_signals
 from theworld.state import Candidate
@@ -21,6 +22,8 @@ THIRD_GAIN = 0.05
 """Share of the question that a third sentence must add, from a note that the two do not stand in."""
 LEFT_OPEN = 0.3
 """Share of the question left uncovered by two sentences from which a third is needed even if it adds no word."""
+FOREIGN = 1.5
+"""By how much a sentence in another language than the question's must be better than all in its own."""
 GAIN_WEIGHT = 6.0
 """Worth of what a third sentence adds, on the scale of the pairs' scores."""
 
@@ -44,6 +47,10 @@ class Extract:
     sentences: tuple[ChosenSentence, ...]
     coverage: float
     """Share of the question's idf-weighted tokens that sentences and their titles cover, in [0, 1]."""
+    confidence: float = 0.0
+    """Probability that the sentences hold the answer."""
+    signs: tuple[float, ...] = ()
+    """What the confidence follows from, in the order of SIGNS."""
 
 
 def choose_sentences(
@@ -54,23 +61,31 @@ def choose_sentences(
     language: str | None = None,
     background: Sequence[Candidate] = (),
     given: Sequence[tuple[int, int]] = (),
+    weights: Weights | None = None,
 ) -> Extract:
     """Return at most two sentences that together answer the question, a third where another note is needed.
 
     `background` are further notes from which token weights are taken. `given` are (note, offset) places known to
-    hold the answer: their sentences are taken first. Same input, same sentences.
+    hold the answer: their sentences are taken first. `weights` are those of the language unless others are given.
+    Same input, same sentences.
     """
     wanted = question_weights(question, background or evidence)
     options = read_options(evidence, given)
     if not wanted or not options:
         return Extract((), 0.0)
     signals = read_signals(question, language, evidence, options, wanted)
+    weights = weights or weights_for(language)
+    kept = _kept(language, evidence, options, signals.sentence, weights, given)
+    options, signals = [options[number] for number in kept], signals.only(kept)
     known = [number for number, option in enumerate(options) if _is_at(option, given)]
-    chosen = choose_set(signals, pair_scores(signals, weights_for(language)), options, limit, known)
-    covered = np.max(signals.covers[chosen], axis=0)
+    scores = pair_scores(signals, weights)
+    chosen = choose_set(signals, scores, options, limit, known)
+    signs = read_signs(question, language, evidence, options, chosen, signals, scores, stated=bool(known))
     return Extract(
         tuple(ChosenSentence(*options[number][:4]) for number in chosen),
-        float(min(covered @ signals.wanted, 1.0)),
+        float(signs[list(SIGNS).index("coverage")]),
+        probability(signs, weights.confidence),
+        tuple(signs.tolist()),
     )
 
 
@@ -93,6 +108,8 @@ class Weights:
 
     sentence: Floats
     pair: Floats
+    confidence: Floats
+    """Of the signs of a chosen set."""
 
 
 @cache
@@ -100,7 +117,8 @@ def weights_for(language: str | None) -> Weights:
     """Return the weights of weights.yaml for a language; English ones for all but Chinese.
 
     They were fitted by conditional logistic regression over all pairs of sentences (L2 = 0.5), a pair being right when
-    it holds the gold answer: benchmarks/extract_weights.py.
+    it holds the gold answer; those of the confidence by logistic regression over the sets chosen out of fold:
+    benchmarks/extract_weights.py.
     """
     file = resources.files("theworld.nodes.answer_with_extract").joinpath("weights.yaml")
     table: Mapping[str, Mapping[str, Mapping[str, float]]] = yaml.safe_load(file.read_text(encoding="utf-8"))
@@ -108,6 +126,7 @@ def weights_for(language: str | None) -> Weights:
     return Weights(
         np.array([own["sentence"][name] for name in SENTENCE_SIGNALS]),
         np.array([own["pair"][name] for name in PAIR_SIGNALS]),
+        np.array([own["confidence"][name] for name in SIGNS]),
     )
 
 
@@ -154,6 +173,26 @@ def _third(signals: Signals, scores: Floats, options: Sequence[Option], chosen: 
     best = int(np.argmax(np.round(worth, 9)))
     needed = gain[best] >= THIRD_GAIN or 1.0 - float(covered @ signals.wanted) >= LEFT_OPEN
     return best if np.isfinite(worth[best]) and needed else None
+
+
+def _kept(  # noqa: PLR0917
+    language: str | None,
+    evidence: Sequence[Candidate],
+    options: Sequence[Option],
+    sentence: Floats,
+    weights: Weights,
+    given: Sequence[tuple[int, int]],
+) -> list[int]:
+    """Return the sentences to choose from: one in another language only where it is better than all in the question's,
+    was reached over them, or is given."""
+    single = np.round(sentence @ weights.sentence, 9)
+    own = [evidence[option.note].language == language for option in options]
+    best = max((value for value, same in zip(single, own, strict=True) if same), default=-math.inf)
+    return [
+        number
+        for number, option in enumerate(options)
+        if own[number] or single[number] > best + FOREIGN or evidence[option.note].hop > 1 or _is_at(option, given)
+    ]
 
 
 def _is_at(option: Option, places: Sequence[tuple[int, int]]) -> bool:

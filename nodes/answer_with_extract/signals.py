@@ -78,6 +78,13 @@ class Signals:
     covers: Floats
     """1 where a sentence or its title has the token, shape (n, m)."""
 
+    def only(self, numbers: Sequence[int]) -> Signals:
+        """Return the signals of some of the sentences."""
+        if len(numbers) == len(self.sentence):
+            return self
+        pair = self.pair[:, numbers][:, :, numbers]
+        return Signals(self.sentence[numbers], pair, self.wanted, self.covers[numbers])
+
 
 def read_signals(
     question: str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pytest
 
@@ -13,10 +14,16 @@ from theworld.state import Candidate, Mention, QueryState
 from theworld.text import detect_language, entity_key
 
 
-def note(text: str, people: list[str], places: list[str] = [], title: str = "T") -> Candidate:  # noqa: B006
+def note(
+    text: str,
+    people: Sequence[str] = (),
+    places: Sequence[str] = (),
+    organizations: Sequence[str] = (),
+    title: str = "T",
+) -> Candidate:
     found = [
         Mention(surface=name, type=kind, start=match.start(), end=match.end(), key=entity_key(name))  # type: ignore[arg-type]
-        for names, kind in ((people, "person"), (places, "place"))
+        for names, kind in ((people, "person"), (places, "place"), (organizations, "organization"))
         for name in names
         for match in re.finditer(re.escape(name), text)
     ]
@@ -79,6 +86,29 @@ def test_who_is_never_a_place(question: str, text: str, people: list[str], answe
     state = QueryState(
         question=question, query=question, language=detect_language(question), evidence=[note(text, people)]
     )
+    settings = AnswerSettings(min_share=0.0, min_margin=0.0, min_confidence=0.0)
+    result = answer_with_entity(state, None, settings=settings)["result"]  # type: ignore[arg-type]
+    assert (result.text if result else None) == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "organization", "answer"),
+    [
+        (
+            "Who built the lighthouse?",
+            "The lighthouse on Lundy was built by the Admiralty.",
+            "Admiralty",
+            "Admiralty",
+        ),
+        ("Who kept the lighthouse?", "The lighthouse on Lundy was kept by the Admiralty.", "Admiralty", None),
+        ("谁建造了这座灯塔？", "这座灯塔位于兰迪，由海务局建造。", "海务局", "海务局"),
+        ("谁看守这座灯塔？", "这座灯塔位于兰迪，由海务局看守。", "海务局", None),
+    ],
+)
+def test_who_built_may_be_an_organisation(question: str, text: str, organization: str, answer: str | None) -> None:
+    place = "Lundy" if "Lundy" in text else "兰迪"
+    evidence = [note(text, places=[place], organizations=[organization])]
+    state = QueryState(question=question, query=question, language=detect_language(question), evidence=evidence)
     settings = AnswerSettings(min_share=0.0, min_margin=0.0, min_confidence=0.0)
     result = answer_with_entity(state, None, settings=settings)["result"]  # type: ignore[arg-type]
     assert (result.text if result else None) == answer

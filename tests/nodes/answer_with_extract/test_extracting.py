@@ -177,3 +177,20 @@ def test_what_was_described_is_told_and_something_must_be_said_of_it() -> None:
         if result is not None:
             assert result.text.startswith("the director of Gannet Bay: Ana Ruiz (Ana Ruiz —directs→ Gannet Bay)\n")
             assert "born in Toledo" in result.text
+
+
+def test_of_two_languages_that_hold_the_answer_the_questions_own_is_quoted() -> None:
+    english = note("Gannet Tower", "The Gannet Tower was built in 1931 by the harbour board. It stands in Porthaven.")
+    chinese = note("鲣鸟塔 Gannet Tower", "鲣鸟塔（Gannet Tower）建于1931年，由港务局建造。它位于波特港。")
+    for question, language in (("When was the Gannet Tower built?", "en"), ("鲣鸟塔建于哪一年？", "zh")):
+        for evidence in ([english, chinese], [chinese, english]):
+            chosen = choose_sentences(question, evidence, 2, language=language)
+            assert "1931" in chosen.sentences[0].text
+            assert {evidence[sentence.note].language for sentence in chosen.sentences} == {language}
+
+
+def test_another_language_answers_where_the_questions_own_does_not() -> None:
+    english = note("Porthaven", "Porthaven is a harbour town. Its market is on Mondays.", score=0.3)
+    chinese = note("鲣鸟塔", "鲣鸟塔（Gannet Tower）建于1931年。")
+    chosen = choose_sentences("When was the Gannet Tower built?", [chinese, english], 2, language="en")
+    assert "1931" in chosen.sentences[0].text
