@@ -7,6 +7,10 @@ Conditional logistic regression over all pairs of sentences of a question's evid
 pairs that hold the gold answer is maximised, every data set counting as 100 questions. The shares printed are out of
 fold (four folds). Yes/no questions are left out. `--keep LANGUAGE` leaves the signals across notes the weights they
 have in weights.yaml for that language, for sets that ask of one note each.
+
+With `--confidence` only the weights of the confidence are fitted, by logistic regression over the sentences that the
+weights of weights.yaml choose. Its expected calibration error is printed beside that of the coverage alone, out of fold
+and for the sets of `--held`, on which nothing is fitted.
 """
 
 from __future__ import annotations
@@ -18,12 +22,15 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from answers import states_of
+from answers import ece, states_of
 from scipy.optimize import minimize
+from scipy.special import expit
 
 from theworld.evaluation.answers import answerable_queries
 from theworld.evaluation.datasets import Query, load_dataset
 from theworld.evaluation.metrics import contains
+from theworld.nodes.answer_with_extract.confidence import SIGNS
+from theworld.nodes.answer_with_extract.node import extract_answer
 from theworld.nodes.answer_with_extract.options import read_options
 from theworld.nodes.answer_with_extract.sentences import question_weights, weights_for
 from theworld.nodes.answer_with_extract.signals import PAIR_SIGNALS, SENTENCE_SIGNALS, Floats, read_signals
@@ -107,6 +114,57 @@ def out_of_fold(sets: Sequence[Sequence[Example]], kept: Floats) -> list[float]:
     return [float(np.mean(found)) for found in right]
 
 
+def chosen_signs(states: Iterable[tuple[Query, QueryState]]) -> tuple[Floats, Floats]:
+    """Return the signs of every extract, shape (n, signs), and whether it holds the answer; yes/no is left out."""
+    signs, holds = [], []
+    for query, state in states:
+        evidence = state.evidence[: AnswerSettings().evidence_notes]
+        extract = extract_answer(state.query, state.language, evidence, state.candidates)
+        if extract.sentences and query.answers[0].casefold() not in {"yes", "no"}:
+            text = "\n".join(f"{evidence[item.note].title}: {item.text}" for item in extract.sentences)
+            signs.append(extract.signs)
+            holds.append(contains(text, query.answers))
+    return np.array(signs), np.array(holds)
+
+
+def fit_confidence(sets: Sequence[tuple[Floats, Floats]]) -> Floats:
+    """Return the logistic regression's weights of the signs, every set counting as 100 questions."""
+    signs = np.vstack([one for one, _ in sets])
+    holds = np.concatenate([one for _, one in sets])
+    counts = np.concatenate([np.full(len(one), 100 / len(one)) for _, one in sets])
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        odds = signs @ weights
+        kept = np.append(0.0, weights[1:])
+        total = counts @ (np.logaddexp(0.0, odds) - holds * odds) + L2 * float(kept @ kept)
+        return float(total), (counts * (expit(odds) - holds)) @ signs + 2 * L2 * kept
+
+    # Each sign speaks for an answer by its meaning: a negative weight would only tell the sets apart.
+    bounds = [(None, None), *[(0.0, None)] * (signs.shape[1] - 1)]
+    found: Floats = minimize(loss, np.zeros(signs.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
+    return found
+
+
+def print_confidence(names: Sequence[str], sets: Sequence[tuple[Floats, Floats]], held: int) -> None:
+    """Print calibration errors and weights; the last `held` sets are not fitted on."""
+    fitted = sets[: len(sets) - held]
+    for number, (name, (signs, holds)) in enumerate(zip(names, sets, strict=True)):
+        stated = np.zeros(len(holds))
+        for fold in range(FOLDS):
+            rest = [
+                (one[0][np.arange(len(one[1])) % FOLDS != fold], one[1][np.arange(len(one[1])) % FOLDS != fold])
+                for one in fitted
+            ]
+            weights = fit_confidence(rest if number < len(fitted) else fitted)
+            stated[fold::FOLDS] = expit(signs[fold::FOLDS] @ weights)
+        coverage = signs[:, list(SIGNS).index("coverage")]
+        before, after = (ece(list(zip(row.tolist(), holds > 0, strict=True))) for row in (coverage, stated))
+        kind = "out of fold" if number < len(fitted) else "not fitted on"
+        print(f"{name}: holds {holds.mean():.3f}, calibration error {before:.3f} before, {after:.3f} after ({kind})")
+    rounded = {name: round(float(w), 2) for name, w in zip(SIGNS, fit_confidence(fitted), strict=True)}
+    print(yaml.safe_dump({"confidence": rounded}, sort_keys=False))
+
+
 def as_yaml(weights: Floats) -> str:
     """Return the weights by name."""
     rounded = [round(float(weight), 2) for weight in weights]
@@ -118,17 +176,28 @@ def as_yaml(weights: Floats) -> str:
     )
 
 
+def _states(given: str) -> Iterable[tuple[Query, QueryState]]:
+    folder, _, store = given.partition("=")
+    return states_of(answerable_queries(load_dataset(Path(folder))), Path(store))
+
+
 def main() -> None:
     """Print out-of-fold shares and weights."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", metavar="FOLDER=STORE")
     parser.add_argument("--keep", metavar="LANGUAGE", help="en or zh: leave the signals across notes as they are")
+    parser.add_argument("--confidence", action="store_true", help="fit the confidence, not the choice")
+    parser.add_argument("--held", nargs="*", default=[], metavar="FOLDER=STORE", help="sets on which nothing is fitted")
     arguments = parser.parse_args()
+    if arguments.confidence:
+        every = [*arguments.sets, *arguments.held]
+        signs = [chosen_signs(_states(one)) for one in every]
+        print_confidence([Path(one.partition("=")[0]).name for one in every], signs, len(arguments.held))
+        return
     names, sets, kept = [], [], kept_weights(arguments.keep)
     for given in arguments.sets:
-        folder, _, store = given.partition("=")
-        names.append(Path(folder).name)
-        sets.append(examples(states_of(answerable_queries(load_dataset(Path(folder))), Path(store))))
+        names.append(Path(given.partition("=")[0]).name)
+        sets.append(examples(_states(given)))
     for name, share in zip(names, out_of_fold(sets, kept), strict=True):
         print(f"{name}: best pair holds the answer in {share:.3f} out of fold")
     print(as_yaml(fit(sets, kept)))

@@ -16,9 +16,10 @@ from theworld.nodes.answer_with_entity.dates import find_dates
 from theworld.nodes.answer_with_entity.facts import lead
 from theworld.nodes.answer_with_entity.quantities import BARE, TOLERANCE, Quantity, find_quantities
 from theworld.nodes.answer_with_entity.reasoned import NO, YES, ReasonedAnswer, Support
+from theworld.nodes.answer_with_entity.spans import CLAUSE_END
 from theworld.nodes.answer_with_entity.topics import Topic, names_thing, plain
 from theworld.state import Candidate
-from theworld.text import split_sentences
+from theworld.text import split_sentences, without_qualifier
 
 REACH = 30
 """Characters between a value and the word that says what it measures."""
@@ -82,8 +83,17 @@ class _Value:
     support: Support
 
 
+@dataclass(frozen=True, slots=True)
+class _Table:
+    measures: Mapping[str, _Measure]
+    asked: tuple[tuple[re.Pattern[str], AskedMeasure], ...]
+    """Of comparisons."""
+    amounts: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]
+    """Of questions for one amount."""
+
+
 @cache
-def _table() -> tuple[Mapping[str, _Measure], tuple[tuple[re.Pattern[str], AskedMeasure], ...]]:
+def _table() -> _Table:
     file = resources.files("theworld.nodes.answer_with_entity").joinpath("measures.yaml")
     content = yaml.safe_load(file.read_text(encoding="utf-8"))
     try:
@@ -102,9 +112,32 @@ def _table() -> tuple[Mapping[str, _Measure], tuple[tuple[re.Pattern[str], Asked
             )
             for entry in content["asked"]
         )
+        amounts = tuple(
+            (re.compile(entry["pattern"], re.IGNORECASE), tuple(name for name in entry["measures"] if measures[name]))
+            for entry in content["amounts"]
+        )
     except (KeyError, TypeError, re.error) as error:
         raise SettingsError(f"an entry is not usable: {error!r}.", where="measures.yaml") from error
-    return measures, asked
+    return _Table(measures, asked, amounts)
+
+
+def is_other_measure(question: str, text: str, start: int, end: int) -> bool:
+    """Tell whether text[start:end] is an amount of another measure than the one a question asks for.
+
+    A length does not answer "what is the population?", nor does "218 km long" answer "how high?".
+    """
+    wanted = next((names for pattern, names in _table().amounts if pattern.search(question)), None)
+    if wanted is None:
+        return False
+    sentence = next((s for s in split_sentences(text) if s.start <= start < s.end), None)
+    if sentence is None:
+        return False
+    for quantity in find_quantities(sentence.text):
+        if quantity.start + sentence.start < end and start < quantity.end + sentence.start:
+            gaps = _gaps(sentence.text, quantity)
+            nearest = min(gaps.values(), default=REACH + 1)
+            return bool(gaps) and not any(gaps.get(name) == nearest for name in wanted)
+    return False
 
 
 def asked_measure(question: str, names: Sequence[str] = ()) -> AskedMeasure | None:
@@ -114,7 +147,7 @@ def asked_measure(question: str, names: Sequence[str] = ()) -> AskedMeasure | No
         masked = re.sub(re.escape(name), _MASK, masked, flags=re.IGNORECASE)
     if _HOW_MUCH.search(masked) or (asks_yes_no(masked) and not _THAN.search(masked)):
         return None
-    return next((asked for pattern, asked in _table()[1] if pattern.search(masked)), None)
+    return next((asked for pattern, asked in _table().asked if pattern.search(masked)), None)
 
 
 def asks_yes_no(question: str) -> bool:
@@ -214,27 +247,32 @@ def _single(values: Sequence[_Value]) -> _Value | None:
 def _stated(
     measure: str, index: int, evidence: Sequence[Candidate], *, without: str, of: str | None = None
 ) -> Iterator[_Value]:
-    """Yield a measure's values from the sentences that do not name the other thing; with `of`, that name this first."""
-    for sentence in split_sentences(evidence[index].text):
-        if names_thing(sentence.text, without):
+    """Yield a measure's values from a thing's own note, or, with `of`, from sentences that name it first.
+
+    A sentence that names the other thing is left out, unless the note's own title opens it and the clause does not.
+    """
+    note = evidence[index]
+    for sentence in split_sentences(note.text):
+        if of is not None and names_thing(sentence.text, without):
             continue
-        of_part = _ITS.match(sentence.text) and not _ITS_MEASURE.match(sentence.text)
-        for quantity in () if of_part else _values_in(sentence.text, measure):
-            if of is None or names_thing(sentence.text[: quantity.start], of):
+        if _ITS.match(sentence.text) and not _ITS_MEASURE.match(sentence.text):
+            continue
+        for quantity in _values_in(sentence.text, measure):
+            before = sentence.text[: quantity.start]
+            clause = CLAUSE_END.split(before)[-1] + CLAUSE_END.split(sentence.text[quantity.end :])[0]
+            opens = plain(before).startswith(plain(without_qualifier(note.title)))
+            if names_thing(clause, without) or (names_thing(sentence.text, without) and not opens):
+                continue
+            if of is None or names_thing(before, of):
                 start = sentence.start + quantity.start
                 yield _Value(quantity, Support(index, start, sentence.start + quantity.end))
 
 
 def _values_in(sentence: str, measure: str) -> Iterator[Quantity]:
-    measures = _table()[0]
-    asked = measures[measure]
-    rivals = {name: one.cues for name, one in measures.items() if one.dimension == asked.dimension}
-    cues = {name: [match.span() for match in cue.finditer(sentence)] for name, cue in rivals.items()}
+    asked = _table().measures[measure]
     for quantity in find_quantities(sentence):
         if quantity.dimension == asked.dimension:
-            gaps = {
-                name: min((_gap(quantity, span) for span in spans), default=REACH + 1) for name, spans in cues.items()
-            }
+            gaps = _gaps(sentence, quantity)
             if gaps[measure] <= REACH and gaps[measure] == min(gaps.values()):
                 yield quantity
     if asked.bare:
@@ -253,6 +291,15 @@ def _bare_values(sentence: str, cue: re.Pattern[str]) -> Iterator[Quantity]:
         following = next((number for number in numbers if number.start >= match.end()), None)
         if following and following.dimension == BARE and following.start - match.end() <= REACH:
             yield following
+
+
+def _gaps(sentence: str, quantity: Quantity) -> dict[str, int]:
+    """Return how far a quantity stands from the nearest word of every measure of its dimension."""
+    return {
+        name: min((_gap(quantity, match.span()) for match in one.cues.finditer(sentence)), default=REACH + 1)
+        for name, one in _table().measures.items()
+        if one.dimension == quantity.dimension
+    }
 
 
 def _gap(quantity: Quantity, span: tuple[int, int]) -> int:

@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from langgraph.runtime import Runtime
 
 from theworld.errors import StoreError
+from theworld.nodes.answer_with_entity.agents import is_done_by_asked
 from theworld.nodes.answer_with_entity.answer_type import AnswerType, expected_answer_type
 from theworld.nodes.answer_with_entity.chain import COMPARES, answer_chain
 from theworld.nodes.answer_with_entity.comparison import answer_comparison
 from theworld.nodes.answer_with_entity.confidence import span_confidence
 from theworld.nodes.answer_with_entity.efsa import EfsaTrace, trace_efsa
+from theworld.nodes.answer_with_entity.measures import is_other_measure
 from theworld.nodes.answer_with_entity.notes import EvidenceNote
 from theworld.nodes.answer_with_entity.one_entity import OneEntity
 from theworld.nodes.answer_with_entity.only_places import only_places
@@ -23,6 +25,7 @@ from theworld.nodes.answer_with_entity.scores import answer_scores
 from theworld.nodes.answer_with_entity.spans import (
     MIN_GROUNDED,
     MIN_SENTENCE,
+    ScoredSpan,
     grounding,
     rank_spans,
     says_event,
@@ -95,12 +98,8 @@ def _answer_span(
     if share < settings.min_share or margin < settings.min_margin:
         return None
     best = ranking[0]
-    if language != "zh" and best.features.sentence < MIN_SENTENCE:
-        return None
     grounded = grounding(question, language, best, evidence)
-    if grounded < MIN_GROUNDED["zh" if language == "zh" else "en"] or not says_event(
-        question, language, best, evidence
-    ):
+    if _is_vetoed(question, language, expected, best, evidence, grounded):
         return None
     trace = _trace(question, expected, evidence, identity, vetoed)
     key = one.key(entity_key(best.text))
@@ -112,6 +111,25 @@ def _answer_span(
         (Support(best.note, best.start, best.end),),
         reason,
         answer_scores(ranking, key, grounded, trace, evidence),
+    )
+
+
+def _is_vetoed(  # noqa: PLR0917
+    question: str,
+    language: str,
+    expected: AnswerType,
+    best: ScoredSpan,
+    evidence: Sequence[Candidate],
+    grounded: float,
+) -> bool:
+    """Tell whether the best span's sentence says too little of the question, or something else than it asks."""
+    note = evidence[best.note]
+    return (
+        (language != "zh" and best.features.sentence < MIN_SENTENCE)
+        or grounded < MIN_GROUNDED["zh" if language == "zh" else "en"]
+        or not says_event(question, language, best, evidence)
+        or (expected.name == "quantity" and is_other_measure(question, note.text, best.start, best.end))
+        or is_done_by_asked(question, note, best.start)
     )
 
 

@@ -22,8 +22,7 @@ THIRD_GAIN = 0.05
 """Share of the question that a third sentence must add, from a note that the two do not stand in."""
 LEFT_OPEN = 0.3
 """Share of the question left uncovered by two sentences from which a third is needed even if it adds no word."""
-FOREIGN = 1.5
-"""By how much a sentence in another language than the question's must be better than all in its own."""
+COVERS, TYPED = list(SENTENCE_SIGNALS).index("covers"), list(SENTENCE_SIGNALS).index("typed")
 GAIN_WEIGHT = 6.0
 """Worth of what a third sentence adds, on the scale of the pairs' scores."""
 
@@ -75,7 +74,7 @@ def choose_sentences(
         return Extract((), 0.0)
     signals = read_signals(question, language, evidence, options, wanted)
     weights = weights or weights_for(language)
-    kept = _kept(language, evidence, options, signals.sentence, weights, given)
+    kept = _kept(language, evidence, options, signals, given)
     options, signals = [options[number] for number in kept], signals.only(kept)
     known = [number for number, option in enumerate(options) if _is_at(option, given)]
     scores = pair_scores(signals, weights)
@@ -175,23 +174,21 @@ def _third(signals: Signals, scores: Floats, options: Sequence[Option], chosen: 
     return best if np.isfinite(worth[best]) and needed else None
 
 
-def _kept(  # noqa: PLR0917
+def _kept(
     language: str | None,
     evidence: Sequence[Candidate],
     options: Sequence[Option],
-    sentence: Floats,
-    weights: Weights,
+    signals: Signals,
     given: Sequence[tuple[int, int]],
 ) -> list[int]:
-    """Return the sentences to choose from: one in another language only where it is better than all in the question's,
-    was reached over them, or is given."""
-    single = np.round(sentence @ weights.sentence, 9)
-    own = [evidence[option.note].language == language for option in options]
-    best = max((value for value, same in zip(single, own, strict=True) if same), default=-math.inf)
+    """Return the sentences to choose from: one in another language than the question's only where it is given, or none
+    of the question's own has as much of it and a span of the expected type as well."""
+    holds = np.stack([signals.sentence[:, COVERS], signals.sentence[:, TYPED]], axis=1).round(9)
+    own = np.array([evidence[option.note].language == language for option in options])
     return [
         number
         for number, option in enumerate(options)
-        if own[number] or single[number] > best + FOREIGN or evidence[option.note].hop > 1 or _is_at(option, given)
+        if own[number] or _is_at(option, given) or not np.any(np.all(holds[own] >= holds[number], axis=1))
     ]
 
 

@@ -194,3 +194,20 @@ def test_another_language_answers_where_the_questions_own_does_not() -> None:
     chinese = note("鲣鸟塔", "鲣鸟塔（Gannet Tower）建于1931年。")
     chosen = choose_sentences("When was the Gannet Tower built?", [chinese, english], 2, language="en")
     assert "1931" in chosen.sentences[0].text
+
+
+@pytest.mark.parametrize(
+    ("question", "event", "other"),
+    [
+        ("When was the Gannet Mill founded?", "It was founded in 1921.", "In 2021 it was bought by a bank."),
+        ("鲣鸟工厂成立于哪一年？", "它成立于1921年。", "它于2021年被银行收购。"),
+    ],
+)
+def test_a_sentence_of_another_event_is_less_sure(question: str, event: str, other: str) -> None:
+    title, language = ("Gannet Mill", "en") if event.isascii() else ("鲣鸟工厂", "zh")
+    opening = f"{title} stands by the river. " if language == "en" else f"{title}在河边。"
+    sure, unsure = (
+        choose_sentences(question, [note(title, opening + text)], 2, language=language).confidence
+        for text in (event, other)
+    )
+    assert 0 < unsure < sure < 1
