@@ -27,18 +27,13 @@ COMMANDS = [
     for command in block.replace("\\\n", " ").splitlines()
     if command.strip()
 ]
-LIGHTHOUSE = "# Old Light\n\nThe lighthouse was built by Daniel Alexander in 1819. It is lit every night.\n"
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
-    """The newcomer's folder with documents of their own, ingested and served by the commands of the document."""
+    """The newcomer's folder with the demo's documents, ingested and served by the commands of the document."""
     folder = tmp_path_factory.mktemp("newcomer")
-    documents = folder / "documents"
-    documents.mkdir()
-    for name in ("en/metropolis-film.md", "en/fritz-lang.md", "zh/tianyi-pavilion.md"):
-        shutil.copy(corpus_dir() / name, documents)
-    (documents / "lighthouse.md").write_text(LIGHTHOUSE, encoding="utf-8")
+    shutil.copytree(corpus_dir(), folder / "documents")
     ingest, serve = (
         command[1:] for command in COMMANDS if command[0] == "theworld" and command[1] in {"ingest", "serve"}
     )
@@ -58,7 +53,7 @@ def test_the_document_shows_how_to_install_ingest_and_serve():
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 @pytest.mark.parametrize(
-    ("number", "expected"), [(0, "Vienna"), (1, "范钦"), (2, '"candidates"')], ids=["ask", "stream", "search"]
+    ("number", "expected"), [(0, "Vienna"), (1, "范钦"), (2, "青蒿素")], ids=["ask", "stream", "search"]
 )
 def test_the_curl_examples(running, number, expected):
     curl = [command for command in COMMANDS if command[0] == "curl"]
@@ -80,5 +75,5 @@ def test_the_python_example(running, tmp_path):
     done = subprocess.run([sys.executable, str(script)], capture_output=True, check=False, timeout=300)
     told = done.stdout.decode("utf-8")
     assert done.returncode == 0, done.stderr.decode("utf-8")
-    assert "Daniel Alexander" in told.splitlines()[0]
+    assert "Hucknall" in told.splitlines()[0]
     assert "Route:" in told
