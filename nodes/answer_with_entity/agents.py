@@ -9,6 +9,7 @@ from theworld.text import split_sentences
 
 _AGENT_EN = re.compile(r"(?P<verb>\w+) by (?:the )?$", re.IGNORECASE)
 _AGENT_ZH = re.compile(r"[被由]$")
+_COUNTED = frozenset({"date", "number", "quantity"})
 _VERB_REACH = 2
 """Characters of a Chinese verb after its agent."""
 
@@ -26,9 +27,6 @@ def is_done_by_asked(question: str, note: Candidate, at: int) -> bool:
     asked = {name for name in named if len(name) > 1 and name in question}
     asked = {name for name in asked if not any(name != other and name in other for other in asked)}
     return bool(asked) and all(_only_acts(name, question, sentence.text, note.language) for name in asked)
-
-
-_COUNTED = frozenset({"date", "number", "quantity"})
 
 
 def _only_acts(name: str, question: str, sentence: str, language: str) -> bool:

@@ -17,7 +17,9 @@ class EmbeddingSettings(Section):
     batch_size: int = Field(default=32, ge=1, le=1024, description="Texts per embedding batch")
     threads: int = Field(default=0, ge=0, le=256, description="Threads per model; 0 takes all cores")
     base_url: str | None = Field(default=None, description="openai:MODEL: endpoint; default model.base_url")
-    api_key: SecretStr | None = Field(default=None, description="openai:MODEL: key; default model.api_key")
+    api_key: SecretStr | None = Field(
+        default=None, description="openai:MODEL: key; default model.api_key, unless it has a base_url of its own"
+    )
 
 
 class TaggerSettings(Section):
