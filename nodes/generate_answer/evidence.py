@@ -17,9 +17,13 @@ NOTE_OVERHEAD = 16
 """Tokens for a note's delimiters and title mark-up."""
 
 _DELIMITER = re.compile(r"[<＜﹤]\s*([/／]?)\s*note", re.IGNORECASE)
+_LINE_END = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _CONTROL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+    r"[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+    r"\U000e0000-\U000e01ef]"
 )
+LONGEST_TITLE = 200
+"""Characters of a title that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +45,19 @@ def estimate_tokens(text: str) -> int:
 
 
 def pack_evidence(evidence: Sequence[Candidate], budget: int) -> PackedEvidence:
-    """Return the notes in their order, whole while they fit; the note that does not is cut after a sentence."""
+    """Return the notes in their order, whole while they fit; the note that does not is cut after a sentence.
+
+    A note of which not even one sentence fits leaves its room to the next.
+    """
     blocks: list[str] = []
     shown: list[int] = []
     used = 0
     for index, note in enumerate(evidence):
-        body = _within(clean(note.text), budget - used - NOTE_OVERHEAD - estimate_tokens(note.title))
+        title = _attribute(note.title)
+        body = _within(clean(note.text), budget - used - NOTE_OVERHEAD - estimate_tokens(title))
         if not body:
-            break
-        block = f'<note number="{len(shown) + 1}" title="{_attribute(note.title)}">\n{body}\n</note>'
+            continue
+        block = f'<note number="{len(shown) + 1}" title="{title}">\n{body}\n</note>'
         blocks.append(block)
         shown.append(index)
         used += estimate_tokens(block)
@@ -58,11 +66,11 @@ def pack_evidence(evidence: Sequence[Candidate], budget: int) -> PackedEvidence:
 
 def clean(text: str) -> str:
     """Return a note's text without control, bidirectional and tag characters, its own `<note` marks made harmless."""
-    return _DELIMITER.sub(r"‹\1note", _CONTROL.sub("", text)).strip()
+    return _DELIMITER.sub(r"‹\1note", _CONTROL.sub("", _LINE_END.sub("\n", text))).strip()
 
 
 def _attribute(title: str) -> str:
-    return clean(title).replace('"', "'").replace("\n", " ").replace(">", "›")
+    return clean(title[:LONGEST_TITLE]).replace('"', "'").replace("\n", " ").replace(">", "›")
 
 
 def _within(text: str, budget: int) -> str:

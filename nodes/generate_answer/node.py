@@ -90,7 +90,7 @@ def _stream(
             if timeout_s is not None and time.perf_counter() - began > timeout_s:
                 raise _failed(f"no complete answer within {timeout_s:g} s.", model)
         raise _failed("the stream ended without a completion.", model)
-    except ModelError:
+    except Exception:  # whatever a model raises, what was shown of it is not the answer
         _tell(write, Shown("", restart=True))
         raise
 
@@ -122,8 +122,8 @@ def _update(completion: Completion, notes: list[Candidate], name: str, began: fl
     problems = ["the model's answer was cut off at the token limit"] if completion.truncated else []
     if not text or declines(text):
         reason = "the model found no answer in the notes" if text else "the model's answer was empty"
-        update["degradations"] = [_degradation(f"{reason}; quoted sentences are used instead", began)]
-        return update
+        problems.append(f"{reason}; quoted sentences are used instead")
+        return update | {"degradations": [_degradation(problem, began) for problem in problems]}
     checked = check_citations(text, len(notes))
     if checked.invented:
         numbers = ", ".join(f"[{number}]" for number in checked.invented)

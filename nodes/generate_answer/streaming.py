@@ -13,7 +13,9 @@ NO_ANSWER = {"en": "Not enough evidence.", "zh": "证据不足。"}
 _THOUGHT_ENDS = "</think>"
 _THOUGHT_BEGINS = "<think>"
 _OPEN_MARK = re.compile(r"[\[【［][^\]】］]{0,40}$")
-_EDGE = " \t\r\n\"'“”。."
+_EDGE = " \t\r\n\"'“”「」*_`。.！!"
+_MARKUP = "\"'*_`"
+_SENTENCE_END = ".。!！\n"
 
 
 class Shown(NamedTuple):
@@ -35,11 +37,23 @@ def answer_part(text: str) -> str:
 
 
 def declines(text: str) -> bool:
-    """Tell whether an answer is the agreed phrase for "not in the notes"."""
-    return text.strip(_EDGE).casefold() in _REFUSALS
+    """Tell whether an answer is the agreed phrase for "not in the notes", alone or before a comment that cites none."""
+    opening = text.lstrip(_EDGE).casefold()
+    said = next((phrase for phrase in _REFUSALS if opening.startswith(phrase)), None)
+    if said is None:
+        return False
+    comment = opening[len(said) :]
+    checked = check_citations(comment, _ANY_NUMBER)
+    alone = not _bare(check_citations(comment, 0).text)
+    return alone or (not checked.cited and comment.lstrip(_MARKUP)[:1] in _SENTENCE_END)
 
 
-_REFUSALS = frozenset(phrase.strip(_EDGE).casefold() for phrase in NO_ANSWER.values())
+def _bare(text: str) -> str:
+    return text.strip(_EDGE).casefold()
+
+
+_ANY_NUMBER = 9_999
+_REFUSALS = frozenset({*map(_bare, NO_ANSWER.values()), "證據不足"})
 
 
 class AnswerStream:
@@ -54,8 +68,8 @@ class AnswerStream:
         """Take in a piece; text that may still become a citation, a refusal or a thought is held back."""
         self._raw += piece
         answer = answer_part(self._raw)
-        bare = answer.strip(_EDGE).casefold()
-        if any(refusal.startswith(bare) for refusal in _REFUSALS):
+        bare = _bare(answer)
+        if any(refusal.startswith(bare) for refusal in _REFUSALS) or declines(answer):
             return self._turn("")
         return self._turn(_OPEN_MARK.sub("", answer))
 
