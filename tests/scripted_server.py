@@ -97,16 +97,16 @@ class ScriptedServer(ThreadingHTTPServer):
 
         self.script.append(answer)
 
-    def drips(self, interval_s: float = 0.1) -> None:
-        """Add an answer that sends one byte now and then, for ever."""
+    def drips(self, interval_s: float = 0.1, *, kind: str = "application/json", what: bytes = b" ") -> None:
+        """Add an answer that sends a little now and then, for ever."""
 
         def answer(handler: Handler) -> None:
             handler.send_response(200)
-            handler.send_header("Content-Type", "application/json")
-            handler.send_header("Content-Length", "100000")
+            handler.send_header("Content-Type", kind)
+            handler.send_header("Content-Length", str(10**12))
             handler.end_headers()
             while not self.test_is_over.is_set():
-                handler.wfile.write(b" ")
+                handler.wfile.write(what)
                 handler.wfile.flush()
                 time.sleep(interval_s)
 

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "theworld"
 
-LEAVES = {"state", "text", "errors", "settings", "deadline", "remembering", "native_memory"}
+LEAVES = {"state", "text", "errors", "settings", "deadline", "remembering", "native_memory", "retry_after"}
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
 NODES = MACHINERY | {"nodes", "prompts"}
 GRAPH = NODES | {"graph"}
@@ -23,6 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "deadline": set(),
     "remembering": set(),
     "native_memory": set(),
+    "retry_after": set(),
     "prompts": LEAVES | {"prompts"},
     "structure": LEAVES | {"structure"},
     "models": LEAVES | {"models"},

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AliasChoices, BaseModel, Field, FiniteFloat, TypeAdapter, ValidationError
 
-from theworld.models.endpoint import BrokenReplyError
 from theworld.models.onnx_encoder import encodable
+from theworld.models.replies import BrokenReplyError
 
 Kind: TypeAlias = Literal["cohere", "tei"]
 _EXCERPT = 200

@@ -268,6 +268,63 @@ def test_a_dripping_server_is_left_at_the_limit(server: Any) -> None:
     assert time.monotonic() - start < 5
 
 
+def test_comments_that_keep_a_stream_open_do_not_stretch_the_limit(server: Any) -> None:
+    server.drips(0.05, kind="text/event-stream", what=b": keep-alive\n\n")
+    start = time.monotonic()
+    with pytest.raises(ModelError, match=r"no complete answer within 0\.5 s"):
+        list(model(server).stream(MESSAGES, timeout_s=0.5))
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("method", ["complete", "stream"])
+def test_a_reply_without_end_is_refused(server: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("theworld.models.replies.MOST_BYTES", 2**20)
+    server.drips(0.0, kind="text/event-stream", what=b" " * 65_536)
+    with pytest.raises(ModelError, match="longer than 1 MB"):
+        list(getattr(model(server, retries=0), method)(MESSAGES))
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": None, "completion_tokens": 5},
+        {"prompt_tokens": -1, "completion_tokens": 5},
+        {"prompt_tokens": "x"},
+        {"prompt_tokens": 10**400, "completion_tokens": 1},
+        [],
+        "none",
+    ],
+)
+def test_usage_that_cannot_be_read_costs_no_answer(server: Any, usage: Any) -> None:
+    server.sends(200, reply("fine") | {"usage": usage})
+    server.streams(piece("fine"), piece(None, "stop"), {"choices": [], "usage": usage})
+    chat = model(server, prices={"small": {"input": 1.0, "output": 2.0}})
+    whole = chat.complete(MESSAGES)
+    *_, last = chat.stream(MESSAGES)
+    assert isinstance(last, Completion)
+    for completion in (whole, last):
+        assert completion.text == "fine"
+        assert completion.usage.estimated
+        assert 0 < completion.usage.prompt_tokens < 100
+
+
+def test_what_was_refused_for_another_reason_is_sent_again(server: Any) -> None:
+    server.sends(400, {"error": {"message": "'max_tokens' is too large: 512, the context has 2048"}})
+    chat = model(server)
+    with pytest.raises(ModelError, match="too large"):
+        chat.complete(MESSAGES)
+    server.script.clear()
+    server.sends(200, reply("fine"))
+    chat.complete(MESSAGES)
+    assert "max_tokens" in server.requests[-1][2]
+
+
+def test_a_lone_surrogate_reaches_the_server_replaced(server: Any) -> None:
+    server.sends(200, reply("fine"))
+    model(server).complete([ChatMessage("user", "a\ud800b")])
+    assert server.requests[0][2]["messages"][0]["content"] == "a?b"
+
+
 def test_retries_stay_within_the_limit(server: Any) -> None:
     server.sends(503, {"error": {"message": "busy"}}, Retry_After="0.3")
     start = time.monotonic()
@@ -345,6 +402,37 @@ def test_nobody_listens() -> None:
         chat.complete(MESSAGES)
     assert "http://127.0.0.1:9/v1" in str(caught.value)
     assert caught.value.calls == 2
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "localhost:8000/v1", "ftp://models.example.org/v1", "http://", "x"])
+@pytest.mark.parametrize("method", ["complete", "stream"])
+def test_what_is_no_web_address_is_told_before_any_call(url: str, method: str) -> None:
+    chat = OpenAIChatModel(ModelSettings(name="x", base_url=url))
+    with pytest.raises(ModelError, match=r"no web address.*base_url") as caught:
+        list(getattr(chat, method)(MESSAGES))
+    assert caught.value.calls == 0
+
+
+@pytest.mark.parametrize("proxy", ["foo://127.0.0.1:1", "http://[::1"])
+def test_a_proxy_that_cannot_be_used_is_told(server: Any, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(ModelError, match=r"no connection can be made.*ALL_PROXY"):
+        model(server).complete(MESSAGES)
+
+
+def test_a_key_from_a_file_loses_its_line_break(server: Any) -> None:
+    server.sends(200, reply("fine"))
+    model(server, api_key=SecretStr(f"{KEY}\n")).complete(MESSAGES)
+    assert server.requests[0][1]["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("key", ["sk-secret\n0123", "sk-密钥0123456", "sk-secret\x010123"])
+def test_a_key_no_header_can_hold_is_told_and_not_shown(server: Any, key: str) -> None:
+    server.sends(200, reply("fine"))
+    with pytest.raises(ModelError, match="API key holds characters") as caught:
+        model(server, api_key=SecretStr(key)).complete(MESSAGES)
+    assert "secret" not in str(caught.value)
+    assert "0123" not in str(caught.value)
 
 
 def test_a_password_in_the_url_is_not_shown() -> None:

@@ -10,12 +10,9 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from theworld.errors import SettingsError, WikidataUnavailableError
 from theworld.wikidata import Endpoint, WikidataTransport
-from theworld.wikidata.transport import retry_after
 
 HTML_429 = b"<!DOCTYPE html><html><body><h1>Error</h1><p>Too Many Requests. Please contact noc@wikimedia.org.</p>"
 MAXLAG = json.dumps({"error": {"code": "maxlag", "info": "Waiting for a server: 6 seconds lagged.", "lag": 6}}).encode()
@@ -190,18 +187,3 @@ def test_nobody_listening_is_told(make_client: Any) -> None:
 def test_a_wrong_address_is_told(url: str) -> None:
     with pytest.raises(SettingsError, match=r"wikidata\.api"):
         WikidataTransport(Endpoint(url, "me@example.org"))
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [(None, None), ("", None), ("12", 12.0), (" 3 ", 3.0), ("soon", None), ("-5", None), ("1.5", None)],
-)
-def test_retry_after(value: str | None, seconds: float | None) -> None:
-    assert retry_after(value) == seconds
-    assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
-
-
-@given(st.text(max_size=30))
-def test_any_retry_after_is_a_wait_or_none(value: str) -> None:
-    seconds = retry_after(value)
-    assert seconds is None or seconds >= 0

@@ -6,13 +6,16 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from theworld.errors import ModelError
-from theworld.models.endpoint import BrokenReplyError, Clock, Endpoint, per_attempt, read_reply
+from theworld.models.endpoint import Endpoint, per_attempt
+from theworld.models.onnx_encoder import encodable
 from theworld.models.protocols import ChatMessage, Completion
+from theworld.models.replies import BoundedResponse, BrokenReplyError, Clock, read_reply
 from theworld.settings import ModelSettings
 from theworld.state import ModelUsage
 from theworld.text import cjk_share
@@ -24,9 +27,12 @@ _PER_MILLION = 1_000_000
 _LATIN_CHARACTERS_PER_TOKEN = 4
 
 
+_MOST_TOKENS = 10**9
+
+
 class _Usage(BaseModel):
-    prompt_tokens: int = Field(default=0, ge=0)
-    completion_tokens: int = Field(default=0, ge=0)
+    prompt_tokens: int = Field(default=0, ge=0, le=_MOST_TOKENS)
+    completion_tokens: int = Field(default=0, ge=0, le=_MOST_TOKENS)
 
 
 class _Text(BaseModel):
@@ -40,7 +46,7 @@ class _Choice(BaseModel):
 
 class _Reply(BaseModel):
     choices: list[_Choice] = Field(min_length=1)
-    usage: _Usage | None = None
+    usage: Any = None
 
 
 @dataclass
@@ -56,7 +62,7 @@ class _Heard:
     def add(self, event: Any) -> str:
         """Take in one event of a stream and return its piece of text."""
         if (usage := getattr(event, "usage", None)) is not None:
-            self.usage = _Usage.model_validate(usage, from_attributes=True)
+            self.usage = _usage(usage)
         if not getattr(event, "choices", None):
             return ""
         choice = event.choices[0]
@@ -93,9 +99,9 @@ class OpenAIChatModel:
         """Return one answer; ModelError when there is none within the limit over all retries."""
         clock, began, heard = self._clock(timeout_s), time.perf_counter(), _Heard()
         try:
-            reply, calls = self._call(lambda client, clock: self._ask(client, messages, clock), clock)
+            reply, calls = self._call(partial(self._ask, messages), clock)
             choice = reply.choices[0]
-            heard = _Heard(choice.message.content or "", choice.finish_reason, reply.usage, begun=True)
+            heard = _Heard(choice.message.content or "", choice.finish_reason, _usage(reply.usage), begun=True)
             completion = self._completion(messages, heard, calls, clock)
         except ModelError as error:
             self._note_failure(error, messages, heard, began)
@@ -121,7 +127,7 @@ class OpenAIChatModel:
         return Clock(allowed if timeout_s is None else min(timeout_s, allowed))
 
     def _stream(self, messages: Sequence[ChatMessage], clock: Clock, heard: _Heard) -> Iterator[str | Completion]:
-        events, calls = self._call(lambda client, clock: self._open(client, messages, clock), clock)
+        events, calls = self._call(partial(self._open, messages), clock)
         heard.begun = True
         try:
             for event in events:
@@ -136,39 +142,42 @@ class OpenAIChatModel:
             events.close()
         yield self._completion(messages, heard, calls, clock)
 
-    def _call(self, request: Callable[[Any, Clock], T], clock: Clock) -> tuple[T, int]:
-        calls = 0
+    def _call(self, request: Callable[[frozenset[str], Any, Clock], T], clock: Clock) -> tuple[T, int]:
+        """Return the result of a request, without the parameters the server refuses, and the calls it took."""
+        calls, refused = 0, self._refused
         while True:
-            refused = self._refused
             try:
-                result, attempts = self._endpoint.call(request, clock)
+                result, attempts = self._endpoint.call(partial(request, refused), clock)
             except ModelError as error:
                 calls += error.calls
                 if (parameter := _refused_parameter(error.__cause__)) is None or parameter in refused:
                     error.calls = calls
                     raise
-                self._refused = refused | {parameter}
+                refused |= {parameter}
             else:
+                self._refused |= refused  # not before: what still fails was refused for another reason
                 return result, calls + attempts
 
-    def _ask(self, client: Any, messages: Sequence[ChatMessage], clock: Clock) -> _Reply:
+    def _ask(self, messages: Sequence[ChatMessage], refused: frozenset[str], client: Any, clock: Clock) -> _Reply:
         create = client.chat.completions.with_streaming_response.create
-        with create(**self._request(messages), timeout=per_attempt(clock)) as response:
+        with create(**self._request(messages, refused), timeout=per_attempt(clock)) as response:
             return read_reply(response, _Reply, clock)
 
-    def _open(self, client: Any, messages: Sequence[ChatMessage], clock: Clock) -> Any:
-        options = {} if "stream_options" in self._refused else {"stream_options": {"include_usage": True}}
-        request = self._request(messages) | options
-        return client.chat.completions.create(**request, stream=True, timeout=per_attempt(clock))
+    def _open(self, messages: Sequence[ChatMessage], refused: frozenset[str], client: Any, clock: Clock) -> Any:
+        options = {} if "stream_options" in refused else {"stream_options": {"include_usage": True}}
+        request = self._request(messages, refused) | options
+        events = client.chat.completions.create(**request, stream=True, timeout=per_attempt(clock))
+        events.response = BoundedResponse(events.response, clock)
+        return events
 
-    def _request(self, messages: Sequence[ChatMessage]) -> dict[str, Any]:
-        limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
+    def _request(self, messages: Sequence[ChatMessage], refused: frozenset[str]) -> dict[str, Any]:
+        limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
         request: dict[str, Any] = {
             "model": self.name,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "messages": [{"role": message.role, "content": encodable(message.content)} for message in messages],
             limit: self._settings.max_tokens,
         }
-        if "temperature" not in self._refused:
+        if "temperature" not in refused:
             request["temperature"] = self._settings.temperature
         return request
 
@@ -215,6 +224,14 @@ class OpenAIChatModel:
             (time.perf_counter() - began) * 1000,
             error,
         )
+
+
+def _usage(reported: Any) -> _Usage | None:
+    """Return what a server says it used; None when it says nothing usable, which costs no answer."""
+    try:
+        return None if reported is None else _Usage.model_validate(reported, from_attributes=True)
+    except ValidationError:
+        return None
 
 
 def _counted(messages: Sequence[ChatMessage], heard: _Heard, calls: int) -> ModelUsage:

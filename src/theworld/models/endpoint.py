@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import SecretStr
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
 
 from theworld.errors import ModelError
 from theworld.models.lazy import Lazy, import_package
+from theworld.models.replies import Clock, OutOfTimeError
+from theworld.retry_after import seconds_to_wait
 
 T = TypeVar("T")
-Reply = TypeVar("Reply", bound=BaseModel)
 
 DEFAULT_URL = "https://api.openai.com/v1"
 _TRANSIENT_STATUS = {408, 409, 429}
@@ -29,33 +28,6 @@ _EXCERPT = 300
 _SHORTEST_KEY = 6
 _PASSWORD = re.compile(r"//[^/@]*@")
 _BACKOFF = wait_random_exponential(multiplier=0.5, max=8.0)
-
-
-class OutOfTimeError(Exception):
-    """The time limit passed while a reply was being read."""
-
-
-class BrokenReplyError(Exception):
-    """The endpoint answered, but not with what its protocol says."""
-
-
-class Clock:
-    """The time left of one limit; it runs from the moment it is made."""
-
-    def __init__(self, limit_s: float) -> None:
-        self.limit_s = limit_s
-        self._end = time.monotonic() + limit_s
-
-    def left(self) -> float:
-        """Seconds left; OutOfTimeError when there are none."""
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise OutOfTimeError
-        return left
-
-    def allows(self, seconds: float) -> bool:
-        """Return whether more than that many seconds are left."""
-        return time.monotonic() + seconds < self._end
 
 
 class Endpoint:
@@ -68,7 +40,8 @@ class Endpoint:
     def __init__(self, base_url: str | None, api_key: SecretStr | None, *, timeout_s: float, retries: int) -> None:
         self.url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
         self.timeout_s = timeout_s
-        self._key = os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key.get_secret_value()
+        key = os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key.get_secret_value()
+        self._key = key.strip()  # one read from a file ends with a line break, which no header may hold
         self._retries = retries
         self._client = Lazy(self._make_client)
 
@@ -99,10 +72,13 @@ class Endpoint:
     def failure(self, error: Exception, clock: Clock, *, calls: int) -> ModelError:
         """Return the ModelError that says what went wrong at this endpoint, after how many calls."""
         what = f"{_described(error, clock)} (calls made: {calls})"
-        where = f"model endpoint {_PASSWORD.sub('//', self.url)}"
-        failure = ModelError(self._masked(what), where=where, remedy=_remedy(error))
+        failure = ModelError(self._masked(what), where=self._where, remedy=_remedy(error))
         failure.calls = calls
         return failure
+
+    @property
+    def _where(self) -> str:
+        return f"model endpoint {_PASSWORD.sub('//', self.url)}"
 
     def _masked(self, text: str) -> str:
         return text.replace(self._key, "***") if len(self._key) >= _SHORTEST_KEY else text
@@ -114,36 +90,45 @@ class Endpoint:
                 where="model.api_key",
                 remedy="Set OPENAI_API_KEY, or model.base_url for a server of your own.",
             )
+        self._check()
         openai = import_package("openai", "openai")
-        client = openai.OpenAI(base_url=self.url, api_key=self._key or "none", max_retries=0)
+        try:
+            client = openai.OpenAI(base_url=self.url, api_key=self._key or "none", max_retries=0)
+        except Exception as error:  # of the HTTP library: a proxy of the environment it cannot use, an odd address
+            raise ModelError(
+                self._masked(f"no connection can be made: {error}"),
+                where=self._where,
+                remedy="Check model.base_url (OPENAI_BASE_URL), and ALL_PROXY, HTTP_PROXY and HTTPS_PROXY.",
+            ) from error
         # Its pooled sockets must not be left to the garbage collector, which warns of them.
         weakref.finalize(self, client.close)
         return client
+
+    def _check(self) -> None:
+        """Refuse an address or a key that no call could be made with."""
+        try:
+            address = urlsplit(self.url)
+            usable = address.scheme in {"http", "https"} and bool(address.hostname) and address.port != 0
+        except ValueError:
+            usable = False
+        if not usable:
+            raise ModelError(
+                "this is no web address",
+                where=self._where,
+                remedy="Set model.base_url (OPENAI_BASE_URL) to one that begins with http:// or https://.",
+            )
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise ModelError(
+                "the API key holds characters that no HTTP header can carry",
+                where=self._where,
+                remedy="Check model.api_key (OPENAI_API_KEY): it is ASCII without control characters.",
+            )
 
 
 def per_attempt(clock: Clock) -> Any:
     """Return the client's timeout for one attempt: what is left, and at most 5 s to connect."""
     left = clock.left()
     return import_package("openai", "openai").Timeout(left, connect=min(left, _CONNECT_S))
-
-
-def read_reply(response: Any, model: type[Reply], clock: Clock) -> Reply:
-    """Read a raw response within the limit and validate it.
-
-    A server that sends a byte now and then cannot stretch the limit: the clock is looked at after every chunk.
-    """
-    body = bytearray()
-    for chunk in response.iter_bytes():
-        body += chunk
-        clock.left()
-    try:
-        return model.model_validate_json(bytes(body))
-    except ValidationError as error:
-        kind = response.headers.get("content-type", "no content type")
-        excerpt = bytes(body[:_EXCERPT]).decode("utf-8", "replace")
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise BrokenReplyError(f"unusable reply ({kind}): {where}: {first['msg']}: {excerpt!r}") from error
 
 
 def is_transient(error: BaseException) -> bool:
@@ -166,18 +151,9 @@ def _wait(state: RetryCallState) -> float:
 
 
 def retry_after(error: BaseException | None) -> float:
-    """Return the seconds a Retry-After header asks for (number or date), 0 without one."""
+    """Return the seconds a failed call's Retry-After header asks for (number or date), 0 without one."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    value = headers.get("retry-after", "")
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return 0.0
-    return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    return seconds_to_wait(headers.get("retry-after")) or 0.0
 
 
 def _attempts(retrying: Retrying) -> int:

@@ -11,8 +11,6 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
@@ -20,6 +18,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_bef
 
 from theworld import __version__
 from theworld.errors import SettingsError, WikidataUnavailableError
+from theworld.retry_after import seconds_to_wait
 
 MAX_BYTES = 32 * 2**20
 """Longest reply read; the largest entries of Wikidata are a few megabytes."""
@@ -119,7 +118,7 @@ class WikidataTransport:
     def _check_status(self, response: httpx.Response) -> None:
         status = response.status_code
         if status in {_TOO_MANY, _REQUEST_TIMEOUT} or status >= _SERVER_ERROR:
-            raise _BusyError(f"HTTP {status}", retry_after(response.headers.get("retry-after")))
+            raise _BusyError(f"HTTP {status}", seconds_to_wait(response.headers.get("retry-after")))
         if status >= _REDIRECT:
             moved = response.headers.get("location")
             raise self._unavailable(f"HTTP {status}" + (f", moved to {moved[:200]}" if moved else ""))
@@ -135,26 +134,12 @@ class WikidataTransport:
         if refusal:
             code, info = (refusal.get("code"), refusal.get("info")) if isinstance(refusal, dict) else (refusal, None)
             if str(code) in _BUSY_CODES:
-                raise _BusyError(f"the service answers {code}", retry_after(headers.get("retry-after")))
+                raise _BusyError(f"the service answers {code}", seconds_to_wait(headers.get("retry-after")))
             raise self._unavailable(f"the service answers {str(code)[:80]}: {str(info)[:200]}")
         return reply
 
     def _unavailable(self, what: str) -> WikidataUnavailableError:
         return WikidataUnavailableError(f"Wikidata cannot be asked: {what}.", where=self._endpoint.url)
-
-
-def retry_after(value: str | None) -> float | None:
-    """Return the seconds a `Retry-After` header asks to wait, given in seconds or as a date; None when it does not."""
-    if not value:
-        return None
-    if value.strip().isdecimal():
-        return float(value)
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
 def _check_address(url: str) -> None:
