@@ -125,8 +125,7 @@ def _paragraphs(note: Mapping[str, Any], where: str) -> tuple[int | str, ...]:
         return (value,)
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
         raise InvalidNoteError(f"`paragraph_idxs` must be a list, not {type(value).__name__}.", where=where)
-    wrong = next((index for index in value if not isinstance(index, (int, str))), None)
-    if wrong is not None:
-        kind = type(wrong).__name__
-        raise InvalidNoteError(f"`paragraph_idxs` holds a {kind}; an index is a number or text.", where=where)
+    wrong = [type(index).__name__ for index in value if not isinstance(index, (int, str))]
+    if wrong:
+        raise InvalidNoteError(f"`paragraph_idxs` holds a {wrong[0]}; an index is a number or text.", where=where)
     return tuple(value)

@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from theworld.text import entity_key, fold
+from theworld.text import entity_key, fold, place_of
 
 _SPACES = re.compile(r"[\s_·•‧・]+")
-_CJK = 0x2E80
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +55,10 @@ class OneEntity:
 def names_in(text: str) -> Callable[[str], bool]:
     """Return a test whether a text names an entity key: whole words in Latin script, anywhere in Chinese."""
     folded = _SPACES.sub(" ", fold(text))
-
-    def named(key: str) -> bool:
-        at = folded.find(key) if key else -1
-        while at >= 0:
-            before, after = folded[at - 1 : at] if at else "", folded[at + len(key) : at + len(key) + 1]
-            if not (_joins(before, key[0]) or _joins(key[-1], after)):
-                return True
-            at = folded.find(key, at + 1)
-        return False
-
-    return named
+    return lambda key: place_of(key, folded) >= 0
 
 
 def keys_of(names: str | Iterable[str] | None) -> list[str]:
     """Return the distinct identity keys of names, in order; what is no text names nothing."""
     listed = [names] if isinstance(names, str) else list(names or ())
     return list(dict.fromkeys(key for key in (entity_key(name) for name in listed if isinstance(name, str)) if key))
-
-
-def _joins(left: str, right: str) -> bool:
-    """Tell whether two neighbouring characters belong to one Latin word or number."""
-    return bool(left) and bool(right) and left.isalnum() and right.isalnum() and ord(left) < _CJK and ord(right) < _CJK

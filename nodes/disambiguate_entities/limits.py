@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from typing import Any
 
 from theworld.nodes.disambiguate_entities.schema import CandidateLimits
@@ -22,7 +23,7 @@ def clean_text(value: Any) -> str | None:
     """Return text without control characters, bidirectional marks and lone surrogates; None for anything but text."""
     if not isinstance(value, str):
         return None
-    text = _SPACES.sub(" ", _CONTROL.sub(" ", value[:MAX_SCANNED_CHARACTERS])).strip()
+    text = _SPACES.sub(" ", _CONTROL.sub(" ", str.__str__(value)[:MAX_SCANNED_CHARACTERS])).strip()
     return text or None
 
 
@@ -57,7 +58,13 @@ def within_limits(candidate: dict[str, Any], limits: CandidateLimits) -> dict[st
 
 
 def _cut_field(candidate: dict[str, Any], name: str, max_bytes: int) -> None:
-    """Shorten one text field until the whole candidate fits; escapes make JSON longer than its text."""
-    while candidate.get(name) and (excess := json_bytes(candidate) - max_bytes) > 0:
-        size = len(candidate[name].encode("utf-8"))
-        candidate[name] = shorten(candidate[name], max(size - excess, 0)) or None
+    """Shorten a text field until the whole candidate fits, or leave it out; escapes make JSON longer than its text."""
+    text = candidate.get(name)
+    if not text or json_bytes(candidate) <= max_bytes:
+        return
+    most = bisect_left(
+        range(len(text.encode("utf-8")) + 1),
+        x=True,
+        key=lambda size: json_bytes(candidate | {name: shorten(text, size) or None}) > max_bytes,
+    )
+    candidate[name] = shorten(text, max(most - 1, 0)) or None

@@ -8,7 +8,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
-from theworld.errors import TheWorldError
 from theworld.nodes.disambiguate_entities.knowledge import EntityKnowledge
 
 SIDE_BY_SIDE = 4
@@ -23,7 +22,7 @@ class LookedUp:
 
     items: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     """Name -> raw items, in the order of the names."""
-    failures: dict[str, TheWorldError | OSError] = field(default_factory=dict)
+    failures: dict[str, Exception] = field(default_factory=dict)
     """Name -> error."""
 
 
@@ -52,5 +51,5 @@ def _keep(found: LookedUp, name: str, future: Future[list[Mapping[str, Any]]], t
         return
     try:
         found.items[name] = future.result()
-    except (TheWorldError, OSError) as error:
+    except Exception as error:  # a source of the caller may raise anything
         found.failures[name] = error

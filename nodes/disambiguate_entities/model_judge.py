@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,9 +11,14 @@ from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, ChatModel
 from theworld.models.usage import usage_of
 from theworld.nodes.disambiguate_entities.judge import DeterministicJudge
-from theworld.nodes.disambiguate_entities.limits import clean_text, shorten
+from theworld.nodes.disambiguate_entities.limits import ELLIPSIS, clean_text, shorten
 from theworld.nodes.disambiguate_entities.parser import as_json, format_candidates, parse_llm_output
-from theworld.nodes.disambiguate_entities.schema import CandidateLimits, JudgedEntity, JudgeOutput
+from theworld.nodes.disambiguate_entities.schema import (
+    REASON_UNREADABLE,
+    CandidateLimits,
+    JudgedEntity,
+    JudgeOutput,
+)
 from theworld.prompts import fill_prompt, load_prompt
 from theworld.state import ModelUsage
 from theworld.text import detect_language
@@ -24,6 +30,9 @@ MAX_ASKED = 50
 """Candidates a model is asked about; more are more than any search gives."""
 LEAST_TIME_S = 0.05
 """With less left of the request no call is made."""
+
+
+_CLOSING = re.compile(r"<\s*/\s*context", re.IGNORECASE)
 
 
 class ModelJudge:
@@ -81,12 +90,12 @@ class ModelJudge:
         language = detect_language(context)
         prompt = fill_prompt(
             load_prompt("disambiguate", language),
-            context=shorten(clean_text(context) or "", CONTEXT_BYTES).replace("</context", "‹/context"),
+            context=_context_of(entity.label, context),
             payload=as_json(
                 {
                     "entity": {
                         "label": shorten(clean_text(entity.label) or "", LABEL_BYTES),
-                        "type_hint": clean_text(entity.type_hint),
+                        "type_hint": shorten(clean_text(entity.type_hint) or "", LABEL_BYTES) or None,
                     },
                     "candidates": {"wikidata": readable},
                 }
@@ -101,6 +110,8 @@ class ModelJudge:
         reply = parse_llm_output(
             completion.text, readable, label=entity.label, type_hint=entity.type_hint, model=self._model.name
         )
+        if reply["reason"] == REASON_UNREADABLE:
+            return known.model_copy(update={"reason": f"{known.reason}; {self._model.name}'s reply is unreadable"})
         return JudgeOutput.model_validate(reply)
 
     def _seconds(self) -> float | None:
@@ -109,3 +120,15 @@ class ModelJudge:
             return self._timeout_s
         left = max(0.0, self._until - time.monotonic())
         return left if self._timeout_s is None else min(left, self._timeout_s)
+
+
+def _context_of(label: str, context: str) -> str:
+    """Return what the model sees of a context: its beginning, or the mention's surroundings where that lacks it.
+
+    It cannot close the prompt's delimiters.
+    """
+    text = clean_text(context) or ""
+    at = text.find(clean_text(label) or "")
+    if at > 0 and len(text[:at].encode("utf-8")) > CONTEXT_BYTES // 2:
+        text = ELLIPSIS + text[max(at - CONTEXT_BYTES // 8, 0) :]
+    return _CLOSING.sub("‹/context", shorten(text, CONTEXT_BYTES))

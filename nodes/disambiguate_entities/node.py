@@ -191,5 +191,6 @@ def lookup_degradation(stage: str, looked_up: LookedUp, began: float) -> Degrada
     """Return what a failed look-up costs; `began` is a `perf_counter`."""
     name, error = next(iter(looked_up.failures.items()))
     others = f" and {len(looked_up.failures) - 1} more" if len(looked_up.failures) > 1 else ""
-    reason = f"{name!r}{others} could not be looked up ({error}); the answer goes without these Wikidata links"
+    why = str(error) or type(error).__name__
+    reason = f"{name!r}{others} could not be looked up ({why}); the answer goes without these Wikidata links"
     return Degradation(stage=stage, reason=reason, elapsed_ms=(time.perf_counter() - began) * 1000)

@@ -31,10 +31,13 @@ from theworld.state import EntityCandidate
 __all__ = ["fallback_zero_candidates", "format_candidates", "judged", "parse_llm_output", "read_sitelinks", "unmatched"]
 
 _LOG = logging.getLogger(__name__)
-_QID = re.compile(r"Q[1-9]\d{0,18}(?!\d)")
-_RESULT = re.compile(r"^[ \t]*Result[ \t]+(Q\d+)[ \t]*:", re.MULTILINE)
+_QID = re.compile(r"Q[1-9][0-9]{0,18}")
+_FRAGMENT = re.compile(r"[?#].*", re.DOTALL)
+_RESULT = re.compile(r"^[ \t]*Result[ \t]+(Q[0-9]+)[ \t]*:", re.MULTILINE)
 _LINE = re.compile(r"^[ \t]*([^:\n：]{1,80})[:：][ \t]*(\S.*)$", re.MULTILINE)
 _NOTHING_FOUND = "no good wikidata search result was found"
+_TRUE = frozenset({"true", "yes", "1", "是", "匹配"})
+_FALSE = frozenset({"false", "no", "0", "none", "nil", "否", "不是", "不匹配", "未匹配"})
 _KEY_PROPERTIES = frozenset(
     "instance of|country|country of citizenship|occupation|date of birth|date of death|"
     "p31|p17|p27|p106|p569|p570|性质|隸屬於|隶属于|国家|國家|国籍|國籍|职业|職業|出生日期|逝世日期|死亡日期".split("|")
@@ -260,7 +263,8 @@ def _qid_in(value: Any) -> str | None:
     """Return the QID that a string is or that ends its path, else None."""
     if not isinstance(value, str) or len(value) > 300:
         return None
-    match = _QID.fullmatch(str.strip(value).rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1])
+    path = _FRAGMENT.sub("", str.strip(value))
+    match = _QID.fullmatch(path.rstrip("/").rsplit("/", 1)[-1].rsplit(":", 1)[-1])
     return match.group() if match else None
 
 
@@ -286,8 +290,7 @@ def _inner(reply: Mapping[str, Any]) -> Mapping[str, Any]:
 def _selected(reply: Mapping[str, Any]) -> tuple[str | None, bool | None]:
     """Return the QID a reply names, if any, and what it says of `matched`, if anything."""
     inner = _inner(reply)
-    stated = _first(inner, reply, "matched")
-    matched = stated if isinstance(stated, bool) else None
+    matched = _truth(_first(inner, reply, "matched"))
     for value in (reply.get("selection"), inner.get("candidate"), inner.get("selection")):
         if qid := _named_qid(value):
             return qid, matched
@@ -296,6 +299,14 @@ def _selected(reply: Mapping[str, Any]) -> tuple[str | None, bool | None]:
         if qid := _qid_in(value):
             return qid, matched
     return None, matched
+
+
+def _truth(value: Any) -> bool | None:
+    """Return the truth value that a reply means, also as a number or a word; None when it means none."""
+    if isinstance(value, (int, float)):
+        return bool(value)
+    word = (clean_text(value) or "").casefold()
+    return True if word in _TRUE else False if word in _FALSE else None
 
 
 def _named_qid(value: Any) -> str | None:
@@ -311,9 +322,9 @@ def _first(inner: Mapping[str, Any], outer: Mapping[str, Any], name: str) -> Any
 def _confidence(value: Any) -> float:
     if isinstance(value, bool) or value is None:
         return 0.0
-    percent = isinstance(value, str) and value.strip().endswith("%")
+    percent = isinstance(value, str) and value.strip().endswith(("%", "％"))
     try:
-        number = float(value.strip().rstrip("%") if isinstance(value, str) else value)
+        number = float(value.strip().rstrip("%％") if isinstance(value, str) else value)
     except (TypeError, ValueError, OverflowError):
         return 0.0
     if math.isnan(number):

@@ -2,6 +2,7 @@
 
 from theworld.text.identity import entity_key, without_qualifier
 from theworld.text.language import Language, cjk_share, detect_language
+from theworld.text.naming import place_of
 from theworld.text.sentences import Sentence, split_sentences
 from theworld.text.tokens import fold, stem, tokens
 
@@ -12,6 +13,7 @@ __all__ = [
     "detect_language",
     "entity_key",
     "fold",
+    "place_of",
     "split_sentences",
     "stem",
     "tokens",

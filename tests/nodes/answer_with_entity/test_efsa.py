@@ -158,6 +158,7 @@ def test_logits_go_through_a_sigmoid() -> None:
         ({"entities": [object()]}, "entities"),
         ({"entities": 3}, "entities"),
         ({"paragraph_idxs": "1"}, "paragraph_idxs"),
+        ({"paragraph_idxs": [1, None]}, "paragraph_idxs"),
     ],
 )
 def test_a_wrong_field_is_named(note: dict[str, object], field: str) -> None:

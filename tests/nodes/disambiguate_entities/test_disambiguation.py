@@ -20,7 +20,7 @@ from theworld.nodes.disambiguate_entities import (
     judge_entities,
 )
 from theworld.nodes.disambiguate_entities.mentions import mentions_to_look_up
-from theworld.state import Candidate, Context, EntityCandidate, ModelUsage, QueryState
+from theworld.state import Candidate, Context, EntityCandidate, Mention, ModelUsage, QueryState
 
 
 def note(title: str, text: str = "") -> Candidate:
@@ -53,6 +53,25 @@ def test_names_of_the_question_come_before_titles() -> None:
 
 def test_quoted_names_in_chinese() -> None:
     assert mentions_to_look_up("《红高粱》的导演是谁？", []) == ["红高粱"]
+
+
+def test_a_name_within_another_word_is_not_named() -> None:
+    mentions = [Mention(surface=name, type="work", start=0, end=3, key=name.lower()) for name in ("Art", "Main", "Tar")]
+    notes = [note("X").model_copy(update={"mentions": mentions})]
+    assert mentions_to_look_up("Who started the party in Maine?", notes) == ["Maine"]
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("Where was Barack Obama's wife born?", ["Barack Obama"]),
+        ("Who wrote Schindler's List?", ["Schindler's List"]),
+        ("Who founded McDonald's?", ["McDonald's"]),
+        ("Where is Sean O'Casey’s house?", ["Sean O'Casey"]),
+    ],
+)
+def test_a_possessive_is_no_part_of_a_name(question: str, names: list[str]) -> None:
+    assert mentions_to_look_up(question, []) == names
 
 
 def test_the_bundled_snapshot_in_both_languages() -> None:
@@ -110,3 +129,17 @@ def test_a_failing_source_is_a_degradation_and_an_error_when_strict() -> None:
     assert "the disk is gone" in update["degradations"][0].reason
     with pytest.raises(StoreError):
         find_entity_candidates(state, StrictRuntime(), knowledge=BrokenKnowledge())  # type: ignore[arg-type]
+
+
+class HalfBrokenKnowledge(SnapshotKnowledge):
+    def search(self, label: str, language: str, limit: int) -> list[Mapping[str, Any]]:
+        if label == "Rome":
+            raise RuntimeError
+        return super().search(label, language, limit)
+
+
+def test_a_name_that_fails_in_any_way_leaves_the_others() -> None:
+    state = QueryState(question="Is Paris older than Rome?", query="Is Paris older than Rome?")
+    update = find_entity_candidates(state, None, knowledge=HalfBrokenKnowledge())  # type: ignore[arg-type]
+    assert list(update["entity_candidates"]) == ["Paris"]
+    assert "'Rome' could not be looked up (RuntimeError)" in update["degradations"][0].reason

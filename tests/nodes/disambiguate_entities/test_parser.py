@@ -113,6 +113,17 @@ def test_limits_count_utf8_bytes(text: str) -> None:
     assert len(found.get("aliases", [])) <= 5
 
 
+@pytest.mark.parametrize("text", ['"', "\\", "实"])
+def test_what_fits_of_a_long_label_is_kept(text: str) -> None:
+    found = format_candidates([{"id": "Q1", "label": text * 20_000}])[0]
+    assert 1000 <= len(json.dumps(found, ensure_ascii=False).encode()) <= 1024
+    assert found["label"].startswith(text * 100)
+
+
+def test_an_id_has_ascii_digits() -> None:
+    assert format_candidates([{"id": "Q4２"}, {"page_content": "Result Q4２:\nLabel: x"}]) == []
+
+
 def test_settings_by_their_documented_names() -> None:
     nested = {"tasks": {"l2_disambiguation": {"candidate_limits": {"wikidata": {"max_candidates": 1}}}}}
     items = [{"id": f"Q{number}", "label": "x"} for number in range(1, 9)]
@@ -133,6 +144,12 @@ REPLIES = [
     ('<think>{"matched": false}</think>{"matched": true, "selection": {"url": "/wiki/Q42"}}', True, 0.0, "已选择候选"),
     ('{"matched": false, "confidence": 0.8, "reason": "none", "selection": null}', False, 0.8, "none"),
     ('{"matched": false, "selection": {"id": "Q42"}}', False, 0.0, "未匹配到合适候选"),
+    ('{"matched": "false", "selection": {"id": "Q42"}}', False, 0.0, "未匹配到合适候选"),
+    ('{"matched": "否", "reason": "r", "selection": {"id": "Q42"}}', False, 0.0, "r"),
+    ('{"matched": 0, "selection": {"id": "Q42"}}', False, 0.0, "未匹配到合适候选"),
+    ('{"matched": "True", "confidence": "９０％", "selection": {"id": "Q42"}}', True, 0.9, "已选择候选"),
+    ('{"matched": null, "selection": {"id": "Q42"}}', True, 0.0, "已选择候选"),
+    ('{"wikidata_uri": "https://www.wikidata.org/wiki/Q42?uselang=zh#P31"}', True, 0.0, "已选择候选"),
     ('{"choices": {"wikidata": {"candidate": null, "confidence": NaN}}}', False, 0.0, "未匹配到合适候选"),
     ("{}", False, 0.0, "未匹配到合适候选"),
     ("I think it is Q42.", False, 0.0, "输出解析失败"),
