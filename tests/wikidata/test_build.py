@@ -232,6 +232,20 @@ def test_a_file_is_only_replaced_when_asked(dump: Path, tmp_path: Path) -> None:
         assert snapshot.about["entities"] == "13"
 
 
+def test_a_folder_is_not_replaced_and_one_that_cannot_be_is_told(dump: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="this is a folder"):
+        build_snapshot(dump, tmp_path, replace=True)
+    assert not tmp_path.with_name(tmp_path.name + ".partial").exists()
+    with pytest.raises(StoreError, match="cannot be written: File exists"):
+        build_snapshot(dump, dump / "out.sqlite")
+
+
+def test_a_blank_first_line_begins_no_array(dump: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.json"
+    lines.write_bytes(b"\n" + as_lines(dump))
+    assert not build_snapshot(lines, tmp_path / "out.sqlite").cut_off
+
+
 def test_two_builds_of_one_file_are_refused(dump: Path, tmp_path: Path) -> None:
     def again(part: str, done: int, total: int) -> None:
         with pytest.raises(StoreLockedError, match="another process"):

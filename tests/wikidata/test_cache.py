@@ -92,6 +92,21 @@ def test_a_damaged_file_is_begun_anew(make_cache: MakeCache, tmp_path: Path, cap
     assert cache.get("a") == 1
 
 
+def test_a_damaged_file_that_cannot_be_deleted_only_costs_the_saving(
+    make_cache: MakeCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    path = tmp_path / "deep" / "replies.sqlite"
+    path.parent.mkdir()
+    path.write_bytes(b"not a database" * 500)
+    monkeypatch.setattr(Path, "unlink", refused)
+    cache = make_cache()
+    cache.put("a", 1)
+    assert cache.get("a") is None
+
+
 def test_a_damaged_value_is_no_value(make_cache: MakeCache, tmp_path: Path) -> None:
     cache = make_cache()
     cache.put("a", 1)

@@ -169,6 +169,19 @@ def test_a_file_damaged_inside_is_told(path: Path, tmp_path: Path) -> None:
         snapshot.search("Paris", "en", 3)
 
 
+def test_damaged_entries_are_told(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "damaged.sqlite"
+    copy.write_bytes(path.read_bytes())
+    connection = sqlite3.connect(copy)
+    with connection:
+        connection.execute("UPDATE entity SET data = x'00'")
+    connection.close()
+    with Snapshot(copy) as damaged:
+        for ask in (lambda: damaged.search("Paris", "en", 3), lambda: damaged.entries_named(["paris"])):
+            with pytest.raises(StoreError, match=r"cannot be read.*wikidata build"):
+                ask()
+
+
 def test_all_names_of_the_entries_of_a_name(snapshot: Snapshot) -> None:
     found = snapshot.entries_named(["quicksilver", "mercury", "zzyzx", "", "\x00", "quicksilver"])
     assert set(found) == {"quicksilver", "mercury"}

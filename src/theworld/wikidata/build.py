@@ -86,6 +86,8 @@ def build_snapshot(
     `replace`) or cannot be written; StoreLockedError when another process writes it.
     """
     began = time.perf_counter()
+    if out.is_dir():
+        raise StoreError("this is a folder.", where=str(out), remedy="Name the file to write in it.")
     if out.exists() and not replace:
         raise StoreError("the file exists.", where=str(out), remedy="Choose another name or give --replace.")
     partial = out.with_name(out.name + ".partial")
@@ -213,7 +215,7 @@ def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
 def _item(line: Line, report: BuildReport) -> Item | None:
     """Return the entry of a line, and count what the line was."""
     if line.content == b"":
-        report.opened = report.opened or line.after.line == 1
+        report.opened = report.opened or line.opens
         report.closed = report.closed or line.closes
         return None
     try:
@@ -256,7 +258,7 @@ def _open(partial: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _told(partial: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours."""
+    """Turn the errors of SQLite and of the file system into ours."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -270,4 +272,10 @@ def _told(partial: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         raise StoreError(
             f"the unfinished snapshot is damaged: {error}.", where=str(partial), remedy="Delete it to begin anew."
+        ) from error
+    except OSError as error:
+        raise StoreError(
+            f"the snapshot cannot be written: {error.strerror or error}.",
+            where=str(error.filename or partial),
+            remedy="What was read is kept: mend this and run the same command again.",
         ) from error

@@ -12,6 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -104,4 +105,5 @@ class ReplyCache:
             self._connection = None
         if type(error) is sqlite3.DatabaseError:
             for suffix in ("", "-wal", "-shm"):
-                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+                with suppress(OSError):  # in a folder one may only read
+                    self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)

@@ -45,6 +45,8 @@ class Line:
     """The line without comma; empty for brackets and blank lines, None when it is longer than `MAX_LINE`."""
     after: Position
     """Where the next line begins."""
+    opens: bool = False
+    """Whether it is the bracket that begins the array."""
     closes: bool = False
     """Whether it is the bracket that ends the array."""
 
@@ -103,7 +105,7 @@ class Dump:
                     digest.update(content)
                 at = Position(at.line + 1, at.offset + size, size, digest.hexdigest())
                 bare = content.strip().removesuffix(b",") if whole else None
-                yield Line(b"" if bare in {b"[", b"]"} else bare, at, closes=bare == b"]")
+                yield Line(b"" if bare in {b"[", b"]"} else bare, at, opens=bare == b"[", closes=bare == b"]")
         except (EOFError, OSError, zlib.error) as error:
             raise IngestionError(
                 f"the dump is cut off or damaged after line {at.line} ({error}).",

@@ -96,7 +96,7 @@ class Snapshot:
         asked = [key for key in dict.fromkeys(keys) if key.isprintable()][:MAX_KEYS]
         statement = _NAMED.format(marks=", ".join("?" * len(asked)))
         for key, *row in self._rows(statement, (*asked, MAX_NAMED)) if asked else ():
-            item = decode(*row)
+            item = self._decode(*row)
             said = "; ".join(item.descriptions.values())
             found.setdefault(key, {})[row[0]] = NamedEntry(item.id, tuple(dict.fromkeys(item.names())), said)
         return {key: list(entries.values()) for key, entries in found.items()}
@@ -110,12 +110,12 @@ class Snapshot:
             return
         for query in _queries(found, tokens(name)[-1]):
             for row in self._rows(_WORDS, (query, limit * 2)):
-                yield decode(*row)
+                yield self._decode(*row)
 
     def _same_name(self, key: str) -> list[Item]:
         rows = self._rows(_EXACT, (key, HOMONYMS)) if key else []
         ordered = sorted(rows, key=lambda row: (row[0] * LABEL_BONUS - math.log1p(row[2]), row[1]))
-        return [decode(*row[1:]) for row in ordered]
+        return [self._decode(*row[1:]) for row in ordered]
 
     def _names(self, ids: Sequence[str], language: str) -> dict[str, str]:
         """Return QID -> label of those that are in the snapshot."""
@@ -126,9 +126,15 @@ class Snapshot:
         marks = ", ".join("?" * len(missing))
         statement = f"SELECT qid, sitelinks, data FROM entity WHERE qid IN ({marks})"  # noqa: S608
         for row in self._rows(statement, tuple(int(qid[1:]) for qid in missing)) if missing else ():
-            item = decode(*row)
+            item = self._decode(*row)
             self._labels[item.id, language] = item.text(item.labels, language) or ""
         return {qid: name for qid in ids if (name := self._labels.get((qid, language)))}
+
+    def _decode(self, qid: int, sitelinks: int, data: bytes) -> Item:
+        try:
+            return decode(qid, sitelinks, data)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise not_usable(self._path, error) from error
 
     def _rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
