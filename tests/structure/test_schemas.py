@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from datetime import date
+from typing import Any, Literal
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -11,6 +12,7 @@ from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration
+from pydantic import BaseModel, HttpUrl, create_model
 
 from theworld.structure import (
     StructureEngine,
@@ -77,6 +79,34 @@ def test_what_strict_mode_makes_null_becomes_the_default_again():
 def test_free_keys_cannot_be_said_in_strict_mode():
     with pytest.raises(ValueError, match="free keys"):
         openai_strict_schema(dict[str, int])
+
+
+class Odd(BaseModel):
+    """What strict mode knows under another name, or not at all."""
+
+    page: HttpUrl
+    pair: tuple[int, str]
+    day: date
+    size: Literal["s", "l", None] = None
+
+
+def test_strict_mode_gets_lists_for_tuples_and_only_formats_it_knows():
+    fields = openai_strict_schema(Odd)["properties"]
+    assert fields["pair"]["items"] == {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+    assert (fields["pair"]["minItems"], fields["pair"]["maxItems"]) == (2, 2)
+    assert "prefixItems" not in fields["pair"]
+    assert (fields["page"].get("format"), fields["day"]["format"]) == (None, "date")
+
+
+@pytest.mark.parametrize("anything", [Any, list[Any], object | None])
+def test_any_value_cannot_be_said_in_strict_mode(anything):
+    with pytest.raises(ValueError, match="field is of any type"):
+        openai_strict_schema(create_model("Loose", field=(anything, ...)))
+
+
+def test_a_null_among_the_choices_is_nullable_for_gemini():
+    size = gemini_schema(Odd)["properties"]["size"]
+    assert (size["enum"], size["nullable"]) == (["s", "l"], True)
 
 
 @pytest.mark.parametrize("model", MODELS)

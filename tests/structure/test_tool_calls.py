@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from langchain_core.messages import AIMessage
 from openai.types.chat import ChatCompletion
 from openai.types.responses import ResponseFunctionToolCall
+from pydantic import BaseModel
 
 from theworld.structure import StructureParseError, parse_structured_output, parse_with_report
 
@@ -121,3 +123,31 @@ def test_unknown_shapes_fall_back_to_the_text(raw):
     with pytest.raises(StructureParseError) as caught:
         parse_structured_output("none", User, raw)
     assert caught.value.attempts[0]["strategy"].startswith("tool_call")
+
+
+class Visit(BaseModel):
+    """A shape with a date."""
+
+    day: date
+    count: int
+    tags: list[str] = []
+
+
+@pytest.mark.parametrize("more", [{}, {"tags": {"a"}}, {("x", 1): 2}, {b"raw": b"x"}])
+def test_arguments_that_are_no_plain_json_are_mended_too(more: dict[Any, Any]) -> None:
+    arguments = {"day": date(2020, 1, 2), "count": "1,000", **more}
+    found = parse_structured_output("", Visit, raw_tool_calls=[{"function": {"name": "Visit", "arguments": arguments}}])
+    assert (found.day, found.count) == (date(2020, 1, 2), 1000)
+
+
+class Crashing:
+    """An object whose every attribute fails."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+
+@pytest.mark.parametrize("calls", [[Crashing()], [{"function": {"name": "Visit", "arguments": {"day": object()}}}]])
+def test_calls_that_cannot_be_read_are_no_calls(calls: list[Any]) -> None:
+    with pytest.raises(StructureParseError):
+        parse_structured_output("", Visit, raw_tool_calls=calls)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from theworld.structure import remedies
 from theworld.structure.annotations import names_of, options_of, places_at
@@ -36,7 +37,11 @@ def fit(value: Any, target: Target, text: str, *, allowed: bool = True) -> tuple
         first = error
     if not allowed or not isinstance(value, (dict, list, str, int, float)):
         raise first
-    return _Fitting(value, target, text).run(first)
+    try:
+        copied = _copy(value)
+    except (ValueError, TypeError, RecursionError):
+        raise first from None
+    return _Fitting(copied, target, text).run(first)
 
 
 @dataclass(slots=True)
@@ -51,10 +56,10 @@ class _Spot:
 
 
 class _Fitting:
-    """One value on its way to being valid; works on a copy."""
+    """One value, a copy, on its way to being valid."""
 
     def __init__(self, value: Any, target: Target, text: str) -> None:
-        self.box = [_copy(value)]
+        self.box = [value]
         self.target, self.text = target, text
         self.repairs: list[Repair] = []
         self.units: dict[Path, str] = {}
@@ -248,5 +253,8 @@ def _same_name(key: str, names: tuple[str, ...]) -> bool:
 
 
 def _copy(value: Any) -> Any:
-    """Copy plain data; its depth is bounded by the reader."""
-    return json.loads(json.dumps(value)) if isinstance(value, (dict, list)) else value
+    """Copy plain data, and what a library's tool call may hold besides (dates, sets) as JSON says it.
+
+    Raises ValueError (as which pydantic_core's errors count) or TypeError for what JSON cannot say.
+    """
+    return json.loads(to_json(value, inf_nan_mode="constants")) if isinstance(value, (dict, list)) else value

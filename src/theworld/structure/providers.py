@@ -1,6 +1,7 @@
 """JSON Schemas in the dialect of each provider: what it does not know is left out or said in another way.
 
-OpenAI strict: every property required, no others, `$ref` alone or inlined, optional as nullable.
+OpenAI strict: every property required, no others, `$ref` alone or inlined, optional as nullable; a tuple is a list of
+any of its types, as `prefixItems` is refused.
 Gemini: no `$ref`, `nullable` instead of a null type, enums of text; a model inside itself ends after a few levels.
 Anthropic and plain JSON Schema: as pydantic writes it.
 """
@@ -19,6 +20,8 @@ UNKNOWN_TO_OPENAI = frozenset(
     "default title examples minLength maxLength uniqueItems discriminator contentMediaType contentEncoding "
     "patternProperties propertyNames minProperties maxProperties readOnly writeOnly deprecated".split()
 )
+OPENAI_FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
+"""Of strings, in strict mode (https://platform.openai.com/docs/guides/structured-outputs, supported schemas)."""
 KNOWN_TO_GEMINI = frozenset(
     "type format description nullable enum properties required items minItems maxItems minimum maximum anyOf "
     "title minLength maxLength pattern propertyOrdering".split()
@@ -78,7 +81,7 @@ def gemini_schema(model: Any) -> dict[str, Any]:
 def openai_strict_schema(model: Any) -> dict[str, Any]:
     """Return the schema in OpenAI's strict subset; references stay, but nothing stands beside one.
 
-    Raises ValueError for objects with free keys, which strict mode cannot say.
+    Raises ValueError for objects with free keys and for fields of any type, which strict mode cannot say.
     """
     schema = as_object(copy.deepcopy(json_schema(model)))
     strict = _strict(schema, schema, ())
@@ -94,7 +97,13 @@ def _strict(part: Mapping[str, Any], root: Mapping[str, Any], path: tuple[str, .
     kept = {key: value for key, value in part.items() if key not in UNKNOWN_TO_OPENAI and key != "$defs"}
     if "oneOf" in kept:
         kept["anyOf"] = kept.pop("oneOf")
-    for key in ("anyOf", "allOf", "prefixItems"):
+    if not kept.keys() & {"type", "anyOf", "allOf", "enum", "const"}:
+        raise ValueError(f"{_named(path)} is of any type; OpenAI's strict mode cannot say that: use strict=False")
+    if kept.get("format", "date") not in OPENAI_FORMATS:
+        del kept["format"]
+    if "prefixItems" in kept:
+        kept["items"] = {"anyOf": kept.pop("prefixItems")}
+    for key in ("anyOf", "allOf"):
         if key in kept:
             kept[key] = [_strict(option, root, path) for option in kept[key]]
     if isinstance(kept.get("items"), dict):
@@ -107,8 +116,8 @@ def _strict(part: Mapping[str, Any], root: Mapping[str, Any], path: tuple[str, .
 def _close_object(kept: dict[str, Any], root: Mapping[str, Any], path: tuple[str, ...]) -> None:
     """Make every property required, optional ones nullable, and forbid others."""
     if "properties" not in kept and kept.get("additionalProperties") not in (None, False):
-        where = ".".join(path) or "the root"
-        raise ValueError(f"{where} is an object with free keys; OpenAI's strict mode cannot say that: use strict=False")
+        what = f"{_named(path)} is an object with free keys"
+        raise ValueError(f"{what}; OpenAI's strict mode cannot say that: use strict=False")
     required = set(kept.get("required", []))
     properties = kept.get("properties", {})
     kept["properties"] = {
@@ -116,6 +125,10 @@ def _close_object(kept: dict[str, Any], root: Mapping[str, Any], path: tuple[str
     }
     kept["required"] = list(properties)
     kept["additionalProperties"] = False
+
+
+def _named(path: tuple[str, ...]) -> str:
+    return ".".join(path) or "the root"
 
 
 def _nullable(part: dict[str, Any], required: bool) -> dict[str, Any]:
@@ -147,7 +160,9 @@ def _gemini(part: Mapping[str, Any], root: Mapping[str, Any], depth: dict[str, i
     if made.get("format") not in GEMINI_FORMATS:
         made.pop("format", None)
     if "enum" in made:
-        made["type"], made["enum"] = "string", [str(choice) for choice in made["enum"]]
+        if None in made["enum"]:
+            made["nullable"] = True
+        made["type"], made["enum"] = "string", [str(choice) for choice in made["enum"] if choice is not None]
     _gemini_union(made, root, depth)
     if "properties" in made:
         made["properties"] = {name: _gemini(inner, root, depth) for name, inner in made["properties"].items()}

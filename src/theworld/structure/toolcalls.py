@@ -36,7 +36,10 @@ def get(item: Any, key: str) -> Any:
         return item.get(key)
     if isinstance(item, (str, bytes, int, float, list, tuple)) or item is None:
         return None
-    value = getattr(item, key, None)
+    try:
+        value = getattr(item, key, None)
+    except Exception:  # a property of another library's object may raise anything
+        return None
     return None if callable(value) else value
 
 
