@@ -7,11 +7,10 @@ import re
 from langgraph.runtime import Runtime
 
 from theworld.state import Answer, Context, QueryState, Update, context_of
+from theworld.text import fold
 
-_THANKS = re.compile(r"\b(?:thanks|thank you|thx|cheers)\b|谢谢|謝謝|多谢|多謝|感谢|感謝|辛苦", re.IGNORECASE)
-_FAREWELL = re.compile(
-    r"\b(?:bye|goodbye|good night|see you|farewell)\b|再见|再見|拜拜|回头见|回頭見|明天见|明天見|晚安", re.IGNORECASE
-)
+_THANKS = re.compile(r"\b(?:thanks|thank you|thx|cheers)\b|谢谢|多谢|感谢|辛苦", re.IGNORECASE)
+_FAREWELL = re.compile(r"\b(?:bye|goodbye|good night|see you|farewell)\b|再见|拜拜|回头见|明天见|晚安", re.IGNORECASE)
 _OPENINGS = {
     "en": {"greeting": "Hello.", "thanks": "You are welcome.", "farewell": "Goodbye."},
     "zh": {"greeting": "你好。", "thanks": "不客气。", "farewell": "再见。"},
@@ -24,7 +23,8 @@ _OFFERS = {
 
 def small_talk_reply(question: str, language: str) -> str:
     """Return the reply to a greeting, thanks or a farewell, in English unless the language is `zh`."""
-    kind = "farewell" if _FAREWELL.search(question) else "thanks" if _THANKS.search(question) else "greeting"
+    folded = fold(question)
+    kind = "farewell" if _FAREWELL.search(folded) else "thanks" if _THANKS.search(folded) else "greeting"
     known = "zh" if language == "zh" else "en"
     opening = _OPENINGS[known][kind]
     return opening if kind == "farewell" else f"{opening}{' ' if known == 'en' else ''}{_OFFERS[known]}"

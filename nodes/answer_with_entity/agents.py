@@ -6,6 +6,7 @@ import re
 
 from theworld.state import Candidate
 from theworld.text import split_sentences
+from theworld.text.folding import simplified
 
 _AGENT_EN = re.compile(r"(?P<verb>\w+) by (?:the )?$", re.IGNORECASE)
 _AGENT_ZH = re.compile(r"[被由]$")
@@ -23,8 +24,9 @@ def is_done_by_asked(question: str, note: Candidate, at: int) -> bool:
     sentence = next((one for one in split_sentences(note.text) if one.start <= at < one.end), None)
     if sentence is None:
         return False
+    question = simplified(question)
     named = {m.surface for m in note.mentions if sentence.start <= m.start < sentence.end and m.type not in _COUNTED}
-    asked = {name for name in named if len(name) > 1 and name in question}
+    asked = {name for name in named if len(name) > 1 and simplified(name) in question}
     asked = {name for name in asked if not any(name != other and name in other for other in asked)}
     return bool(asked) and all(_only_acts(name, question, sentence.text, note.language) for name in asked)
 
@@ -34,7 +36,7 @@ def _only_acts(name: str, question: str, sentence: str, language: str) -> bool:
         before, after = sentence[: match.start()], sentence[match.end() :]
         if language == "zh":
             verb = after[:_VERB_REACH]
-            if not _AGENT_ZH.search(before) or (verb and verb in question):
+            if not _AGENT_ZH.search(before) or (verb and simplified(verb) in question):
                 return False
         else:
             agent = _AGENT_EN.search(before)

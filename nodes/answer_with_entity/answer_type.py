@@ -12,6 +12,7 @@ import yaml
 from theworld.errors import SettingsError
 from theworld.state import MentionType
 from theworld.text import Language, detect_language
+from theworld.text.folding import simplified
 
 _UNTYPED = frozenset({"concept", "other"})
 
@@ -100,7 +101,7 @@ def _rules() -> tuple[tuple[AnswerType, dict[str, tuple[re.Pattern[str], ...]], 
 
 def expected_answer_type(question: str, language: Language | str | None = None) -> AnswerType:
     """Return the type of answer a question expects, `ANY` when it does not say."""
-    text = question.strip()
+    text = simplified(question.strip())
     chosen = language or detect_language(text)
     if chosen != "zh" and not _OWN_WORD.search(text):
         asked = _asked_noun(text)

@@ -13,6 +13,7 @@ from theworld.nodes.answer_with_entity.topics import Topic, named_topics, note_a
 from theworld.nodes.answer_with_entity.words import word_set
 from theworld.state import Candidate
 from theworld.text import detect_language, entity_key, tokens
+from theworld.text.folding import fold_in_place
 
 MAX_HOPS = 3
 MAX_UNEXPLAINED = 0
@@ -59,7 +60,7 @@ def _steps(question: str, language: str, topic: Topic) -> list[AskedRelation]:
     asked = _outside(asked_relations(question, language), question, topic)
     links = [step for step in asked if step.relation.name in LINKS]
     ends = [step for step in asked if step.relation.name not in LINKS]
-    at = question.casefold().find(topic.name.casefold())
+    at = fold_in_place(question).find(fold_in_place(topic.name))
     links.sort(key=lambda step: abs(step.start - at))
     if len(ends) > 1:
         ends = _most_specific(ends)
@@ -68,7 +69,7 @@ def _steps(question: str, language: str, topic: Topic) -> list[AskedRelation]:
 
 def _outside(asked: list[AskedRelation], question: str, topic: Topic) -> list[AskedRelation]:
     """Leave out relations that only the topic's own name seems to ask for."""
-    begin = question.casefold().find(topic.name.casefold())
+    begin = fold_in_place(question).find(fold_in_place(topic.name))
     end = begin + len(topic.name)
     return [step for step in asked if begin < 0 or not (begin <= step.start and step.end <= end)]
 

@@ -35,6 +35,7 @@ from theworld.nodes.disambiguate_entities.identity import Identities, entry_of, 
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
 from theworld.text import Language, entity_key
+from theworld.text.folding import simplified
 from theworld.wikidata import EntriesByName
 
 LONGEST_QUESTION = 1_000
@@ -67,13 +68,14 @@ def answer_with_entity(
             return identities(state.judgements)
 
     question = state.understood
+    plain = simplified(question)
     evidence = state.evidence
     language: Language = "zh" if state.language == "zh" else "en"
     found = (
         answer_from_facts(state.ontology, language, evidence)
         or answer_comparison(question, state.language, evidence)
-        or answer_chain(question, state.language, evidence)
-        or _answer_span(question, state, settings, known)
+        or answer_chain(plain, state.language, evidence)
+        or _answer_span(plain, state, settings, known)
     )
     clear = found is not None and found.confidence >= settings.min_confidence
     update: Update = {"result": _answer(found, evidence, state) if found and clear else None}

@@ -12,6 +12,7 @@ from theworld.nodes.answer_with_extract.sentences import Extract, choose_sentenc
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, Citation, Context, QueryState, Update
 from theworld.text import tokens
+from theworld.text.folding import simplified
 
 MAX_SENTENCES = 3
 """Sentences shown; the third only where a further note adds to what two cover."""
@@ -67,9 +68,10 @@ def extract_answer(
     question: str, language: str, evidence: Sequence[Candidate], background: Sequence[Candidate] = ()
 ) -> Extract:
     """Return the sentences that answer a question, those that state its relations or comparison first."""
-    stated = answer_comparison(question, language, evidence) or answer_chain(question, language, evidence)
+    plain = simplified(question)
+    stated = answer_comparison(question, language, evidence) or answer_chain(plain, language, evidence)
     return choose_sentences(
-        question,
+        plain,
         evidence,
         MAX_SENTENCES,
         language=language,

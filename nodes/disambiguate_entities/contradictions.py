@@ -13,6 +13,7 @@ from theworld.nodes.disambiguate_entities.mention import MentionInText
 from theworld.nodes.disambiguate_entities.names import FUNCTION_WORDS, name_words
 from theworld.nodes.disambiguate_entities.words import type_said
 from theworld.text import tokens
+from theworld.text.folding import simplified
 
 _WITHIN = re.compile(
     r"\b(?:in|near|across|throughout|into|outside|within|downtown|(?:north|south)?(?:east|west)ern|northern|southern|"
@@ -29,7 +30,7 @@ _NO_YEARS = 0.5
 def located(mention: MentionInText, description: str) -> float:
     """Return 1 when the mention is a place by the words before it, and the description says something else: a band or a
     person for Europe in "all across Europe". One may be at or come from an organisation or a person too."""
-    before = mention.context[: max(mention.start, 0)]
+    before = simplified(mention.context[: max(mention.start, 0)])
     said = type_said(description)
     if said is None or said == "place":
         return 0.0

@@ -9,6 +9,7 @@ from typing import Any
 
 from theworld.nodes.disambiguate_entities.demonyms import demonyms
 from theworld.text import entity_key, fold, tokens
+from theworld.text.folding import simplified
 
 FUNCTION_WORDS = frozenset("of the and in for de la a an".split())
 ALIAS_FACTOR = 0.97
@@ -66,7 +67,8 @@ def qualifier_of(name: str) -> str:
 @lru_cache(maxsize=20_000)
 def without_legal_form(name: str) -> str:
     """Return a name without what only says that it is a company: Apple for "Apple Inc.", 苹果 for 苹果公司."""
-    return _LEGAL_FORM.sub("", name)
+    found = _LEGAL_FORM.search(simplified(name))
+    return name[: found.start()] if found else name
 
 
 @lru_cache(maxsize=20_000)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from theworld.nodes.answer_with_extract import question_weights
 from theworld.state import Candidate, OntologyEvidence
 from theworld.text import fold, tokens
+from theworld.text.folding import simplified
 
 MOST_ABOUT = 3
 """Notes about what a question describes that are put first."""
@@ -29,7 +30,7 @@ def about_described_first(
     asked = [fold(alias) for one in ontology.described[-1:] for alias in one.aliases]
     own = [c for c in reranked if c.language == language]
     # What is known by the facts need not be said by the notes.
-    wanted = question_weights(question.replace(ontology.described[-1].text, " "), own)
+    wanted = question_weights(simplified(question).replace(ontology.described[-1].text, " "), own)
     known = {token for name in names for token in tokens(name)}
 
     def worth(candidate: Candidate) -> tuple[float, float]:

@@ -103,11 +103,11 @@ def _about(query: str, text: str, history: Sequence[Message], depth: int) -> Sta
 
 
 def _filled(value: str, question: str) -> str:
-    topic, folded = topic_of(question), fold_in_place(value)
-    time = TIME.search(question)
-    if TIME.fullmatch(value) and time:
+    topic, folded, asked = topic_of(question), fold_in_place(value), fold_in_place(question)
+    time = TIME.search(asked)
+    if TIME.fullmatch(folded) and time:
         return question[: time.start()] + value + question[time.end() :]
-    if any_of("actions").fullmatch(folded) and (how := re.search("怎么|如何|怎样", question)):
+    if any_of("actions").fullmatch(folded) and (how := re.search("怎么|如何|怎样", asked)):
         return question[: how.end()] + value
     if not topic or any_of("attributes").fullmatch(folded):
         return f"{topic or question}的{value}"
@@ -154,7 +154,7 @@ def _topics(history: Sequence[Message], depth: int = 0) -> list[Topic]:
         label = history[index].topic
         text = label or _resolved_topic(question, history[:index], depth)
         if text:
-            found.setdefault(text, Topic(text, index))
+            found.setdefault(fold_in_place(text), Topic(text, index))
     return list(found.values())
 
 
@@ -220,7 +220,8 @@ def _vague(query: str, history: Sequence[Message], forced: str | None) -> Standa
     chosen = forced or options[0]
     text = bare(query)
     start = query.find(text)
-    rest = re.sub(r"^[那这](?:一?[个個])?", "", text)
+    pointing = re.match("[那这](?:一?个)?", fold_in_place(text))
+    rest = text[pointing.end() :] if pointing else text
     return Standalone(
         query=f"{chosen}{rest or '呢'}" + query[start + len(text) :],
         references=(dependent(Span(start, start + len(text), text), "pronoun"),),

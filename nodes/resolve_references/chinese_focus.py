@@ -32,7 +32,7 @@ _BOUNDARY = re.compile(
     r"的|是|有(?!限)|在|怎么|怎样|如何|为什么|为何|为啥|什么|啥|多少|多[高长大久远重快深宽]|哪|几|吗|呢|会不会|能不能|可以|会|能|应该|适合|支持|和.{1,12}(?:哪|谁|的|比)|还是|属于|跟|谁|最"
 )
 _MEASURE = re.compile(
-    r"^(?:一下|下|几|一|两|三)?(?:个|本|部|家|款|种|位|首|篇|座|条|只|台|套|些|点|场|道|间|所|名|辆|张|份)(?=.{2})"
+    r"^(?:一下|下|几|一|两|三)?(?:个|本|部|家|款|种|位|首|篇|座|条|只|台(?![北湾中南东州])|套|些|点|场|道|间|所|名|辆|张|份)(?=.{2})"
 )
 _ASKS_NAME = re.compile(r"谁|哪位|哪个|哪[条座家款种部本所国只]|哪一[个条座家款种部本所位]|叫什么")
 _WHO_IS = re.compile(r"[^的]+是(?:谁|哪位|什么人)")
@@ -118,12 +118,14 @@ def topic_in(text: str) -> str:
 
 
 def _without_time(text: str) -> str:
-    match = TIME.match(text)
+    match = TIME.match(fold_in_place(text))
     return text[match.end() :].lstrip("的 ") if match and match.end() < len(text) else text
 
 
 def _object_of(text: str) -> str:
-    text = bare(_MEASURE.sub("", text.lstrip("一下 ") if text.startswith("一下") else text))
+    text = text.lstrip("一下 ") if text.startswith("一下") else text
+    measure = _MEASURE.match(fold_in_place(text))
+    text = bare(text[measure.end() :] if measure else text)
     folded = fold_in_place(text)
     latin = _LATIN.search(text)
     cut = re.search(r"的|吗|呢|[，。,]", folded[1:])
@@ -158,35 +160,39 @@ def name_in_answer(question: str, answer: str, *, place: bool = False) -> str:
     Of an answer quoted from a document ("《题》：……") the document's title is the name; of one that compares
     two things ("天坛比故宫大。") the first.
     """
-    if _WHO_IS.fullmatch(bare(fold_in_place(question))):
+    folded, told = fold_in_place(question), fold_in_place(answer)
+    if _WHO_IS.fullmatch(bare(folded)):
         return ""
     asked = _ASKS_PLACE if place else _ASKS_NAME
-    if not asked.search(fold_in_place(question)):
+    if not asked.search(folded):
         return ""
-    stated = _AGENT.search(answer) or _QUOTED_FROM.match(answer) or _IS_NAME.search(answer)
-    if stated and not place and stated["name"] not in question and "的" not in stated["name"]:
-        return stated["name"]
-    compared = _COMPARED.match(bare(answer))
+    stated = _AGENT.search(told) or _QUOTED_FROM.match(told) or _IS_NAME.search(told)
+    if stated and not place and stated["name"] not in folded and "的" not in stated["name"]:
+        return answer[slice(*stated.span("name"))]
+    answer = bare(answer)
+    compared = _COMPARED.match(answer)
     if compared and not place:
         return compared["name"]
-    name = re.sub(r"^(?:是|在|位于|应该是|答案是)", "", bare(answer))
-    fine = 0 < len(name) <= LONGEST_ANSWER and _NAME.fullmatch(name) and not _PREDICATE.search(name)
+    introduced = re.match("是|在|位于|应该是|答案是", fold_in_place(answer))
+    name = answer[introduced.end() :] if introduced else answer
+    fine = 0 < len(name) <= LONGEST_ANSWER and _NAME.fullmatch(name) and not _PREDICATE.search(fold_in_place(name))
     fine = fine and bool(topic_tokens(name))
     return name if fine else ""
 
 
 def pair_in(question: str) -> str:
     """Return two names that a question sets against each other ("李白和杜甫谁更有名？"), empty where there are none."""
-    pair = _PAIR.match(bare(question))
-    return pair["pair"] if pair else ""
+    question = bare(question)
+    pair = _PAIR.match(fold_in_place(question))
+    return question[slice(*pair.span("pair"))] if pair else ""
 
 
 def joined_names(topic: str) -> tuple[str, ...]:
     """Return both names of a topic that puts two side by side ("李白和杜甫"), empty where it does not."""
-    match = _JOINED.match(topic)
+    match = _JOINED.match(fold_in_place(topic))
     if not match:
         return ()
-    return bare(match["first"]), bare(match["second"])
+    return bare(topic[slice(*match.span("first"))]), bare(topic[slice(*match.span("second"))])
 
 
 def user_turns(history: Sequence[Message]) -> Iterable[tuple[int, str, str]]:

@@ -12,6 +12,7 @@ import yaml
 
 from theworld.state import Context
 from theworld.text import Language, cjk_share, detect_language, fold
+from theworld.text.folding import simplified
 from theworld.text.language import CJK_RANGES
 
 SignalKind = str
@@ -123,8 +124,9 @@ def features_of(query: str, context: Context, *, deadline_ms: float, database: D
     chatter = signals()["smalltalk"].sub(" ", folded)
     rest = len(_LETTERS.findall(_FILLER.sub("", chatter))) if found["smalltalk"] else -1
     size = max(1, len("".join(query.split())))
-    literals = [m.group() for p in (_QUOTED, _IDENTIFIER) for m in p.finditer(query)]
-    asked = _LITERAL_ASK.sub("", "".join(_IDENTIFIER.sub("", _QUOTED.sub("", query))))
+    plain = simplified(query)
+    literals = [m.group() for p in (_QUOTED, _IDENTIFIER) for m in p.finditer(plain)]
+    asked = _LITERAL_ASK.sub("", _IDENTIFIER.sub("", _QUOTED.sub("", plain)))
     left = len(re.findall(r"\w", asked))
     language = detect_language(query)
     view = database or DatabaseView()

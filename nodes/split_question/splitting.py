@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import islice, pairwise
 
 from theworld.text import cjk_share
+from theworld.text.folding import simplified
 
 MOST_PARTS = 4
 _SHORTEST_ZH, _SHORTEST_EN = 4, 3
@@ -23,13 +25,20 @@ _LEADING = re.compile(r"(?i)^(?:以及|并且|并|同时|另外|还有|而且|�
 
 def split_parts(question: str) -> list[str]:
     """Return the parts of a question in order, [] when it is one: each part must ask something by itself."""
-    pieces = [_LEADING.sub("", piece.strip(" ，,。.")).strip() for piece in _BETWEEN.split(question)]
+    between = [match.span() for match in _BETWEEN.finditer(simplified(question))]
+    places = pairwise((0, *(place for span in between for place in span), len(question)))
+    pieces = [_without_lead(question[start:end].strip(" ，,。.")) for start, end in islice(places, 0, None, 2)]
     parts = [piece for piece in pieces if piece]
     if not 1 < len(parts) <= MOST_PARTS or not all(_is_question(part) for part in parts):
         return []
     return parts
 
 
+def _without_lead(piece: str) -> str:
+    lead = _LEADING.match(simplified(piece))
+    return piece[lead.end() if lead else 0 :].strip()
+
+
 def _is_question(part: str) -> bool:
     long = len(part) >= _SHORTEST_ZH if cjk_share(part) > 0.3 else len(part.split()) >= _SHORTEST_EN
-    return long and _ASKS.search(part) is not None
+    return long and _ASKS.search(simplified(part)) is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from theworld.demo.credit import load_credit_ontology
+from theworld.evaluation.chinese_scripts import in_traditional
 from theworld.ontology import Lookup, parse_ontology
 from theworld.ontology.descriptions import DescriptionReader
 from theworld.ontology.facts import Fact, Facts
@@ -42,6 +43,7 @@ def test_a_description_is_replaced_by_what_it_stands_for(
     reader: DescriptionReader, question: str, understood: str
 ) -> None:
     assert reader.read(question, detect_language(question)).question == understood
+    assert reader.read(in_traditional(question), detect_language(question)).question == understood
 
 
 @pytest.mark.parametrize(
@@ -57,9 +59,10 @@ def test_a_description_is_replaced_by_what_it_stands_for(
     ],
 )
 def test_what_the_facts_say_whole_is_answered(reader: DescriptionReader, question: str, answer: list[str]) -> None:
-    reading = reader.read(question, detect_language(question))
-    assert reading.answered
-    assert list(reading.described[-1].samples) == answer
+    for asked in (question, in_traditional(question)):
+        reading = reader.read(asked, detect_language(asked))
+        assert reading.answered
+        assert list(reading.described[-1].samples) == answer
 
 
 @pytest.mark.parametrize(

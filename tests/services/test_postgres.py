@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from sqlalchemy import text
 
 from services.postgres_ledger import PATIENT_S, drop_schema, settings_for
-from theworld.errors import StoreError
+from theworld.errors import StoreError, StoreVersionError
 from theworld.settings import LedgerSettings, Settings
 from theworld.stores.engines import Engines
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.stores.ledger import Ledger
+from theworld.stores.ledger import Ledger, schema
 from theworld.stores.ledger.columns import Base
 from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.service_ledger import ServiceLedger
@@ -61,6 +62,22 @@ class TestPostgresServiceLedger(ServiceLedgerConformance):
 def test_its_tables_are_those_of_the_models(settings: LedgerSettings, tmp_path: Path) -> None:
     with closing(open_database(tmp_path, settings, create=True)) as database, database.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+
+
+def test_keys_in_traditional_chinese_are_folded_when_it_is_told_to(settings: LedgerSettings, tmp_path: Path) -> None:
+    rows = Path(__file__).parents[1] / "stores" / "ledger_schemas" / "chinese_3.sql"
+    with closing(open_database(tmp_path, settings, create=True)) as database:
+        with database.writing() as connection:
+            for statement in rows.read_text("utf-8").partition("\n\n")[2].strip().removesuffix(";").split(";\n"):
+                connection.execute(text(statement))
+            connection.execute(text("UPDATE meta SET number = 3 WHERE key = 'schema_version'"))
+        with pytest.raises(StoreVersionError, match="theworld ledger migrate"):
+            Ledger.open(tmp_path, settings)
+        assert schema.migrate(database) == [4]
+    with KnowledgeStore.open(tmp_path, engines=Engines(ledger=settings), read_only=False) as store:
+        found = [mention.key for note in store.iter_notes("t") for mention in note.mentions]
+        assert found == ["天一阁", "宁波", "范钦", "天一阁"]
+        assert store.graph.entities(["天一阁"], tenant="t") == {"天一阁": 2}
 
 
 def test_it_tells_what_the_embedded_twin_tells(make: Make, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from sql_answers import agree, one_tenant, read_questions, truth
+from theworld.evaluation.chinese_scripts import in_traditional
 from theworld.sql.plan import UnclearError
 
 QUESTIONS = read_questions()
@@ -40,3 +41,15 @@ def test_most_are_answered_in_both_languages(answered):
         own = [asked for asked in QUESTIONS if asked.language == language]
         known = [asked for asked in own if not isinstance(answered[asked.question], UnclearError)]
         assert len(known) / len(own) >= 0.8, [a.question for a in own if a not in known]
+
+
+@pytest.mark.parametrize("asked", [asked for asked in QUESTIONS if asked.language == "zh"], ids=lambda a: a.question)
+def test_a_question_in_traditional_chinese_gives_the_same_tables(answered, database, now, asked):
+    plain = answered[asked.question]
+    question = in_traditional(asked.question)
+    if isinstance(plain, UnclearError):
+        with pytest.raises(UnclearError):
+            database.ask(question, language="zh", tenant="default", now=now)
+        return
+    found = database.ask(question, language="zh", tenant="default", now=now)
+    assert [table.rows for table in found] == [table.rows for table in plain]

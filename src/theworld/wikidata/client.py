@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 from theworld.errors import WikidataUnavailableError
-from theworld.text import fold
 from theworld.wikidata.cache import ReplyCache
 from theworld.wikidata.items import CODES, KNOWN_TYPE, QID, Item, as_candidate, key_properties, read_item
 from theworld.wikidata.transport import WikidataTransport
@@ -49,7 +49,7 @@ class WikidataClient:
         limit = min(limit, BATCH)
         if not name or limit < 1:
             return []
-        key = f"search/{language}/{limit}/{fold(name)}"
+        key = f"search/{language}/{limit}/{unicodedata.normalize('NFKC', name).casefold()}"
         known = self._cache.get(key) if self._cache is not None else None
         if isinstance(known, list):
             return known

@@ -19,8 +19,8 @@ from theworld.text import tokens
 from theworld.wikidata.items import Item
 
 APPLICATION_ID = 0x54575744
-VERSION = 1
-"""Of the file format; a file of a newer one is refused."""
+VERSION = 2
+"""Of the file format, and of the keys and tokens of names; a file of another one is refused."""
 UNFINISHED = 0
 
 SCHEMA = """
@@ -66,7 +66,7 @@ def words(names: Iterable[str]) -> list[str]:
 def open_read_only(path: Path) -> sqlite3.Connection:
     """Return a connection to a finished snapshot, usable from any thread (one at a time).
 
-    Raises StoreError when it is missing, unfinished or no snapshot, StoreVersionError when it is newer.
+    Raises StoreError when it is missing, unfinished or no snapshot, StoreVersionError when it is older or newer.
     """
     if not path.is_file():
         raise StoreError(
@@ -101,11 +101,12 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreError(
             "the snapshot is not finished.", where=str(path), remedy="Run the same `theworld wikidata build` again."
         )
-    if version > VERSION:
+    if version != VERSION:
+        again = "make it again with: theworld wikidata build DUMP --out FILE --replace"
         raise StoreVersionError(
-            f"the snapshot has version {version}, and this program reads up to {VERSION}.",
+            f"the snapshot has version {version}, and this program reads version {VERSION}.",
             where=str(path),
-            remedy="Update theworld, or make the snapshot again.",
+            remedy=f"Update theworld, or {again}." if version > VERSION else f"{again[0].upper()}{again[1:]}.",
         )
 
 

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from theworld import Message, ReferenceResolver, ReferenceType
+from theworld.evaluation.chinese_scripts import in_traditional
 from theworld.nodes.resolve_references.chinese_focus import joined_names, name_in_answer, topic_of
+from theworld.text.folding import simplified
 
 DATA = Path(__file__).parent / "data"
 RESOLVER = ReferenceResolver()
@@ -50,6 +52,24 @@ def test_dialogues(name: str) -> None:
     assert share["kind"] >= 0.95, wrong
     assert sum(pointing) / len(pointing) >= 0.90, wrong
     assert share["standalone"] >= 0.95, wrong
+
+
+@pytest.mark.parametrize("said_in", ["both", "question"])
+def test_dialogues_are_understood_alike_in_traditional_chinese(said_in: str) -> None:
+    """With the whole dialogue in it, and with a question in it about a dialogue in simplified characters."""
+    names = ("dialogues_zh.jsonl", "dialogues_zh_heldout.jsonl")
+    rows = [json.loads(line) for name in names for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+    different = []
+    for row in rows:
+        history = row["history"] if said_in == "question" else [in_traditional(text) for text in row["history"]]
+        found = RESOLVER.resolve(row["query"], talk(*row["history"]))
+        other = RESOLVER.resolve(in_traditional(row["query"]), talk(*history))
+        first, second = (
+            (r.reference_type, r.scope, r.source_turns, simplified(r.standalone_query or "")) for r in (found, other)
+        )
+        if first != second:
+            different.append((first, second))
+    assert len(different) <= 0.01 * len(rows), different
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from theworld.errors import IngestionError, SettingsError
+from theworld.evaluation.chinese_scripts import in_traditional
 from theworld.evaluation.router_training import Logged, off_policy, train
 from theworld.evaluation.routing import accuracy, balance, read_labelled
 from theworld.nodes.route_query import LearnedStrategy, Rules, features_for, route
@@ -42,6 +43,12 @@ def test_the_path_is_right_nine_times_in_ten(choose):
         ]
         assert min(shares) >= 0.9
         assert abs(shares[0] - shares[1]) <= 0.03
+
+
+def test_the_path_is_the_same_in_traditional_chinese(choose):
+    questions = [item.question for item in LABELLED if item.language == "zh"]
+    assert sum(in_traditional(question) != question for question in questions) > len(questions) / 2
+    assert [q for q in questions if choose(in_traditional(q)) != choose(q)] == []
 
 
 def test_without_a_database_nothing_goes_to_one(mapped_settings, asked):

@@ -14,8 +14,8 @@ from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.facts import note_facts
 from theworld.stores.protocols import NoteChange
 
-FORMAT = 1
-"""Raised whenever the model changes, so that what an older program wrote is built anew."""
+FORMAT = 2
+"""Raised whenever the model or the keys change, so that what an older program wrote is built anew."""
 
 
 def uid(ledger: str, tenant: str, kind: str, name: str) -> str:

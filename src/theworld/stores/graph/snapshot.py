@@ -22,7 +22,8 @@ from theworld.stores.files import read_json, write_atomically
 from theworld.stores.graph.array_file import Arrays, checksum, map_arrays, write_arrays
 from theworld.stores.graph.columns import Columns
 
-FORMAT = 1
+FORMAT = 2
+"""Raised whenever the arrays or the keys change, so that what an older program wrote is built anew."""
 _TRIES = 5
 _LOG = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from theworld.stores.ledger.columns import Base, Long, RowKey, row_of
 
-SCHEMA_VERSION = 3
-"""1 had token vectors as int8; 2 has token codes; 3 has the tables of the service in every ledger."""
+SCHEMA_VERSION = 4
+"""1 had token vectors as int8; 2 has token codes; 3 the tables of the service; 4 keys in simplified Chinese."""
 
 
 class Meta(Base):

@@ -23,7 +23,7 @@ from theworld.stores.records import Filters
 from theworld.stores.sparse.readable_place import ReadablePlace
 from theworld.text import tokens
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever the schema or the tokens change, so that old indexes are built anew."""
 
 _HEAP_BYTES = 50_000_000

@@ -13,7 +13,7 @@ from theworld.stores.protocols import NoteChange
 from theworld.stores.records import Filters
 from theworld.text import tokens
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever the mapping or the tokens change, so that old indexes are built anew."""
 STATE = "state"
 """Id of the one document that is no note: how far the index has come."""
