@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,7 @@ WRONG = [
     ("value of none", changed("state: old", "colour: red"), 22, "sample red_book", "'colour', which its class has not"),
     ("value", changed("state: old", "state: lost"), 22, "sample red_book", "unknown value 'lost'"),
     ("value of a number", changed("pages: 9", "pages: many"), 22, "sample red_book", "no number"),
+    ("no finite number", changed("pages: 9", "pages: .inf"), 22, "sample red_book", "no number"),
     ("join", changed("{column: quoted}", "{table: q}"), 17, "relation quotes", "source_key"),
     ("no table", changed("    table: {name", "    # {name"), 17, "relation quotes", "bad mapping"),
     ("lost column", changed("    table: {name", "    # {name"), 11, "attribute book.pages", "bad mapping"),
@@ -100,6 +102,29 @@ def test_what_is_wrong_is_told_with_line_and_element(text: str, line: int, eleme
     assert f"line {line}: {element}" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("written", "stored"),
+    [
+        *((text, text) for text in ("010", "12:30", "2020-01-02", "2020-99-99", "0x1F")),
+        *(("7", 7), ("0", 0), ("-12", -12), ("'7'", "7")),
+    ],
+)
+def test_codes_times_and_dates_are_meant_as_they_are_written(written: str, stored: str | int) -> None:
+    ontology = parse_ontology(changed("{id: old}", f"{{id: old, stored: {written}}}"))
+    values = next(a.values for one in ontology.classes for a in one.attributes if a.id == "state")
+    assert [value.stored for value in values if value.id == "old"] == [stored]
+
+
+def test_names_are_one_line_without_control_characters() -> None:
+    text = json.dumps(
+        {"id": "x", "classes": [{"id": "a", "labels": {"en": ["a\n b\x0b\x01c"]}, "description": "d\x00\ne"}]}
+    )
+    one = parse_ontology(text).classes[0]
+    assert (one.labels.en, one.description.en) == (("a b c",), "d \ne")
+    with pytest.raises(OntologyError, match="at least 1 character"):
+        parse_ontology(text.replace("a\\n b\\u000b\\u0001c", "\\u0001"))
+
+
 def test_all_problems_are_told_at_once() -> None:
     text = changed("inherits: [thing]", "inherits: [ghost]").replace("target: book,", "target: ghost,")
     with pytest.raises(OntologyError, match="2 problems") as caught:
@@ -116,6 +141,7 @@ def test_all_problems_are_told_at_once() -> None:
         ("id: x\n? [a, b]\n: c", "line 2: a key must be a name"),
         ("id: x\nversion: !!python/object:os.system y", "is not YAML"),
         ("[" * 5000, "is not YAML"),
+        (f"id: x\nversion: {'9' * 5000}", "is not YAML"),
     ],
 )
 def test_what_is_no_ontology_is_refused(text: str, said: str) -> None:

@@ -11,11 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from theworld.errors import OntologyError
 from theworld.ontology.lookup import Lookup
 from theworld.ontology.model import Ontology, OntologyClass
 from theworld.text import Language, cjk_share
 
 ATTRIBUTES_SHOWN = 6
+MOST_DRAWN = 500
+"""Classes of an SVG; placing them takes time with the square of their number, and nobody finds one among more."""
 FONTS = "Noto Sans CJK SC, PingFang SC, Microsoft YaHei, sans-serif"
 LINE, PADDING, SPREAD = 16, 10, 230
 """Height of a text line, space around text in a box, and distance of neighbours, in pixels."""
@@ -66,7 +69,7 @@ def to_mermaid(ontology: Ontology, language: Language = "en", around: Sequence[s
     ids = {one.id: f"c{i}" for i, one in enumerate(classes)}
     lines = ["classDiagram"]
     for one in classes:
-        lines.append(f'  class {ids[one.id]}["{_quoted(one.labels.preferred(language))}"] {{')
+        lines.append(f'  class {ids[one.id]}["{_quoted(one.labels.preferred(language)) or one.id}"] {{')
         lines += [f"    {_quoted(a.labels.preferred(language))} {a.type}" for a in one.attributes]
         lines += [f"    {_quoted(lookup.capabilities[c].labels.preferred(language))}()" for c in one.capabilities]
         lines.append("  }")
@@ -92,9 +95,18 @@ class _Box(NamedTuple):
 
 
 def to_svg(ontology: Ontology, language: Language = "en", around: Sequence[str] = (), hops: int = 1) -> str:
-    """Return an SVG: boxes with attributes and capabilities; hollow arrows are INHERITS, labelled ones relations."""
+    """Return an SVG: boxes with attributes and capabilities; hollow arrows are INHERITS, labelled ones relations.
+
+    Raises OntologyError for more than `MOST_DRAWN` classes.
+    """
     lookup = Lookup(ontology)
     classes = shown_classes(ontology, around, hops)
+    if len(classes) > MOST_DRAWN:
+        raise OntologyError(
+            f"it has {len(classes)} classes to draw, which is more than {MOST_DRAWN}.",
+            where=ontology.id,
+            remedy="Draw what is around one of them (--around), or all as Mermaid text (--format mermaid).",
+        )
     links = _links(lookup, {one.id for one in classes}, language)
     boxes = {one.id: _box(one, lookup, language) for one in classes}
     centres = _spread(boxes, _stress_layout([one.id for one in classes], links))

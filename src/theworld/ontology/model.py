@@ -6,10 +6,11 @@ something that exists is `checking`'s part; what a class inherits is `lookup`'s.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from theworld.text import Language
 
@@ -28,7 +29,21 @@ Name = Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*$", max_length=200)
 """A column."""
 TableName = Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)?$", max_length=200)]
 """A table, with its schema if need be."""
-Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+
+
+def _printable(value: Any) -> Any:
+    """Return a text without control characters, which neither XML nor a diagram can hold."""
+    return _CONTROL.sub(" ", value) if isinstance(value, str) else value
+
+
+def _one_line(value: Any) -> Any:
+    return " ".join(_printable(value).split()) if isinstance(value, str) else value
+
+
+Text = Annotated[str, BeforeValidator(_printable)]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=500), BeforeValidator(_one_line)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Endpoint = Annotated[str, StringConstraints(pattern=r"^\w[\w\-]*(\.\w[\w\-]*)?$", max_length=400)]
 """A class, or an attribute as `class.attribute`."""
@@ -50,8 +65,8 @@ class Part(BaseModel):
 class Words(Part):
     """One text in both languages; either may be missing."""
 
-    zh: str = Field(default="", description="Chinese")
-    en: str = Field(default="", description="English")
+    zh: Text = Field(default="", description="Chinese")
+    en: Text = Field(default="", description="English")
 
     @model_validator(mode="before")
     @classmethod
@@ -227,7 +242,7 @@ class EntitySample(Element):
     facts: dict[Id, tuple[Id, ...]] = Field(
         default_factory=dict, description="Relations it has to other samples, by relation"
     )
-    values: dict[Id, str | int | float] = Field(
+    values: dict[Id, str | int | Finite] = Field(
         default_factory=dict, description="Values of its attributes, by attribute; of an enum the value's id"
     )
 

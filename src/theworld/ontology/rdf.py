@@ -55,24 +55,52 @@ def read_rdf(file: Path) -> Ontology:
     kind = FORMATS[file.suffix.lower()]
     graph = Graph()
     try:
+        text = file.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OntologyError(f"cannot be read: {error}.", where=str(file), remedy="Save it as UTF-8 text.") from error
+    try:
+        if kind == "json-ld":
+            _check_contexts(json.loads(text), str(file))
         with warnings.catch_warnings():
             # rdflib's JSON-LD parser uses what rdflib itself has deprecated.
             warnings.simplefilter("ignore", DeprecationWarning)
-            graph.parse(data=file.read_text("utf-8-sig"), format=kind, publicID=f"urn:file:{file.name}")
+            graph.parse(data=text, format=kind, publicID=f"urn:file:{file.name}")
+    except OntologyError:
+        raise
     except Exception as error:  # rdflib's parsers raise what they like
-        text = " ".join(str(error).split())[:300]
-        raise OntologyError(f"is not {kind}: {text}.", where=str(file)) from error
-    plain = _Reader(graph).plain(_NOT_ID.sub("_", file.stem).strip("_-") or "ontology")
+        said = " ".join(str(error).split())[:300]
+        raise OntologyError(f"is not {kind}: {said}.", where=str(file)) from error
+    plain = _Reader(graph, str(file)).plain(_NOT_ID.sub("_", file.stem).strip("_-") or "ontology")
     if not plain["classes"]:
         raise OntologyError("holds no owl:Class, rdfs:Class or skos:Concept.", where=str(file))
     return parse_ontology(json.dumps(plain, ensure_ascii=False), where=str(file), with_lines=False)
 
 
+def _check_contexts(data: Any, where: str) -> None:
+    """Refuse a context that is elsewhere: rdflib would fetch it, and reading a file asks nobody."""
+    pending = [data]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, dict):
+            contexts = one.get("@context")
+            for context in contexts if isinstance(contexts, list) else [contexts]:
+                address = context.get("@import") if isinstance(context, dict) else context
+                if isinstance(address, str):
+                    raise OntologyError(
+                        f"its @context is elsewhere: {address[:200]!r}.",
+                        where=where,
+                        remedy="Write the context itself into the file.",
+                    )
+            pending += one.values()
+        elif isinstance(one, list):
+            pending += one
+
+
 class _Reader:
     """Turns triples into the plain form."""
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
+    def __init__(self, graph: Graph, where: str) -> None:
+        self._graph, self._where = graph, where
         self._ids: dict[Node, str] = {}
         self._taken: set[tuple[str, str]] = set()
 
@@ -88,7 +116,7 @@ class _Reader:
         forms: dict[Any, dict[str, Any]] = {one: self._element(one, "class") | {"attributes": []} for one in classes}
         for one, form in forms.items():
             parents = {*graph.objects(one, RDFS.subClassOf), *graph.objects(one, SKOS.broader)}
-            form["inherits"] = [self._ids[parent] for parent in classes if parent in parents]
+            form["inherits"] = [self._ids[parent] for parent in _ordered(parents) if parent in forms]
         for one in self._attributes():
             for domain in _ordered(domain for domain in graph.objects(one, RDFS.domain) if domain in forms):
                 forms[domain]["attributes"].append(self._element(one, f"attribute of {domain}") | self._typed(one))
@@ -141,11 +169,15 @@ class _Reader:
         for one in individuals:
             self._element(one, "sample")
         relations = {*graph.subjects(RDF.type, OWL.ObjectProperty), *graph.subjects(RDF.type, RDF.Property)}
+        known = set(individuals)
+        classes: dict[Node, str] = {}
+        for one, kind in sorted(kinds, key=str):
+            classes.setdefault(one, self._ids[kind])
         for one in individuals:
-            form = self._element(one, "sample") | {"class": self._ids[_ordered(o for s, o in kinds if s == one)[0]]}
+            form = self._element(one, "sample") | {"class": classes[one]}
             facts: dict[str, list[str]] = {}
             for relation, target in sorted(graph.predicate_objects(one), key=str):
-                if relation in relations and relation in self._ids and target in individuals:
+                if relation in relations and relation in self._ids and target in known:
                     facts.setdefault(self._ids[relation], []).append(self._ids[target])
             yield form | ({"facts": facts} if facts else {})
 
@@ -172,7 +204,14 @@ class _Reader:
     def _own(self, one: Node) -> dict[str, Any]:
         """Return what was written with our own property: everything RDF has no word for."""
         text = self._graph.value(one, TW.form)
-        own: dict[str, Any] = json.loads(str(text)) if text is not None else {}
+        try:
+            own = json.loads(str(text)) if text is not None else {}
+        except (ValueError, RecursionError):
+            own = None
+        if not isinstance(own, dict) or not isinstance(own.get("id", ""), str):
+            raise OntologyError(
+                f"tw:form of {one} is no JSON object of an element.", where=self._where, remedy="Leave it out."
+            )
         return own
 
     def _labels(self, one: Node, id_: str) -> dict[str, list[str]]:

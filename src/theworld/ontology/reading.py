@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from theworld.ontology.model import Ontology
 MOST_UNFOLDING = 10
 """Values a character of the text may stand for, by aliases: a small file must not unfold into an endless one."""
 PROBLEMS_SHOWN = 20
+_NUMBER = re.compile(
+    r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?i:inf|nan)", re.ASCII
+)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -87,7 +91,7 @@ class _Composition:
             mark = error.problem_mark or error.context_mark
             line = f"line {mark.line + 1}: " if mark else ""
             raise OntologyError(f"{line}is not YAML: {error.problem or error}.", where=where) from error
-        except (yaml.YAMLError, RecursionError) as error:
+        except (yaml.YAMLError, RecursionError, ValueError) as error:
             raise OntologyError(f"is not YAML: {error}.", where=where) from error
         finally:
             loader.dispose()
@@ -102,7 +106,14 @@ class _Composition:
             return self._mapping(node, location, loader)
         if isinstance(node, yaml.SequenceNode):
             return [self._value(child, (*location, i), loader) for i, child in enumerate(node.value)]
-        return loader.construct_object(node)
+        return self._scalar(node, loader)
+
+    @staticmethod
+    def _scalar(node: yaml.Node, loader: Any) -> Any:
+        """Return a plain value; a code (`010`), a clock time (`12:30`) and a date are meant as they are written."""
+        kind = node.tag.removeprefix("tag:yaml.org,2002:")
+        as_written = kind == "timestamp" or (kind in {"int", "float"} and not _NUMBER.fullmatch(str(node.value)))
+        return node.value if as_written else loader.construct_object(node)
 
     def _mapping(self, node: yaml.MappingNode, location: Location, loader: Any) -> dict[str, Any]:
         found: dict[str, Any] = {}
