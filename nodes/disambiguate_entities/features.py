@@ -24,6 +24,7 @@ from theworld.nodes.disambiguate_entities.words import (
     entry_tokens,
     fits_type,
     is_page,
+    is_team,
     known_types,
     topics_of,
     type_of_head,
@@ -32,6 +33,9 @@ from theworld.text import tokens
 
 UNQUALIFIED = 0.85
 """Fit of a name whose qualifier the text does not have."""
+
+MANY_SPORT_WORDS = 3
+"""From here a text certainly speaks of sport."""
 
 _PEOPLE = re.compile(r"\b(people|ethnic|citizens|inhabitants|nationality)\b|民族|族群|公民", re.IGNORECASE)
 _LANGUAGE = re.compile(r"\b(language|dialect|lect)\b|语言|方言|語言", re.IGNORECASE)
@@ -76,6 +80,9 @@ class Features:
     """1 when "the country" or "its" may refer to the candidate."""
     office: float = 0.0
     """1 for a certain office where the mention is a title before a name."""
+    team: float = 0.0
+    """How much the text near the mention speaks of sport, in [0, 1], for a team that has more in its name: Argentina in
+    "the captain of Argentina"."""
     similarity: float = 0.0
     """Cosine of the embedded description and text."""
     mention_similarity: float = 0.0
@@ -160,6 +167,7 @@ def _features(
         lacks_head=0.0 if fit >= CLOSE else lacks_head(mention, candidate),
         refers=refers(mention, candidate),
         office=holds_office(mention, label),
+        team=_team(mention, label, description),
         type=agreement,
         namesake=agreement if fit >= CLOSE else 0.0,
         page=float(is_page(facts)),
@@ -192,6 +200,12 @@ def _topic(mention: MentionInText, description: str) -> float:
     if not topics:
         return 0.0
     return 1.0 if any(topic in mention.topics for topic in topics) else -1.0
+
+
+def _team(mention: MentionInText, label: str, description: str) -> float:
+    if not mention.own_words < name_words(label) or not is_team(description):
+        return 0.0
+    return min(mention.sport_words, MANY_SPORT_WORDS) / MANY_SPORT_WORDS
 
 
 def _apposed(mention: MentionInText, text: str) -> float:

@@ -20,7 +20,7 @@ from theworld.text import detect_language
 
 SHORTLIST = 6
 """Best candidates by words whose descriptions are embedded."""
-HOPELESS, SURE = 0.03, 0.9
+HOPELESS, SURE = 0.05, 0.7
 """Outside of these the probability by words decides, and nothing is embedded."""
 
 MAX_FIELD = 2_000

@@ -10,7 +10,7 @@ from typing import Literal
 
 from theworld.nodes.disambiguate_entities.demonyms import is_adjective, is_people
 from theworld.nodes.disambiguate_entities.names import name_words
-from theworld.nodes.disambiguate_entities.words import says_person, topics_of
+from theworld.nodes.disambiguate_entities.words import says_person, sport_words, topics_of
 from theworld.text import tokens
 
 CONTEXT_WINDOW = 200
@@ -93,6 +93,12 @@ class MentionInText:
     def topics(self) -> Counter[str]:
         """Topic -> words for it around the mention."""
         return topics_of(tokens(self.around))
+
+    @cached_property
+    def sport_words(self) -> int:
+        """How many words in half the window around the mention speak of sport or of who won."""
+        begin, end = max(0, self.start), max(0, self.start) + len(self.label)
+        return sport_words(self.context[max(0, begin - CONTEXT_WINDOW // 2) : end + CONTEXT_WINDOW // 2])
 
     @cached_property
     def has_capital(self) -> bool:

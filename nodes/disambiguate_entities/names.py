@@ -47,14 +47,16 @@ def name_match(mention: str, candidate: Mapping[str, Any]) -> float:
 @lru_cache(maxsize=20_000)
 def name_words(name: str) -> frozenset[str]:
     """Return the tokens of a name, its numerals and words for nations in one form, without function words."""
-    found: set[str] = set()
-    for word in re.findall(r"\S+", fold(name)):
-        country = demonyms().get(_PUNCTUATION.sub("", word)) or demonyms().get(word.removesuffix("-born"))
-        if country:
-            found |= set(tokens(country)) - {"america"}
-        else:
-            found |= {_NUMERALS.get(token, token) for token in tokens(word)}
-    return frozenset(found - FUNCTION_WORDS)
+    return frozenset().union(*map(_one_word, fold(name).split())) - FUNCTION_WORDS
+
+
+@lru_cache(maxsize=50_000)
+def _one_word(word: str) -> frozenset[str]:
+    """Return the tokens of one folded word of a name."""
+    country = demonyms().get(_PUNCTUATION.sub("", word)) or demonyms().get(word.removesuffix("-born"))
+    if country:
+        return frozenset(tokens(country)) - {"america"}
+    return frozenset(_NUMERALS.get(token, token) for token in tokens(word))
 
 
 @lru_cache(maxsize=20_000)

@@ -14,7 +14,7 @@ from theworld.models.onnx_encoder import unit
 from theworld.models.protocols import Embedded, Embedder, FloatArray, TokenVectors
 from theworld.nodes.disambiguate_entities.mention import MentionInText
 
-WINDOW = 60
+WINDOW = 28
 """Characters on each side of the mention that are embedded."""
 KEPT = 4096
 """Texts whose vectors are remembered: descriptions come back with every question about the same entries."""

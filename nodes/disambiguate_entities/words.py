@@ -17,7 +17,7 @@ LONGEST_TOPIC_WORD = 2
 
 _PHRASE_ENDS = re.compile(
     r"\b(?:of|in|for|from|that|which|who|between|by|on|at|to|with|within|into|over|about|as|during|until|under|located|based|"
-    r"held|used|serving|representing|established|directed|published|spoken|native)\b|[,;:(–—]",
+    r"held|used|serving|representing|established|directed|published|spoken|native)\b|[,;:(–—，；：。（]",
     re.IGNORECASE,
 )
 
@@ -49,8 +49,25 @@ def topics_of(words: Sequence[str]) -> Counter[str]:
     table, found = _topics(), Counter[str]()
     for length in range(1, LONGEST_TOPIC_WORD + 1):
         for start in range(len(words) - length + 1):
-            found.update(table.get(tuple(words[start : start + length]), ()))
+            for topic in table.get(tuple(words[start : start + length]), ()):
+                found[topic] += 1
     return found
+
+
+@cache
+def _contests() -> frozenset[str]:
+    return frozenset(token for word in _load("contests")["words"] for token in tokens(word))
+
+
+def sport_words(text: str) -> int:
+    """Return how many words of a text speak of sport or of who won."""
+    words = tokens(text)
+    return topics_of(words)["sport"] + sum(word in _contests() for word in words)
+
+
+def is_team(description: str) -> bool:
+    """Tell whether a description is of a team or a club that plays."""
+    return type_of_head(description) == "organization" and "sport" in topics_of(entry_tokens(description))
 
 
 @cache
@@ -85,9 +102,9 @@ def type_said(text: str) -> str | None:
 @lru_cache(maxsize=20_000)
 def type_of_head(description: str) -> str | None:
     """Return the type of what a description begins with, by its head noun: organization for "football club in Madrid",
-    person for "British Army general". Where nothing begins it, or in Chinese, the type whose word stands first."""
+    person for "British Army general" and for 美国电影演员. Where nothing begins it, the type whose word stands first."""
     phrase = _PHRASE_ENDS.split(description, maxsplit=1)[0]
-    if not re.search("[A-Za-z]", phrase):
+    if not phrase.strip():
         return type_said(description)
     said = [(match.end(), name) for name, words in _heads() for match in words.finditer(phrase)]
     return max(said)[1] if said else None

@@ -22,6 +22,10 @@ from theworld.nodes.disambiguate_entities.words import fits_type, type_of_head
         ("overview of the music of a country", None),
         ("; instance of: human; occupation: singer", "person"),
         ("法国城市", "place"),
+        ("美国电影演员", "person"),
+        ("阿根廷男子国家足球代表队", "organization"),
+        ("法国作家、诗人，曾任电视台台长", "person"),
+        ("位于德国的城市（1945年以前属于汽车公司）", "place"),
         ("", None),
     ],
 )
