@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from theworld.stores.records import Filters
 
 _SEPARATOR = "="
+_ESCAPED = str.maketrans({"\\": "\\\\", _SEPARATOR: f"\\{_SEPARATOR}"})
 
 
 def filter_value(value: object) -> str:
@@ -14,10 +15,15 @@ def filter_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _term(key: str, value: object) -> str:
+    """Return one term; a `=` of the key is escaped, so that the key `a=b` never meets `a` with a value `b=...`."""
+    return f"{str(key).translate(_ESCAPED)}{_SEPARATOR}{filter_value(value)}"
+
+
 def filter_terms(metadata: Mapping[str, object] | None) -> frozenset[str]:
     """Return the terms `key=value` of a note's metadata, one for each value of a list."""
     return frozenset(
-        f"{key}{_SEPARATOR}{filter_value(item)}"
+        _term(key, item)
         for key, value in (metadata or {}).items()
         for item in (value if isinstance(value, list | tuple | set) else [value])
         if item is not None
@@ -27,7 +33,7 @@ def filter_terms(metadata: Mapping[str, object] | None) -> frozenset[str]:
 def wanted_terms(filters: Filters) -> list[list[str]]:
     """Return for each filter the terms of which a note must have at least one, ordered by key."""
     return [
-        [f"{key}{_SEPARATOR}{filter_value(item)}" for item in ([wanted] if isinstance(wanted, str) else wanted)]
+        [_term(key, item) for item in ([wanted] if isinstance(wanted, str) else wanted)]
         for key, wanted in sorted(filters.items())
     ]
 

@@ -56,3 +56,7 @@ def embedded(*numbers: float, tokens: Mapping[int, Sequence[float]] | None = Non
 def feed(projection: Projection, *changes: NoteChange) -> None:
     """Apply changes after the last one applied."""
     projection.apply(changes, projection.applied + len(changes))
+
+
+ALIKE_METADATA: tuple[dict[str, str], ...] = ({"a=b": "c"}, {"a": "b=c"}, {"a\\": "=c"}, {"a\\=": "c"}, {"a=": "=c"})
+"""Metadata that a careless `key=value` would take for one another."""

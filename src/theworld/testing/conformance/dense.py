@@ -9,7 +9,7 @@ import pytest
 
 from theworld.errors import ModelMismatchError
 from theworld.stores.protocols import DenseStore
-from theworld.testing.conformance.changes import TENANT, embedded, feed, gone, put
+from theworld.testing.conformance.changes import ALIKE_METADATA, TENANT, embedded, feed, gone, put
 from theworld.testing.conformance.projection import ProjectionConformance
 
 NOTES = [
@@ -57,6 +57,12 @@ class DenseConformance(ProjectionConformance[DenseStore]):
         assert self.found(filled, limit=1, **{"in": "y"}) == ["b#0"]
         assert filled.search("en", EAST, tenant=TENANT, filters={"in": ["z"]}, limit=9).hits == []
         assert filled.search("en", EAST, tenant=TENANT, filters={"in": []}, limit=9).hits == []
+
+    def test_a_key_with_an_equals_sign_is_a_key_of_its_own(self, store: DenseStore) -> None:
+        vectors = {"en": embedded(1, 0, 0)}
+        feed(store, *(put(f"n{i}#0", "x", metadata=one, vectors=vectors) for i, one in enumerate(ALIKE_METADATA)))
+        for i, one in enumerate(ALIKE_METADATA):
+            assert self.found(store, **one) == [f"n{i}#0"]
 
     def test_spaces_are_apart(self, filled: DenseStore) -> None:
         assert filled.spaces(TENANT) == {"en": 3, "zh": 1}

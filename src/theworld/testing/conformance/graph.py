@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from theworld.stores.protocols import GraphStore
-from theworld.testing.conformance.changes import TENANT, feed, gone, put
+from theworld.testing.conformance.changes import ALIKE_METADATA, TENANT, feed, gone, put
 from theworld.testing.conformance.projection import ProjectionConformance
 
 NOTES = [
@@ -86,6 +86,11 @@ class GraphConformance(ProjectionConformance[GraphStore]):
     def test_filters_come_before_the_limit_but_after_the_walk(self, filled: GraphStore) -> None:
         assert self.ranked(filled, "film#0", kind="place", limit=1) == ["london#0"]
         assert self.ranked(filled, "film#0", kind="none") == []
+
+    def test_a_key_with_an_equals_sign_is_a_key_of_its_own(self, store: GraphStore) -> None:
+        feed(store, *(put(f"n{i}#0", metadata=one, names=["Ann Bee"]) for i, one in enumerate(ALIKE_METADATA)))
+        for i, one in enumerate(ALIKE_METADATA):
+            assert self.ranked(store, "n0#0", **one) == [f"n{i}#0"]
 
     def test_links_put_titles_first_and_each_pair_once_per_entity(self, filled: GraphStore) -> None:
         links = filled.links(["ship#0", "film#0", "nolan#0", "alone#0", "nope#0", "film#0"], tenant=TENANT)

@@ -9,7 +9,7 @@ import pytest
 
 from theworld.stores.protocols import NoteChange, SparseStore
 from theworld.stores.records import Filters
-from theworld.testing.conformance.changes import TENANT, feed, gone, put
+from theworld.testing.conformance.changes import ALIKE_METADATA, TENANT, feed, gone, put
 from theworld.testing.conformance.projection import ProjectionConformance
 from theworld.text import tokens
 
@@ -121,6 +121,11 @@ class SparseConformance(ProjectionConformance[SparseStore]):
 
     def test_booleans_are_filtered_as_true_and_false(self, filled: SparseStore) -> None:
         assert self.found(filled, "作家", living="true") == ["mo#0"]
+
+    def test_a_key_with_an_equals_sign_is_a_key_of_its_own(self, store: SparseStore) -> None:
+        feed(store, *(put(f"n{i}#0", "river", metadata=one) for i, one in enumerate(ALIKE_METADATA)))
+        for i, one in enumerate(ALIKE_METADATA):
+            assert [hit.note_id for hit in store.search("river", tenant=TENANT, filters=one, limit=9)] == [f"n{i}#0"]
 
     def test_filters_come_before_the_limit(self, filled: SparseStore) -> None:
         best = self.found(filled, "physicist", limit=1)
