@@ -96,9 +96,8 @@ class QdrantCollection:
         spaces = dict(state.spaces)
         for change in changes:
             for space, embedded in (change.note.vectors if change.note is not None else {}).items():
-                if space not in spaces:
-                    spaces[space] = SpaceOnServer(points.vector_name(space), embedded.vector.size)
-        new = [one for space, one in spaces.items() if space not in state.spaces]
+                spaces[space] = SpaceOnServer(points.vector_name(space), embedded.vector.size)
+        new = [one for space, one in spaces.items() if state.spaces.get(space) != one]
         if new:
             self.ask(lambda client: self._create_spaces(client, new), patiently=True)
         for start in range(0, len(changes), _CHUNK):
@@ -106,9 +105,13 @@ class QdrantCollection:
         self.ask(lambda client: self._finish(client, State(upto, spaces)), patiently=True)
 
     def _create_spaces(self, client: QdrantClient, spaces: Iterable[SpaceOnServer]) -> None:
-        known = client.get_collection(self.alias).config.params.vectors or {}
+        known: Any = client.get_collection(self.alias).config.params.vectors or {}
         for space in spaces:
-            if space.vector not in known:
+            size = known[space.vector].size if space.vector in known else None
+            if size is not None and size != space.dimension:
+                # The ledger keeps a space to one size, so whatever had the old one is gone or about to be replaced.
+                client.delete_vector_name(self.alias, space.vector)
+            if size != space.dimension:
                 config = models.DenseVectorConfig(size=space.dimension, distance=models.Distance.COSINE)
                 client.create_vector_name(self.alias, space.vector, models.DenseVectorNameConfig(dense=config))
             if self._settings.on_disk:
