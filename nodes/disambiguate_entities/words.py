@@ -102,7 +102,7 @@ def type_said(text: str) -> str | None:
 @lru_cache(maxsize=20_000)
 def type_of_head(description: str) -> str | None:
     """Return the type of what a description begins with, by its head noun: organization for "football club in Madrid",
-    person for "British Army general" and for 美国电影演员. Where nothing begins it, the type whose word stands first."""
+    person for "British Army general" and 美国电影演员. Where nothing begins it, the type whose word stands first."""
     phrase = _PHRASE_ENDS.split(description, maxsplit=1)[0]
     if not phrase.strip():
         return type_said(description)
