@@ -58,6 +58,13 @@ class GraphConformance(ProjectionConformance[GraphStore]):
             "thames": 1,
         }
 
+    def test_a_name_in_both_scripts_of_chinese_is_one_entity(self, store: GraphStore) -> None:
+        feed(store, put("a#0", title="天一閣", names=["寧波"]), put("b#0", title="宁波", names=["天一阁"]))
+        assert store.entities(["天一阁", "宁波"], tenant=TENANT) == {"天一阁": 2, "宁波": 2}
+        assert set(self.ranked(store, entities=("天一阁",))) == {"a#0", "b#0"}
+        joined = {(link.source, link.target, link.titled) for link in store.links(["a#0", "b#0"], tenant=TENANT)}
+        assert joined == {("a#0", "b#0", True), ("b#0", "a#0", True)}
+
     def test_the_walk_goes_over_titles_and_shared_entities(self, filled: GraphStore) -> None:
         ranked = self.ranked(filled, "film#0")
         assert ranked[0] == "film#0"

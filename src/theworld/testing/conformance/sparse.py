@@ -52,11 +52,17 @@ class SparseConformance(ProjectionConformance[SparseStore]):
             ("stephen hawking", "hawking#0"),
             ("鲁迅出生在哪里？", "lu#0"),
             ("谁获得了诺贝尔文学奖", "mo#0"),
+            ("誰獲得了諾貝爾文學獎", "mo#0"),
             ("诺贝尔 husband physicist 文学奖", "mo#0"),
         ],
     )
     def test_it_finds_in_both_languages(self, filled: SparseStore, query: str, first: str) -> None:
         assert self.found(filled, query)[0] == first
+
+    def test_it_finds_in_both_scripts_of_chinese(self, store: SparseStore) -> None:
+        feed(store, put("a#0", "天一閣在寧波。", title="天一閣"), put("b#0", "北京有很多图书馆。", title="北京"))
+        assert self.found(store, "天一阁在哪里") == self.found(store, "天一閣在哪裡") == ["a#0"]
+        assert self.found(store, "圖書館") == ["b#0"]
 
     def test_scores_are_bm25(self, filled: SparseStore) -> None:
         for query in ("physicist radium", "the physicist, her husband", "著名作家 鲁迅", "莫言 莫言 作家"):
