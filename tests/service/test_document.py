@@ -288,6 +288,7 @@ def test_11_2_every_figure_can_be_traced_to_its_requests(own):
     exposed = client.get("/metrics").text
     for name in ("requests_total", "tool_runs_total", "answers_total", "request_seconds_bucket", "feedback_total"):
         assert f"theworld_{name}" in exposed
+    assert "_created" not in exposed
 
 
 @pytest.mark.slow

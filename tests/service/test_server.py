@@ -47,8 +47,10 @@ def test_a_new_store_is_made_and_filled_over_http(tmp_path):
             {"id": "tiantan", "title": "天坛", "text": "天坛位于北京市东城区，始建于1420年。"},
             {"id": "bad", "text": "\u0000"},
         ]
+        assert "load models" in note_of(client, "documents")
         written = client.post("/api/v1/documents", json={"documents": documents}).json()["data"]
         assert (written["written"], [item["id"] for item in written["failed"]]) == (2, ["bad"])
+        assert note_of(client, "documents") == ""
         ask = {"question": "Who was the drummer of Rush?", "stream": False}
         assert "Neil Peart" in client.post("/api/v1/ask", json=ask).json()["data"]["answer"]
         found = client.post("/api/v1/retrieval/search", json={"query": "天坛在哪里？"}).json()["data"]
@@ -83,6 +85,11 @@ def test_killed_under_load_no_request_is_half_written(copy_of_demo):
             thread.join(60)
     with ServiceLedger.open(store) as ledger:
         assert_whole(ledger, least=1)
+
+
+def note_of(client, name):
+    engines = client.get("/readyz").json()["data"]["engines"]
+    return next(engine["note"] for engine in engines if engine["name"] == name)
 
 
 def metric(client, name, label=""):

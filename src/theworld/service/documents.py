@@ -30,13 +30,17 @@ class DocumentWriter:
         self._settings, self._models = settings, models
         self._store: KnowledgeStore | None = None
         self._using = threading.Lock()
+        self.has_written = False
+        """Whether documents came since the start: what finds their mentions is loaded with the first."""
         self._timer: threading.Timer | None = None
 
     def put(self, documents: Sequence[tuple[SourceDocument, str]], *, tenant: str) -> IngestReport:
         """Write documents, each with the source it names; they can be found when this returns."""
-        return self._with_store(
+        report = self._with_store(
             lambda store: ingest_given(documents, store, self._models, self._settings, tenant=tenant)
         )
+        self.has_written = True
+        return report
 
     def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:
         """Delete those of the documents that the tenant has; return how many there were."""

@@ -94,6 +94,9 @@ def _probes(service: Service) -> dict[str, Callable[[], str]]:
         counts = service.writer.counts
         return f"{service.writer.waiting()} waiting, {counts.written} written, {counts.dropped} dropped"
 
+    def documents() -> str:
+        return "" if service.documents.has_written else "the first documents take seconds longer: they load models"
+
     return {
         "ledger": ledger,
         "sparse": sparse,
@@ -102,6 +105,7 @@ def _probes(service: Service) -> dict[str, Callable[[], str]]:
         "reranker": lambda: service.resources.reranker.name if chosen.rerank.kind != "none" else "off",
         "entities": lambda: "Wikidata service" if chosen.wikidata.online else "snapshot",
         "model": lambda: chosen.model.name or "none configured: answers are entities and quotes",
+        "documents": documents,
         "request_log": request_log,
     }
 
