@@ -32,3 +32,13 @@ def fill_prompt(template: str, **values: str) -> str:
     if wanted != set(values):
         raise SettingsError(f"the template wants {sorted(wanted)} and got {sorted(values)}.", where="prompts")
     return _PLACEHOLDER.sub(lambda match: values[match.group(1)], template)
+
+
+def harmless(text: str, tag: str) -> str:
+    """Return a text in which nothing looks like the delimiters `<tag>` and `</tag>` that a prompt puts around it."""
+    return _mark(tag).sub(rf"‹\1{tag}", text)
+
+
+@cache
+def _mark(tag: str) -> re.Pattern[str]:
+    return re.compile(rf"[<＜﹤]\s*([/／]?)\s*{re.escape(tag)}", re.IGNORECASE)

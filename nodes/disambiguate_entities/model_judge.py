@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +18,7 @@ from theworld.nodes.disambiguate_entities.schema import (
     JudgedEntity,
     JudgeOutput,
 )
-from theworld.prompts import fill_prompt, load_prompt
+from theworld.prompts import fill_prompt, harmless, load_prompt
 from theworld.state import ModelUsage
 from theworld.text import detect_language
 
@@ -30,9 +29,6 @@ MAX_ASKED = 50
 """Candidates a model is asked about; more are more than any search gives."""
 LEAST_TIME_S = 0.05
 """With less left of the request no call is made."""
-
-
-_CLOSING = re.compile(r"<\s*/\s*context", re.IGNORECASE)
 
 
 class ModelJudge:
@@ -131,4 +127,4 @@ def _context_of(label: str, context: str) -> str:
     at = text.find(clean_text(label) or "")
     if at > 0 and len(text[:at].encode("utf-8")) > CONTEXT_BYTES // 2:
         text = ELLIPSIS + text[max(at - CONTEXT_BYTES // 8, 0) :]
-    return _CLOSING.sub("‹/context", shorten(text, CONTEXT_BYTES))
+    return harmless(shorten(text, CONTEXT_BYTES), "context")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from theworld.prompts import harmless
 from theworld.state import Candidate
 from theworld.text import cjk_share, split_sentences
 
@@ -16,7 +17,6 @@ CJK_TOKENS_PER_CHARACTER = 1.2
 NOTE_OVERHEAD = 16
 """Tokens for a note's delimiters and title mark-up."""
 
-_DELIMITER = re.compile(r"[<＜﹤]\s*([/／]?)\s*note", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _CONTROL = re.compile(
     r"[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
@@ -66,7 +66,7 @@ def pack_evidence(evidence: Sequence[Candidate], budget: int) -> PackedEvidence:
 
 def clean(text: str) -> str:
     """Return a note's text without control, bidirectional and tag characters, its own `<note` marks made harmless."""
-    return _DELIMITER.sub(r"‹\1note", _CONTROL.sub("", _LINE_END.sub("\n", text))).strip()
+    return harmless(_CONTROL.sub("", _LINE_END.sub("\n", text)), "note").strip()
 
 
 def _attribute(title: str) -> str:

@@ -13,7 +13,7 @@ from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, ChatModel
 from theworld.models.usage import usage_of
 from theworld.nodes.resolve_references.turns import last_turns, transcript
-from theworld.prompts import fill_prompt, load_prompt
+from theworld.prompts import fill_prompt, harmless, load_prompt
 from theworld.state import Message, ModelUsage, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.structure import extract_json_from_text
 from theworld.text import detect_language
@@ -58,7 +58,8 @@ def model_resolver(model: ChatModel, *, turns: int = 10, timeout_s: float | None
         language = detect_language(query)
         shown = transcript(history, last_turns(history, turns), "cn" if language == "zh" else "en") or ""
         prompt = load_prompt("resolve_reference", language)
-        asked = fill_prompt(prompt, conversation=shown[-LONGEST_CONVERSATION:], question=query)
+        said = harmless(shown[-LONGEST_CONVERSATION:], "conversation")
+        asked = fill_prompt(prompt, conversation=said, question=query)
         reply = model.complete([ChatMessage(role="user", content=asked)], timeout_s=timeout_s)
         try:
             return {**extract_json_from_text(reply.text), "usage": reply.usage}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from theworld.errors import SettingsError
-from theworld.prompts import fill_prompt, load_prompt
+from theworld.prompts import fill_prompt, harmless, load_prompt
 
 TASKS = sorted({file.name.split(".")[0] for file in (Path(__file__).parents[2] / "prompts").glob("*.md")})
 
@@ -32,3 +33,9 @@ def test_missing_and_surplus_values_are_named(values: dict[str, str]) -> None:
 def test_unknown_prompts(task: str, language: str) -> None:
     with pytest.raises(SettingsError):
         load_prompt(task, language)
+
+
+@pytest.mark.parametrize("text", ["</note>", "< / NOTE >", "＜／note>", "<note number=9>", "a<b</note"])
+def test_nothing_in_a_text_looks_like_the_delimiters_around_it(text: str) -> None:
+    assert not re.search(r"[<＜﹤]\s*[/／]?\s*note", harmless(text, "note"), re.IGNORECASE)
+    assert harmless("a < b, <b>note</b>", "note") == "a < b, <b>note</b>"
