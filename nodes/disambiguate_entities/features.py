@@ -30,6 +30,7 @@ from theworld.nodes.disambiguate_entities.words import (
     type_of_head,
 )
 from theworld.text import tokens
+from theworld.text.folding import simplified
 
 UNQUALIFIED = 0.85
 """Fit of a name whose qualifier the text does not have."""
@@ -38,7 +39,7 @@ MANY_SPORT_WORDS = 3
 """From here a text certainly speaks of sport."""
 
 _PEOPLE = re.compile(r"\b(people|ethnic|citizens|inhabitants|nationality)\b|民族|族群|公民", re.IGNORECASE)
-_LANGUAGE = re.compile(r"\b(language|dialect|lect)\b|语言|方言|語言", re.IGNORECASE)
+_LANGUAGE = re.compile(r"\b(language|dialect|lect)\b|语言|方言", re.IGNORECASE)
 _LANGUAGE_SAID = re.compile(r"\b(in|into|from|speaks?|spoke|speaking|spoken)\s*$", re.IGNORECASE)
 
 
@@ -213,7 +214,8 @@ def _apposed(mention: MentionInText, text: str) -> float:
 
 
 def _form(mention: MentionInText, description: str) -> float:
-    people, language = bool(_PEOPLE.search(description)), bool(_LANGUAGE.search(description))
+    folded = simplified(description)
+    people, language = bool(_PEOPLE.search(folded)), bool(_LANGUAGE.search(folded))
     if mention.form == "name":
         return 0.0
     if language:

@@ -11,6 +11,7 @@ from importlib import resources
 import yaml
 
 from theworld.text import tokens
+from theworld.text.folding import simplified
 
 LONGEST_TOPIC_WORD = 2
 """Tokens of the longest word of a topic that is found."""
@@ -95,7 +96,8 @@ def _any_word(words: Sequence[str]) -> re.Pattern[str]:
 
 def type_said(text: str) -> str | None:
     """Return the type whose word stands first in a description, None when no type's does."""
-    said = [(match.start(), name) for name, words in _types() if (match := words.search(text))]
+    folded = simplified(text)
+    said = [(match.start(), name) for name, words in _types() if (match := words.search(folded))]
     return min(said)[1] if said else None
 
 
@@ -103,7 +105,7 @@ def type_said(text: str) -> str | None:
 def type_of_head(description: str) -> str | None:
     """Return the type of what a description begins with, by its head noun: organization for "football club in Madrid",
     person for "British Army general" and 美国电影演员. Where nothing begins it, the type whose word stands first."""
-    phrase = _PHRASE_ENDS.split(description, maxsplit=1)[0]
+    phrase = _PHRASE_ENDS.split(simplified(description), maxsplit=1)[0]
     if not phrase.strip():
         return type_said(description)
     said = [(match.end(), name) for name, words in _heads() for match in words.finditer(phrase)]
@@ -123,9 +125,10 @@ def known_types() -> frozenset[str]:
 
 def says_person(text: str) -> bool:
     """Tell whether a text has a word for a person: an occupation or an office."""
-    return any(name == "person" and words.search(text) for name, words in _types())
+    folded = simplified(text)
+    return any(name == "person" and words.search(folded) for name, words in _types())
 
 
 def is_page(description: str) -> bool:
     """Tell whether a description is of a disambiguation page, a name or a list: nothing a text is about."""
-    return bool(_pages().search(description))
+    return bool(_pages().search(simplified(description)))

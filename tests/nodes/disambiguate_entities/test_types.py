@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from theworld.evaluation.chinese_scripts import in_traditional
 from theworld.nodes.disambiguate_entities.features import features_of
 from theworld.nodes.disambiguate_entities.mention import MentionInText
-from theworld.nodes.disambiguate_entities.words import fits_type, type_of_head
+from theworld.nodes.disambiguate_entities.words import fits_type, is_page, type_of_head
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,12 @@ from theworld.nodes.disambiguate_entities.words import fits_type, type_of_head
 )
 def test_the_head_noun_says_the_type(description: str, expected: str | None) -> None:
     assert type_of_head(description) == expected
+    assert type_of_head(in_traditional(description)) == expected
+
+
+@pytest.mark.parametrize("description", ["Wikimedia list article", "维基媒体消歧义页", "維基媒體列表條目", "女性人名"])
+def test_pages_are_known_in_both_scripts(description: str) -> None:
+    assert is_page(description)
 
 
 def test_a_people_is_called_as_its_country_and_language_are() -> None:
