@@ -22,13 +22,13 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from answers import ece, states_of
+from answers import states_of
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from theworld.evaluation.answers import answerable_queries
 from theworld.evaluation.datasets import Query, load_dataset
-from theworld.evaluation.metrics import contains
+from theworld.evaluation.metrics import calibration_error, contains
 from theworld.nodes.answer_with_extract.confidence import SIGNS
 from theworld.nodes.answer_with_extract.node import extract_answer
 from theworld.nodes.answer_with_extract.options import read_options
@@ -158,7 +158,9 @@ def print_confidence(names: Sequence[str], sets: Sequence[tuple[Floats, Floats]]
             weights = fit_confidence(rest if number < len(fitted) else fitted)
             stated[fold::FOLDS] = expit(signs[fold::FOLDS] @ weights)
         coverage = signs[:, list(SIGNS).index("coverage")]
-        before, after = (ece(list(zip(row.tolist(), holds > 0, strict=True))) for row in (coverage, stated))
+        before, after = (
+            calibration_error(list(zip(row.tolist(), holds > 0, strict=True))) for row in (coverage, stated)
+        )
         kind = "out of fold" if number < len(fitted) else "not fitted on"
         print(f"{name}: holds {holds.mean():.3f}, calibration error {before:.3f} before, {after:.3f} after ({kind})")
     rounded = {name: round(float(w), 2) for name, w in zip(SIGNS, fit_confidence(fitted), strict=True)}

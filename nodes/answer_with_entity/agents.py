@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from theworld.nodes.answer_with_entity.one_entity import names_in
 from theworld.state import Candidate
-from theworld.text import split_sentences
+from theworld.text import entity_key, split_sentences
 from theworld.text.folding import simplified
 
 _AGENT_EN = re.compile(r"(?P<verb>\w+) by (?:the )?$", re.IGNORECASE)
@@ -26,7 +27,8 @@ def is_done_by_asked(question: str, note: Candidate, at: int) -> bool:
         return False
     question = simplified(question)
     named = {m.surface for m in note.mentions if sentence.start <= m.start < sentence.end and m.type not in _COUNTED}
-    asked = {name for name in named if len(name) > 1 and simplified(name) in question}
+    has = names_in(question)
+    asked = {name for name in named if len(name) > 1 and has(entity_key(name))}
     asked = {name for name in asked if not any(name != other and name in other for other in asked)}
     return bool(asked) and all(_only_acts(name, question, sentence.text, note.language) for name in asked)
 

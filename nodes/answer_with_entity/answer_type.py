@@ -83,6 +83,12 @@ def _asked_noun(question: str) -> AnswerType | None:
 
 
 @cache
+def _own_patterns() -> tuple[tuple[AnswerType, re.Pattern[str]], ...]:
+    """Return the patterns that go before the nouns: "what is the area of" asks for no place."""
+    return tuple((kind, pattern) for kind, patterns, _ in _rules() for pattern in patterns["first"])
+
+
+@cache
 def _rules() -> tuple[tuple[AnswerType, dict[str, tuple[re.Pattern[str], ...]], tuple[str, ...]], ...]:
     table = resources.files("theworld.nodes.answer_with_entity").joinpath("answer_types.yaml")
     rules = []
@@ -90,8 +96,8 @@ def _rules() -> tuple[tuple[AnswerType, dict[str, tuple[re.Pattern[str], ...]], 
         try:
             kind = AnswerType(entry["name"], frozenset(entry["types"]))
             patterns = {
-                language: tuple(re.compile(pattern, re.IGNORECASE) for pattern in entry[language])
-                for language in ("en", "zh")
+                name: tuple(re.compile(pattern, re.IGNORECASE) for pattern in found)
+                for name, found in (("en", entry["en"]), ("zh", entry["zh"]), ("first", entry.get("first", [])))
             }
         except (KeyError, TypeError, re.error) as error:
             raise SettingsError(f"entry {entry!r} is not usable: {error}.", where="answer_types.yaml") from error
@@ -104,7 +110,7 @@ def expected_answer_type(question: str, language: Language | str | None = None) 
     text = simplified(question.strip())
     chosen = language or detect_language(text)
     if chosen != "zh" and not _OWN_WORD.search(text):
-        asked = _asked_noun(text)
+        asked = next((kind for kind, pattern in _own_patterns() if pattern.search(text)), None) or _asked_noun(text)
         if asked is not None:
             return asked
     for kind, patterns, _ in _rules():

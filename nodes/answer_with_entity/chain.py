@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from theworld.nodes.answer_with_entity.confidence import CONFIDENCE
 from theworld.nodes.answer_with_entity.facts import birth_of, death_of
+from theworld.nodes.answer_with_entity.one_entity import names_in
 from theworld.nodes.answer_with_entity.reasoned import ReasonedAnswer, Support
 from theworld.nodes.answer_with_entity.relations import AskedRelation, Value, asked_relations, relation_values
 from theworld.nodes.answer_with_entity.topics import Topic, named_topics, note_about
@@ -105,9 +106,9 @@ def _value(name: str, note: Candidate, question: str) -> Value | None:
     if name in _LIFE:
         date = _LIFE[name](note.text)
         return Value(note.text[date.start : date.end], date.start, date.end, (date.start, date.end)) if date else None
-    own = entity_key(note.title)
+    own, asked = names_in(note.title), names_in(question)
     for value in relation_values(name, note):
         key = entity_key(value.text)
-        if key and key not in own and key not in entity_key(question):
+        if key and not own(key) and not asked(key):
             return value
     return None

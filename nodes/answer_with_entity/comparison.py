@@ -13,11 +13,18 @@ import yaml
 from theworld.nodes.answer_with_entity.confidence import CONFIDENCE
 from theworld.nodes.answer_with_entity.dates import DateSpan, lifespan
 from theworld.nodes.answer_with_entity.facts import begin_of, birth_of, country_of, death_of
-from theworld.nodes.answer_with_entity.kinds import asks_amount, by_amount, by_statement, same_kind, shared_kind
+from theworld.nodes.answer_with_entity.kinds import (
+    asks_amount,
+    by_amount,
+    by_statement,
+    is_kind,
+    same_kind,
+    shared_kind,
+)
 from theworld.nodes.answer_with_entity.measures import asked_measure, by_measure
 from theworld.nodes.answer_with_entity.reasoned import NO, YES, ReasonedAnswer, Support
 from theworld.nodes.answer_with_entity.relations import relation_values
-from theworld.nodes.answer_with_entity.topics import Topic, compared_topics, note_about
+from theworld.nodes.answer_with_entity.topics import Topic, compared_topics, named_topics, note_about
 from theworld.state import Candidate
 from theworld.text import split_sentences
 
@@ -42,7 +49,10 @@ def _orders() -> tuple[_Order, ...]:
     return tuple(
         _Order(
             entry["moment"],
-            re.compile(entry["pattern"].replace("BEGIN", content["begin"]), re.IGNORECASE),
+            re.compile(
+                entry["pattern"].replace("BEGIN_ZH", content["begin_zh"]).replace("BEGIN", content["begin"]),
+                re.IGNORECASE,
+            ),
             entry["latest"],
         )
         for entry in content["orders"]
@@ -58,9 +68,9 @@ _SAME_COUNTRY = re.compile(
     re.IGNORECASE,
 )
 _BY_DIRECTOR = re.compile(r"\bdirectors?\b|导演|導演", re.IGNORECASE)
-_BY_PERFORMER = re.compile(r"\b(performers?|singers?)\b", re.IGNORECASE)
+_BY_PERFORMER = re.compile(r"\b(performers?|singers?)\b|演唱者|歌手|原唱|主唱|演唱", re.IGNORECASE)
 _CHOICE = re.compile(
-    r"\bor\b|还是|還是|或者?|(谁|誰|哪).*(先|早|晚|后|後|更|较|較|最|年长|年長|年轻|年輕)",
+    r"\bor\b|[还還]是|或者?|([谁誰哪]).*(先|早|晚|后|後|更|[较較]|最|年[长長]|年[轻輕]|大|小)|[谁誰]是|哪一?[个個位名部首本座家所条條](是|有|在|位[于於]|曾)",
     re.IGNORECASE,
 )
 _YES_NO = re.compile(r"^\s*(is|are|was|were|do|does|did|has|have|had|can)\b|吗|嗎|是否|都是", re.IGNORECASE)
@@ -70,7 +80,7 @@ def answer_comparison(question: str, language: str, evidence: Sequence[Candidate
     """Return the answer to a question that compares two named things, None when the notes do not state enough."""
     topics = compared_topics(question, evidence)
     if len(topics) != 2:
-        return by_measure(question, language, (), evidence)
+        return by_measure(question, language, (), evidence) or _of_one(question, language, evidence)
     if _SAME_COUNTRY.search(question):
         return _same_country(question, language, topics, evidence)
     if _CHOICE.search(question):
@@ -83,9 +93,14 @@ def answer_comparison(question: str, language: str, evidence: Sequence[Candidate
         return measured or (None if _measures(question, topics) else by_statement(question, topics, evidence))
     if asked_measure(question, [topic.name for topic in topics]):
         return by_measure(question, language, topics, evidence)
-    if _YES_NO.search(question):
-        return same_kind(question, language, topics, evidence)
-    return shared_kind(question, topics, evidence)
+    kind = same_kind(question, language, topics, evidence) if _YES_NO.search(question) else None
+    return kind or shared_kind(question, topics, evidence)
+
+
+def _of_one(question: str, language: str, evidence: Sequence[Candidate]) -> ReasonedAnswer | None:
+    """Return yes to a question whether the one thing it names is of a kind that its note states."""
+    named = named_topics(question, evidence)
+    return is_kind(question, language, named[0], evidence) if len(named) == 1 else None
 
 
 def _measures(question: str, topics: Sequence[Topic]) -> bool:

@@ -10,6 +10,12 @@ _MONTHS = "january february march april may june july august september october n
 _MONTH = "|".join([*_MONTHS, *(month[:3] for month in _MONTHS if month != "may"), "sept"])
 _YEAR = r"(?P<year>[12]\d{3})"
 _BC = r"(?P<year>\d{1,4})\s?(?P<bc>BCE?\b|B\.\s?C\.(?:\s?E\.)?)"
+_COUNTED = (
+    r"\s?(?:%|[公千平英厘毫]?[米里方寸尺顷頃亩畝斤吨噸][里米]?|[余餘多]?[个個名位人座户戶元万萬亿億条條种種件]|"
+    r"(?:km|mi|miles?|m|ft|feet|met(?:re|er)s?|kilomet(?:re|er)s?|kg|tons?|tonnes?|people|inhabitants|residents|acres?|"
+    r"hectares?|square)\b)"
+)
+"""What makes a number of four digits no year."""
 _PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -21,7 +27,7 @@ _PATTERNS = tuple(
         rf"\b(?P<month>{_MONTH})\.?,? {_YEAR}(?!\d)",
         r"(?P<year>[12]\d{3})-(?P<month>\d{2})-(?P<day>\d{2})(?!\d)",
         r"(?<!\d)(?P<year>\d{3,4})\s?年(?:\s?(?P<month>\d{1,2})\s?月(?:\s?(?P<day>\d{1,2})\s?[日号號])?)?",
-        rf"(?<![\d,.]){_YEAR}s?(?![\d,]|\.\d|\s?%)",
+        rf"(?<![\d,.]){_YEAR}s?(?![\d,]|\.\d|{_COUNTED})",
     )
 )
 

@@ -90,7 +90,8 @@ def death_of(text: str) -> DateSpan | None:
 
 _BEGINS = re.compile(
     r"\b(founded|established|formed|released|published|launched|opened|created|premiered|began|started|incorporated|"
-    r"built|first aired|debuted|introduced|completed)\b[^.;]{0,60}|(成立|创立|創立|创办|創辦|建成|发行|發行|上映|出版)",
+    r"built|first aired|debuted|introduced|completed)\b[^.;]{0,60}|"
+    r"(成立|[创創](?:立|[办辦]|建|刊)|建(?:成|立|造)|[发發]行|上映|出版|通[车車]|落成|[启啟]用|[设設]立|首播|[开開](?:放|幕|通|[业業])|推出|竣工)",
     re.IGNORECASE,
 )
 

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
 
-import yaml
-
-from theworld.errors import SettingsError
 from theworld.nodes.answer_with_entity.confidence import CONFIDENCE
-from theworld.nodes.answer_with_entity.dates import find_dates
 from theworld.nodes.answer_with_entity.facts import lead
-from theworld.nodes.answer_with_entity.quantities import BARE, TOLERANCE, Quantity, find_quantities
+from theworld.nodes.answer_with_entity.measure_table import AskedMeasure, measure_table, values_in
+from theworld.nodes.answer_with_entity.quantities import TOLERANCE, Quantity
 from theworld.nodes.answer_with_entity.reasoned import NO, YES, ReasonedAnswer, Support
 from theworld.nodes.answer_with_entity.spans import CLAUSE_END
 from theworld.nodes.answer_with_entity.topics import Topic, names_thing, plain
 from theworld.state import Candidate
 from theworld.text import split_sentences, without_qualifier
 
-REACH = 30
-"""Characters between a value and the word that says what it measures."""
 _MASK = "＿"
 _THAN = re.compile(r"\bthan\b|比(?!较|較)", re.IGNORECASE)
 _YES_NO = re.compile(
@@ -52,22 +45,6 @@ _HOW_MUCH = re.compile(r"\bhow (?:much|many)\b|多少|[几幾]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Measure:
-    dimension: str
-    cues: re.Pattern[str]
-    bare: re.Pattern[str] | None
-
-
-@dataclass(frozen=True, slots=True)
-class AskedMeasure:
-    """What a question compares by."""
-
-    measures: tuple[str, ...]
-    """Names of measures.yaml; of several, all for which both values are stated must agree."""
-    less: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Compared:
     """One of the two things a question compares."""
 
@@ -83,63 +60,6 @@ class _Value:
     support: Support
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    measures: Mapping[str, _Measure]
-    asked: tuple[tuple[re.Pattern[str], AskedMeasure], ...]
-    """Of comparisons."""
-    amounts: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]
-    """Of questions for one amount."""
-
-
-@cache
-def _table() -> _Table:
-    file = resources.files("theworld.nodes.answer_with_entity").joinpath("measures.yaml")
-    content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    try:
-        measures = {
-            entry["name"]: _Measure(
-                entry["dimension"],
-                re.compile(entry["cues"], re.IGNORECASE),
-                re.compile(entry["bare"], re.IGNORECASE) if "bare" in entry else None,
-            )
-            for entry in content["measures"]
-        }
-        asked = tuple(
-            (
-                re.compile(entry["pattern"].replace("MORE", content["more"]), re.IGNORECASE),
-                AskedMeasure(tuple(name for name in entry["measures"] if measures[name]), entry["less"]),
-            )
-            for entry in content["asked"]
-        )
-        amounts = tuple(
-            (re.compile(entry["pattern"], re.IGNORECASE), tuple(name for name in entry["measures"] if measures[name]))
-            for entry in content["amounts"]
-        )
-    except (KeyError, TypeError, re.error) as error:
-        raise SettingsError(f"an entry is not usable: {error!r}.", where="measures.yaml") from error
-    return _Table(measures, asked, amounts)
-
-
-def is_other_measure(question: str, text: str, start: int, end: int) -> bool:
-    """Tell whether text[start:end] is an amount of another measure than the one a question asks for.
-
-    A length does not answer "what is the population?", nor does "218 km long" answer "how high?".
-    """
-    wanted = next((names for pattern, names in _table().amounts if pattern.search(question)), None)
-    if wanted is None:
-        return False
-    sentence = next((s for s in split_sentences(text) if s.start <= start < s.end), None)
-    if sentence is None:
-        return False
-    for quantity in find_quantities(sentence.text):
-        if quantity.start + sentence.start < end and start < quantity.end + sentence.start:
-            gaps = _gaps(sentence.text, quantity)
-            nearest = min(gaps.values(), default=REACH + 1)
-            return bool(gaps) and not any(gaps.get(name) == nearest for name in wanted)
-    return False
-
-
 def asked_measure(question: str, names: Sequence[str] = ()) -> AskedMeasure | None:
     """Return what a question compares the named things by, None when it compares no measure."""
     masked = question
@@ -147,7 +67,7 @@ def asked_measure(question: str, names: Sequence[str] = ()) -> AskedMeasure | No
         masked = re.sub(re.escape(name), _MASK, masked, flags=re.IGNORECASE)
     if _HOW_MUCH.search(masked) or (asks_yes_no(masked) and not _THAN.search(masked)):
         return None
-    return next((asked for pattern, asked in _table().asked if pattern.search(masked)), None)
+    return next((asked for pattern, asked in measure_table().asked if pattern.search(masked)), None)
 
 
 def asks_yes_no(question: str) -> bool:
@@ -188,7 +108,7 @@ def by_measure(
         for name in asked.measures
         if (left := _value(name, first, second, evidence)) and (right := _value(name, second, first, evidence))
     }
-    signs = {_sign(left.quantity, right.quantity) for left, right in compared.values()}
+    signs = {left.quantity.compared(right.quantity) for left, right in compared.values()}
     if len(signs) != 1 or 0 in signs:
         return None
     name, (left, right) = next(iter(compared.items()))
@@ -200,11 +120,6 @@ def by_measure(
     said = [evidence[v.support.note].text[v.support.start : v.support.end] for v in (left, right)]
     reason = f"{name}: {first.name} {said[0]}, {second.name} {said[1]}"
     return ReasonedAnswer(text, CONFIDENCE["measure"], (left.support, right.support), reason)
-
-
-def _sign(left: Quantity, right: Quantity) -> int:
-    """Return 1 when the left is greater, -1 when the right is, 0 when they may be equal."""
-    return int(left.low > right.high) - int(right.low > left.high)
 
 
 def _value(measure: str, thing: Compared, other: Compared, evidence: Sequence[Candidate]) -> _Value | None:
@@ -257,7 +172,7 @@ def _stated(
             continue
         if _ITS.match(sentence.text) and not _ITS_MEASURE.match(sentence.text):
             continue
-        for quantity in _values_in(sentence.text, measure):
+        for quantity in values_in(sentence.text, measure):
             before = sentence.text[: quantity.start]
             clause = CLAUSE_END.split(before)[-1] + CLAUSE_END.split(sentence.text[quantity.end :])[0]
             opens = plain(before).startswith(plain(without_qualifier(note.title)))
@@ -266,41 +181,3 @@ def _stated(
             if of is None or names_thing(before, of):
                 start = sentence.start + quantity.start
                 yield _Value(quantity, Support(index, start, sentence.start + quantity.end))
-
-
-def _values_in(sentence: str, measure: str) -> Iterator[Quantity]:
-    asked = _table().measures[measure]
-    for quantity in find_quantities(sentence):
-        if quantity.dimension == asked.dimension:
-            gaps = _gaps(sentence, quantity)
-            if gaps[measure] <= REACH and gaps[measure] == min(gaps.values()):
-                yield quantity
-    if asked.bare:
-        yield from _bare_values(sentence, asked.bare)
-
-
-def _bare_values(sentence: str, cue: re.Pattern[str]) -> Iterator[Quantity]:
-    """Yield the first number behind each cue that is neither a date nor has a unit: "population (2010) of 5,000"."""
-    dates = [(date.start, date.end) for date in find_dates(sentence)]
-    numbers = [
-        quantity
-        for quantity in find_quantities(sentence)
-        if not any(start <= quantity.start and quantity.end <= end for start, end in dates)
-    ]
-    for match in cue.finditer(sentence):
-        following = next((number for number in numbers if number.start >= match.end()), None)
-        if following and following.dimension == BARE and following.start - match.end() <= REACH:
-            yield following
-
-
-def _gaps(sentence: str, quantity: Quantity) -> dict[str, int]:
-    """Return how far a quantity stands from the nearest word of every measure of its dimension."""
-    return {
-        name: min((_gap(quantity, match.span()) for match in one.cues.finditer(sentence)), default=REACH + 1)
-        for name, one in _table().measures.items()
-        if one.dimension == quantity.dimension
-    }
-
-
-def _gap(quantity: Quantity, span: tuple[int, int]) -> int:
-    return max(span[0] - quantity.end, quantity.start - span[1], 0)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from theworld.text import entity_key, fold, place_of
 
 _SPACES = re.compile(r"[\s_·•‧・]+")
+_NUMERALS = frozenset("零〇一二三四五六七八九十百千万亿两")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,39 @@ class OneEntity:
 
 
 def names_in(text: str) -> Callable[[str], bool]:
-    """Return a test whether a text names an entity key: whole words in Latin script, anywhere in Chinese."""
-    folded = _SPACES.sub(" ", fold(text))
-    return lambda key: place_of(key, folded) >= 0
+    """Return a test whether a text names an entity key: whole words and numbers, anywhere in Chinese."""
+    folded = _folded(text)
+
+    def named(key: str) -> bool:
+        numeral = _numeral(key)
+        return bool(numeral.search(folded)) if numeral else place_of(key, folded) >= 0
+
+    return named
+
+
+def without_names(text: str, keys: Iterable[str]) -> str:
+    """Return the folded text with a space for every name, longer names first."""
+    left = _folded(text)
+    for key in sorted({key for key in keys if key.strip()}, key=lambda key: (-len(key), key)):
+        if numeral := _numeral(key):
+            left = numeral.sub(" ", left)
+            continue
+        while (at := place_of(key, left)) >= 0:
+            left = f"{left[:at]} {left[at + len(key) :]}"
+    return left
+
+
+def _folded(text: str) -> str:
+    return _SPACES.sub(" ", fold(text))
+
+
+def _numeral(key: str) -> re.Pattern[str] | None:
+    """Return what finds a key that begins or ends with a Chinese numeral, not inside a longer one: 三 in 二十三."""
+    first, last = key[:1] in _NUMERALS, key[-1:] in _NUMERALS
+    if not key or not (first or last):
+        return None
+    apart = f"[{''.join(sorted(_NUMERALS))}]"
+    return re.compile(f"{f'(?<!{apart})' * first}{re.escape(key)}{f'(?!{apart})' * last}")
 
 
 def keys_of(names: str | Iterable[str] | None) -> list[str]:

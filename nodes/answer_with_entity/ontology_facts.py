@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theworld.nodes.answer_with_entity.confidence import CONFIDENCE
+from theworld.nodes.answer_with_entity.one_entity import names_in
 from theworld.nodes.answer_with_entity.reasoned import ReasonedAnswer, Support
 from theworld.state import Candidate, DescribedSample, OntologyEvidence, PathStep
-from theworld.text import Language, fold, split_sentences, tokens
+from theworld.text import Language, entity_key, split_sentences, tokens
 
 _JOINED = {"zh": "、", "en": ", "}
 
@@ -44,7 +45,7 @@ def stating(described: DescribedSample, evidence: Sequence[Candidate]) -> list[S
     found = []
     for fact in described.facts:
         ends = [
-            [fold(name) for name in ([*described.aliases, end] if end in described.names else [end])]
+            [entity_key(name) for name in ([*described.aliases, end] if end in described.names else [end])]
             for end in (fact.source, fact.target)
         ]
         said = set(tokens(fact.relation))
@@ -52,8 +53,13 @@ def stating(described: DescribedSample, evidence: Sequence[Candidate]) -> list[S
             (not said & set(tokens(sentence.text)), Support(index, sentence.start, sentence.end))
             for index, note in enumerate(evidence)
             for sentence in split_sentences(note.text)
-            if all(any(name in fold(sentence.text) for name in names) for names in ends)
+            if _names_both(sentence.text, ends)
         ]
         if naming:
             found.append(min(naming, key=lambda pair: pair[0])[1])
     return found
+
+
+def _names_both(sentence: str, ends: Sequence[Sequence[str]]) -> bool:
+    has = names_in(sentence)
+    return all(any(has(key) for key in keys) for keys in ends)

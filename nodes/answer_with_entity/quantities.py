@@ -42,6 +42,10 @@ class Quantity:
             return self.low
         return self.high if self.low == 0 else (self.low + self.high) / 2
 
+    def compared(self, other: Quantity) -> int:
+        """Return 1 when it is greater, -1 when it is less, 0 when they may be equal."""
+        return int(self.low > other.high) - int(other.low > self.high)
+
 
 @dataclass(frozen=True, slots=True)
 class _Unit:

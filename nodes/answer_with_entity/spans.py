@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 
+from theworld.nodes.answer_with_entity.amounts import asked_amount, notes_stating
 from theworld.nodes.answer_with_entity.answer_type import AnswerType
 from theworld.nodes.answer_with_entity.one_entity import OneEntity
+from theworld.nodes.answer_with_entity.read_question import ReadQuestion
 from theworld.nodes.answer_with_entity.typed_spans import typed_spans
-from theworld.nodes.answer_with_entity.words import word_set
 from theworld.state import Candidate
-from theworld.text import Sentence, entity_key, fold, split_sentences, tokens
+from theworld.text import Sentence, entity_key, split_sentences, tokens
 
 CLAUSE_END = re.compile(r"[，,；;：:、()（）]|\s[-–—]\s")
 WINDOW = 14
 """Characters beside a span that are compared with the words beside the question word."""
-
-EVENT_TOKENS = 4
-"""Tokens after the question word that name the event."""
-EVENT_REACH = 40
-"""Characters after a Chinese date in which its event is told; before it, twice as many."""
+LEADING = 4
+"""Characters before a date that begins its sentence: "In ", "On "."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +76,8 @@ WEIGHTS = SpanFeatures(
     unit=1.26,
 )
 """Fitted by conditional logistic regression (L2 = 1) on DRCD's development questions: benchmarks/answers.py."""
-MIN_SENTENCE = 0.75
+MIN_SENTENCE = 0.85
 """English only: share of the question one sentence must cover; questions over several notes are not for spans."""
-MIN_GROUNDED = {"en": 0.6, "zh": 0.25}
-"""Share of the question's content tokens, known to the notes or not, that the answering sentence or title must have.
-
-With the evidence of other questions, 146 of 147 spans of DRCD's questions stay below; with their own, 6 of 278.
-Chinese tokens are overlapping bigrams, of which a paraphrase keeps few."""
 
 
 def rank_spans(
@@ -121,37 +114,6 @@ def share_and_margin(ranking: Sequence[ScoredSpan]) -> tuple[float, float]:
     return 1 / math.fsum(weights), 1 - (weights[1] if len(weights) > 1 else 0.0)
 
 
-def grounding(question: str, language: str, best: ScoredSpan, evidence: Sequence[Candidate]) -> float:
-    """Return the share of the question's content tokens in the best span's sentence or title."""
-    note = evidence[best.note]
-    asked = _Question.read(question, language, evidence)
-    for sentence in split_sentences(note.text):
-        if sentence.start <= best.start < sentence.end:
-            return asked.grounded(set(tokens(sentence.text)) | set(tokens(note.title)))
-    return 0.0
-
-
-def says_event(question: str, language: str, best: ScoredSpan, evidence: Sequence[Candidate]) -> bool:
-    """Tell whether a Chinese date stands with what the question asks the date of.
-
-    In a biography every clause has its year: the words beside "which year" must stand in the clauses around the
-    date, within its sentence. True for other languages and types.
-    """
-    if language != "zh" or not any(mark in best.text for mark in "年月日世代"):
-        return True
-    match = QUESTION_WORD["zh"].search(question)
-    end = match.start("unit") if match else 0
-    asked = tokens(question[end:].lstrip("年月日個个世紀纪"))[:EVENT_TOKENS]
-    event = [token for token in asked if token not in word_set("function")]
-    if not event:
-        return True
-    text = evidence[best.note].text
-    before = "".join(CLAUSE_END.split(text[max(0, best.start - 2 * EVENT_REACH) : best.start])[-2:])
-    after = "".join(CLAUSE_END.split(text[best.end : best.end + EVENT_REACH])[:4])
-    near = set(tokens(re.split(r"[。！？；]", before)[-1])) | set(tokens(re.split(r"[。！？；]", after)[0]))
-    return not near.isdisjoint(event)
-
-
 def span_features(
     question: str,
     language: str,
@@ -160,8 +122,15 @@ def span_features(
     one: OneEntity = OneEntity(),  # noqa: B008 - frozen
 ) -> Iterator[tuple[int, int, int, SpanFeatures]]:
     """Yield (note, start, end, features) of every span of the expected type that the question does not name."""
-    asked = _Question.read(question, language, evidence)
-    spans = {index: list(typed_spans(note, expected)) for index, note in enumerate(evidence)}
+    asked = ReadQuestion.of(question, language, evidence)
+    amount = asked_amount(question, language)
+    stating = notes_stating(amount, question, evidence)
+    said = amount.tokens if amount and stating else frozenset[str]()
+    spans = {
+        index: stating.get(index, []) if stating else list(typed_spans(note, expected))
+        for index, note in enumerate(evidence)
+    }
+    dated = "date" in (expected.types or ())
     asked_by_name = one.named_in(question)
     counts: dict[str, set[int]] = {}
     for index, found in spans.items():
@@ -173,95 +142,66 @@ def span_features(
             inside = [span for span in spans[index] if sentence.start <= span[0] and span[1] <= sentence.end]
             for start, end in inside:
                 key = entity_key(note.text[start:end])
-                if not key or asked.names(key) or asked_by_name(key):
+                if not key or asked_by_name(key):
                     continue
                 yield (
                     index,
                     start,
                     end,
                     _features(
-                        asked, note, index, sentence, (start, end), len(inside), place == 0, len(counts[one.key(key)])
+                        asked,
+                        note,
+                        index,
+                        sentence,
+                        (start, end),
+                        _part(note, sentence, (start, end), inside) if dated else (sentence.start, sentence.end),
+                        len(inside),
+                        place == 0,
+                        len(counts[one.key(key)]),
+                        said,
                     ),
                 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    folded: str
-    tokens: tuple[str, ...]
-    weights: Mapping[str, float]
-    total: float
-    left: frozenset[str]
-    right: frozenset[str]
-    unit: frozenset[str]
+def _part(
+    note: Candidate, sentence: Sentence, span: tuple[int, int], dates: Sequence[tuple[int, int]]
+) -> tuple[int, int]:
+    """Return the part of an English sentence that one of its dates dates: what stands between it and the one before.
 
-    @classmethod
-    def read(cls, question: str, language: str, evidence: Sequence[Candidate]) -> _Question:
-        texts = [set(tokens(f"{note.title} {note.text}")) for note in evidence]
-        count = len(texts)
-        weights = {}
-        for token in dict.fromkeys(tokens(question)):
-            found = sum(token in text for text in texts)
-            if found:
-                weights[token] = math.log(1 + (count - found + 0.5) / (found + 0.5)) + 0.1
-        match = QUESTION_WORD[language if language == "zh" else "en"].search(question)
-        before, after = (question[: match.start()], question[match.end() :]) if match else ("", question)
-        return cls(
-            fold(question),
-            tuple(token for token in dict.fromkeys(tokens(question)) if token not in word_set("function")),
-            weights,
-            sum(weights.values()) or 1.0,
-            frozenset(tokens(before)[-5:]),
-            frozenset(tokens(after)[:6]),
-            frozenset(tokens(match.group("unit") or "")) if match else frozenset(),
-        )
-
-    def grounded(self, found: set[str]) -> float:
-        """Return the share of all the question's tokens found, those that no note has included."""
-        return sum(token in found for token in self.tokens) / max(1, len(self.tokens))
-
-    def names(self, key: str) -> bool:
-        """Tell whether the question names a key itself."""
-        return key in self.folded
-
-    def share(self, found: set[str]) -> float:
-        """Return the weighted share of the question's tokens found."""
-        return sum(weight for token, weight in self.weights.items() if token in found) / self.total
-
-
-QUESTION_WORD = {
-    "en": re.compile(
-        r"\b(?:who|whom|whose|when|where|how (?:many|much|long|far|tall|old)|in (?:what|which)|what|which)\b"
-        r"(?:\s+(?P<unit>[a-z]+))?",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(
-        r"(?:誰|谁|何人|何時|何时|什[麼么]時候|什么时候|何[處处地]|哪[裡里]|哪邊|多少|多[大高長长遠远深寬宽久]|為何|(?:哪|幾|几|何|什麼|什么)(?:一|個|个|位|種|种|座|家|所|部|本|條|条|間|间|名)?)"
-        r"(?P<unit>[\u4e00-\u9fff]{0,2})"
-    ),
-}
+    Behind it where the sentence begins with a date: "In 1903 she won one prize and in 1911 another".
+    """
+    if note.language == "zh" or len(dates) < 2:
+        return sentence.start, sentence.end
+    place = dates.index(span)
+    if dates[0][0] - sentence.start <= LEADING:
+        return span[0], dates[place + 1][0] if place + 1 < len(dates) else sentence.end
+    return dates[place - 1][1] if place else sentence.start, span[1] if place + 1 < len(dates) else sentence.end
 
 
 def _features(  # noqa: PLR0917
-    asked: _Question,
+    asked: ReadQuestion,
     note: Candidate,
     position: int,
     sentence: Sentence,
     span: tuple[int, int],
+    part: tuple[int, int],
     rivals: int,
     lead: bool,
     notes: int,
+    said: frozenset[str],
 ) -> SpanFeatures:
     start, end = span
     text = note.text
     title = set(tokens(note.title))
-    before, after = text[sentence.start : start], text[end : sentence.end]
-    around = set(tokens(before)) | set(tokens(after))
+    around = said.union(tokens(text[sentence.start : start]), tokens(text[end : sentence.end]))
+    before, after = text[part[0] : start], text[end : part[1]]
+    if part != (sentence.start, sentence.end):
+        said |= title  # the subject of the first part is that of the others
     clause_before = CLAUSE_END.split(before)[-1]
     clause_after = CLAUSE_END.split(after, maxsplit=1)[0]
-    clause = set(tokens(clause_before)) | set(tokens(clause_after))
+    clause = said.union(tokens(clause_before), tokens(clause_after))
     wide = 2 if note.language != "zh" else 1
-    left, right = set(tokens(before[-WINDOW * wide :])), set(tokens(after[: WINDOW * wide]))
+    left, right = said.union(tokens(before[-WINDOW * wide :])), said.union(tokens(after[: WINDOW * wide]))
     beside = set(tokens(text[max(sentence.start, start - 8) : min(sentence.end, end + 12)]))
     return SpanFeatures(
         asked.share(around | title),

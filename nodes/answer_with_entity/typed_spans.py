@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from theworld.nodes.answer_with_entity.answer_type import AnswerType
 from theworld.nodes.answer_with_entity.dates import find_dates
@@ -75,9 +75,9 @@ def _just_year(text: str, start: int, end: int) -> tuple[int, int]:
     return match.span() if match else (start, end)
 
 
-def open_spans(note: Candidate, expected: AnswerType, folded_question: str) -> list[tuple[int, int]]:
-    """Return the spans of the expected type that the question does not name."""
+def open_spans(note: Candidate, expected: AnswerType, asked: Callable[[str], bool]) -> list[tuple[int, int]]:
+    """Return the spans of the expected type that the question does not name; `asked` tells which keys it names."""
     if not expected.types:
         return []
     keyed = ((start, end, entity_key(note.text[start:end])) for start, end in typed_spans(note, expected))
-    return [(start, end) for start, end, key in keyed if key and key not in folded_question]
+    return [(start, end) for start, end, key in keyed if key and not asked(key)]

@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Mapping
 
-from theworld.nodes.answer_with_entity.spans import QUESTION_WORD
+from theworld.nodes.answer_with_entity.read_question import QUESTION_WORD
+from theworld.nodes.answer_with_entity.relations import asked_relations
 from theworld.text import tokens
 
 BESIDE = 4
@@ -14,6 +15,15 @@ BESIDE = 4
 SHORT_END = 25
 """Characters after a question word that leave its words before it: "starred in which 1932 film?"."""
 _OPEN = re.compile(r"what|which|how", re.IGNORECASE)
+_DESCRIBES = {
+    "en": re.compile(
+        r"(?<=\w\s)(?<!^at )(?<!^by )(?<!^in )(?<!^of )(?<!^on )(?:that|where|which|who|whose|whom|when|by)\b|"
+        r"\bof (?:the|an?|his|her|its|their)\b|\w(?:['’]s|s['’])\s",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(r"的[^的，,。？?]{1,12}的|所[\u4e00-\u9fff]{1,4}的"),
+}
+"""Clauses and genitives by which a question tells a thing apart instead of naming it."""
 
 
 def asked_weights(question: str, language: str | None, wanted: Mapping[str, float]) -> dict[str, float]:
@@ -37,3 +47,10 @@ def asked_weights(question: str, language: str | None, wanted: Mapping[str, floa
     beside = dict.fromkeys([*before, *after])
     total = math.fsum(wanted[token] for token in beside)
     return {token: wanted[token] / total for token in beside} if total else {}
+
+
+def describes(question: str, language: str | None) -> bool:
+    """Tell whether a question describes what it is about by another thing: "the film's director", "《X》的导演"."""
+    chosen = "zh" if language == "zh" else "en"
+    steps = sum(len(asked.relation.path) for asked in asked_relations(question, chosen))
+    return bool(_DESCRIBES[chosen].search(question.strip())) or steps > 1

@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from theworld.nodes.answer_with_entity.amounts import asked_amount
 from theworld.nodes.answer_with_entity.answer_type import expected_answer_type
 from theworld.nodes.answer_with_entity.notes import sigmoid
+from theworld.nodes.answer_with_entity.one_entity import without_names
+from theworld.nodes.answer_with_entity.read_question import QUESTION_WORD
 from theworld.nodes.answer_with_entity.relations import asked_relations, states_relation
-from theworld.nodes.answer_with_entity.spans import QUESTION_WORD
 from theworld.nodes.answer_with_entity.words import word_set
 from theworld.nodes.answer_with_extract.options import Option
 from theworld.nodes.answer_with_extract.signals import SENTENCE_SIGNALS, Floats, Signals
 from theworld.state import Candidate
-from theworld.text import fold, tokens
+from theworld.text import entity_key, tokens
 
 SIGNS: Mapping[str, str] = {
     "always": "1",
@@ -74,14 +76,18 @@ def says_asked(
 ) -> float:
     """Return how much of what a question asks one sentence says: "founded" of "When was Acme founded?".
 
-    1 where a sentence has a clause of a relation that the question asks for, or nothing is asked beside names.
+    1 where a sentence has a clause of a relation or the amount that the question asks for, or nothing is asked beside
+    names.
     """
     relations = asked_relations(question, language)
     wanted = asked_tokens(question, language, evidence)
     if not sentences:
         return 0.0
+    amount = asked_amount(question, language)
     for sentence in sentences:
         note = evidence[sentence.note]
+        if amount and amount.spans(sentence.text):
+            return 1.0
         if any(states_relation(one.relation, sentence.text, note.language) for one in relations):
             return 1.0
     if not wanted:
@@ -91,11 +97,9 @@ def says_asked(
 
 def asked_tokens(question: str, language: str | None, evidence: Sequence[Candidate]) -> frozenset[str]:
     """Return a question's content tokens without its question word and the names that the evidence knows."""
-    left = fold(QUESTION_WORD["zh" if language == "zh" else "en"].sub(" ", question))
-    named = {fold(name) for note in evidence for name in (note.title, *(mention.surface for mention in note.mentions))}
-    for name in sorted(named, key=lambda name: (-len(name), name)):
-        if len(name) > 1:
-            left = left.replace(name, " ")
+    left = QUESTION_WORD["zh" if language == "zh" else "en"].sub(" ", question)
+    named = {entity_key(name) for note in evidence for name in (note.title, *(m.surface for m in note.mentions))}
+    left = without_names(left, (key for key in named if len(key) > 1))
     return frozenset(token for token in tokens(left) if token not in word_set("function") | word_set("plain"))
 
 

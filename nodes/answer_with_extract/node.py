@@ -15,7 +15,7 @@ from theworld.text import tokens
 from theworld.text.folding import simplified
 
 MAX_SENTENCES = 3
-"""Sentences shown; the third only where a further note adds to what two cover."""
+"""Sentences shown; the third only where the two leave the chain open that the question describes."""
 
 
 def answer_with_extract(state: QueryState, runtime: Runtime[Context], *, settings: AnswerSettings) -> Update:

@@ -12,16 +12,15 @@ import numpy as np
 import yaml
 
 from theworld.nodes.answer_with_entity.words import word_set
+from theworld.nodes.answer_with_extract.asked import describes
 from theworld.nodes.answer_with_extract.confidence import SIGNS, probability, read_signs
 from theworld.nodes.answer_with_extract.options import Option, read_options
 from theworld.nodes.answer_with_extract.signals import PAIR_SIGNALS, SENTENCE_SIGNALS, Floats, Signals, read_signals
 from theworld.state import Candidate
 from theworld.text import tokens
 
-THIRD_GAIN = 0.05
-"""Share of the question that a third sentence must add, from a note that the two do not stand in."""
 LEFT_OPEN = 0.3
-"""Share of the question left uncovered by two sentences from which a third is needed even if it adds no word."""
+"""Share of the question left uncovered by two sentences from which a third may be needed."""
 COVERS, TYPED = list(SENTENCE_SIGNALS).index("covers"), list(SENTENCE_SIGNALS).index("typed")
 GAIN_WEIGHT = 6.0
 """Worth of what a third sentence adds, on the scale of the pairs' scores."""
@@ -62,7 +61,7 @@ def choose_sentences(
     given: Sequence[tuple[int, int]] = (),
     weights: Weights | None = None,
 ) -> Extract:
-    """Return at most two sentences that together answer the question, a third where another note is needed.
+    """Return at most two sentences that together answer the question, a third where the chain of notes needs it.
 
     `background` are further notes from which token weights are taken. `given` are (note, offset) places known to
     hold the answer: their sentences are taken first. `weights` are those of the language unless others are given.
@@ -78,7 +77,7 @@ def choose_sentences(
     options, signals = [options[number] for number in kept], signals.only(kept)
     known = [number for number, option in enumerate(options) if _is_at(option, given)]
     scores = pair_scores(signals, weights)
-    chosen = choose_set(signals, scores, options, limit, known)
+    chosen = choose_set(signals, scores, options, limit if describes(question, language) else min(limit, 2), known)
     signs = read_signs(question, language, evidence, options, chosen, signals, scores, stated=bool(known))
     return Extract(
         tuple(ChosenSentence(*options[number][:4]) for number in chosen),
@@ -147,7 +146,7 @@ def choose_set(
         chosen = _best(signals, scores, limit)
     elif len(chosen) == 1 and limit > 1 and len(options) > 1:
         chosen.append(int(np.argmax(np.round(scores[chosen[0]], 9))))
-    third = _third(signals, scores, options, chosen) if len(chosen) == 2 < limit else None
+    third = _third(signals, scores, options, chosen) if len(chosen) == 2 < limit and not known else None
     if third is not None:
         chosen.append(third)
     coverage = signals.covers @ signals.wanted
@@ -162,16 +161,21 @@ def _best(signals: Signals, scores: Floats, limit: int) -> list[int]:
 
 
 def _third(signals: Signals, scores: Floats, options: Sequence[Option], chosen: Sequence[int]) -> int | None:
-    """Return the sentence of another note that goes best with the chosen ones, where it adds to what they cover or
-    they leave much of the question open."""
+    """Return the sentence of another note that goes best with the chosen ones, None where it is not needed.
+
+    It is where they stand in one note or leave much of the question open, and neither leads to the other: their chain
+    misses a link.
+    """
     covered = np.max(signals.covers[list(chosen)], axis=0)
-    gain = np.clip(signals.covers - covered, 0.0, 1.0) @ signals.wanted
     taken = {options[number].note for number in chosen}
+    closed = len(taken) > 1 and 1.0 - float(covered @ signals.wanted) < LEFT_OPEN
+    if closed or signals.linked[chosen[0], chosen[1]]:
+        return None
+    gain = np.clip(signals.covers - covered, 0.0, 1.0) @ signals.wanted
     worth = np.max(scores[list(chosen)], axis=0) + GAIN_WEIGHT * gain
     worth[[option.note in taken for option in options]] = -np.inf
     best = int(np.argmax(np.round(worth, 9)))
-    needed = gain[best] >= THIRD_GAIN or 1.0 - float(covered @ signals.wanted) >= LEFT_OPEN
-    return best if np.isfinite(worth[best]) and needed else None
+    return best if np.isfinite(worth[best]) else None
 
 
 def _kept(

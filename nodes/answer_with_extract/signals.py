@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from theworld.nodes.answer_with_entity.amounts import asked_amount, notes_stating
 from theworld.nodes.answer_with_entity.answer_type import expected_answer_type
 from theworld.nodes.answer_with_entity.chain import COMPARES
+from theworld.nodes.answer_with_entity.one_entity import names_in
 from theworld.nodes.answer_with_entity.relations import asked_relations, states_relation
 from theworld.nodes.answer_with_entity.topics import compared_topics, named_topics
 from theworld.nodes.answer_with_entity.typed_spans import open_spans
 from theworld.nodes.answer_with_extract.asked import asked_weights
 from theworld.nodes.answer_with_extract.options import Option
 from theworld.state import Candidate
-from theworld.text import fold, tokens, without_qualifier
+from theworld.text import entity_key, tokens, without_qualifier
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +28,7 @@ SENTENCE_SIGNALS: Mapping[str, str] = {
     "covers": "share of the question's weighted tokens in the sentence or its title",
     "own": "the same for the sentence alone",
     "asked": "share of the tokens beside the question word in the sentence",
-    "typed": "1 with a span of the expected type that the question does not name",
+    "typed": "1 with a span of the expected type that the question does not name, or the amount it asks for",
     "asked_typed": "asked * typed",
     "rank": "1 / the note's place in the evidence",
     "relevance": "the note's relevance",
@@ -77,13 +79,16 @@ class Signals:
     """Token weights, shape (m,); they sum to 1."""
     covers: Floats
     """1 where a sentence or its title has the token, shape (n, m)."""
+    linked: Floats
+    """1 where one of two sentences names the other's note, shape (n, n), symmetric."""
 
     def only(self, numbers: Sequence[int]) -> Signals:
         """Return the signals of some of the sentences."""
         if len(numbers) == len(self.sentence):
             return self
         pair = self.pair[:, numbers][:, :, numbers]
-        return Signals(self.sentence[numbers], pair, self.wanted, self.covers[numbers])
+        linked = self.linked[numbers][:, numbers]
+        return Signals(self.sentence[numbers], pair, self.wanted, self.covers[numbers], linked)
 
 
 def read_signals(
@@ -94,7 +99,16 @@ def read_signals(
     wanted: Mapping[str, float],
 ) -> Signals:
     """Return the signals of all sentences; `wanted` are the question's token weights."""
-    words = [set(tokens(option.text)) for option in options]
+    amount = asked_amount(question, language)
+    stating = notes_stating(amount, question, evidence)
+    states = [
+        any(option.start <= start and end <= option.end for start, end in stating.get(option.note, []))
+        for option in options
+    ]
+    words = [
+        {*tokens(option.text), *(amount.tokens if amount and says else ())}
+        for option, says in zip(options, states, strict=True)
+    ]
     titles = [set(tokens(note.title)) for note in evidence]
     both = [has | titles[option.note] for has, option in zip(words, options, strict=True)]
     weights = np.array(list(wanted.values()))
@@ -102,7 +116,7 @@ def read_signals(
     covers = np.array([[float(token in has) for token in wanted] for has in both])
     near = asked_weights(question, language, wanted)
     asked = np.array([math.fsum(weight for token, weight in near.items() if token in has) for has in words])
-    typed = _typed(question, language, evidence, options)
+    typed = np.array(states, dtype=float) if any(states) else _typed(question, language, evidence, options)
     compared = _compared(question, evidence, options)
     single = _sentence_signals(question, language, evidence, options, typed) | {
         "covers": covers @ weights,
@@ -113,13 +127,15 @@ def read_signals(
         "compared": (compared >= 0).astype(float),
         "best_of_note": _best_of_note(own @ weights, options),
     }
-    pairs = _pair_signals(options, own, covers, weights, typed, asked, _names(evidence, options))
+    names = _names(evidence, options)
+    pairs = _pair_signals(options, own, covers, weights, typed, asked, names)
     pairs["both_compared"] = ((compared[:, None] != compared[None, :]) & _both(compared >= 0)).astype(float)
     return Signals(
         np.stack([single[name] for name in SENTENCE_SIGNALS], axis=1),
         np.stack([np.maximum(pairs[name], pairs[name].T) for name in PAIR_SIGNALS]),
         weights,
         covers,
+        np.maximum(names, names.T),
     )
 
 
@@ -179,8 +195,8 @@ def _pair_signals(  # noqa: PLR0917
 
 
 def _typed(question: str, language: str | None, evidence: Sequence[Candidate], options: Sequence[Option]) -> Floats:
-    expected, folded = expected_answer_type(question, language), fold(question)
-    spans = [open_spans(note, expected, folded) for note in evidence]
+    expected, asked = expected_answer_type(question, language), names_in(question)
+    spans = [open_spans(note, expected, asked) for note in evidence]
     return np.array(
         [
             float(any(option.start <= start and end <= option.end for start, end in spans[option.note]))
@@ -209,21 +225,26 @@ def _best_of_note(own: Floats, options: Sequence[Option]) -> Floats:
 
 
 def _names(evidence: Sequence[Candidate], options: Sequence[Option]) -> Floats:
-    """Return 1 where the first sentence names the title of the other's note, which is not its own."""
-    titles = [fold(without_qualifier(note.title)) for note in evidence]
-    texts = [fold(option.text) for option in options]
-    named = np.array([[bool(title) and title in text for title in titles] for text in texts])
+    """Return 1 where the first sentence names the title of the other's note, which is not that of its own."""
+    titles = [entity_key(without_qualifier(note.title)) for note in evidence]
+    named = np.array([[_named(has, title) for title in titles] for has in (names_in(one.text) for one in options)])
     note = np.array([option.note for option in options])
-    links: Floats = (named[:, note] & (note[:, None] != note[None, :])).astype(np.float64)
+    other = np.array([[left != right for right in titles] for left in titles])
+    links: Floats = (named[:, note] & other[note[:, None], note[None, :]]).astype(np.float64)
     return links
+
+
+def _named(has: Callable[[str], bool], title: str) -> bool:
+    """Tell whether a text names a title, in the plural as well: "scorpions" leads to "Scorpion"."""
+    return has(title) or (title.isascii() and has(f"{title}s"))
 
 
 def _mentioned_by(topics: set[int], evidence: Sequence[Candidate]) -> set[int]:
     """Return the notes whose titles the given notes mention."""
-    texts = {index: fold(evidence[index].text) for index in topics if index < len(evidence)}
-    titles = [fold(without_qualifier(note.title)) for note in evidence]
+    named = {index: names_in(evidence[index].text) for index in topics if index < len(evidence)}
+    titles = [entity_key(without_qualifier(note.title)) for note in evidence]
     return {
         index
         for index, title in enumerate(titles)
-        if title and any(title in text for other, text in texts.items() if other != index)
+        if any(_named(has, title) for other, has in named.items() if other != index)
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -103,3 +104,22 @@ def test_a_chinese_date_stands_with_its_event_or_there_is_silence() -> None:
     returned = answer("錢某在哪一年回國？", evidence)
     assert returned is None or returned.text == "1955年"
     assert answer("錢某在哪一年獲獎？", evidence) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "years"),
+    [
+        (
+            "Ida Vole won the Kell Prize in 1903 and the Corran Prize in 1911.",
+            {"Kell": "1903", "Corran": "1911"},
+        ),
+        (
+            "In 1903 Ida Vole won the Corran Prize and in 1911 the Kell Prize.",
+            {"Corran": "1903", "Kell": "1911"},
+        ),
+    ],
+)
+def test_every_date_of_an_english_sentence_dates_its_own_part(text: str, years: dict[str, str]) -> None:
+    evidence = [note(text, {"Ida Vole": "person", "1903": "date", "1911": "date"}, title="Ida Vole", language="en")]
+    found = {prize: answer(f"When did Ida Vole win the {prize} Prize?", evidence, "en") for prize in years}
+    assert {prize: result.text for prize, result in found.items() if result} == years

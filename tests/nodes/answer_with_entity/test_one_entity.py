@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from theworld import efsa_answer
 from theworld.nodes.answer_with_entity import trace_efsa
 from theworld.nodes.answer_with_entity.notes import read_notes
-from theworld.nodes.answer_with_entity.one_entity import OneEntity, names_in
+from theworld.nodes.answer_with_entity.one_entity import OneEntity, names_in, without_names
 
 NOTES = [
     {"entities": ["Holland", "Utrecht"], "final_score": 0.6, "doc_id": "a", "content": "Holland and Utrecht."},
@@ -63,3 +63,24 @@ def test_any_table_of_names_is_read(aliases: dict[str, str]) -> None:
 
 def test_no_name_is_in_no_text() -> None:
     assert not names_in("anything")("")
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "named"),
+    [
+        ("Who won in 2012?", "12", False),
+        ("Who won on 12 May?", "12", True),
+        ("Who was the mother of Elizabeth II?", "elizabeth i", False),
+        ("二十三人中谁先到？", "三", False),
+        ("三人中谁先到？", "三", True),
+        ("2012年谁得了奖？", "12", False),
+        ("李安的电影是什么？", "李安", True),
+    ],
+)
+def test_a_name_is_no_part_of_a_longer_word_or_number(text: str, key: str, named: bool) -> None:
+    assert names_in(text)(key) == named
+    assert (key in without_names(text, [key])) == (not named and key in text.casefold())
+
+
+def test_longer_names_are_masked_first() -> None:
+    assert without_names("Is New York in York?", ["york", "new york"]).split() == ["is", "in", "?"]

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from theworld.nodes.answer_with_entity.agents import is_done_by_asked
-from theworld.nodes.answer_with_entity.measures import is_other_measure
+from theworld.nodes.answer_with_entity.amounts import is_other_measure
 from theworld.state import Candidate, Mention
 from theworld.text import detect_language, entity_key
 

@@ -211,3 +211,39 @@ def test_a_sentence_of_another_event_is_less_sure(question: str, event: str, oth
         for text in (event, other)
     )
     assert 0 < unsure < sure < 1
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("How many people live in Corran?", "The town was home to 1,234 residents."),
+        ("How heavy is the bell of Corran?", "Its bell weighs 3 tonnes."),
+        ("石门住着多少人？", "2020年人口为5万3千。"),
+        ("石门有多大？", "占地20平方公里。"),
+    ],
+)
+def test_words_that_state_the_amount_asked_for_are_quoted(question: str, quoted: str) -> None:
+    evidence = [
+        note("Kell", "Kell lies by the sea. Many people live there. The town has 90 inhabitants."),
+        note("Corran", "Corran is a town. The town was home to 1,234 residents. Its bell weighs 3 tonnes."),
+        note("石门", "石门是一座城市。2020年人口为5万3千。占地20平方公里。"),
+        note("白河", "白河是一座城市。许多人住在那里。"),
+    ]
+    result = run(question, evidence).result
+    assert result is not None
+    assert quoted in [citation.quote for citation in result.citations]
+
+
+@pytest.mark.parametrize(
+    ("question", "sentences"),
+    [
+        ("Who directed Gannet Bay in the harbour town long ago?", 2),
+        ("Where was the director of Gannet Bay born?", 2),
+        ("Which singer performed for the owner of the harbour that was closed by the storm of the century?", 3),
+    ],
+)
+def test_a_third_sentence_only_where_two_leave_a_described_thing_open(question: str, sentences: int) -> None:
+    harbour = note("Old harbour", "The harbour was closed by a storm. It was rebuilt.", hop=2)
+    owner = note("Eva Sol", "Eva Sol was an owner of ships and heard a singer.", hop=3)
+    chosen = choose_sentences(question, [FILM, PERSON, OTHER, harbour, owner], 3, language="en")
+    assert len(chosen.sentences) == sentences

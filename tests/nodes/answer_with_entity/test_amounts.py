@@ -1,0 +1,59 @@
+"""Questions for one amount and the words that state it, from the table beside this file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from theworld.nodes.answer_with_entity.amounts import asked_amount, notes_stating
+from theworld.nodes.answer_with_entity.measure_table import measure_table
+from theworld.state import Candidate
+from theworld.text import detect_language
+
+CASES = yaml.safe_load(Path(__file__).with_name("amounts.yaml").read_text(encoding="utf-8"))
+
+
+def note(title: str, text: str) -> Candidate:
+    return Candidate(note_id=title, document_id=title, title=title, text=text, language=detect_language(text))
+
+
+@pytest.mark.parametrize(("measure", "question", "sentence", "value"), CASES)
+def test_the_words_that_state_an_amount(measure: str, question: str, sentence: str, value: str | None) -> None:
+    asked = asked_amount(question)
+    assert asked is not None
+    assert measure in asked.measures
+    assert [sentence[start:end] for start, end in asked.spans(sentence)] == ([] if value is None else [value])
+
+
+def test_every_measure_that_can_be_asked_for_has_examples_in_both_languages() -> None:
+    askable = {name for _, names in measure_table().amounts for name in names}
+    for language in ("en", "zh"):
+        assert {case[0] for case in CASES if detect_language(case[1]) == language} == askable
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which city has the largest population?",
+        "How many people died in Corran?",
+        "What percentage of the population is rural?",
+        "In which area did he live?",
+        "人口最多的城市是哪个？",
+        "有多少人参加了比赛？",
+        "农业人口占总人口的百分之几？",
+        "",
+    ],
+)
+def test_other_questions_ask_for_no_amount_of_a_measure(question: str) -> None:
+    assert asked_amount(question) is None
+
+
+def test_the_amount_of_another_thing_counts_only_where_the_named_one_states_none() -> None:
+    question = "How many people live in Corran?"
+    kell, corran = note("Kell", "Kell has 90 inhabitants."), note("Corran", "Corran is old. 12 people live there.")
+    amount = asked_amount(question)
+    assert list(notes_stating(amount, question, [kell, corran])) == [1]
+    assert list(notes_stating(amount, question, [kell, note("Corran", "Corran is old.")])) == [0]
+    assert notes_stating(None, question, [kell]) == {}
