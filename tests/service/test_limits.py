@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from copy import copy
 from dataclasses import replace
@@ -183,6 +184,18 @@ class TestOverHttp:
         assert code(reply) == (503, 2005)
         assert [item["name"] for item in reply.json()["data"]["engines"] if not item["ready"]] == [engine]
         assert "secret" not in reply.text
+
+    def test_numbers_that_no_database_keeps_are_kept_as_text(self, service):
+        body = {"documents": [{"id": "odd", "text": "Odd numbers.", "metadata": {"size": float("nan"), "whole": 7}}]}
+        with TestClient(create_app(service), **LOCAL) as client:
+            headers = {"Content-Type": "application/json", "X-Tenant-Id": "odd"}
+            assert (
+                client.post("/api/v1/documents", content=json.dumps(body), headers=headers).json()["data"]["written"]
+                == 1
+            )
+        service.resources.store.refresh()
+        (note,) = service.resources.store.iter_notes("odd")
+        assert note.metadata == {"size": "nan", "whole": 7}
 
     @pytest.mark.parametrize("given", ["my-trace.1", "", "a" * 200, "<script>"])
     def test_the_trace_id_is_echoed_when_it_is_one(self, client, given):

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -232,6 +233,14 @@ def test_metadata_that_no_index_can_keep_is_refused(path: Path) -> None:
             with pytest.raises(StoreError, match=r"document 'doc-00007'.*lone surrogates"):
                 store.put([replace(make_document(7), metadata=metadata)])
         assert store.put([make_document(7)]) == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [1.0, float("-inf")]])
+def test_numbers_that_no_database_keeps_are_refused(path: Path, value: Any) -> None:
+    with KnowledgeStore.open(path, read_only=False) as store:
+        with pytest.raises(StoreError, match="number at 'size' that is not finite"):
+            store.put([replace(make_document(7), metadata={"size": value})])
+        assert store.put([replace(make_document(7), metadata={"size": 0.5})]) == 1
 
 
 def test_the_size_of_a_store_is_told_while_files_come_and_go(path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from theworld.errors import IngestionError
 from theworld.ingestion.report import FailedSource
@@ -68,7 +69,7 @@ def require_text(text: str, path: Path) -> str:
     return without_surrogates(text)
 
 
-def plain_metadata(raw: Mapping[object, object], prefix: str = "") -> dict[str, Plain]:
+def plain_metadata(raw: Mapping[Any, object], prefix: str = "") -> dict[str, Plain]:
     """Return metadata as plain values: dates as ISO text, nested keys joined by dots, nothing left out but nulls.
 
     What no database takes is told as text: numbers that are not finite, lone surrogates, NUL.

@@ -27,14 +27,15 @@ EVENTS = "text/event-stream"
 _EVENT = {
     "type": "object",
     "properties": {
-        "event": {"type": "string", "enum": ["stage", "token", "final", "error"]},
+        "event": {"type": "string", "enum": ["stage", "token", "restart", "final", "error"]},
         "data": {"type": "string", "contentMediaType": "application/json"},
     },
     "required": ["event", "data"],
 }
 _STREAM = {
-    "description": "With `stream: true`: events `stage` (a node's trace), `token` (text of a model as it comes), then "
-    "`final` with the envelope of the answer, or `error` with an envelope",
+    "description": "With `stream: true`: events `stage` (a node's trace), `token` (text of a model as it comes), "
+    "`restart` (the tokens so far were not the answer: forget them), then `final` with the envelope of the answer, or "
+    "`error` with an envelope",
     "content": {EVENTS: {"itemSchema": _EVENT}},
 }
 _ERRORS = documented(*WITH_BODY, Code.TOO_MANY, Code.RETRIEVAL_UNAVAILABLE, Code.MODEL_UNAVAILABLE, Code.VECTOR_TIMEOUT)
@@ -75,7 +76,7 @@ async def _events(conduct: Conduct, body: AskRequest) -> AsyncIterator[bytes]:
     queue: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
 
     def watch(kind: str, value: Any) -> None:
-        data = orjson.dumps({"text": value}) if kind == "token" else value.model_dump_json().encode()
+        data = value.model_dump_json().encode() if kind == "stage" else orjson.dumps({"text": value} if value else {})
         loop.call_soon_threadsafe(queue.put_nowait, (kind, data))
 
     async def answer() -> None:

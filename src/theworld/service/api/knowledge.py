@@ -8,6 +8,7 @@ from fastapi import APIRouter, Body, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from theworld.ingestion import SourceDocument
+from theworld.ingestion.readers.document import plain_metadata
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, reply
 from theworld.service.api.errors import WITH_BODY, ApiError, documented, redacted
@@ -109,7 +110,12 @@ async def write(request: Request, body: Annotated[DocumentsRequest, Body()], cal
     given = [
         (
             SourceDocument(
-                " ".join(item.title.split()), item.text, item.id, tuple(item.aliases), dict(item.metadata), passage=True
+                " ".join(item.title.split()),
+                item.text,
+                item.id,
+                tuple(item.aliases),
+                plain_metadata(item.metadata),
+                passage=True,
             ),
             item.source,
         )

@@ -58,7 +58,8 @@ class Run:
 
 
 Watch = Callable[[str, Any], None]
-"""Called with ("stage", StageTrace) after each node and ("token", text) for a model's text as it comes."""
+"""Called with ("stage", StageTrace) after each node, ("token", text) for a model's text as it comes, and
+("restart", "") when what came so far was not the answer."""
 
 
 def run_graph(
@@ -117,8 +118,8 @@ class _Follower:
                 for node, update in event.items():
                     self.note(node, update or {})
                     reached = reached or _reached(self.until, node, update or {})
-            elif self.watch is not None and event.get("type") == "token":
-                self.watch("token", event["text"])
+            elif self.watch is not None and event.get("type") in {"token", "restart"}:
+                self.watch(event["type"], event.get("text", ""))
 
     def resume(self, choice: str) -> None:
         """Go the same way again, this time with the choice: nothing of a conversation is kept between requests."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +26,7 @@ def check_documents(documents: Sequence[DocumentRecord], dimensions: Mapping[str
         _check_name(document.tenant, "tenant", where)
         _check_text((document.title, document.text, document.source, *document.aliases), where)
         _check_text(filter_terms(document.metadata), where)
+        _check_numbers(document.metadata, where)
         ids = [note.id for note in document.notes]
         if len(set(ids)) != len(ids):
             raise StoreError("two of its notes have the same id.", where=where, remedy="Number the notes from 0.")
@@ -53,6 +56,20 @@ def _check_text(texts: Iterable[str], where: str) -> None:
                 where=where,
                 remedy="Decode the source with its right encoding, or drop these characters.",
             )
+
+
+def _check_numbers(metadata: Mapping[str, Any], where: str) -> None:
+    for key, value in metadata.items():
+        if any(isinstance(one, float) and not math.isfinite(one) for one in (value if _is_many(value) else [value])):
+            raise StoreError(
+                f"its metadata has a number at {key!r} that is not finite, which databases cannot keep.",
+                where=where,
+                remedy="Leave it out, or give it as text.",
+            )
+
+
+def _is_many(value: object) -> bool:
+    return isinstance(value, list | tuple | set)
 
 
 def is_storable(text: str) -> bool:
