@@ -19,6 +19,7 @@ from theworld.nodes.request_deadline import request_deadline
 from theworld.prompts import fill_prompt, load_prompt
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
+from theworld.text import well_formed
 
 CITED_CONFIDENCE = 0.7
 """Confidence in an answer that cites its notes; there is no probability to be had from the model."""
@@ -117,7 +118,7 @@ def _writer() -> Callable[[Any], None]:
 
 
 def _update(completion: Completion, notes: list[Candidate], name: str, began: float) -> Update:
-    text = answer_part(completion.text)
+    text = answer_part(well_formed(completion.text))
     update: Update = {"usage": completion.usage, "result": None}
     problems = ["the model's answer was cut off at the token limit"] if completion.truncated else []
     if not text or declines(text):

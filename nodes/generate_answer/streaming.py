@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from theworld.nodes.generate_answer.citations import check_citations
+from theworld.text import begun_pair, well_formed
 
 NO_ANSWER = {"en": "Not enough evidence.", "zh": "证据不足。"}
 """What the prompt asks the model to say when the notes do not answer; recognised in its reply."""
@@ -67,7 +68,7 @@ class AnswerStream:
     def feed(self, piece: str) -> Shown:
         """Take in a piece; text that may still become a citation, a refusal or a thought is held back."""
         self._raw += piece
-        answer = answer_part(self._raw)
+        answer = answer_part(well_formed(self._raw.removesuffix(begun_pair(self._raw))))
         bare = _bare(answer)
         if any(refusal.startswith(bare) for refusal in _REFUSALS) or declines(answer):
             return self._turn("")
@@ -75,7 +76,7 @@ class AnswerStream:
 
     def end(self) -> Shown:
         """Return what was held back."""
-        answer = answer_part(self._raw)
+        answer = answer_part(well_formed(self._raw))
         return self._turn("" if declines(answer) else answer)
 
     def _turn(self, answer: str) -> Shown:

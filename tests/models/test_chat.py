@@ -319,6 +319,14 @@ def test_what_was_refused_for_another_reason_is_sent_again(server: Any) -> None:
     assert "max_tokens" in server.requests[-1][2]
 
 
+def test_a_character_that_comes_in_two_halves_is_one(server: Any) -> None:
+    server.streams(piece("joy \ud83d"), piece("\ude00!"), piece("\udc00 \ud83d"), piece(None, "stop"))
+    *pieces, last = model(server).stream(MESSAGES)
+    assert pieces == ["joy ", "😀!", "\ufffd "]
+    assert isinstance(last, Completion)
+    assert last.text == "joy 😀!\ufffd "
+
+
 def test_a_lone_surrogate_reaches_the_server_replaced(server: Any) -> None:
     server.sends(200, reply("fine"))
     model(server).complete([ChatMessage("user", "a\ud800b")])

@@ -18,7 +18,7 @@ from theworld.models.protocols import ChatMessage, Completion
 from theworld.models.replies import BoundedResponse, BrokenReplyError, Clock, read_reply
 from theworld.settings import ModelSettings
 from theworld.state import ModelUsage
-from theworld.text import cjk_share
+from theworld.text import begun_pair, cjk_share, well_formed
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -56,6 +56,8 @@ class _Heard:
     text: str = ""
     finish: str | None = None
     usage: _Usage | None = None
+    half: str = ""
+    """The first half of a character that servers may cut in two; the next piece brings the other."""
     begun: bool = False
     """True once the server has begun to answer: from then on it counts tokens."""
 
@@ -66,7 +68,9 @@ class _Heard:
         if not getattr(event, "choices", None):
             return ""
         choice = event.choices[0]
-        piece = getattr(choice.delta, "content", None) or ""
+        came = self.half + (getattr(choice.delta, "content", None) or "")
+        self.half = begun_pair(came)
+        piece = well_formed(came.removesuffix(self.half))
         self.text += piece
         self.finish = choice.finish_reason or self.finish
         return piece

@@ -4,11 +4,13 @@ from theworld.text.identity import entity_key, without_qualifier
 from theworld.text.language import Language, cjk_share, detect_language
 from theworld.text.naming import place_of
 from theworld.text.sentences import Sentence, split_sentences
+from theworld.text.surrogates import begun_pair, well_formed
 from theworld.text.tokens import fold, stem, tokens
 
 __all__ = [
     "Language",
     "Sentence",
+    "begun_pair",
     "cjk_share",
     "detect_language",
     "entity_key",
@@ -17,5 +19,6 @@ __all__ = [
     "split_sentences",
     "stem",
     "tokens",
+    "well_formed",
     "without_qualifier",
 ]

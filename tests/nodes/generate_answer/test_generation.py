@@ -129,6 +129,10 @@ def test_a_thought_cut_off_at_the_token_limit_is_told() -> None:
     assert "empty" in reasons[1]
 
 
+def test_an_answer_can_be_written_as_utf_8() -> None:
+    assert run(FakeChatModel(["joy \ud83d\ude00, half \udc00 [1]"]))["result"].text == "joy 😀, half \ufffd [1]"
+
+
 def test_thinking_is_not_part_of_the_answer() -> None:
     assert run(FakeChatModel(["<think>Rome? [2]</think>Paris [1]."]))["result"].text == "Paris [1]."
 
@@ -190,6 +194,9 @@ def test_no_call_is_made_when_the_request_has_no_time_left() -> None:
         ("Not enough evidence. The notes are about Rome.", ""),
         ("甲【1】，乙［9］。", "甲[1]，乙。"),
         ("a [ b", "a [ b"),
+        ("joy \ud83d\ude00 [1]", "joy 😀 [1]"),
+        ("half \ud83d [1]", "half \ufffd [1]"),
+        ("half \ud83d", "half \ufffd"),
     ],
 )
 @pytest.mark.parametrize("step", [1, 3, 50])
