@@ -54,8 +54,11 @@ def test_the_name_changes_with_what_makes_the_vectors(minilm_folder: Path) -> No
     names.append(OnnxFolderEmbedder(minilm_folder).name)
     write(minilm_folder, "tokenizer.json", (minilm_folder / "tokenizer.json").read_text("utf-8") + "\n")
     names.append(OnnxFolderEmbedder(minilm_folder).name)
+    for weights in ("one", "two"):
+        write(minilm_folder, "model.onnx_data", weights)
+        names.append(OnnxFolderEmbedder(minilm_folder).name)
     assert names[0] == names[1]
-    assert len(set(names)) == 3
+    assert len(set(names)) == 5
     assert names[0].startswith("onnx-mini-")
 
 

@@ -64,7 +64,9 @@ class OnnxFolderEmbedder:
         return self._encoder.get().encode_all([self._settings.passage_prefix + text for text in texts])
 
     def _make_name(self) -> str:
-        parts = [self._files.model, self._files.tokenizer]
+        model = self._files.model
+        # Large models keep their weights beside the graph: model.onnx_data, model.onnx.data, in one file or several.
+        parts = [model, self._files.tokenizer, *sorted(model.parent.glob(f"{model.name}[._]data*"))]
         parts += [path for name in (FOLDER_SETTINGS, _POOLING) if (path := self._folder / name).is_file()]
         return f"onnx-{self._folder.resolve().name}-{weights_id(*parts)}"
 
