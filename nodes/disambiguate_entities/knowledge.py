@@ -9,9 +9,11 @@ from functools import cached_property
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NotRequired, Protocol
 
 from platformdirs import user_cache_path
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from theworld.errors import StoreError
 from theworld.settings import WikidataSettings
@@ -26,6 +28,16 @@ class EntityKnowledge(Protocol):
 
     def search(self, label: str, language: str, limit: int) -> list[Mapping[str, Any]]:
         """Return raw items in the shape of `wbsearchentities`, best first; none found is an empty list."""
+
+
+class _Entry(TypedDict):
+    id: str
+    labels: dict[str, str]
+    descriptions: NotRequired[dict[str, str]]
+    aliases: NotRequired[dict[str, list[str]]]
+
+
+_ENTRIES = TypeAdapter(list[_Entry])
 
 
 class SnapshotKnowledge:
@@ -64,14 +76,21 @@ class SnapshotKnowledge:
         bundled = resources.files("theworld.nodes.disambiguate_entities").joinpath("data/entities.json")
         try:
             content = json.loads((self._path or bundled).read_text(encoding="utf-8"))
-            entries: list[Mapping[str, Any]] = content["entities"]
+            entries = _ENTRIES.validate_python(content["entities"])
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in ("entities", *first["loc"]))
+            raise self._unreadable(f"{where}: {first['msg']}") from error
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StoreError(
-                f"the snapshot of entities is unreadable: {error}.",
-                where=str(self._path or bundled),
-                remedy='It must be JSON with a list under "entities".',
-            ) from error
+            raise self._unreadable(str(error)) from error
         return entries
+
+    def _unreadable(self, why: str) -> StoreError:
+        return StoreError(
+            f"the snapshot of entities is unreadable: {why}.",
+            where=str(self._path or "the bundled one"),
+            remedy='It must be JSON with a list under "entities"; each entry has "id" and "labels", by language.',
+        )
 
     @staticmethod
     def _item(entry: Mapping[str, Any], language: str) -> Mapping[str, Any]:
