@@ -187,3 +187,10 @@ def test_nobody_listening_is_told(make_client: Any) -> None:
 def test_a_wrong_address_is_told(url: str) -> None:
     with pytest.raises(SettingsError, match=r"wikidata\.api"):
         WikidataTransport(Endpoint(url, "me@example.org"))
+
+
+@pytest.mark.parametrize("proxy", ["foo://127.0.0.1:1", "http://[::1"])
+def test_a_proxy_that_cannot_be_used_is_told(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(SettingsError, match="ALL_PROXY"):
+        WikidataTransport(Endpoint("https://www.wikidata.org/w/api.php", "me@example.org"))

@@ -65,7 +65,15 @@ class WikidataTransport:
             max_connections=endpoint.connections, max_keepalive_connections=endpoint.connections, keepalive_expiry=30.0
         )
         _check_address(endpoint.url)
-        self._client = httpx.Client(headers=_headers(endpoint.contact), limits=limits, follow_redirects=False)
+        headers = _headers(endpoint.contact)
+        try:
+            self._client = httpx.Client(headers=headers, limits=limits, follow_redirects=False)
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            raise SettingsError(
+                f"no connection can be made: {error}",
+                where="wikidata.online",
+                remedy="Check ALL_PROXY, HTTP_PROXY and HTTPS_PROXY.",
+            ) from error
         self._backoff = wait_random_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S)
 
     @property
