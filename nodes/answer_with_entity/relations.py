@@ -163,6 +163,8 @@ def _values_of_type(kind: str, note: Candidate) -> list[tuple[int, int]]:
         return [(date.start, date.end) for date in find_dates(note.text)]
     allowed = _COMPATIBLE.get(kind)
     typed = [(m.start, m.end) for m in note.mentions if allowed is None or m.type in allowed]
+    if kind == "place" and note.language == "zh":
+        return _joined(typed)
     if kind in {"number", "other"} or note.language == "zh":
         return sorted(typed)
     others = [(m.start, m.end) for m in note.mentions if not _may_be(m, kind)]
@@ -171,6 +173,17 @@ def _values_of_type(kind: str, note: Candidate) -> list[tuple[int, int]]:
         others = [span for span in others if not _ONE_NAME.fullmatch(note.text, *span)]
     free = [span for span in names if not any(span[0] < end and start < span[1] for start, end in [*typed, *others])]
     return sorted([*typed, *free])
+
+
+def _joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return Chinese places with those that follow at once as one: 陕西西安 is a city and where it lies."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(places):
+        if found and found[-1][1] == start:
+            found[-1] = found[-1][0], end
+        else:
+            found.append((start, end))
+    return found
 
 
 def _may_be(mention: Mention, kind: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from theworld.nodes.answer_with_entity.chain import answer_chain
+from theworld.nodes.answer_with_entity.chain import answer_chain, follow_links
 from theworld.nodes.answer_with_entity.comparison import answer_comparison
 from theworld.nodes.answer_with_extract.sentences import Extract, choose_sentences, question_weights
 from theworld.settings import AnswerSettings
@@ -70,13 +70,16 @@ def extract_answer(
     """Return the sentences that answer a question, those that state its relations or comparison first."""
     plain = simplified(question)
     stated = answer_comparison(question, language, evidence) or answer_chain(plain, language, evidence)
+    followed = None if stated else follow_links(plain, language, evidence)
+    support = stated.support if stated else followed.support if followed else ()
     return choose_sentences(
         plain,
         evidence,
         MAX_SENTENCES,
         language=language,
         background=background,
-        given=[(support.note, support.start) for support in stated.support] if stated else (),
+        given=[(place.note, place.start) for place in support],
+        followed=followed,
     )
 
 

@@ -11,6 +11,8 @@ from importlib import resources
 import numpy as np
 import yaml
 
+from theworld.nodes.answer_with_entity.chain import Followed
+from theworld.nodes.answer_with_entity.relations import asked_relations, states_relation
 from theworld.nodes.answer_with_entity.words import word_set
 from theworld.nodes.answer_with_extract.asked import describes
 from theworld.nodes.answer_with_extract.confidence import SIGNS, probability, read_signs
@@ -59,12 +61,14 @@ def choose_sentences(
     language: str | None = None,
     background: Sequence[Candidate] = (),
     given: Sequence[tuple[int, int]] = (),
+    followed: Followed | None = None,
     weights: Weights | None = None,
 ) -> Extract:
     """Return at most two sentences that together answer the question, a third where the chain of notes needs it.
 
     `background` are further notes from which token weights are taken. `given` are (note, offset) places known to
-    hold the answer: their sentences are taken first. `weights` are those of the language unless others are given.
+    hold the answer: their sentences are taken first. `followed` says to which note the given ones lead: a
+    sentence of it comes with them. `weights` are those of the language unless others are given.
     Same input, same sentences.
     """
     wanted = question_weights(question, background or evidence)
@@ -77,14 +81,29 @@ def choose_sentences(
     options, signals = [options[number] for number in kept], signals.only(kept)
     known = [number for number, option in enumerate(options) if _is_at(option, given)]
     scores = pair_scores(signals, weights)
-    chosen = choose_set(signals, scores, options, limit if describes(question, language) else min(limit, 2), known)
-    signs = read_signs(question, language, evidence, options, chosen, signals, scores, stated=bool(known))
+    most = limit if describes(question, language) else min(limit, 2)
+    there = _sentences_there(followed, evidence, options, known)
+    chosen = choose_set(signals, scores, options, most, known=known, there=there)
+    stated = bool(known) and followed is None
+    signs = read_signs(question, language, evidence, options, chosen, signals, scores, stated=stated)
     return Extract(
         tuple(ChosenSentence(*options[number][:4]) for number in chosen),
-        float(signs[list(SIGNS).index("coverage")]),
+        _said(question, language, wanted, signals, chosen) if known else float(signs[list(SIGNS).index("coverage")]),
         probability(signs, weights.confidence),
         tuple(signs.tolist()),
     )
+
+
+def _said(
+    question: str, language: str | None, wanted: Mapping[str, float], signals: Signals, chosen: Sequence[int]
+) -> float:
+    """Return the share of the question that sentences of a stated chain cover: they say what its relations ask."""
+    asked = {token for one in asked_relations(question, language) for token in tokens(question[one.start : one.end])}
+    if language != "zh":  # English patterns span other words as well
+        asked &= word_set("relation")
+    covered = np.max(signals.covers[list(chosen)], axis=0)
+    shares = zip(wanted.items(), covered, strict=True)
+    return min(math.fsum(weight for (token, weight), has in shares if has or token in asked), 1.0)
 
 
 def question_weights(question: str, notes: Sequence[Candidate]) -> dict[str, float]:
@@ -136,19 +155,46 @@ def pair_scores(signals: Signals, weights: Weights) -> Floats:
     return scores
 
 
-def choose_set(
-    signals: Signals, scores: Floats, options: Sequence[Option], limit: int, known: Sequence[int]
+def _sentences_there(
+    followed: Followed | None, evidence: Sequence[Candidate], options: Sequence[Option], known: Sequence[int]
 ) -> list[int]:
-    """Return indexes of the set, the sentence that covers most of the question first; `known` ones are taken first."""
+    """Return the sentences of the note that links lead to: those that state what is asked at their end, else all."""
+    if followed is None:
+        return []
+    language = "zh" if evidence[followed.note].language == "zh" else "en"
+    there = [number for number, one in enumerate(options) if one.note == followed.note and number not in known]
+    stating = [
+        number
+        for number in there
+        if any(states_relation(relation, options[number].text, language) for relation in followed.asked)
+    ]
+    return stating or there
+
+
+def choose_set(
+    signals: Signals,
+    scores: Floats,
+    options: Sequence[Option],
+    limit: int,
+    *,
+    known: Sequence[int] = (),
+    there: Sequence[int] = (),
+) -> list[int]:
+    """Return indexes of the set, the sentence that covers most of the question first; `known` ones are taken first.
+
+    Of those `there`, the one that goes best with the last known one is taken too.
+    """
     notes = {options[number].note for number in known[:3]}
     chosen = list(known[:3] if len(notes) == 3 else known[:2])[:limit]
     if not chosen:
         chosen = _best(signals, scores, limit)
+    elif there and len(chosen) < limit:
+        chosen.append(max(there, key=lambda number: (round(float(scores[chosen[-1], number]), 9), -number)))
     elif len(chosen) == 1 and limit > 1 and len(options) > 1:
         chosen.append(int(np.argmax(np.round(scores[chosen[0]], 9))))
-    third = _third(signals, scores, options, chosen) if len(chosen) == 2 < limit and not known else None
-    if third is not None:
-        chosen.append(third)
+    if len(chosen) == 2 < limit and (there or not known):
+        third = _third(signals, scores, options, chosen, onward=bool(there))
+        chosen += [] if third is None else [third]
     coverage = signals.covers @ signals.wanted
     return sorted(chosen, key=lambda number: (-round(float(coverage[number]), 9), number))
 
@@ -160,20 +206,24 @@ def _best(signals: Signals, scores: Floats, limit: int) -> list[int]:
     return [int(first), int(second)]
 
 
-def _third(signals: Signals, scores: Floats, options: Sequence[Option], chosen: Sequence[int]) -> int | None:
+def _third(
+    signals: Signals, scores: Floats, options: Sequence[Option], chosen: Sequence[int], *, onward: bool
+) -> int | None:
     """Return the sentence of another note that goes best with the chosen ones, None where it is not needed.
 
     It is where they stand in one note or leave much of the question open, and neither leads to the other: their chain
-    misses a link.
+    misses a link. A chain that was followed goes `onward` only to a note that its end leads to.
     """
     covered = np.max(signals.covers[list(chosen)], axis=0)
     taken = {options[number].note for number in chosen}
-    closed = len(taken) > 1 and 1.0 - float(covered @ signals.wanted) < LEFT_OPEN
-    if closed or signals.linked[chosen[0], chosen[1]]:
+    open_share = 1.0 - float(covered @ signals.wanted)
+    if (len(taken) > 1 and open_share < LEFT_OPEN) or (signals.linked[chosen[0], chosen[1]] and not onward):
         return None
     gain = np.clip(signals.covers - covered, 0.0, 1.0) @ signals.wanted
     worth = np.max(scores[list(chosen)], axis=0) + GAIN_WEIGHT * gain
     worth[[option.note in taken for option in options]] = -np.inf
+    if onward:
+        worth[(signals.linked[chosen[-1]] == 0) | (gain <= 0)] = -np.inf
     best = int(np.argmax(np.round(worth, 9)))
     return best if np.isfinite(worth[best]) else None
 

@@ -81,7 +81,7 @@ def test_at_most_two_sentences_and_three_over_two_bridges() -> None:
 def test_none_below_the_threshold_and_without_evidence() -> None:
     assert run("How do quasars emit gamma rays?", EVIDENCE).result is None
     assert run("Where?", []).result is None
-    assert run("Where was the director of Gannet Bay born?", EVIDENCE, min_extractive=1.0).result is None
+    assert run("Where was the lazy director of Gannet Bay born?", EVIDENCE, min_extractive=1.0).result is None
 
 
 def test_coverage_is_the_share_of_the_question() -> None:
