@@ -1,4 +1,4 @@
-"""Fit the weights of extractive answers on BEIR folders of one language, and print them for weights.yaml.
+r"""Fit the weights of extractive answers on BEIR folders of one language, and print them for weights.yaml.
 
     theworld eval retrieval FOLDER        # makes the stores; their places are printed
     python benchmarks/extract_weights.py FOLDER=STORE [FOLDER=STORE ...]
@@ -10,7 +10,13 @@ have in weights.yaml for that language, for sets that ask of one note each.
 
 With `--confidence` only the weights of the confidence are fitted, by logistic regression over the sentences that the
 weights of weights.yaml choose. Its expected calibration error is printed beside that of the coverage alone, out of fold
-and for the sets of `--held`, on which nothing is fitted.
+and for the sets of `--held`, on which nothing is fitted. The confidences of weights.yaml are those of
+
+    python benchmarks/extract_weights.py --confidence hotpotqa-train100=A 2wiki-train500=B musique-train100=C \
+        --held hotpotqa-dev200=D
+    python benchmarks/extract_weights.py --confidence drcd-zh-dev=E
+
+with the folders' paths and, for A to E, the places of their stores.
 """
 
 from __future__ import annotations
