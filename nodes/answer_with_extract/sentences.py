@@ -23,6 +23,8 @@ from theworld.text import tokens
 
 LEFT_OPEN = 0.3
 """Share of the question left uncovered by two sentences from which a third may be needed."""
+MOSTLY_OPEN = 0.8
+"""The same for a question that describes nothing: two sentences say next to nothing of it."""
 COVERS, TYPED = list(SENTENCE_SIGNALS).index("covers"), list(SENTENCE_SIGNALS).index("typed")
 GAIN_WEIGHT = 6.0
 """Worth of what a third sentence adds, on the scale of the pairs' scores."""
@@ -81,9 +83,10 @@ def choose_sentences(
     options, signals = [options[number] for number in kept], signals.only(kept)
     known = [number for number, option in enumerate(options) if _is_at(option, given)]
     scores = pair_scores(signals, weights)
-    most = limit if describes(question, language) else min(limit, 2)
     there = _sentences_there(followed, evidence, options, known)
-    chosen = choose_set(signals, scores, options, most, known=known, there=there)
+    chosen = choose_set(
+        signals, scores, options, limit, known=known, there=there, described=describes(question, language)
+    )
     stated = bool(known) and followed is None
     signs = read_signs(question, language, evidence, options, chosen, signals, scores, stated=stated)
     return Extract(
@@ -179,6 +182,7 @@ def choose_set(
     *,
     known: Sequence[int] = (),
     there: Sequence[int] = (),
+    described: bool = True,
 ) -> list[int]:
     """Return indexes of the set, the sentence that covers most of the question first; `known` ones are taken first.
 
@@ -193,7 +197,8 @@ def choose_set(
     elif len(chosen) == 1 and limit > 1 and len(options) > 1:
         chosen.append(int(np.argmax(np.round(scores[chosen[0]], 9))))
     if len(chosen) == 2 < limit and (there or not known):
-        third = _third(signals, scores, options, chosen, onward=bool(there))
+        left_open = LEFT_OPEN if described else MOSTLY_OPEN
+        third = _third(signals, scores, options, chosen, left_open, onward=bool(there))
         chosen += [] if third is None else [third]
     coverage = signals.covers @ signals.wanted
     return sorted(chosen, key=lambda number: (-round(float(coverage[number]), 9), number))
@@ -207,7 +212,13 @@ def _best(signals: Signals, scores: Floats, limit: int) -> list[int]:
 
 
 def _third(
-    signals: Signals, scores: Floats, options: Sequence[Option], chosen: Sequence[int], *, onward: bool
+    signals: Signals,
+    scores: Floats,
+    options: Sequence[Option],
+    chosen: Sequence[int],
+    left_open: float,
+    *,
+    onward: bool,
 ) -> int | None:
     """Return the sentence of another note that goes best with the chosen ones, None where it is not needed.
 
@@ -217,7 +228,9 @@ def _third(
     covered = np.max(signals.covers[list(chosen)], axis=0)
     taken = {options[number].note for number in chosen}
     open_share = 1.0 - float(covered @ signals.wanted)
-    if (len(taken) > 1 and open_share < LEFT_OPEN) or (signals.linked[chosen[0], chosen[1]] and not onward):
+    if ((len(taken) > 1 or left_open > LEFT_OPEN) and open_share < left_open) or (
+        signals.linked[chosen[0], chosen[1]] and not onward
+    ):
         return None
     gain = np.clip(signals.covers - covered, 0.0, 1.0) @ signals.wanted
     worth = np.max(scores[list(chosen)], axis=0) + GAIN_WEIGHT * gain
