@@ -15,8 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
+from typing import Any
 
 from environment import environment
+from langgraph.runtime import Runtime
 
 from theworld.evaluation.answers import answerable_queries
 from theworld.evaluation.datasets import Query, load_dataset
@@ -26,8 +28,9 @@ from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.answer_with_entity.confidence import CONFIDENCE
 from theworld.nodes.answer_with_extract.node import extract_answer
 from theworld.nodes.disambiguate_entities import SnapshotKnowledge
+from theworld.nodes.fuse_candidates import fuse_candidates
 from theworld.settings import AnswerSettings, Settings
-from theworld.state import QueryState, Update
+from theworld.state import Context, QueryState, Update
 
 ANY_SHARE = AnswerSettings(min_share=0.0, min_margin=0.0, min_confidence=0.0)
 ENTRIES = SnapshotKnowledge()
@@ -52,19 +55,32 @@ class Measured:
     extract_ms: float
 
 
-def states_of(queries: Sequence[Query], store: Path) -> Iterator[tuple[Query, QueryState]]:
-    """Yield every question with the state in which the graph starts to answer it."""
+def states_of(
+    queries: Sequence[Query], store: Path, *, without_gold: bool = False
+) -> Iterator[tuple[Query, QueryState]]:
+    """Yield every question with the state in which the graph starts to answer it.
+
+    `without_gold` hides each question's gold documents from it, so that the store seldom answers it.
+    """
     seen: list[QueryState] = []
+    hidden: set[str] = set()
+
+    def fuse(state: QueryState, runtime: Runtime[Context], **given: Any) -> Update:
+        update = fuse_candidates(state, runtime, **given)
+        left = [one for one in update["candidates"] if one.document_id not in hidden]
+        return update | {"candidates": left, "evidence": left[: len(update["evidence"])]}
 
     def keep(state: QueryState, runtime: object, **given: object) -> Update:  # noqa: ARG001
         seen.append(state)
         return {"result": None}
 
-    build.answer_with_entity = keep
+    build.answer_with_entity, build.fuse_candidates = keep, fuse
     with open_resources(Settings(store=store, retrieval={"deadline_ms": 60_000})) as resources:
         graph = build_graph(resources)
         for query in queries:
             seen.clear()
+            hidden.clear()
+            hidden.update(query.grades if without_gold else ())
             graph.invoke({"question": query.text})
             yield query, seen[-1] if seen else QueryState(question=query.text, query=query.text)
 

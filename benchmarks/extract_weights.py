@@ -9,8 +9,11 @@ fold (four folds). Yes/no questions are left out. `--keep LANGUAGE` leaves the s
 have in weights.yaml for that language, for sets that ask of one note each.
 
 With `--confidence` only the weights of the confidence are fitted, by logistic regression over the sentences that the
-weights of weights.yaml choose. Its expected calibration error is printed beside that of the coverage alone, out of fold
-and for the sets of `--held`, on which nothing is fitted. The confidences of weights.yaml are those of
+weights of weights.yaml choose. Every question is asked twice: as it is, and with its gold documents hidden, when the
+sentences seldom hold the answer; the latter count as `ABSENT` of all. Printed, out of fold and for the sets of
+`--held`, on which nothing is fitted: the calibration error, beside that of the coverage alone, and for some least
+confidences the share of hidden answers that are silent and of right answers that would be lost. The confidences of
+weights.yaml are those of
 
     python benchmarks/extract_weights.py --confidence hotpotqa-train100=A 2wiki-train500=B musique-train100=C \
         --held hotpotqa-dev200=D
@@ -29,6 +32,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 from answers import states_of
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -38,13 +42,17 @@ from theworld.evaluation.metrics import calibration_error, contains
 from theworld.nodes.answer_with_extract.confidence import SIGNS
 from theworld.nodes.answer_with_extract.node import extract_answer
 from theworld.nodes.answer_with_extract.options import read_options
-from theworld.nodes.answer_with_extract.sentences import question_weights, weights_for
+from theworld.nodes.answer_with_extract.question_tokens import question_weights
+from theworld.nodes.answer_with_extract.sentences import weights_for
 from theworld.nodes.answer_with_extract.signals import PAIR_SIGNALS, SENTENCE_SIGNALS, Floats, read_signals
 from theworld.settings import AnswerSettings
 from theworld.state import QueryState
 
 FOLDS = 4
 L2 = 0.5
+ABSENT = 0.25
+"""Share of the questions that the documents do not answer, as the confidence assumes."""
+LEAST = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 ACROSS_NOTES = ("bridged", "linked_", "compared", "both_compared")
 """Beginnings of the names of signals across notes."""
 
@@ -120,24 +128,53 @@ def out_of_fold(sets: Sequence[Sequence[Example]], kept: Floats) -> list[float]:
     return [float(np.mean(found)) for found in right]
 
 
-def chosen_signs(states: Iterable[tuple[Query, QueryState]]) -> tuple[Floats, Floats]:
-    """Return the signs of every extract, shape (n, signs), and whether it holds the answer; yes/no is left out."""
-    signs, holds = [], []
-    for query, state in states:
-        evidence = state.evidence[: AnswerSettings().evidence_notes]
-        extract = extract_answer(state.query, state.language, evidence, state.candidates)
-        if extract.sentences and query.answers[0].casefold() not in {"yes", "no"}:
-            text = "\n".join(f"{evidence[item.note].title}: {item.text}" for item in extract.sentences)
-            signs.append(extract.signs)
-            holds.append(contains(text, query.answers))
-    return np.array(signs), np.array(holds)
+@dataclass(frozen=True)
+class Extracts:
+    """The extracts of one set, of questions whose answer is in the store and of such whose is hidden."""
+
+    signs: Floats
+    """Shape (n, signs)."""
+    holds: Floats
+    """1 where the sentences hold the answer, shape (n,)."""
+    absent: Floats
+    """1 where the gold documents were hidden, shape (n,)."""
+
+    def only(self, chosen: NDArray[np.bool_]) -> Extracts:
+        """Return some of them."""
+        return Extracts(self.signs[chosen], self.holds[chosen], self.absent[chosen])
+
+    @property
+    def counts(self) -> Floats:
+        """How much each counts: a set as 100 questions, hidden answers as `ABSENT` of it."""
+        share = np.where(self.absent > 0, ABSENT, 1 - ABSENT)
+        return 100 * share / np.where(self.absent > 0, self.absent.sum(), (1 - self.absent).sum())
+
+    @property
+    def folds(self) -> NDArray[np.int_]:
+        """The fold of each; a question is in the same one with and without its answer."""
+        return np.concatenate([np.arange(n) % FOLDS for n in (int((1 - self.absent).sum()), int(self.absent.sum()))])
 
 
-def fit_confidence(sets: Sequence[tuple[Floats, Floats]]) -> Floats:
-    """Return the logistic regression's weights of the signs, every set counting as 100 questions."""
-    signs = np.vstack([one for one, _ in sets])
-    holds = np.concatenate([one for _, one in sets])
-    counts = np.concatenate([np.full(len(one), 100 / len(one)) for _, one in sets])
+def read_extracts(given: str) -> Extracts:
+    """Return the extracts of FOLDER=STORE; yes/no questions, and those that find no note, are left out."""
+    signs, holds, absent = [], [], []
+    for hidden in (False, True):
+        for query, state in _states(given, without_gold=hidden):
+            evidence = state.evidence[: AnswerSettings().evidence_notes]
+            extract = extract_answer(state.query, state.language, evidence, state.candidates)
+            if extract.sentences and query.answers[0].casefold() not in {"yes", "no"}:
+                text = "\n".join(f"{evidence[item.note].title}: {item.text}" for item in extract.sentences)
+                signs.append(extract.signs)
+                holds.append(contains(text, query.answers))
+                absent.append(float(hidden))
+    return Extracts(np.array(signs), np.array(holds), np.array(absent))
+
+
+def fit_confidence(sets: Sequence[Extracts]) -> Floats:
+    """Return the logistic regression's weights of the signs."""
+    signs = np.vstack([one.signs for one in sets])
+    holds = np.concatenate([one.holds for one in sets])
+    counts = np.concatenate([one.counts for one in sets])
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         odds = signs @ weights
@@ -151,26 +188,36 @@ def fit_confidence(sets: Sequence[tuple[Floats, Floats]]) -> Floats:
     return found
 
 
-def print_confidence(names: Sequence[str], sets: Sequence[tuple[Floats, Floats]], held: int) -> None:
-    """Print calibration errors and weights; the last `held` sets are not fitted on."""
+def print_confidence(names: Sequence[str], sets: Sequence[Extracts], held: int) -> None:
+    """Print what the confidences are worth, and the weights; the last `held` sets are not fitted on."""
     fitted = sets[: len(sets) - held]
-    for number, (name, (signs, holds)) in enumerate(zip(names, sets, strict=True)):
-        stated = np.zeros(len(holds))
+    for number, (name, one) in enumerate(zip(names, sets, strict=True)):
+        stated = np.zeros(len(one.holds))
         for fold in range(FOLDS):
-            rest = [
-                (one[0][np.arange(len(one[1])) % FOLDS != fold], one[1][np.arange(len(one[1])) % FOLDS != fold])
-                for one in fitted
-            ]
-            weights = fit_confidence(rest if number < len(fitted) else fitted)
-            stated[fold::FOLDS] = expit(signs[fold::FOLDS] @ weights)
-        coverage = signs[:, list(SIGNS).index("coverage")]
-        before, after = (
-            calibration_error(list(zip(row.tolist(), holds > 0, strict=True))) for row in (coverage, stated)
-        )
-        kind = "out of fold" if number < len(fitted) else "not fitted on"
-        print(f"{name}: holds {holds.mean():.3f}, calibration error {before:.3f} before, {after:.3f} after ({kind})")
+            rest = [other.only(other.folds != fold) for other in fitted] if number < len(fitted) else fitted
+            stated[one.folds == fold] = expit(one.signs[one.folds == fold] @ fit_confidence(rest))
+        _print_set(name, one, stated, "out of fold" if number < len(fitted) else "not fitted on")
     rounded = {name: round(float(w), 2) for name, w in zip(SIGNS, fit_confidence(fitted), strict=True)}
     print(yaml.safe_dump({"confidence": rounded}, sort_keys=False))
+
+
+def _print_set(name: str, one: Extracts, stated: Floats, kind: str) -> None:
+    right, hidden = (one.absent == 0) & (one.holds > 0), one.absent > 0
+    coverage = one.signs[:, list(SIGNS).index("coverage")]
+    before, after = (
+        calibration_error(list(zip(row.tolist(), one.holds > 0, strict=True)), weights=one.counts.tolist())
+        for row in (coverage, stated)
+    )
+    print(
+        f"{name} ({kind}): holds {one.holds[~hidden].mean():.3f}, with the gold hidden {one.holds[hidden].mean():.3f}; "
+        f"calibration error {after:.3f} (of the coverage {before:.3f}); "
+        f"median confidence {np.median(stated[~hidden]):.2f}, hidden {np.median(stated[hidden]):.2f}"
+    )
+    for least in LEAST:
+        print(
+            f"  at least {least:.2f}: {np.mean(stated[hidden] < least):.3f} of the hidden are silent, "
+            f"{np.mean(stated[right] < least):.3f} of the right are lost"
+        )
 
 
 def as_yaml(weights: Floats) -> str:
@@ -184,9 +231,9 @@ def as_yaml(weights: Floats) -> str:
     )
 
 
-def _states(given: str) -> Iterable[tuple[Query, QueryState]]:
+def _states(given: str, *, without_gold: bool = False) -> Iterable[tuple[Query, QueryState]]:
     folder, _, store = given.partition("=")
-    return states_of(answerable_queries(load_dataset(Path(folder))), Path(store))
+    return states_of(answerable_queries(load_dataset(Path(folder))), Path(store), without_gold=without_gold)
 
 
 def main() -> None:
@@ -199,8 +246,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.confidence:
         every = [*arguments.sets, *arguments.held]
-        signs = [chosen_signs(_states(one)) for one in every]
-        print_confidence([Path(one.partition("=")[0]).name for one in every], signs, len(arguments.held))
+        names = [Path(one.partition("=")[0]).name for one in every]
+        print_confidence(names, [read_extracts(one) for one in every], len(arguments.held))
         return
     names, sets, kept = [], [], kept_weights(arguments.keep)
     for given in arguments.sets:

@@ -294,14 +294,14 @@ def validate(cases: Sequence[Case], *, words_only: bool, by: str = "group") -> d
         present = [(o, c) for o, c in accepted if o.present]
         absent = [c for o, c in accepted if not o.present]
         matched = [(c, o.right) for o, c in present if c >= 0]
-        for_one_without = round(1 / ABSENT) - 1
-        mixed = [*matched * for_one_without, *((c, False) for c in absent if c >= 0)]
+        both = [*matched, *((c, False) for c in absent if c >= 0)]
+        counts = [1 - ABSENT] * len(matched) + [ABSENT] * (len(both) - len(matched))
         for name, value in {
             "accuracy, none allowed": float(np.mean([o.right and c >= 0 for o, c in present])),
             "accuracy, none forbidden": float(np.mean([o.right for o, _ in present])),
             "none when the entry is removed": float(np.mean([c < 0 for c in absent])),
             "calibration error of matches": calibration_error(matched),
-            f"the same, {ABSENT:.0%} without entry": calibration_error(mixed),
+            f"the same, {ABSENT:.0%} without entry": calibration_error(both, weights=counts),
             **frontier(outcomes),
         }.items():
             figures.setdefault(name, []).append(float(value))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from theworld.nodes.answer_with_entity.read_question import QUESTION_WORD
 from theworld.nodes.answer_with_entity.relations import asked_relations
-from theworld.text import tokens
+from theworld.nodes.answer_with_extract.question_tokens import said_tokens
 
 BESIDE = 4
 """Content tokens on each side of the question word."""
@@ -33,15 +33,15 @@ def asked_weights(question: str, language: str | None, wanted: Mapping[str, floa
     """
     if language == "zh":
         match = QUESTION_WORD["zh"].search(question)
-        end = match.end() if match else 0
+        end = match.start("unit") if match else 0
     else:
         matches = list(QUESTION_WORD["en"].finditer(question))
         match = next((found for found in matches if _OPEN.match(found.group())), next(iter(matches), None))
         end = match.start() + len(match.group().split()[0]) if match else 0
     if match is None:
         return {}
-    before = [token for token in tokens(question[: match.start()]) if token in wanted][-BESIDE:]
-    after = [token for token in tokens(question[end:]) if token in wanted][:BESIDE]
+    before = [token for token in said_tokens(question[: match.start()]) if token in wanted][-BESIDE:]
+    after = [token for token in said_tokens(question[end:]) if token in wanted][:BESIDE]
     if language != "zh" and len(question) - end >= SHORT_END:
         before = []
     beside = dict.fromkeys([*before, *after])

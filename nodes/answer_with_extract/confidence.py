@@ -28,6 +28,7 @@ SIGNS: Mapping[str, str] = {
     "share": "softmax share of the chosen pair among all pairs",
     "stated": "1 when a stated comparison or chain of relations chose the sentences",
     "relevance": "the first sentence's note's relevance",
+    "best": "the best note's relevance",
     "rank": "1 / the first sentence's note's place in the evidence",
 }
 """Each in [0, 1]."""
@@ -61,6 +62,7 @@ def read_signs(  # noqa: PLR0917
         "share": _share(scores),
         "stated": float(stated),
         "relevance": float(rows[0, names.index("relevance")]),
+        "best": max(note.final_score for note in evidence),
         "rank": float(rows[0, names.index("rank")]),
     }
     return np.array([found[name] for name in SIGNS])

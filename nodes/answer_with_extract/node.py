@@ -8,10 +8,10 @@ from langgraph.runtime import Runtime
 
 from theworld.nodes.answer_with_entity.chain import answer_chain, follow_links
 from theworld.nodes.answer_with_entity.comparison import answer_comparison
-from theworld.nodes.answer_with_extract.sentences import Extract, choose_sentences, question_weights
+from theworld.nodes.answer_with_extract.question_tokens import question_weights, said_tokens
+from theworld.nodes.answer_with_extract.sentences import Extract, choose_sentences
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, Citation, Context, QueryState, Update
-from theworld.text import tokens
 from theworld.text.folding import simplified
 
 MAX_SENTENCES = 3
@@ -19,24 +19,28 @@ MAX_SENTENCES = 3
 
 
 def answer_with_extract(state: QueryState, runtime: Runtime[Context], *, settings: AnswerSettings) -> Update:
-    """Set `result` to an answer of kind `extractive`, or to None when too little of the question is covered."""
+    """Set `result` to an answer of kind `extractive`, or to None when the sentences are unlikely to hold one."""
+    return {"result": extractive_result(state, settings)}
+
+
+def extractive_result(state: QueryState, settings: AnswerSettings) -> Answer | None:
+    """Return the sentences that answer a state's question, None when they are unlikely to."""
     evidence = state.evidence[: settings.evidence_notes]
     extract = extract_answer(state.understood, state.language, evidence, state.candidates)
-    if not extract.sentences or extract.coverage < settings.min_extractive or not _says_more(extract, state):
-        return {"result": None}
+    unlikely = extract.coverage < settings.min_extractive or extract.confidence < settings.min_extract_confidence
+    if not extract.sentences or unlikely or not _says_more(extract, state):
+        return None
     citations = tuple(
         Citation.of(number, evidence[piece.note], piece.start, piece.end)
         for number, piece in enumerate(extract.sentences, start=1)
     )
-    return {
-        "result": Answer(
-            text="\n".join([*_meant(state), _text(citations, state.language)]),
-            kind="extractive",
-            confidence=extract.confidence,
-            citations=citations,
-            reason=f"the sentences cover {extract.coverage:.0%} of the question",
-        )
-    }
+    return Answer(
+        text="\n".join([*_meant(state), _text(citations, state.language)]),
+        kind="extractive",
+        confidence=extract.confidence,
+        citations=citations,
+        reason=f"the sentences cover {extract.coverage:.0%} of the question",
+    )
 
 
 def _says_more(extract: Extract, state: QueryState) -> bool:
@@ -44,9 +48,9 @@ def _says_more(extract: Extract, state: QueryState) -> bool:
     described = state.ontology.described if state.ontology else ()
     if not described:
         return True
-    names = {token for one in described for alias in one.aliases for token in tokens(alias)}
+    names = {token for one in described for alias in one.aliases for token in said_tokens(alias)}
     asked = set(question_weights(state.understood, state.candidates)) - names
-    return not asked or bool(asked & {token for piece in extract.sentences for token in tokens(piece.text)})
+    return not asked or bool(asked & {token for piece in extract.sentences for token in said_tokens(piece.text)})
 
 
 def _meant(state: QueryState) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,9 +16,9 @@ from theworld.nodes.answer_with_entity.words import word_set
 from theworld.nodes.answer_with_extract.asked import describes
 from theworld.nodes.answer_with_extract.confidence import SIGNS, probability, read_signs
 from theworld.nodes.answer_with_extract.options import Option, read_options
+from theworld.nodes.answer_with_extract.question_tokens import question_weights, said_tokens
 from theworld.nodes.answer_with_extract.signals import PAIR_SIGNALS, SENTENCE_SIGNALS, Floats, Signals, read_signals
 from theworld.state import Candidate
-from theworld.text import tokens
 
 LEFT_OPEN = 0.3
 """Share of the question left uncovered by two sentences from which a third may be needed."""
@@ -101,25 +100,14 @@ def _said(
     question: str, language: str | None, wanted: Mapping[str, float], signals: Signals, chosen: Sequence[int]
 ) -> float:
     """Return the share of the question that sentences of a stated chain cover: they say what its relations ask."""
-    asked = {token for one in asked_relations(question, language) for token in tokens(question[one.start : one.end])}
+    asked = {
+        token for one in asked_relations(question, language) for token in said_tokens(question[one.start : one.end])
+    }
     if language != "zh":  # English patterns span other words as well
         asked &= word_set("relation")
     covered = np.max(signals.covers[list(chosen)], axis=0)
     shares = zip(wanted.items(), covered, strict=True)
     return min(math.fsum(weight for (token, weight), has in shares if has or token in asked), 1.0)
-
-
-def question_weights(question: str, notes: Sequence[Candidate]) -> dict[str, float]:
-    """Return idf weights of the question's tokens over the notes; they sum to 1."""
-    texts = [set(tokens(f"{note.title} {note.text}")) for note in notes]
-    count = len(texts)
-    weights = {}
-    for token in dict.fromkeys(tokens(question)):
-        if token not in word_set("function"):
-            found = sum(token in text for text in texts)
-            weights[token] = math.log(1 + (count - found + 0.5) / (found + 0.5)) + 0.1
-    total = math.fsum(weights.values())
-    return {token: weight / total for token, weight in weights.items()} if total else {}
 
 
 @dataclass(frozen=True)

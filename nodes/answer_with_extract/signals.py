@@ -19,8 +19,9 @@ from theworld.nodes.answer_with_entity.topics import compared_topics, named_topi
 from theworld.nodes.answer_with_entity.typed_spans import open_spans
 from theworld.nodes.answer_with_extract.asked import asked_weights
 from theworld.nodes.answer_with_extract.options import Option
+from theworld.nodes.answer_with_extract.question_tokens import said_tokens
 from theworld.state import Candidate
-from theworld.text import entity_key, tokens, without_qualifier
+from theworld.text import entity_key, without_qualifier
 
 Floats = NDArray[np.float64]
 
@@ -105,11 +106,9 @@ def read_signals(
         any(option.start <= start and end <= option.end for start, end in stating.get(option.note, []))
         for option in options
     ]
-    words = [
-        {*tokens(option.text), *(amount.tokens if amount and says else ())}
-        for option, says in zip(options, states, strict=True)
-    ]
-    titles = [set(tokens(note.title)) for note in evidence]
+    asks = {token for asking in (amount.tokens if amount else ()) for token in said_tokens(asking)}
+    words = [{*said_tokens(option.text), *(asks if says else ())} for option, says in zip(options, states, strict=True)]
+    titles = [set(said_tokens(note.title)) for note in evidence]
     both = [has | titles[option.note] for has, option in zip(words, options, strict=True)]
     weights = np.array(list(wanted.values()))
     own = np.array([[float(token in has) for token in wanted] for has in words])

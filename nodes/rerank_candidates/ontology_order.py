@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theworld.nodes.answer_with_extract import question_weights
+from theworld.nodes.answer_with_extract import question_weights, said_tokens
 from theworld.state import Candidate, OntologyEvidence
-from theworld.text import fold, tokens
+from theworld.text import fold
 from theworld.text.folding import simplified
 
 MOST_ABOUT = 3
@@ -31,10 +31,10 @@ def about_described_first(
     own = [c for c in reranked if c.language == language]
     # What is known by the facts need not be said by the notes.
     wanted = question_weights(simplified(question).replace(ontology.described[-1].text, " "), own)
-    known = {token for name in names for token in tokens(name)}
+    known = {token for name in names for token in said_tokens(name)}
 
     def worth(candidate: Candidate) -> tuple[float, float]:
-        said = set(tokens(f"{candidate.title} {candidate.text}"))
+        said = set(said_tokens(f"{candidate.title} {candidate.text}"))
         return (
             sum(weight for token, weight in wanted.items() if token in said and token not in known),
             sum(weight for token, weight in wanted.items() if token in said),

@@ -165,3 +165,6 @@ def test_calibration_error_is_the_mean_gap_of_the_bins() -> None:
     assert calibration_error([(0.75, True), (0.75, True), (0.75, True), (0.75, False)]) == 0.0
     assert calibration_error([(0.9, False), (0.1, True)]) == pytest.approx(0.9)
     assert calibration_error([(0.91, True), (0.99, False), (0.2, False)]) == pytest.approx((0.9 + 0.2) / 3)
+    assert calibration_error([(0.9, True), (0.2, False)], weights=[1, 3]) == pytest.approx((0.1 + 0.6) / 4)
+    with pytest.raises(ValueError, match="shorter"):
+        calibration_error([(0.9, True), (0.2, False)], weights=[1])

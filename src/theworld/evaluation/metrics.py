@@ -64,12 +64,17 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
-def calibration_error(pairs: Sequence[tuple[float, bool]], bins: int = 10) -> float:
-    """Return the expected calibration error of (stated probability, right) over equal bins; 0.0 without pairs."""
-    gaps = [0.0] * bins
-    for stated, right in pairs:
-        gaps[min(int(stated * bins), bins - 1)] += stated - right
-    return sum(map(abs, gaps)) / max(1, len(pairs))
+def calibration_error(
+    pairs: Sequence[tuple[float, bool]], bins: int = 10, weights: Sequence[float] | None = None
+) -> float:
+    """Return the expected calibration error of (stated probability, right) over equal bins; 0.0 without pairs.
+
+    `weights` say how much each pair counts, 1 by default; ValueError when there is not one for each.
+    """
+    gaps, counts = [0.0] * bins, [1.0] * len(pairs) if weights is None else weights
+    for (stated, right), count in zip(pairs, counts, strict=True):
+        gaps[min(int(stated * bins), bins - 1)] += count * (stated - right)
+    return sum(map(abs, gaps)) / (math.fsum(counts) or 1.0)
 
 
 def answer_tokens(text: str, *, chinese: bool) -> list[str]:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from theworld.nodes.answer_with_extract import answer_with_extract, choose_sentences
 from theworld.nodes.answer_with_extract.asked import asked_weights
 from theworld.nodes.answer_with_extract.options import read_options
-from theworld.nodes.answer_with_extract.sentences import question_weights, weights_for
+from theworld.nodes.answer_with_extract.question_tokens import question_weights
+from theworld.nodes.answer_with_extract.sentences import weights_for
 from theworld.nodes.answer_with_extract.signals import PAIR_SIGNALS, SENTENCE_SIGNALS, read_signals
 from theworld.settings import AnswerSettings
 from theworld.state import Candidate, DescribedSample, OntologyEvidence, PathStep, QueryState
