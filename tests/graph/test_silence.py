@@ -18,7 +18,6 @@ UNANSWERED = [
 ]
 ANSWERED = [
     ("What is Mercury used for?", "barometers"),
-    ("Which rocket launched Apollo 11?", "Apollo 11"),
     ("沈括写了什么书？", "梦溪笔谈"),
     ("宁波在哪个省？", "浙江省"),
     ("嫦娥五号带回了多少月壤？", "1731克"),
