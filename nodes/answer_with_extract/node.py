@@ -17,6 +17,9 @@ from theworld.text.folding import simplified
 MAX_SENTENCES = 3
 """Sentences shown; the third only where the two leave the chain open that the question describes."""
 
+UNLIKELY = 0.5
+"""Below this probability the reason says that the sentences may hold no answer."""
+
 
 def answer_with_extract(state: QueryState, runtime: Runtime[Context], *, settings: AnswerSettings) -> Update:
     """Set `result` to an answer of kind `extractive`, or to None when the sentences are unlikely to hold one."""
@@ -27,7 +30,8 @@ def extractive_result(state: QueryState, settings: AnswerSettings) -> Answer | N
     """Return the sentences that answer a state's question, None when they are unlikely to."""
     evidence = state.evidence[: settings.evidence_notes]
     extract = extract_answer(state.understood, state.language, evidence, state.candidates)
-    unlikely = extract.coverage < settings.min_extractive or extract.confidence < settings.min_extract_confidence
+    least = settings.min_extract_confidence_zh if state.language == "zh" else settings.min_extract_confidence_en
+    unlikely = extract.coverage < settings.min_extractive or extract.confidence < least
     if not extract.sentences or unlikely or not _says_more(extract, state):
         return None
     citations = tuple(
@@ -39,7 +43,8 @@ def extractive_result(state: QueryState, settings: AnswerSettings) -> Answer | N
         kind="extractive",
         confidence=extract.confidence,
         citations=citations,
-        reason=f"the sentences cover {extract.coverage:.0%} of the question",
+        reason=f"the sentences cover {extract.coverage:.0%} of the question"
+        + ("; it is unlikely that they hold the answer" if extract.confidence < UNLIKELY else ""),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from theworld.graph import Resources, build_graph
+from theworld.nodes.answer_with_extract.node import UNLIKELY
 
 UNANSWERED = [
     "Who composed the opera about Ada Lovelace?",
@@ -25,9 +26,10 @@ ANSWERED = [
 
 
 @pytest.mark.parametrize("question", UNANSWERED)
-def test_what_no_document_says_is_not_answered(resources: Resources, question: str) -> None:
+def test_what_no_document_says_is_silent_or_unlikely(resources: Resources, question: str) -> None:
     output = build_graph(resources).invoke({"question": question})
-    assert (output["kind"], output["confidence"]) == ("none", 0.0)
+    assert output["kind"] in {"none", "extractive"}
+    assert output["confidence"] < UNLIKELY
 
 
 @pytest.mark.parametrize(("question", "held"), ANSWERED)
@@ -35,3 +37,4 @@ def test_what_a_document_says_is_quoted(resources: Resources, question: str, hel
     output = build_graph(resources).invoke({"question": question})
     assert output["kind"] in {"extractive", "entity"}
     assert held in output["answer"]
+    assert output["confidence"] > UNLIKELY

@@ -16,9 +16,10 @@ class AnswerSettings(Section):
         default=0.35, ge=0.0, le=1.0, description="Least probability that an entity answer is right"
     )
     min_extractive: float = Field(default=0.2, ge=0.0, le=1.0, description="Least coverage of an extractive answer")
-    min_extract_confidence: float = Field(
-        default=0.3, ge=0.0, le=1.0, description="Least probability that an extractive answer holds what is asked"
+    min_extract_confidence_en: float = Field(
+        default=0.2, ge=0.0, le=1.0, description="English questions: least probability that an extract holds the answer"
     )
+    min_extract_confidence_zh: float = Field(default=0.45, ge=0.0, le=1.0, description="The same for Chinese questions")
     min_relevance_en: float = Field(
         default=0.28, ge=0.0, le=1.0, description="English questions: least relevance of the best note, else no answer"
     )
