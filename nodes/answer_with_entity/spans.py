@@ -130,7 +130,7 @@ def span_features(
         index: stating.get(index, []) if stating else list(typed_spans(note, expected))
         for index, note in enumerate(evidence)
     }
-    dated = "date" in (expected.types or ())
+    parted = bool(stating) or "date" in (expected.types or ())
     asked_by_name = one.named_in(question)
     counts: dict[str, set[int]] = {}
     for index, found in spans.items():
@@ -154,7 +154,7 @@ def span_features(
                         index,
                         sentence,
                         (start, end),
-                        _part(note, sentence, (start, end), inside) if dated else (sentence.start, sentence.end),
+                        _part(note, sentence, (start, end), inside) if parted else (sentence.start, sentence.end),
                         len(inside),
                         place == 0,
                         len(counts[one.key(key)]),
@@ -164,18 +164,18 @@ def span_features(
 
 
 def _part(
-    note: Candidate, sentence: Sentence, span: tuple[int, int], dates: Sequence[tuple[int, int]]
+    note: Candidate, sentence: Sentence, span: tuple[int, int], spans: Sequence[tuple[int, int]]
 ) -> tuple[int, int]:
-    """Return the part of an English sentence that one of its dates dates: what stands between it and the one before.
+    """Return the part of an English sentence that one of its dates or amounts is of: from the one before it.
 
     Behind it where the sentence begins with a date: "In 1903 she won one prize and in 1911 another".
     """
-    if note.language == "zh" or len(dates) < 2:
+    if note.language == "zh" or len(spans) < 2:
         return sentence.start, sentence.end
-    place = dates.index(span)
-    if dates[0][0] - sentence.start <= LEADING:
-        return span[0], dates[place + 1][0] if place + 1 < len(dates) else sentence.end
-    return dates[place - 1][1] if place else sentence.start, span[1] if place + 1 < len(dates) else sentence.end
+    place = spans.index(span)
+    if spans[0][0] - sentence.start <= LEADING:
+        return span[0], spans[place + 1][0] if place + 1 < len(spans) else sentence.end
+    return spans[place - 1][1] if place else sentence.start, span[1] if place + 1 < len(spans) else sentence.end
 
 
 def _features(  # noqa: PLR0917

@@ -8,7 +8,9 @@ import pytest
 import yaml
 
 from theworld.nodes.answer_with_entity.amounts import asked_amount, notes_stating
+from theworld.nodes.answer_with_entity.answer_type import expected_answer_type
 from theworld.nodes.answer_with_entity.measure_table import measure_table
+from theworld.nodes.answer_with_entity.spans import rank_spans
 from theworld.state import Candidate
 from theworld.text import detect_language
 
@@ -57,3 +59,23 @@ def test_the_amount_of_another_thing_counts_only_where_the_named_one_states_none
     assert list(notes_stating(amount, question, [kell, corran])) == [1]
     assert list(notes_stating(amount, question, [kell, note("Corran", "Corran is old.")])) == [0]
     assert notes_stating(None, question, [kell]) == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "amount"),
+    [
+        ("At what temperature does osmine boil?", "356.7 degrees Celsius"),
+        ("At what temperature does osmine melt?", "minus 38.8 degrees Celsius"),
+        ("奥斯明的沸点是多少摄氏度？", "356.7摄氏度"),
+        ("奥斯明的熔点是多少摄氏度？", "零下38.8摄氏度"),
+    ],
+)
+def test_each_amount_of_a_sentence_is_of_its_own_part(question: str, amount: str) -> None:
+    evidence = [
+        note("Osmine", "Osmine is liquid at ordinary temperature: it melts at minus 38.8 degrees Celsius and boils at "
+        "356.7 degrees Celsius."),
+        note("奥斯明", "奥斯明常温下呈液态，熔点为零下38.8摄氏度，沸点为356.7摄氏度。"),
+    ]  # fmt: skip
+    language = detect_language(question)
+    own = [one for one in evidence if one.language == language]
+    assert rank_spans(question, language, expected_answer_type(question, language), own)[0].text == amount
