@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 
 from theworld.nodes.answer_with_entity.words import word_set
 from theworld.state import Candidate
-from theworld.text import fold, tokens
+from theworld.text import entity_key, fold, tokens
 from theworld.text.language import CJK_RANGES
 
 _CJK_RUN = re.compile(f"[{CJK_RANGES}]+")
@@ -31,24 +30,27 @@ def said_tokens(text: str) -> list[str]:
 
 def question_weights(question: str, notes: Sequence[Candidate]) -> dict[str, float]:
     """Return idf weights of the question's content tokens over the notes; they sum to 1."""
-    texts = [set(said_tokens(f"{note.title} {note.text}")) for note in notes]
-    names = {fold(name) for note in notes for name in (note.title, *(mention.surface for mention in note.mentions))}
+    texts = [fold(f"{note.title} {note.text}") for note in notes]
+    names = {entity_key(name) for note in notes for name in (note.title, *(m.surface for m in note.mentions))}
+    wanted = content_tokens(question, texts, names)
     count = len(texts)
+    # A Chinese token stands where its characters do; others are stems, for which the notes' tokens are needed.
+    stems = [] if all(map(_CJK_RUN.match, wanted)) else [set(tokens(text)) for text in texts]
     weights = {}
-    for token in content_tokens(question, set().union(*texts), names):
-        found = sum(token in text for text in texts)
+    for token in wanted:
+        found = sum(token in text for text in (texts if _CJK_RUN.match(token) else stems))
         weights[token] = math.log(1 + (count - found + 0.5) / (found + 0.5)) + 0.1
     total = math.fsum(weights.values())
     return {token: weight / total for token, weight in weights.items()} if total else {}
 
 
-def content_tokens(question: str, known: AbstractSet[str], names: Iterable[str]) -> list[str]:
+def content_tokens(question: str, texts: Sequence[str], names: Iterable[str]) -> list[str]:
     """Return the distinct tokens of a question that are no function words.
 
     Chinese has no spaces, so that most pairs of characters in a question lie across two words: 了什 and 么书 of
     "写了什么书". A pair that no note knows counts only within a word, as far as names and function words tell where one
-    ends; characters that are then in no pair count by themselves: 写 and 书. `known` are the notes' tokens, `names`
-    those of the notes and of what they mention, folded.
+    ends; characters that are then in no pair count by themselves: 写 and 书. `texts` are those of the notes, `names`
+    those of the notes and of what they mention, all folded.
     """
     folded = fold(question)
     ends = {place for name in names for place in _ends(name, folded)}
@@ -63,7 +65,7 @@ def content_tokens(question: str, known: AbstractSet[str], names: Iterable[str])
             for place, pair in pairs.items()
             if pair not in left_out
             and not {place, place + 1} & asks
-            and (pair in known or not (place + 1 in ends or {place, place + 1} & function))
+            and (any(pair in text for text in texts) or not (place + 1 in ends or {place, place + 1} & function))
         }
         alone = set(range(*run.span())) - {each for place in kept for each in (place, place + 1)} - asks - function
         kept |= {place: folded[place] for place in alone if folded[place] not in left_out}
@@ -74,6 +76,9 @@ def content_tokens(question: str, known: AbstractSet[str], names: Iterable[str])
 
 def _ends(name: str, text: str) -> set[int]:
     """Return where a name begins or ends in a text."""
-    if len(name) < SHORTEST_NAME or not _CJK_RUN.search(name):
-        return set()
-    return {place for match in re.finditer(re.escape(name), text) for place in match.span()}
+    ends: set[int] = set()
+    at = text.find(name) if len(name) >= SHORTEST_NAME and _CJK_RUN.search(name) else -1
+    while at >= 0:
+        ends |= {at, at + len(name)}
+        at = text.find(name, at + 1)
+    return ends
