@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from theworld.nodes.answer_with_entity.arguments import InvalidNoteError, finite
@@ -70,10 +71,13 @@ def entity_names(note: Mapping[str, Any], where: str = "note") -> dict[str, str]
         raise InvalidNoteError(
             f"`entities` must be a list of names, not {type(value).__name__}.", where=where
         ) from error
-    found: dict[str, str] = {}
     for name in names:
         if not isinstance(name, str):
             raise InvalidNoteError(f"`entities` holds a {type(name).__name__}; every name must be text.", where=where)
+    if isinstance(value, (set, frozenset)):
+        names.sort(key=str.__str__)  # a set's own order differs between processes
+    found: dict[str, str] = {}
+    for name in names:
         key = entity_key(name)
         if key:
             found.setdefault(key, str.strip(name))
@@ -121,11 +125,11 @@ def _paragraphs(note: Mapping[str, Any], where: str) -> tuple[int | str, ...]:
     value = note.get("paragraph_idxs")
     if value is None:
         return ()
-    if isinstance(value, int):
-        return (value,)
+    if isinstance(value, Integral):
+        return (int(value),)
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
         raise InvalidNoteError(f"`paragraph_idxs` must be a list, not {type(value).__name__}.", where=where)
-    wrong = [type(index).__name__ for index in value if not isinstance(index, (int, str))]
+    wrong = [type(index).__name__ for index in value if not isinstance(index, (Integral, str))]
     if wrong:
         raise InvalidNoteError(f"`paragraph_idxs` holds a {wrong[0]}; an index is a number or text.", where=where)
-    return tuple(value)
+    return tuple(index if isinstance(index, str) else int(index) for index in value)

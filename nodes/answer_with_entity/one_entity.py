@@ -25,18 +25,18 @@ class OneEntity:
     def of_names(cls, aliases: Mapping[str, str] | None) -> OneEntity:
         """Read name -> name of the same entity; chains are followed, a circle ends where it began."""
         direct = {entity_key(alias): entity_key(name) for alias, name in (aliases or {}).items()}
-        canonical: dict[str, str] = {}
+        ends: dict[str, str] = {}
         for key in direct:
-            at, seen = key, {key}
-            while (following := direct.get(at)) and following not in seen:
-                seen.add(following)
+            way, at = {key: None}, key
+            while at not in ends and (following := direct.get(at)) and following not in way:
+                way[following] = None
                 at = following
-            if key and at != key and at not in canonical:
-                canonical[key] = at
-        others: dict[str, tuple[str, ...]] = {}
+            ends.update(dict.fromkeys(way, ends.get(at, at)))
+        canonical = {key: ends[key] for key in direct if key and ends[key] != key}
+        others: dict[str, list[str]] = {}
         for key, name in canonical.items():
-            others[name] = (*others.get(name, ()), key)
-        return cls(canonical, others)
+            others.setdefault(name, []).append(key)
+        return cls(canonical, {name: tuple(keys) for name, keys in others.items()})
 
     def key(self, key: str) -> str:
         """Return the canonical key of a key."""
@@ -71,8 +71,11 @@ def without_names(text: str, keys: Iterable[str]) -> str:
         if numeral := _numeral(key):
             left = numeral.sub(" ", left)
             continue
-        while (at := place_of(key, left)) >= 0:
-            left = f"{left[:at]} {left[at + len(key) :]}"
+        parts, done = [], 0
+        while (at := place_of(key, left, done)) >= 0:
+            parts.append(left[done:at])
+            done = at + len(key)
+        left = " ".join([*parts, left[done:]])
     return left
 
 

@@ -42,7 +42,11 @@ def json_bytes(value: Any) -> int:
 
 
 def within_limits(candidate: dict[str, Any], limits: CandidateLimits) -> dict[str, Any]:
-    """Return the candidate within its limits; what matters least is cut first: aliases, facts, description, label."""
+    """Return the candidate within its limits.
+
+    A description or label that takes more than a quarter makes room first. Then what matters least is cut first:
+    aliases, facts, description, label.
+    """
     kept = dict(candidate)
     if not limits.include_aliases:
         kept.pop("aliases", None)
@@ -50,6 +54,8 @@ def within_limits(candidate: dict[str, Any], limits: CandidateLimits) -> dict[st
         kept["aliases"] = list(kept["aliases"][:MAX_ALIASES])
     if kept.get("key_props_excerpt"):
         kept["key_props_excerpt"] = shorten(kept["key_props_excerpt"], limits.key_props_max_bytes)
+    for name in ("description", "label"):
+        _cut_field(kept, name, limits.per_candidate_max_bytes, limits.per_candidate_max_bytes // 4)
     while kept.get("aliases") and json_bytes(kept) > limits.per_candidate_max_bytes:
         kept["aliases"] = kept["aliases"][:-1]
     for name in ("key_props_excerpt", "description", "label"):
@@ -57,8 +63,11 @@ def within_limits(candidate: dict[str, Any], limits: CandidateLimits) -> dict[st
     return {name: value for name, value in kept.items() if value or name in {"label", "description"}}
 
 
-def _cut_field(candidate: dict[str, Any], name: str, max_bytes: int) -> None:
-    """Shorten a text field until the whole candidate fits, or leave it out; escapes make JSON longer than its text."""
+def _cut_field(candidate: dict[str, Any], name: str, max_bytes: int, least: int = 0) -> None:
+    """Shorten a text field until the whole candidate fits, to no fewer than `least` bytes; to none leaves it out.
+
+    Escapes make JSON longer than its text.
+    """
     text = candidate.get(name)
     if not text or json_bytes(candidate) <= max_bytes:
         return
@@ -67,4 +76,4 @@ def _cut_field(candidate: dict[str, Any], name: str, max_bytes: int) -> None:
         x=True,
         key=lambda size: json_bytes(candidate | {name: shorten(text, size) or None}) > max_bytes,
     )
-    candidate[name] = shorten(text, max(most - 1, 0)) or None
+    candidate[name] = shorten(text, max(most - 1, least)) or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from theworld.models.protocols import ChatMessage, ChatModel
 from theworld.models.usage import usage_of
 from theworld.nodes.disambiguate_entities.judge import DeterministicJudge
 from theworld.nodes.disambiguate_entities.limits import ELLIPSIS, clean_text, shorten
-from theworld.nodes.disambiguate_entities.parser import as_json, format_candidates, parse_llm_output
+from theworld.nodes.disambiguate_entities.parser import format_candidates, parse_llm_output
 from theworld.nodes.disambiguate_entities.schema import (
     REASON_UNREADABLE,
     CandidateLimits,
@@ -87,14 +88,15 @@ class ModelJudge:
         prompt = fill_prompt(
             load_prompt("disambiguate", language),
             context=_context_of(entity.label, context),
-            payload=as_json(
+            payload=json.dumps(
                 {
                     "entity": {
                         "label": shorten(clean_text(entity.label) or "", LABEL_BYTES),
                         "type_hint": shorten(clean_text(entity.type_hint) or "", LABEL_BYTES) or None,
                     },
                     "candidates": {"wikidata": readable},
-                }
+                },
+                ensure_ascii=False,
             ),
         )
         try:

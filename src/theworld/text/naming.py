@@ -5,12 +5,12 @@ from __future__ import annotations
 _CJK = 0x2E80
 
 
-def place_of(key: str, folded: str) -> int:
-    """Return where a folded text first names an identity key, -1 when nowhere.
+def place_of(key: str, folded: str, start: int = 0) -> int:
+    """Return where a folded text first names an identity key from `start` on, -1 when nowhere.
 
     Latin names count as whole words only ("Art" is not named in "party"), Chinese ones anywhere.
     """
-    at = folded.find(key) if key else -1
+    at = folded.find(key, start) if key else -1
     while at >= 0:
         before, after = folded[at - 1 : at] if at else "", folded[at + len(key) : at + len(key) + 1]
         if not (_joins(before, key[0]) or _joins(key[-1], after)):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,18 +113,26 @@ def test_ties_go_to_more_evidence_then_more_documents_then_the_first() -> None:
     assert efsa_answer([{"entities": ["B", "A"], "final_score": 0.4}], "?")[0] == "B"
 
 
-def test_same_answer_in_any_process() -> None:
-    code = (
-        "from theworld import efsa_answer;"
-        "print(efsa_answer([{'entities': [f'E{i}' for i in range(30)], 'final_score': .5}], '?'))"
-    )
+@pytest.mark.parametrize("entities", ["[f'E{i}' for i in range(30)]", "{f'E{i}' for i in range(30)}"])
+def test_same_answer_in_any_process(entities: str) -> None:
+    code = f"from theworld import efsa_answer; print(efsa_answer([{{'entities': {entities}, 'final_score': .5}}], '?'))"
     runs = {
         subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": str(seed)}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for seed in range(3)
     }
     assert runs == {"('E0', [])\n"}
+
+
+def test_paragraph_indexes_may_be_an_arrays() -> None:
+    note = {"entities": ["A"], "final_score": 0.5, "paragraph_idxs": [np.int64(3), 1]}
+    answer, support = efsa_answer([note], "?")
+    assert (answer, support, [type(index) for index in support]) == ("A", [3, 1], [int, int])
 
 
 @pytest.mark.parametrize("candidates", [[], None, [{}], [{"entities": []}], [{"entities": ["A"], "final_score": 0}]])

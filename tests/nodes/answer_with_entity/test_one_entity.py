@@ -27,6 +27,19 @@ def test_a_chain_of_names_ends_in_one_and_a_circle_ends() -> None:
     assert one.keys("unknown") == ("unknown",)
 
 
+def test_all_of_a_longer_circle_are_one_and_what_leads_into_it() -> None:
+    one = OneEntity.of_names({"a": "b", "b": "c", "c": "a", "x": "b"})
+    assert {one.key(key) for key in "abcx"} == {"c"}
+    assert set(one.keys("x")) == set("abcx")
+
+
+def test_long_chains_and_many_names_of_one_are_read_at_once() -> None:
+    chain = OneEntity.of_names({f"n{i}": f"n{i + 1}" for i in range(20_000)})
+    assert chain.key("n0") == "n20000"
+    assert len(OneEntity.of_names({f"n{i}": "one" for i in range(50_000)}).keys("one")) == 50_001
+    assert without_names("a " * 100_000, ["a"]).strip() == ""
+
+
 @pytest.mark.parametrize(
     ("query", "bridge", "excluded"),
     [

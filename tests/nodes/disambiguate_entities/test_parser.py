@@ -45,6 +45,10 @@ def test_langchain_text() -> None:
     [
         LANGCHAIN,
         [{"page_content": LANGCHAIN}],
+        [{"source": "wikidata", "result": LANGCHAIN}],
+        {"search": [SEARCH]},
+        [{"qid": "Q42", "label": "Douglas Adams", "text": "no block"}],
+        [{"id": "Q42", "label": "Douglas Adams", "text": LANGCHAIN.replace("Douglas Adams", "another")}],
         [Document(page_content=LANGCHAIN)],
         [Document(page_content=LANGCHAIN.split("\n", 1)[1], metadata={"source": "https://www.wikidata.org/wiki/Q42"})],
     ],
@@ -52,6 +56,13 @@ def test_langchain_text() -> None:
 def test_langchain_in_every_wrapping(raw: Any) -> None:
     found = format_candidates(raw)
     assert [(item["id"], item["label"]) for item in found] == [("Q42", "Douglas Adams")]
+
+
+@pytest.mark.parametrize(
+    "aliases", [["DNA", "Bop Ad"], "DNA，Bop Ad", [{"language": "en", "value": "DNA"}, {"value": "Bop Ad"}]]
+)
+def test_aliases_in_every_form(aliases: Any) -> None:
+    assert format_candidates([SEARCH | {"aliases": aliases}])[0]["aliases"] == ["DNA", "Bop Ad"]
 
 
 def test_several_results_in_one_text_and_duplicates() -> None:
@@ -113,6 +124,22 @@ def test_limits_count_utf8_bytes(text: str) -> None:
     assert len(found.get("aliases", [])) <= 5
 
 
+def test_an_endless_label_and_description_leave_room_for_facts() -> None:
+    long = {
+        "id": "Q1",
+        "label": "l" * 5000,
+        "description": "d" * 5000,
+        "key_props_excerpt": "f" * 400,
+        "aliases": ["a"],
+    }
+    found = format_candidates([long])[0]
+    assert len(found["label"].encode()) == len(found["description"].encode()) == 256
+    assert len(found["key_props_excerpt"].encode()) > 300
+    short = format_candidates([long | {"label": "l"}])[0]
+    assert len(short["description"].encode()) > 400
+    assert (short["key_props_excerpt"], short["aliases"]) == ("f" * 400, ["a"])
+
+
 @pytest.mark.parametrize("text", ['"', "\\", "实"])
 def test_what_fits_of_a_long_label_is_kept(text: str) -> None:
     found = format_candidates([{"id": "Q1", "label": text * 20_000}])[0]
@@ -151,6 +178,10 @@ REPLIES = [
     ('{"matched": null, "selection": {"id": "Q42"}}', True, 0.0, "已选择候选"),
     ('{"wikidata_uri": "https://www.wikidata.org/wiki/Q42?uselang=zh#P31"}', True, 0.0, "已选择候选"),
     ('{"choices": {"wikidata": {"candidate": null, "confidence": NaN}}}', False, 0.0, "未匹配到合适候选"),
+    ('{"wikidata_qid": "q42", "confidence": "０．９"}', True, 0.9, "已选择候选"),
+    ('{"wikidata_uri": "<https://www.wikidata.org/wiki/Special:EntityData/Q42.json>"}', True, 0.0, "已选择候选"),
+    ('{"matched": true, "selection": [{"id": "Q42"}]}', True, 0.0, "已选择候选"),
+    ('{"wikidata_qid": "Q42 or Q43"}', False, 0.0, "未匹配到合适候选"),
     ("{}", False, 0.0, "未匹配到合适候选"),
     ("I think it is Q42.", False, 0.0, "输出解析失败"),
     ("", False, 0.0, "输出解析失败"),
