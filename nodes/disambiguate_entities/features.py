@@ -25,8 +25,8 @@ from theworld.nodes.disambiguate_entities.words import (
     fits_type,
     is_page,
     is_team,
-    known_types,
     topics_of,
+    type_named,
     type_of_head,
 )
 from theworld.text import tokens
@@ -37,6 +37,9 @@ UNQUALIFIED = 0.85
 
 MANY_SPORT_WORDS = 3
 """From here a text certainly speaks of sport."""
+
+MAX_HINT = 100
+"""Characters of a type hint that are read."""
 
 _PEOPLE = re.compile(r"\b(people|ethnic|citizens|inhabitants|nationality)\b|民族|族群|公民", re.IGNORECASE)
 _LANGUAGE = re.compile(r"\b(language|dialect|lect)\b|语言|方言", re.IGNORECASE)
@@ -227,9 +230,8 @@ def _form(mention: MentionInText, description: str) -> float:
 
 
 def _type(type_hint: str | None, facts: str) -> float:
-    hint = (type_hint or "").casefold()
-    said = type_of_head(facts)
-    if said is None or hint not in known_types():
+    hint, said = type_named((type_hint or "")[:MAX_HINT]), type_of_head(facts)
+    if said is None or hint is None:
         return 0.0
     return 1.0 if fits_type(hint, said) else -1.0
 

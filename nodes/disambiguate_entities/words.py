@@ -118,9 +118,13 @@ def fits_type(hint: str, said: str) -> bool:
     return said == hint or (hint == "group" and said in {"place", "language"})
 
 
-def known_types() -> frozenset[str]:
-    """Return the types of mentions that descriptions can say."""
-    return frozenset(name for name, _ in _heads())
+@lru_cache(maxsize=1_000)
+def type_named(hint: str) -> str | None:
+    """Return the type of mentions that a hint names: by its name, by what taggers call it, or by its head noun
+    ("football club"); None when no type is told."""
+    folded = simplified(hint).casefold().strip()
+    named = (name for name, labels in _load("labels").items() if folded in (name, *labels))
+    return next(named, None) or type_of_head(folded)
 
 
 def says_person(text: str) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,3 +135,11 @@ def test_the_flow_asks_a_model_exactly_when_there_are_candidates(rows: list[dict
         prompt = model.calls[0][0].content
         payload, _ = json.JSONDecoder().raw_decode(prompt[prompt.index('{"entity"') :])
         assert [item["id"] for item in payload["candidates"]["wikidata"]] == ["Q7259"]
+
+
+def test_the_judge_outside_the_graph_as_the_page_shows_it(capsys):
+    page = (Path(__file__).resolve().parents[3] / "docs" / "wikidata.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (example,) = [code for code in examples if "DeterministicJudge()" in code]
+    exec(example, {})
+    assert "Q308" in capsys.readouterr().out

@@ -7,7 +7,7 @@ import pytest
 from theworld.evaluation.chinese_scripts import in_traditional
 from theworld.nodes.disambiguate_entities.features import features_of
 from theworld.nodes.disambiguate_entities.mention import MentionInText
-from theworld.nodes.disambiguate_entities.words import fits_type, is_page, type_of_head
+from theworld.nodes.disambiguate_entities.words import fits_type, is_page, type_named, type_of_head
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,28 @@ def test_types_of_namesakes_count_apart(hint: str | None, label: str, expected: 
     mention = MentionInText.find("Europe", "They heard Europe.")
     (found,) = features_of(mention, [{"id": "Q1", "label": label, "description": "Swedish band"}], type_hint=hint)
     assert (found.type, found.namesake) == expected
+
+
+@pytest.mark.parametrize(
+    ("hint", "expected"),
+    [
+        ("person", "person"),
+        ("PER", "person"),
+        (" GPE ", "place"),
+        ("ORG", "organization"),
+        ("NORP", "group"),
+        ("WORK_OF_ART", "work"),
+        ("football club", "organization"),
+        ("city in France", "place"),
+        ("人物", "person"),
+        ("城市", "place"),
+        ("機構", "organization"),
+        ("电影演员", "person"),
+        *((name, None) for name in ("date", "quantity", "concept", "other", "MONEY", "CARDINAL", "日期", "", "?")),
+    ],
+)
+def test_hints_in_the_words_of_taggers_and_people(hint: str, expected: str | None) -> None:
+    assert type_named(hint) == expected
 
 
 def test_lists_of_types_that_only_some_entries_have_are_not_read() -> None:
