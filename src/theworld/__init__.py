@@ -21,7 +21,7 @@ _EXPORTS = {
     ),
     "theworld.structure": (
         "ExtractionStrategy StructureEngine StructureParseError extract_json_from_text extract_structured_data "
-        "parse_structured_output parse_with_report register_extraction_strategy"
+        "get_schema_diff parse_structured_output parse_with_report register_extraction_strategy to_openai_tool"
     ),
     "theworld.ingestion": "ingest",
     "theworld.models.bundle": "Models load_models",

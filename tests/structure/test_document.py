@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Annotated, Literal
 
 import pytest
 from pydantic import BaseModel, Field
 
+import theworld
+from theworld import structure
 from theworld.structure import (
     ExtractionStrategy,
     StructureEngine,
     StructureParseError,
     extract_json_from_text,
     extract_structured_data,
+    get_schema_diff,
     parse_structured_output,
     parse_with_report,
     register_extraction_strategy,
+    to_openai_tool,
     unregister_extraction_strategy,
 )
 from theworld.structure.strategies import registered_strategies
@@ -120,6 +126,23 @@ def test_bracket_strategy():
     assert parse_with_report('they are [{"name": "A", "age": 1}] so', list[User]).strategy == "bracket_0"
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"name": "A", "age": 1} or {"name": "B", "age": 2}', "B"),
+        ('[{"name": "A", "age": 1}, {"name": "B", "age": 2}]', "B"),
+        ('{"first": {"name": "A", "age": 1}, "then": {"name": "B", "age": 2}}', "B"),
+        ('{"user": {"name": "A", "age": 1, "friend": {"name": "B", "age": 2}}}', "A"),
+        ('{"user": {"name": "A", "age": 1}, "others": [{"name": "B", "age": 2}]}', "A"),
+        ('[{"name": "A", "age": 1}, {"name": "B"}]', "A"),
+    ],
+)
+def test_among_equally_full_fragments_the_last_wins_and_what_holds_others_first(text, name):
+    report = parse_with_report(text, User)
+    assert report.value.name == name
+    assert all("earlier in the text" in other.why_not for other in report.alternatives)
+
+
 def test_all_failed_strategies_are_reported_in_the_documented_order(my_strategy):
     text = '```json\n{"a": 1}\n``` and {"b": 2} or [3]'
 
@@ -165,9 +188,10 @@ def test_a_plugin_may_raise_anything_and_the_next_one_still_runs(my_strategy):
         unregister_extraction_strategy("a_broken_one")
 
 
-def test_a_strategy_needs_a_name_and_a_function():
+@pytest.mark.parametrize("strategy", [ExtractionStrategy("", print), ExtractionStrategy("a", None), None, print])
+def test_a_strategy_needs_a_name_and_a_function(strategy):
     with pytest.raises(ValueError, match="name"):
-        register_extraction_strategy(ExtractionStrategy(name="", func=lambda text, model_class: None))
+        register_extraction_strategy(strategy)
 
 
 async def test_yaml_takes_over_when_json_fails():
@@ -213,6 +237,55 @@ def test_openai_tool_of_a_model():
     assert parameters["properties"]["max_results"]["default"] == 5
 
 
+def test_the_documented_files_hold_the_documented_names():
+    files = {
+        "errors": "StructureParseError",
+        "schema": "to_openai_tool get_schema_diff",
+        "json_extractor": "extract_structured_data ExtractionStrategy register_extraction_strategy",
+        "engine": "StructureEngine",
+        "sync": "parse_structured_output extract_json_from_text",
+    }
+    for file, names in files.items():
+        module = importlib.import_module(f"theworld.structure.{file}")
+        for name in names.split():
+            assert getattr(module, name) is getattr(structure, name) is getattr(theworld, name)
+    assert StructureEngine.to_openai_tool(User) == to_openai_tool(User)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("User", "'User' is a str"),
+        ({"type": "object"}, "is a dict"),
+        (User(name="A", age=1), "an instance: give its class"),
+        (5, "'int' is none that pydantic knows"),
+    ],
+)
+def test_what_is_no_model_is_said(wanted, said):
+    with pytest.raises(TypeError, match=said):
+        parse_structured_output('{"name": "A", "age": 1}', wanted)
+    with pytest.raises(TypeError, match=said):
+        asyncio.run(StructureEngine.parse('{"name": "A", "age": 1}', wanted))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_of_pydantic_1_is_refused_by_name():
+    from pydantic import v1
+
+    old = type("Old", (v1.BaseModel,), {"__annotations__": {"name": str}})
+    with pytest.raises(TypeError, match="'Old' is a model of pydantic 1"):
+        parse_structured_output('{"name": "A"}', old)
+
+
+def test_a_list_with_bounds_may_be_wanted():
+    wanted = Annotated[list[User], Field(min_length=1), {"what": "people"}]
+    assert parse_structured_output('[{"name": "A", "age": 1}]', wanted) == [User(name="A", age=1)]
+
+
+class Kind(BaseModel):
+    kind: Literal["a", "b"]
+
+
 def test_schema_difference():
     data = {"name": "Alice", "age": "twenty"}
     assert StructureEngine.get_schema_diff(data, User) == {
@@ -223,6 +296,10 @@ def test_schema_difference():
     for data in (None, "{}", [("name", "Al")]):
         with pytest.raises(TypeError, match="compare with User must be a mapping"):
             StructureEngine.get_schema_diff(data, User)  # type: ignore[arg-type]
+    assert get_schema_diff({"kind": "c"}, Kind) == {"missing_required": [], "extra_fields": [], "type_mismatches": []}
+    assert get_schema_diff({"kind": 1}, Kind)["type_mismatches"] == [
+        {"field": "kind", "expected": "string", "actual": "int"}
+    ]
     assert StructureEngine.get_schema_diff({"nick": "Al", "age": 3}, User) == {
         "missing_required": ["name"],
         "extra_fields": ["nick"],

@@ -14,6 +14,7 @@ from theworld.structure.partial import Partial, PartialParser, parse_partial
 from theworld.structure.prompting import format_instructions, reask_message
 from theworld.structure.providers import gemini_schema, openai_strict_schema, schema_for
 from theworld.structure.report import Alternative, ParseReport, Policy, Repair
+from theworld.structure.schema import get_schema_diff, to_openai_tool
 from theworld.structure.strategies import (
     ExtractionStrategy,
     register_extraction_strategy,
@@ -38,6 +39,7 @@ __all__ = [
     "extract_structured_data",
     "format_instructions",
     "gemini_schema",
+    "get_schema_diff",
     "openai_strict_schema",
     "parse_partial",
     "parse_structured_output",
@@ -45,5 +47,6 @@ __all__ = [
     "reask_message",
     "register_extraction_strategy",
     "schema_for",
+    "to_openai_tool",
     "unregister_extraction_strategy",
 ]

@@ -28,11 +28,14 @@ class Candidate:
     """True when the text broke off inside."""
     source: Any = None
     """The plain data it was validated from."""
+    inside: tuple[int, int] = (0, 0)
+    """How deep in its fragment it lies, and its place among what lies there."""
 
-    def rank(self) -> tuple[int, bool, int, int]:
-        """Order candidates: fullest, then whole, then fewest losses, then last."""
+    def rank(self) -> tuple[int, bool, int, int, int, int]:
+        """Order candidates: fullest, whole, fewest losses, last; of those in one fragment outermost, then last."""
         lost = sum(repair.kind in LOSSY for repair in self.repairs)
-        return count_filled(self.value), not self.truncated, -lost, self.position
+        depth, place = self.inside
+        return count_filled(self.value), not self.truncated, -lost, self.position, -depth, place
 
 
 def alternatives(candidates: Sequence[Candidate], chosen: Candidate) -> Iterator[Alternative]:
@@ -43,7 +46,7 @@ def alternatives(candidates: Sequence[Candidate], chosen: Candidate) -> Iterator
     filled = count_filled(chosen.value)
     for other in rest:
         count = count_filled(other.value)
-        why = "fills fewer fields" if count < filled else "less complete, or earlier in the text"
+        why = "fills fewer fields" if count < filled else "less complete, further inside, or earlier in the text"
         yield Alternative(other.strategy, other.value, count, why)
 
 

@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from theworld.structure import providers, schema
+from theworld.structure import schema
 from theworld.structure.coercion import fit
 from theworld.structure.errors import StructureParseError
 from theworld.structure.json_extractor import extract_with_report
 from theworld.structure.model_repair import ModelRepair, repair_with_model
 from theworld.structure.report import ParseReport, Policy
 from theworld.structure.search import Attempt
-from theworld.structure.targets import PLAIN, Target, count_filled, is_plain, target_of
+from theworld.structure.targets import Target, count_filled, is_plain, target_of
 from theworld.structure.toolcalls import find_tool_calls, normalised, read_tool_call
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ class StructureEngine:
     @staticmethod
     def to_openai_tool(model: Any, *, strict: bool = False) -> dict[str, Any]:
         """Return the model as an entry of OpenAI's `tools`."""
-        return providers.to_openai_tool(model, strict=strict)
+        return schema.to_openai_tool(model, strict=strict)
 
     @staticmethod
     def get_schema_diff(data: Mapping[str, Any], model_class: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def parse_content(
     repair: ModelRepair | None = None,
 ) -> T:
     """Return the validated object; valid JSON takes a path that costs little more than validation itself."""
-    if not raw_tool_calls and (model_class in PLAIN or is_plain(model_class)):
+    if not raw_tool_calls and is_plain(model_class):
         try:
             value: T = model_class.__pydantic_validator__.validate_json(content)  # type: ignore[attr-defined]
             return value

@@ -9,8 +9,10 @@ from pydantic import ValidationError
 from theworld.structure.errors import StructureParseError
 from theworld.structure.report import ParseReport, Policy
 from theworld.structure.search import Search
-from theworld.structure.strategies import ExtractionStrategy
-from theworld.structure.targets import PLAIN, is_plain, target_of
+from theworld.structure.strategies import ExtractionStrategy, register_extraction_strategy
+from theworld.structure.targets import is_plain, target_of
+
+__all__ = ["ExtractionStrategy", "extract_structured_data", "extract_with_report", "register_extraction_strategy"]
 
 T = TypeVar("T")
 
@@ -26,7 +28,7 @@ def extract_structured_data(
 
     `strategies` replaces the registered plugin strategies for this call. Raises StructureParseError.
     """
-    if isinstance(text, str) and (model_class in PLAIN or is_plain(model_class)):
+    if isinstance(text, str) and is_plain(model_class):
         try:
             value: T = model_class.__pydantic_validator__.validate_json(text)  # type: ignore[attr-defined]
             return value

@@ -12,7 +12,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from theworld.structure.schema import as_object, description_of, json_schema, resolve, tool_name
+from theworld.structure.schema import as_object, description_of, json_schema, resolve, to_openai_tool, tool_name
 
 Provider = Literal["openai", "openai-strict", "openai-responses", "anthropic", "gemini", "json-schema"]
 RECURSION_LEVELS = 3
@@ -46,17 +46,6 @@ def schema_for(model: Any, provider: Provider) -> dict[str, Any]:
     if provider == "gemini":
         return to_gemini_tool(model)
     raise ValueError(f"unknown provider {provider!r}")
-
-
-def to_openai_tool(model: Any, *, strict: bool = False) -> dict[str, Any]:
-    """Return the model as an entry of OpenAI's `tools`; `strict` keeps to OpenAI's strict subset."""
-    function: dict[str, Any] = {"name": tool_name(model), "description": description_of(model)}
-    if strict:
-        return {
-            "type": "function",
-            "function": {**function, "parameters": openai_strict_schema(model), "strict": True},
-        }
-    return {"type": "function", "function": {**function, "parameters": as_object(json_schema(model))}}
 
 
 def to_anthropic_tool(model: Any) -> dict[str, Any]:

@@ -29,6 +29,18 @@ def description_of(model: Any) -> str:
     )
 
 
+def to_openai_tool(model: Any, *, strict: bool = False) -> dict[str, Any]:
+    """Return the model as an entry of OpenAI's `tools`; `strict` keeps to OpenAI's strict subset."""
+    function: dict[str, Any] = {"name": tool_name(model), "description": description_of(model)}
+    if strict:
+        from theworld.structure.providers import openai_strict_schema
+
+        function |= {"parameters": openai_strict_schema(model), "strict": True}
+    else:
+        function["parameters"] = as_object(json_schema(model))
+    return {"type": "function", "function": function}
+
+
 def get_schema_diff(data: Mapping[str, Any], model_class: Any) -> dict[str, Any]:
     """Return how data differs from the model, first level only.
 
@@ -46,7 +58,7 @@ def get_schema_diff(data: Mapping[str, Any], model_class: Any) -> dict[str, Any]
     mismatches = [
         {"field": name, "expected": expected_types(properties[name], schema), "actual": type(value).__name__}
         for name, value in data.items()
-        if name in properties and not accepts(value, properties[name], schema)
+        if name in properties and not accepts(value, properties[name], schema, types_only=True)
     ]
     return {
         "missing_required": [name for name in schema.get("required", []) if name not in data],
@@ -108,11 +120,12 @@ def expected_types(part: Mapping[str, Any], root: Mapping[str, Any]) -> str:
     return "|".join(dict.fromkeys(names))
 
 
-def accepts(value: Any, part: Mapping[str, Any], root: Mapping[str, Any]) -> bool:
-    """Return True when the type of a value is one that a part of a schema allows."""
+def accepts(value: Any, part: Mapping[str, Any], root: Mapping[str, Any], *, types_only: bool = False) -> bool:
+    """Return True when a part of a schema allows the type of a value, and where it lists values also the value."""
     for branch in branches(part, root):
         if "const" in branch or "enum" in branch:
-            if value in branch.get("enum", [branch.get("const")]):
+            choices = branch.get("enum", [branch.get("const")])
+            if value in choices or (types_only and type(value) in map(type, choices)):
                 return True
             continue
         kinds = branch.get("type")

@@ -221,7 +221,8 @@ class Search:
         """Look for the wanted object inside a larger one: `{"result": {...}}`."""
         if fragment.error or (self.policy == "strict" and fragment.repairs):
             return
-        for path, value in nested_values(fragment.value):
+        for place, (path, value) in enumerate(nested_values(fragment.value)):
+            before = len(found)
             name = f"{self._name(fragment)}[{'.'.join(map(str, path))}]"
             call = unwrap_envelope(value, self.target.fields)
             if call is not None:
@@ -229,6 +230,7 @@ class Search:
             elif self._worth_trying(value):
                 inner = tuple(r for r in fragment.repairs if r.path[: len(path)] == path or r.kind == "truncated")
                 self._try_value(name, value, inner, fragment, found)
+            found[before:] = [replace(one, inside=(len(path), place)) for one in found[before:]]
 
     def _worth_trying(self, value: Any) -> bool:
         """Skip what cannot be the target, so that large wrappers cost little."""

@@ -28,7 +28,7 @@ _registered: dict[str, ExtractionStrategy] = {}
 
 def register_extraction_strategy(strategy: ExtractionStrategy) -> None:
     """Add a strategy behind those already registered; the same name again replaces the former in its place."""
-    if not strategy.name or not callable(strategy.func):
+    if not getattr(strategy, "name", "") or not callable(getattr(strategy, "func", None)):
         raise ValueError("a strategy needs a name and a callable func(text, model_class)")
     with _lock:
         _registered[strategy.name] = strategy

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NotRequired, get_origin, get_type_hints, is_typeddict
 
-from pydantic import BaseModel, RootModel, TypeAdapter
+from pydantic import BaseModel, PydanticUserError, RootModel, TypeAdapter
 from pydantic_core import PydanticSerializationError, SchemaValidator, to_json
 from typing_extensions import TypedDict
 
@@ -28,7 +28,7 @@ class Target:
     def __init__(self, wanted: Any) -> None:
         wanted = _modern(wanted)
         self.wanted = wanted
-        self.adapter: TypeAdapter[Any] = TypeAdapter(wanted)
+        self.adapter = _adapter_of(wanted)
         self.validator: SchemaValidator = self.adapter.validator  # type: ignore[assignment]
         self.name: str = getattr(wanted, "__name__", str(wanted))
         self.fields, self.required = _fields_of(wanted)
@@ -63,6 +63,22 @@ class Target:
     def is_open(self) -> bool:
         """True when any JSON value would do, so that text position decides rather than fields."""
         return self.kind == "any"
+
+
+def _adapter_of(wanted: Any) -> TypeAdapter[Any]:
+    """Return what validates a type. Raises TypeError for what is none, or one that pydantic 2 cannot validate."""
+    said = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", type(wanted).__name__)
+    must = f"model_class must be a pydantic model, a dataclass, a TypedDict or another annotation; {said!r} is"
+    if isinstance(wanted, (str, Mapping)):
+        raise TypeError(f"{must} a {type(wanted).__name__}")
+    if isinstance(wanted, BaseModel):
+        raise TypeError(f"{must} an instance: give its class")
+    if hasattr(wanted, "__get_validators__") and hasattr(wanted, "__fields__") and not hasattr(wanted, "model_fields"):
+        raise TypeError(f"{must} a model of pydantic 1: derive it from pydantic.BaseModel of pydantic 2")
+    try:
+        return TypeAdapter(wanted)
+    except PydanticUserError as error:
+        raise TypeError(f"{must} none that pydantic knows ({error.code or type(error).__name__})") from error
 
 
 def _modern(wanted: Any) -> Any:
@@ -124,9 +140,10 @@ def target_of(wanted: Any) -> Target:
     if isinstance(wanted, Target):
         return wanted
     try:
-        return _cached_target(wanted)
+        hash(wanted)
     except TypeError:
         return Target(wanted)
+    return _cached_target(wanted)
 
 
 def count_filled(value: Any) -> int:
@@ -173,6 +190,8 @@ def is_plain(model_class: Any) -> bool:
     """Return True, and remember it, for a complete model with a required field that no tool call has."""
     if not (isinstance(model_class, type) and issubclass(model_class, BaseModel) and model_class.__pydantic_complete__):
         return False
+    if model_class in PLAIN:
+        return True
     if target_of(model_class).required <= ENVELOPE_NAMES:
         return False
     if len(PLAIN) >= MOST_PLAIN:

@@ -70,7 +70,8 @@ def _as_call(raw: Any) -> tuple[str, Any] | None:
     if get(raw, "type") in ("text", "message", "thinking", "reasoning", "function_call_output", "tool_result"):
         return None
     payload = _payload(raw)
-    return (_name(raw), payload) if payload is not None and (_name(raw) or get(raw, "type")) else None
+    known = _name(raw) or get(raw, "type") or (isinstance(raw, Mapping) and "arguments" in raw)
+    return (_name(raw), payload) if payload is not None and known else None
 
 
 def _name(raw: Any) -> str:
