@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from theworld.nodes.disambiguate_entities.identifiers import only_qid_in
 from theworld.nodes.disambiguate_entities.limits import clean_text, shorten
 from theworld.structure import StructureParseError, extract_structured_data
+from theworld.structure.numerals import share_of
 
 MAX_REPLY_CHARACTERS = 100_000
 """Longer replies are refused: a judgement is a few hundred characters."""
@@ -67,7 +66,7 @@ def read_reply(txt: Any) -> StatedJudgement | None:
     return StatedJudgement(
         qid=next(_named_qids(reply, inner), None),
         matched=_truth(_first(inner, reply, "matched")),
-        confidence=_confidence(_first(inner, reply, "confidence")),
+        confidence=share_of(_first(inner, reply, "confidence")) or 0.0,
         reason=shorten(clean_text(_first(inner, reply, "reason")) or "", MAX_REASON_BYTES),
     )
 
@@ -100,18 +99,3 @@ def _truth(value: Any) -> bool | None:
         return bool(value)
     word = (clean_text(value) or "").casefold()
     return True if word in _TRUE else False if word in _FALSE else None
-
-
-def _confidence(value: Any) -> float:
-    """Return a confidence in [0, 1]; numbers also as text, with a percent sign, in full width."""
-    if isinstance(value, bool) or value is None:
-        return 0.0
-    text = unicodedata.normalize("NFKC", value).strip() if isinstance(value, str) else value
-    percent = isinstance(text, str) and text.endswith("%")
-    try:
-        number = float(text.rstrip("%") if isinstance(text, str) else text)
-    except (TypeError, ValueError, OverflowError):
-        return 0.0
-    if math.isnan(number):
-        return 0.0
-    return min(max(number / 100 if percent else number, 0.0), 1.0)

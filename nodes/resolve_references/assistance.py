@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -16,11 +15,12 @@ from theworld.nodes.resolve_references.turns import last_turns, transcript
 from theworld.prompts import fill_prompt, harmless, load_prompt
 from theworld.state import Message, ModelUsage, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.structure import extract_json_from_text
+from theworld.structure.numerals import share_of
 from theworld.text import detect_language
 
 LLMResolver = Callable[[str, Sequence[Message]], Any]
 """(query, history) -> a ResolvedReference, a mapping of its fields (`reference_type` or `type`, `scope`, ...), the same
-as JSON text, or None; or an awaitable of one of these."""
+as JSON text, fenced or broken too, or None; or an awaitable of one of these."""
 
 
 LONGEST_CONVERSATION = 6_000
@@ -87,12 +87,15 @@ def _read(reply: Any, messages: int) -> Assisted:
     if isinstance(reply, ResolvedReference):
         return Assisted(reply)
     if isinstance(reply, str):
-        reply = json.loads(reply)
+        reply = extract_json_from_text(reply)
     if reply is None:
         return Assisted(None, "the model fallback found no reference")
     if not isinstance(reply, Mapping):
         return Assisted(None, f"the model fallback returned {type(reply).__name__}, which is not understood")
-    confidence = reply.get("confidence", 0.5)
+    stated = reply.get("confidence", 0.5)
+    confidence = share_of(stated)
+    if confidence is None:
+        raise ValueError(f"confidence {str(stated)[:40]!r} is no number from 0 to 1")
     turns = reply.get("source_turns") or []
     content = reply.get("resolved_content")
     return Assisted(
@@ -100,7 +103,7 @@ def _read(reply: Any, messages: int) -> Assisted:
             reference_type=ReferenceType(reply.get("reference_type", reply.get("type"))),
             scope=ReferenceScope(reply.get("scope", ReferenceScope.CUSTOM)),
             resolved_content=None if content is None else str(content),
-            confidence=min(1.0, max(0.0, float(confidence))),
+            confidence=confidence,
             source_turns=sorted({int(turn) for turn in turns if 0 <= int(turn) < messages}),
             standalone_query=str(reply.get("standalone_query") or "").strip() or None,
         )

@@ -17,7 +17,7 @@ from theworld.nodes.resolve_references.matching import (
     keep_genuine,
     longest_apart,
 )
-from theworld.nodes.resolve_references.tables import LANGUAGES, load_table
+from theworld.nodes.resolve_references.tables import LANGUAGES, added_mappings, load_table
 from theworld.nodes.resolve_references.times import find_time_words
 from theworld.nodes.resolve_references.topics import topic_tokens
 from theworld.state import ReferenceScope, ReferenceType
@@ -37,6 +37,8 @@ class Detected(NamedTuple):
     reference_type: ReferenceType
     scope: ReferenceScope
     interval: Interval | None = None
+    added: bool = False
+    """True for a default keyword that the specification does not have."""
 
 
 _SPOKEN_OF = re.compile(
@@ -53,6 +55,8 @@ class KeywordTables:
     def __init__(self, config: ReferenceResolverConfig) -> None:
         self._mappings = {**config.reference_mappings_en, **config.reference_mappings_cn}
         self._table = PhraseTable(self._mappings)
+        added = [item for code in LANGUAGES for item in added_mappings(code).items()]
+        self._added = {keyword for keyword, mapping in added if self._mappings.get(keyword) == mapping}
 
     def find(self, folded: str) -> list[Detected]:
         """Return the keywords of a folded text, false friends left out, longest first."""
@@ -60,7 +64,7 @@ class KeywordTables:
         for span in longest_apart(keep_genuine(self._table.find(folded), folded)):
             mapping = self._mappings[span.phrase]
             kind, scope = ReferenceType(mapping["type"]), ReferenceScope(mapping["scope"])
-            found.append(Detected(span, "keyword", kind, scope))
+            found.append(Detected(span, "keyword", kind, scope, added=span.phrase in self._added))
         return found
 
 
@@ -105,14 +109,15 @@ def find_times(folded: str, now: datetime) -> list[Detected]:
 def order_references(found: Iterable[Detected]) -> list[Detected]:
     """Return non-overlapping references, the primary one first: by kind, then the longest, then the leftmost.
 
-    Keywords and time words count alike.
+    Keywords and time words count alike, but a keyword of the specification goes before one that it does not have.
     """
     ranked = sorted(found, key=lambda d: (_rank(d.kind), -d.span.length, d.span.start))
     kept: list[Detected] = []
     for item in ranked:
         if all(item.span.end <= k.span.start or k.span.end <= item.span.start for k in kept):
             kept.append(item)
-    return kept
+    known = next((item for item in kept if item.kind == "keyword" and not item.added), None)
+    return [known, *(item for item in kept if item is not known)] if known and kept[0].added else kept
 
 
 def _rank(kind: Kind) -> int:

@@ -77,8 +77,11 @@ class ReferenceResolver:
         """Return what a query refers to, `NONE`/`CUSTOM` where it refers to nothing. Never raises on any text.
 
         `antecedent` settles an ambiguous reference (the caller's choice among `options`); `use_model=False` forbids
-        the model fallback for this call.
+        the model fallback for this call. Raises TypeError for a query that is no text, and a history that is no list
+        of messages.
         """
+        if query is not None and not isinstance(query, str):
+            raise TypeError(f"query is a {type(query).__name__}; give its text")
         if not query or not query.strip():
             return ResolvedReference(confidence=1.0, metadata={"reason": "empty query"})
         conversation = self._conversation(query, as_messages(history), stance_cache)

@@ -25,7 +25,16 @@ def load_table(name: str) -> dict[str, Any]:
 
 def default_mappings(language: LanguageCode) -> dict[str, dict[str, str]]:
     """Return a fresh copy of the keyword table of a language: keyword -> {scope, type}."""
-    return {str(keyword): dict(mapping) for keyword, mapping in load_table("keywords")[language].items()}
+    return {**_mappings(load_table("keywords")[language]), **added_mappings(language)}
+
+
+def added_mappings(language: LanguageCode) -> dict[str, dict[str, str]]:
+    """Return a fresh copy of the keywords of a language that the specification does not have."""
+    return _mappings(load_table("keywords")["more"][language])
+
+
+def _mappings(table: dict[str, Any]) -> dict[str, dict[str, str]]:
+    return {str(keyword): dict(mapping) for keyword, mapping in table.items()}
 
 
 @cache

@@ -9,26 +9,34 @@ from typing import Any
 from theworld.nodes.resolve_references.tables import LanguageCode, load_table
 from theworld.state import Message
 
+_ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"} | {
+    role: role for role in ("user", "assistant", "system", "tool")
+}
+"""Names of roles elsewhere -> ours."""
+
 
 def as_messages(history: Iterable[Any] | None) -> list[Message]:
     """Return messages from messages, mappings with `role` and `content`, or objects that have both.
 
     Content that is not text (parts, numbers) is turned into text, and a timestamp may be ISO 8601 text; no message
-    raises. Raises TypeError for one message or text in place of a list.
+    raises. Raises TypeError for one message or text in place of a list, and for bare texts in it.
     """
-    if isinstance(history, str | bytes | Mapping):
+    if isinstance(history, str | bytes | Mapping) or not (history is None or isinstance(history, Iterable)):
         raise TypeError(f"history is a {type(history).__name__}; give a list of messages")
-    return [item if type(item) is Message else _convert(item) for item in history or ()]
+    history = list(history or ())
+    if wrong := next((type(item).__name__ for item in history if isinstance(item, str | bytes | int | float)), ""):
+        raise TypeError(f"history holds a {wrong}; give messages with `role` and `content`")
+    return [item if type(item) is Message else _convert(item) for item in history]
 
 
 def _convert(item: Any) -> Message:
     def get(name: str) -> Any:
         return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
 
-    role = get("role") or {"human": "user", "ai": "assistant"}.get(str(get("type")), get("type")) or "user"
+    role = str(get("role") or get("type") or "user")
     turn_id, topic = get("turn_id"), get("topic")
     return Message(
-        role=str(role),
+        role=_ROLES.get(role.casefold(), role),
         content=_plain(get("content")),
         timestamp=_moment(get("timestamp")),
         turn_id=None if turn_id is None else str(turn_id),

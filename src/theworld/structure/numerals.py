@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+|\d{1,3}(?:,\d{2})+,\d{3}|\d{1,3}(?:_\d{3})+|\d{1,3}(?:[ '’]\d{3})+")
 CORE = r"(?:\d[\d,_ '’]*(?:\.\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?|\.\d+)"
@@ -122,3 +124,19 @@ def read_date(text: str) -> str | None:
         if match and number:
             return f"{match[3]}-{number:02}-{int(match[day]):02}"
     return None
+
+
+def share_of(value: Any) -> float | None:
+    """Return what a model means by a share such as its confidence, in [0, 1]: 0.9, "0.9", "90%", also in full width.
+
+    What lies outside is cut to the nearest end; None for what is no number, NaN, or true and false.
+    """
+    if isinstance(value, bool):
+        return None
+    text = unicodedata.normalize("NFKC", value).strip() if isinstance(value, str) else value
+    percent = isinstance(text, str) and text.endswith("%")
+    try:
+        number = float(text.rstrip("%") if isinstance(text, str) else text)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if math.isnan(number) else min(max(number / 100 if percent else number, 0.0), 1.0)

@@ -55,6 +55,8 @@ def resolver(reply: Any, **settings: Any) -> tuple[ReferenceResolver, list[tuple
         },
         '{"type": "referential", "scope": "last_1_3_turns", "resolved_content": "x", "confidence": 0.8, '
         '"source_turns": [0]}',
+        '```json\n{"type": "referential", "scope": "last_1_3_turns", "resolved_content": "x", "confidence": "80%", '
+        '"source_turns": [0],}\n```',
     ],
 )
 def test_replies_of_every_shape(reply: Any) -> None:

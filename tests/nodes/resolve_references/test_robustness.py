@@ -96,6 +96,7 @@ def test_emoji_and_full_width_text() -> None:
     "history",
     [
         [{"role": "user", "content": "Redis是什么？"}, {"role": "assistant", "content": "数据库"}],
+        [{"role": "human", "content": "Redis是什么？"}, {"role": "AI", "content": "数据库"}],
         [HumanMessage("Redis是什么？"), AIMessage("数据库")],
         [HumanMessage([{"type": "text", "text": "Redis是什么？"}]), AIMessage("数据库")],
         [
@@ -146,7 +147,25 @@ def test_a_timestamp_may_be_text_as_json_has_it() -> None:
     assert result.source_turns == [0, 1]
 
 
-@pytest.mark.parametrize("history", ["Let us take PostgreSQL.", {"role": "user", "content": "x"}])
+@pytest.mark.parametrize("history", ["Let us take PostgreSQL.", {"role": "user", "content": "x"}, 5])
 def test_one_message_in_place_of_a_list_is_a_clear_error(history: Any) -> None:
     with pytest.raises(TypeError, match="give a list of messages"):
         RESOLVER.resolve("What did I just say?", history)
+
+
+@pytest.mark.parametrize("history", [["Let us take PostgreSQL."], [""], [b"x"], [0]])
+def test_texts_without_a_role_are_a_clear_error(history: Any) -> None:
+    with pytest.raises(TypeError, match="give messages with `role` and `content`"):
+        RESOLVER.resolve("What did I just say?", history)
+
+
+@pytest.mark.parametrize("query", [5, b"just", ["just"], {"query": "just"}])
+def test_a_query_is_text(query: Any) -> None:
+    with pytest.raises(TypeError, match=r"query is a .*; give its text"):
+        RESOLVER.resolve(query)
+
+
+@pytest.mark.parametrize("role", ["human", "ai", "Assistant", "bot", "user"])
+def test_roles_are_labelled_under_any_of_their_names(role: str) -> None:
+    said = RESOLVER.resolve("刚才说了什么", [{"role": role, "content": "x"}]).resolved_content
+    assert said == ("用户: x" if role in {"human", "user"} else "助手: x")
