@@ -30,15 +30,17 @@ class AskedAmount:
         """Return where a sentence states the amount, by position."""
         found = {(quantity.start, quantity.end) for name in self.measures for quantity in values_in(sentence, name)}
         for name in self.measures:
-            value = measure_table().measures[name].value
-            found |= {match.span() for match in value.finditer(sentence)} if value else set()
+            found |= measure_table().measures[name].values(sentence)
         return sorted(found)
 
 
-def notes_stating(amount: AskedAmount | None, question: str, evidence: Sequence[Candidate]) -> dict[int, list[Span]]:
+def notes_stating(
+    amount: AskedAmount | None, question: str, evidence: Sequence[Candidate], *, only_named: bool = False
+) -> dict[int, list[Span]]:
     """Return the spans that state an amount, as offsets in the text, of every note that has some.
 
     Only of the notes that the question names, where one of them states it: the population of another town is no answer.
+    With `only_named` of no other note where the question names one, whether it states it or not.
     """
     if amount is None:
         return {}
@@ -52,7 +54,7 @@ def notes_stating(amount: AskedAmount | None, question: str, evidence: Sequence[
     }
     named = {evidence[topic.note].document_id for topic in named_topics(question, evidence)}
     own = {index: spans for index, spans in found.items() if spans and evidence[index].document_id in named}
-    return own or {index: spans for index, spans in found.items() if spans}
+    return own if own or (named and only_named) else {index: spans for index, spans in found.items() if spans}
 
 
 def asked_amount(question: str, language: str | None = None) -> AskedAmount | None:

@@ -16,17 +16,26 @@ _COUNTED = (
     r"hectares?|square)\b)"
 )
 """What makes a number of four digits no year."""
+_ZH_DIGITS = "〇零○一二三四五六七八九"
+_ZH_DAY = (
+    r"(?:\s?(?P<month>\d{1,2}|[一二三四五六七八九十]{1,2})\s?月"
+    r"(?:\s?(?P<day>\d{1,2}|[一二三四五六七八九十廿卅]{1,3})\s?[日号號])?)?"
+)
+_ROC = 1911
+"""The year before the first of the Republic of China: 民國元年 is 1912."""
 _PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?, ?{_BC}",
         rf"(?<![\d,.])(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? )?(?:\b(?P<month>{_MONTH})\.?,? )?(?<![\d,.]){_BC}",
-        r"(?P<bc>公元前|西元前|[纪紀]元前)\s?(?P<year>\d{1,4})\s?年(?:\s?(?P<month>\d{1,2})\s?月(?:\s?(?P<day>\d{1,2})\s?[日号號])?)?",
+        rf"(?P<bc>公元前|西元前|[纪紀]元前)\s?(?P<year>\d{{1,4}}|[{_ZH_DIGITS}十百]{{1,6}})\s?年{_ZH_DAY}",
+        rf"(?P<roc>民[国國])\s?(?P<year>\d{{1,3}}|元|[{_ZH_DIGITS}十百]{{1,6}})\s?年{_ZH_DAY}",
         rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?P<month>{_MONTH})\.?,? {_YEAR}(?!\d)",
         rf"\b(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?, ?{_YEAR}(?!\d)",
         rf"\b(?P<month>{_MONTH})\.?,? {_YEAR}(?!\d)",
         r"(?P<year>[12]\d{3})-(?P<month>\d{2})-(?P<day>\d{2})(?!\d)",
-        r"(?<!\d)(?P<year>\d{3,4})\s?年(?:\s?(?P<month>\d{1,2})\s?月(?:\s?(?P<day>\d{1,2})\s?[日号號])?)?",
+        rf"(?<!\d)(?P<year>\d{{3,4}})\s?年{_ZH_DAY}",
+        rf"(?<![{_ZH_DIGITS}])(?P<year>[一二][{_ZH_DIGITS}]{{3}})\s?年{_ZH_DAY}",
         rf"(?<![\d,.]){_YEAR}s?(?![\d,]|\.\d|{_COUNTED})",
     )
 )
@@ -65,15 +74,32 @@ def find_dates(text: str) -> list[DateSpan]:
 def _span(match: re.Match[str]) -> DateSpan:
     groups = match.groupdict()
     month = (groups.get("month") or "0").casefold()
-    number = int(month) if month.isdigit() else 1 + next(i for i, m in enumerate(_MONTHS) if m.startswith(month[:3]))
-    year = -int(groups["year"]) if groups.get("bc") else int(groups["year"])
-    return DateSpan(year, number, int(groups.get("day") or 0), match.start(), match.end())
+    latin = month.isascii() and not month.isdigit()
+    number = 1 + next(i for i, m in enumerate(_MONTHS) if m.startswith(month[:3])) if latin else _number(month)
+    year = _number(groups["year"])
+    year = -year if groups.get("bc") else year + _ROC if groups.get("roc") else year
+    return DateSpan(year, number, _number(groups.get("day") or "0"), match.start(), match.end())
+
+
+def _number(written: str) -> int:
+    """Return a number of a date as written: 26, 二十六, 廿六, 一九四五, 元."""
+    if written.isdigit():
+        return int(written)
+    total = digits = 0
+    for character in written.replace("廿", "二十").replace("卅", "三十"):
+        if character in "十百":
+            total += (digits or 1) * (10 if character == "十" else 100)
+            digits = 0
+        else:
+            digits = digits * 10 + (1 if character == "元" else max(_ZH_DIGITS.index(character) - 2, 0))
+    return total + digits
 
 
 _LIFESPAN = re.compile(r"[（(]([^()（）]{0,160})[)）]")
 _BORN = re.compile(r"\b(born|b\.)|出生|生于|生於", re.IGNORECASE)
-_DIED = re.compile(r"\b(died|d\.)|逝世|去世|卒", re.IGNORECASE)
+_DIED = re.compile(r"\b(died|d\.)|[逝去][世於于]|[病過过]逝|病故|[过過]世|[辞辭]世|卒(?!年)", re.IGNORECASE)
 _CLAUSE = re.compile(r"[，,。；;！？\n]")
+_SENTENCE = re.compile(r"[。；;！？\n]")
 _ADJACENT = re.compile(r"[\s公元前约約于於在]*")
 """What may stand between a Chinese cue and the date that follows it at once ("生于公元前259年")."""
 _TO = re.compile(r"[–—−~～－]|\s-\s|\bto\b|至|\s")
@@ -118,13 +144,21 @@ def _stated(text: str, cue: re.Pattern[str]) -> DateSpan | None:
     match = cue.search(text)
     if match is None or match.group().isascii():
         return _after(text, cue)
-    clause = _CLAUSE.split(text[: match.start()])[-1]
+    *earlier, clause = _CLAUSE.split(_SENTENCE.split(text[: match.start()])[-1])
     start = match.start() - len(clause)
     before = [_moved(date, start) for date in find_dates(clause)]
+    if not before and earlier:  # "1996年3月19日，他在北京逝世"
+        start -= len(earlier[-1]) + 1
+        before = [_moved(date, start) for date in find_dates(earlier[-1]) if _is_all_of(date, earlier[-1])]
     following = _after(text, cue)
     if before and not (following and _ADJACENT.fullmatch(text[match.end() : following.start])):
         return before[-1]
     return following
+
+
+def _is_all_of(date: DateSpan, clause: str) -> bool:
+    """Tell whether a clause says nothing but a date."""
+    return not clause[: date.start].strip(" 在於于") and not clause[date.end :].strip(" 起初底末時时")
 
 
 def _after(text: str, cue: re.Pattern[str]) -> DateSpan | None:

@@ -6,21 +6,30 @@ import re
 from collections.abc import Sequence
 
 from theworld.nodes.answer_with_entity.amounts import asked_amount
+from theworld.nodes.answer_with_entity.offices import asked_office
+from theworld.nodes.answer_with_entity.one_entity import without_names
 from theworld.nodes.answer_with_entity.read_question import QUESTION_WORD, ReadQuestion
 from theworld.nodes.answer_with_entity.spans import CLAUSE_END, ScoredSpan
 from theworld.nodes.answer_with_entity.words import word_set
 from theworld.state import Candidate
-from theworld.text import split_sentences, tokens
+from theworld.text import entity_key, split_sentences, tokens
+from theworld.text.folding import simplified
 
 MIN_GROUNDED = {"en": 0.6, "zh": 0.25}
 """Share of the question's content tokens, known to the notes or not, that the answering sentence or title must have.
 
 With the evidence of other questions, 146 of 147 spans of DRCD's questions stay below; with their own, 6 of 278.
 Chinese tokens are overlapping bigrams, of which a paraphrase keeps few."""
+_DATED = "年月日世代"
 EVENT_TOKENS = 4
 """Tokens after the question word that name the event."""
 EVENT_REACH = 40
 """Characters after a Chinese date in which its event is told; before it, twice as many."""
+_APART_ZH = re.compile(
+    r"[^\u4e00-\u9fff]|[的了着过在是有个些和与及或把被对从由为这那其之吗呢吧最都也里到于以上下中内位名座种条家所部本等将向给任叫做请问]|"
+    r"什么|怎么|怎样|如何|为何|多少|多[大高长远深宽久重快]|哪[里些个儿]?|谁|几个?|何[人时处地]|时候|现在|目前|当时|可以|应该|能够|一共|总共|大约"
+)
+"""What stands between the words of a Chinese question that say what is asked."""
 
 
 def grounding(question: str, language: str, best: ScoredSpan, evidence: Sequence[Candidate]) -> float:
@@ -41,7 +50,7 @@ def says_event(question: str, language: str, best: ScoredSpan, evidence: Sequenc
     In a biography every clause has its year: the words beside "which year" must stand in the clauses around the
     date, within its sentence. True for other languages and types.
     """
-    if language != "zh" or not any(mark in best.text for mark in "年月日世代"):
+    if language != "zh" or not any(mark in best.text for mark in _DATED):
         return True
     match = QUESTION_WORD["zh"].search(question)
     end = match.start("unit") if match else 0
@@ -54,3 +63,34 @@ def says_event(question: str, language: str, best: ScoredSpan, evidence: Sequenc
     after = "".join(CLAUSE_END.split(text[best.end : best.end + EVENT_REACH])[:4])
     near = set(tokens(re.split(r"[。！？；]", before)[-1])) | set(tokens(re.split(r"[。！？；]", after)[0]))
     return not near.isdisjoint(event)
+
+
+def says_what_is_asked(question: str, language: str, best: ScoredSpan, evidence: Sequence[Candidate]) -> bool:
+    """Tell whether the sentence of a Chinese span says any word of what is asked beside the names.
+
+    "谁为大桥剪彩" is answered by no sentence without 剪彩. True for other languages.
+    """
+    if language != "zh" or asked_office(question) or any(mark in best.text for mark in _DATED):
+        return True
+    amount = asked_amount(question, language)
+    names = {
+        entity_key(name)
+        for note in evidence
+        for name in (note.title, *(m.surface for m in note.mentions if m.type not in _COUNTED))
+    }
+    left = without_names(question, (key for key in names if len(key) > 1))
+    words = [word for word in _APART_ZH.split(left) if word and len(word) > 1]
+    pairs = {word[place : place + 2] for word in words for place in range(len(word) - 1)}
+    note = evidence[best.note]
+    sentence = next((one for one in split_sentences(note.text) if one.start <= best.start < one.end), None)
+    if not pairs or sentence is None:
+        return True
+    if amount and amount.spans(sentence.text):
+        pairs -= amount.tokens
+        if not pairs:
+            return True
+    said = simplified(f"{note.title} {sentence.text}")
+    return any(pair in said for pair in pairs)
+
+
+_COUNTED = frozenset({"date", "number", "quantity"})

@@ -27,6 +27,14 @@ class Measure:
     cues: re.Pattern[str]
     bare: re.Pattern[str] | None
     value: re.Pattern[str] | None
+    beside: bool = False
+    """Whether `value` states it only in a sentence with one of the cues."""
+
+    def values(self, sentence: str) -> set[tuple[int, int]]:
+        """Return where `value` states it."""
+        if self.value is None or (self.beside and not self.cues.search(sentence)):
+            return set()
+        return {match.span() for match in self.value.finditer(sentence)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,7 @@ def measure_table() -> MeasureTable:
                 re.compile(entry["cues"], re.IGNORECASE),
                 _optional(entry, "bare"),
                 _optional(entry, "value"),
+                bool(entry.get("beside")),
             )
             for entry in content["measures"]
         }

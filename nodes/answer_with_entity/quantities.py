@@ -128,6 +128,12 @@ def find_quantities(text: str) -> list[Quantity]:
     return found
 
 
+@cache
+def unit_dimensions() -> Mapping[str, str]:
+    """Return the dimension of every unit by its Chinese words."""
+    return {word: unit.dimension for word, unit in _table().units.items() if not word[0].isascii()}
+
+
 def _begin(text: str, match: re.Match[str]) -> float | None:
     """Return the first number of a range; "and" makes one only after "between"."""
     if match["from"] is None:

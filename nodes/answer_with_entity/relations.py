@@ -28,6 +28,10 @@ _NAME = re.compile(
 _PHRASE = re.compile(
     r"\s*(?P<value>[a-zA-Z'’-]+(?: (?!in\b|at\b|on\b|while\b|and\b|after\b|aged?\b|during\b)[a-zA-Z'’-]+){0,3})"
 )
+_PHRASE_ZH = re.compile(
+    r"(?P<value>[^，。；、（）\s]{1,24}?)(?=而|在|[于於]|[，。；、（）\s]|不治|不幸|突然|"
+    r"去世|逝世|病逝|身亡|[过過]世|死亡|病故|[辞辭离離]世|$)"
+)
 _ONE_NAME = re.compile(r"[A-Z][a-z]{3,}")
 """One capitalised word: taggers take small places for people or organisations."""
 _COMPATIBLE: Mapping[str, frozenset[str]] = {
@@ -126,7 +130,7 @@ def relation_values(name: str, note: Candidate) -> Iterator[Value]:
     if relation.type == "phrase":
         for cue in relation.after.get(language, ()):
             for _, match in _matches(cue, note.text, sentences):
-                phrase = _PHRASE.match(note.text, match.end())
+                phrase = (_PHRASE_ZH if language == "zh" else _PHRASE).match(note.text, match.end())
                 if phrase:
                     yield Value(phrase.group("value"), *phrase.span("value"), match.span())
         return

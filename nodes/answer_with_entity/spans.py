@@ -9,6 +9,8 @@ from dataclasses import astuple, dataclass
 
 from theworld.nodes.answer_with_entity.amounts import asked_amount, notes_stating
 from theworld.nodes.answer_with_entity.answer_type import AnswerType
+from theworld.nodes.answer_with_entity.counted import asked_count
+from theworld.nodes.answer_with_entity.offices import asked_office
 from theworld.nodes.answer_with_entity.one_entity import OneEntity
 from theworld.nodes.answer_with_entity.read_question import ReadQuestion
 from theworld.nodes.answer_with_entity.typed_spans import typed_spans
@@ -124,12 +126,18 @@ def span_features(
     """Yield (note, start, end, features) of every span of the expected type that the question does not name."""
     asked = ReadQuestion.of(question, language, evidence)
     amount = asked_amount(question, language)
-    stating = notes_stating(amount, question, evidence)
+    stating = notes_stating(amount, question, evidence, only_named=True)
     said = amount.tokens if amount and stating else frozenset[str]()
-    spans = {
-        index: stating.get(index, []) if stating else list(typed_spans(note, expected))
-        for index, note in enumerate(evidence)
-    }
+    office, counted = asked_office(question) if language == "zh" else None, asked_count(question)
+
+    def spans_of(index: int, note: Candidate) -> list[tuple[int, int]]:
+        if office:
+            return office.holders(note)
+        if stating or (amount and language == "zh"):
+            return stating.get(index, [])
+        return list(typed_spans(note, expected, counted))
+
+    spans = {index: spans_of(index, note) for index, note in enumerate(evidence)}
     parted = bool(stating) or "date" in (expected.types or ())
     asked_by_name = one.named_in(question)
     counts: dict[str, set[int]] = {}

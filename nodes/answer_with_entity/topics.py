@@ -58,18 +58,26 @@ _PAIR = re.compile(
 )
 
 
+_PAIR_ZH = re.compile(
+    r"(?:^|[，,：:？?、是在比]|[谁誰]|哪一?[个個位座部家所条條本])(?P<left>[^，,：:？?、]{2,20}?)(?:[和与與跟同及]|[还還]是|或者?)"
+    r"(?P<right>[^，,：:？?、]{2,20}?)(?=[，,？?]|$|相比|比起?|[谁誰哪]|都|两者|兩者|是否|是不是|之?[间間]|[的有])"
+)
 _LEADING = re.compile(r"^.*\b(?:first|earlier|later|last|older|younger|recently)\s+(?:the )?", re.IGNORECASE)
 
 
 def paired_topics(question: str, evidence: Sequence[Candidate]) -> list[Topic]:
     """Return the two topics of "A or B" / "A and B", named as the question names them, or nothing."""
-    for match in _PAIR.finditer(question):
+    for match in (*_PAIR.finditer(question), *_PAIR_ZH.finditer(question)):
         left = note_about(match["left"], evidence)
         right = note_about(match["right"], evidence, frozenset(() if left is None else (left,)))
         if left is not None and right is not None:
-            names = (_LEADING.sub("", match["left"]).strip(), match["right"].strip())
+            names = tuple(_unmarked(_LEADING.sub("", match[side])) for side in ("left", "right"))
             return [Topic(note, name, *_place(question, name)) for note, name in zip((left, right), names, strict=True)]
     return []
+
+
+def _unmarked(name: str) -> str:
+    return name.strip(" 《》〈〉「」『』“”")
 
 
 def compared_topics(question: str, evidence: Sequence[Candidate]) -> list[Topic]:

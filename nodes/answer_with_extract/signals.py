@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from theworld.nodes.answer_with_entity.amounts import asked_amount, notes_stating
 from theworld.nodes.answer_with_entity.answer_type import expected_answer_type
 from theworld.nodes.answer_with_entity.chain import COMPARES
+from theworld.nodes.answer_with_entity.counted import asked_count
 from theworld.nodes.answer_with_entity.one_entity import names_in
 from theworld.nodes.answer_with_entity.relations import asked_relations, states_relation
 from theworld.nodes.answer_with_entity.topics import compared_topics, named_topics
@@ -195,7 +196,8 @@ def _pair_signals(  # noqa: PLR0917
 
 def _typed(question: str, language: str | None, evidence: Sequence[Candidate], options: Sequence[Option]) -> Floats:
     expected, asked = expected_answer_type(question, language), names_in(question)
-    spans = [open_spans(note, expected, asked) for note in evidence]
+    counted = asked_count(question)
+    spans = [open_spans(note, expected, asked, counted) for note in evidence]
     return np.array(
         [
             float(any(option.start <= start and end <= option.end for start, end in spans[option.note]))
