@@ -35,6 +35,29 @@ def test_known_values() -> None:
     assert ndcg_at(10, ["x", "a"], {"a": 1}) == pytest.approx(0.6309297535714575)
 
 
+def test_what_is_repeated_counts_once_and_a_grade_of_nothing_is_no_gold() -> None:
+    ranking, graded = ["x", "x", "a", "a", "b"], {"a": 2, "b": 1, "x": 0}
+    assert recall_at(2, ranking, graded) == 0.5
+    assert reciprocal_rank(ranking, graded) == 0.5
+    assert ndcg_at(5, ["a", "a", "b", "b"], graded) == 1.0
+    assert ndcg_at(3, ranking, graded) == ndcg_at(3, ["x", "a", "b"], graded)
+    with pytest.raises(ValueError, match="without gold"):
+        ndcg_at(5, ["x"], {"x": 0})
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_k_is_at_least_one(k: int) -> None:
+    for metric in (recall_at, all_at, ndcg_at):
+        with pytest.raises(ValueError, match="k must be at least 1"):
+            metric(k, ["a", "b"], {"a": 1})
+
+
+@pytest.mark.parametrize(("values", "share"), [([], 0.5), ([1.0], 0.0), ([1.0], 1.1)])
+def test_a_percentile_of_nothing_is_refused(values: list[float], share: float) -> None:
+    with pytest.raises(ValueError, match="a percentile needs values"):
+        percentile(values, share)
+
+
 def test_no_gold_is_refused() -> None:
     for metric in (recall_at, all_at, ndcg_at):
         with pytest.raises(ValueError, match="without gold"):

@@ -91,6 +91,8 @@ class TestOverHttp:
     def test_section_decisions_validation_stays_in_the_envelope(self, client):
         assert code(client.post(SEARCH, json={})) == (422, 1001)
         assert code(client.post(SEARCH, json={"query": "x", "top_k": 0})) == (422, 1001)
+        assert code(client.post(SEARCH, json={"query": "x", "top_k": True})) == (422, 1001)
+        assert code(client.post(SEARCH, json={"query": "x", "deadline_ms": False})) == (422, 1001)
         assert code(client.post(SEARCH, json={"query": "x", "topk": 1})) == (422, 1001)
         assert code(client.post(SEARCH, content="{", headers={"content-type": "application/json"})) == (422, 1001)
         assert code(client.post(SEARCH, json={"query": "?!"})) == (422, 1001)

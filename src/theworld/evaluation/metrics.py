@@ -1,6 +1,7 @@
 """Metrics of rankings, of answers and of stated probabilities: pure functions, as trec_eval and SQuAD define them.
 
-Rankings are lists of document ids, best first, without repetitions; gold is a set of ids, or a mapping to grades.
+Rankings are lists of document ids, best first; one that is repeated counts at its best place. Gold is a set of ids, or
+a mapping to grades, in which a grade of 0 is no gold.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ def first_occurrences(ids: Iterable[str]) -> list[str]:
 
 
 def recall_at(k: int, ranking: Sequence[str], gold: Collection[str]) -> float:
-    """Return the share of gold documents among the first k."""
-    _check_gold(gold)
-    return len(set(ranking[:k]).intersection(gold)) / len(gold)
+    """Return the share of gold documents among the first k, k >= 1."""
+    right = _gold_of(gold)
+    return len(right.intersection(_first(k, ranking))) / len(right)
 
 
 def all_at(k: int, ranking: Sequence[str], gold: Collection[str]) -> float:
@@ -38,28 +39,40 @@ def all_at(k: int, ranking: Sequence[str], gold: Collection[str]) -> float:
 
 def reciprocal_rank(ranking: Sequence[str], gold: Collection[str]) -> float:
     """Return 1 / rank of the first gold document, ranks from 1; 0.0 when there is none in the whole list."""
-    _check_gold(gold)
-    return next((1.0 / rank for rank, document in enumerate(ranking, start=1) if document in gold), 0.0)
+    right = _gold_of(gold)
+    distinct = enumerate(first_occurrences(ranking), start=1)
+    return next((1.0 / rank for rank, document in distinct if document in right), 0.0)
 
 
 def ndcg_at(k: int, ranking: Sequence[str], grades: Mapping[str, int]) -> float:
     """Return nDCG at k as trec_eval computes `ndcg_cut`: gain = grade, discount = log2(rank + 1)."""
-    _check_gold(grades)
-    ideal = _dcg(sorted(grades.values(), reverse=True)[:k])
-    return _dcg([grades.get(document, 0) for document in ranking[:k]]) / ideal
+    _gold_of(grades)
+    found = _dcg([grades.get(document, 0) for document in _first(k, ranking)])
+    return found / _dcg(sorted(grades.values(), reverse=True)[:k])
 
 
 def _dcg(gains: Sequence[int]) -> float:
-    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+    return sum(max(gain, 0) / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
 
 
-def _check_gold(gold: Collection[str]) -> None:
-    if not gold:
+def _first(k: int, ranking: Sequence[str]) -> list[str]:
+    if k < 1:
+        raise ValueError(f"k must be at least 1, not {k}")
+    return first_occurrences(ranking)[:k]
+
+
+def _gold_of(gold: Collection[str]) -> set[str]:
+    """Return the gold documents."""
+    right = {document for document, grade in gold.items() if grade > 0} if isinstance(gold, Mapping) else set(gold)
+    if not right:
         raise ValueError("a query without gold documents has no retrieval metrics; leave it out")
+    return right
 
 
 def percentile(values: Sequence[float], share: float) -> float:
     """Return the nearest-rank percentile, `share` in (0, 1]: the least value that this share does not exceed."""
+    if not values or not 0 < share <= 1:
+        raise ValueError(f"a percentile needs values and a share in (0, 1], not {len(values)} values and {share}")
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationInfo, field_validator
 
 from theworld.state import (
     Answer,
@@ -68,6 +68,15 @@ class Body(BaseModel):
     def _is_text(cls, value: object) -> object:
         if has_nul(value):
             raise ValueError("a text has NUL characters")
+        return value
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_number(cls, value: object, info: ValidationInfo) -> object:
+        wanted = cls.model_fields[info.field_name or ""].annotation
+        kinds = {wanted, *get_args(wanted)}
+        if isinstance(value, bool) and bool not in kinds and not kinds.isdisjoint({int, float}):
+            raise ValueError("a number is wanted, not true or false")
         return value
 
 
