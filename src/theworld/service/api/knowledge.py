@@ -13,7 +13,7 @@ from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, reply
 from theworld.service.api.errors import WITH_BODY, ApiError, documented, redacted
 from theworld.service.api.schemas import Body as Strict
-from theworld.service.api.schemas import has_nul
+from theworld.service.api.schemas import is_no_text
 from theworld.service.api.serving import in_thread, service_of
 
 router = APIRouter(
@@ -51,8 +51,8 @@ class GivenDocument(Strict):
             return "the id is blank or has control characters"
         if not any(c.isalnum() for c in self.text):
             return "the text holds no letter or digit"
-        if has_nul(self.model_dump()):
-            return "a text has NUL characters"
+        if is_no_text(self.model_dump()):
+            return "a text has NUL characters or lone surrogates"
         return ""
 
 

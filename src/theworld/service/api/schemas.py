@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Annotated, Any, Literal, get_args
 
@@ -46,16 +47,17 @@ ENGLISH_EXAMPLE: dict[str, JsonValue] = {"query": "In which city was the directo
 
 TEXT = r"^[^\x00]+$"
 """What ids in paths consist of."""
+_NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 NO_REQUEST = "the tenant has no request of this id on record"
 
 
-def has_nul(value: object) -> bool:
-    """Tell whether a text, or a text in a list or mapping, has a NUL character, which not every database keeps."""
+def is_no_text(value: object) -> bool:
+    """Tell whether a text, or one in a list or mapping, has NUL characters or lone surrogates, which nothing keeps."""
     if isinstance(value, str):
-        return "\x00" in value
+        return _NO_TEXT.search(value) is not None
     if isinstance(value, dict):
-        return any(has_nul(key) or has_nul(item) for key, item in value.items())
-    return isinstance(value, list | tuple) and any(has_nul(item) for item in value)
+        return any(is_no_text(key) or is_no_text(item) for key, item in value.items())
+    return isinstance(value, list | tuple) and any(is_no_text(item) for item in value)
 
 
 class Body(BaseModel):
@@ -66,8 +68,8 @@ class Body(BaseModel):
     @field_validator("*")
     @classmethod
     def _is_text(cls, value: object) -> object:
-        if has_nul(value):
-            raise ValueError("a text has NUL characters")
+        if is_no_text(value):
+            raise ValueError("a text has NUL characters or lone surrogates")
         return value
 
     @field_validator("*", mode="before")
