@@ -14,12 +14,13 @@ from theworld.nodes.route_query import features_of
 from theworld.nodes.split_question import split_parts
 from theworld.settings import AnswerSettings
 from theworld.state import Candidate, Context, QueryState
-from theworld.text import entity_key
+from theworld.text import entity_key, without_qualifier
 
 READERS: dict[str, Callable[[str], object]] = {
     "features": lambda text: features_of(text, Context(), deadline_ms=1000),
     "parts": split_parts,
-    "key": entity_key.__wrapped__,
+    "key": entity_key,
+    "title": without_qualifier,
     "entities": lambda text: query_entities(text, lambda keys: {}),
 }
 REPEATED = [

@@ -18,7 +18,7 @@ from pathlib import Path
 import orjson
 
 from theworld.errors import IngestionError, StoreError, StoreLockedError
-from theworld.text import entity_key
+from theworld.text.identity import key_of
 from theworld.wikidata.dump import MAX_LINE, Dump, Line, Position
 from theworld.wikidata.items import Item, read_item
 from theworld.wikidata.snapshot_file import (
@@ -180,7 +180,7 @@ class _Building:
         keys: dict[str, int] = {}
         labels = set(item.labels.values())
         for name in item.names():
-            keys.setdefault(entity_key.__wrapped__(name), int(name not in labels))  # uncached: names hardly recur
+            keys.setdefault(key_of(name), int(name not in labels))
         keys.pop("", None)
         self._db.executemany("INSERT INTO name VALUES (?, ?, ?)", [(key, rank, alias) for key, alias in keys.items()])
         self._db.execute("INSERT INTO words (rowid, names) VALUES (?, ?)", (rank, " ".join(words(item.names()))))
