@@ -25,7 +25,6 @@ from theworld.text import entity_key, without_qualifier
         ("C++", "c++"),
         ("Ada Lovelace's", "ada lovelace"),
         ("\u202eAda\u202c", "ada"),
-        ("…", "..."),
         ("!", ""),
     ],
 )
