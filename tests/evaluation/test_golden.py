@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from theworld.evaluation.golden import JudgedQuestion, build_golden_set
 
 
@@ -32,6 +34,37 @@ def test_repetitions_are_one_question_in_both_languages():
     )
     assert [item.also for item in found.questions] == [("r002",), ("r004",), ()]
     assert found.left_out == {"repeated": 2}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (
+            "What was the whole revenue of the company in the third quarter of the year 2019?",
+            "What was the whole revenue of the company in the third quarter of the year 2020?",
+            False,
+        ),
+        (
+            "In which year did the famous painter of the large red house move to Vienna for good?",
+            "In which year did the famous painter of the large red house move to Graz for good?",
+            False,
+        ),
+        (
+            "in which year did the famous painter of the large red house move to vienna for good",
+            "In which year did the famous painter of the large red house move to Vienna for good, please?",
+            True,
+        ),
+        (
+            "这家公司在华东地区的信贷业务部门去年第三季度一共新增了多少家客户呢请告诉我",
+            "这家公司在华东地区的信贷业务部门去年第四季度一共新增了多少家客户呢请告诉我",
+            False,
+        ),
+    ],
+)
+def test_long_questions_that_differ_in_a_number_or_a_name_are_two(one, other, same):
+    found = build_golden_set([judged(1, one, answers=["1901"]), judged(2, other, answers=["1902"])])
+    assert found.left_out == ({"contradicted": 2} if same else {})
+    assert len(found.questions) == (0 if same else 2)
 
 
 def test_users_who_contradict_each_other_leave_no_question():

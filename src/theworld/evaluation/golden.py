@@ -8,15 +8,18 @@ nothing about what is right, so it does not enter.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from theworld.text import fold, tokens
 
 NEAR = 0.8
-"""Share of tokens two questions have in common (Jaccard) from which they count as one."""
+"""Share of tokens two questions have in common (Jaccard) from which they count as one, if no number or name differs."""
+_NUMBER = re.compile(r"\d|[〇零一二两三四五六七八九十百千万亿]")
+_NAME = re.compile(r"(?<=[^.!?？。\s]\s)[A-Z][\w'’-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +103,9 @@ def build_golden_set(
 def _without_repetitions(items: Sequence[JudgedQuestion], left_out: Counter[str]) -> Iterable[GoldenQuestion]:
     """Yield one question of each group of near-equal ones; a group whose members contradict each other yields none."""
     groups: list[list[JudgedQuestion]] = []
-    bags: list[frozenset[str]] = []
+    bags: list[_Bag] = []
     for item in items:
-        bag = frozenset(tokens(item.question))
+        bag = _Bag.of(item.question)
         place = next((i for i, other in enumerate(bags) if _near(bag, other)), None)
         if place is None:
             groups.append([item])
@@ -119,8 +122,28 @@ def _without_repetitions(items: Sequence[JudgedQuestion], left_out: Counter[str]
         yield GoldenQuestion(first, tuple(item.request_id for item in group[1:]))
 
 
-def _near(one: frozenset[str], other: frozenset[str]) -> bool:
-    return one == other or (bool(one and other) and len(one & other) / len(one | other) >= NEAR)
+class _Bag(NamedTuple):
+    """What questions are compared by."""
+
+    words: frozenset[str]
+    names: frozenset[str]
+    """Words with a capital inside the question."""
+
+    @classmethod
+    def of(cls, question: str) -> _Bag:
+        names = _NAME.findall(question)
+        return cls(frozenset(tokens(question)), frozenset(token for name in names for token in tokens(name)))
+
+
+def _near(one: _Bag, other: _Bag) -> bool:
+    """Tell whether two questions ask the same: "in 2019" and "in 2020" do not, however long they are."""
+    differing = one.words ^ other.words
+    if not differing:
+        return True
+    common = len(one.words & other.words)
+    if common < NEAR * (common + len(differing)):
+        return False
+    return differing.isdisjoint(one.names | other.names) and not any(map(_NUMBER.search, differing))
 
 
 def _holds_answer(item: JudgedQuestion) -> bool:
