@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from theworld.nodes.answer_with_entity.amounts import asked_amount
 from theworld.nodes.answer_with_entity.offices import asked_office
-from theworld.nodes.answer_with_entity.one_entity import without_names
+from theworld.nodes.answer_with_entity.one_entity import names_in, without_names
 from theworld.nodes.answer_with_entity.read_question import QUESTION_WORD, ReadQuestion
 from theworld.nodes.answer_with_entity.spans import CLAUSE_END, ScoredSpan
 from theworld.nodes.answer_with_entity.words import word_set
@@ -65,6 +65,28 @@ def says_event(question: str, language: str, best: ScoredSpan, evidence: Sequenc
     return not near.isdisjoint(event)
 
 
+def is_about_asked(question: str, language: str, best: ScoredSpan, evidence: Sequence[Candidate]) -> bool:
+    """Tell whether the note of a Chinese span has any name of the question, where the evidence knows one.
+
+    The husband of somebody else is no answer. True for other languages.
+    """
+    if language != "zh":
+        return True
+    has, note = names_in(question), evidence[best.note]
+    asked = {key for key in _names(evidence) if len(key) > 1 and has(key)}
+    asked = {key for key in asked if not any(key != other and key in other for other in asked)}
+    named = names_in(f"{note.title}\n{note.text}")
+    return not asked or any(named(key) for key in asked)
+
+
+def _names(evidence: Sequence[Candidate]) -> set[str]:
+    return {
+        entity_key(name)
+        for note in evidence
+        for name in (note.title, *(m.surface for m in note.mentions if m.type not in _COUNTED))
+    }
+
+
 def says_what_is_asked(question: str, language: str, best: ScoredSpan, evidence: Sequence[Candidate]) -> bool:
     """Tell whether the sentence of a Chinese span says any word of what is asked beside the names.
 
@@ -73,12 +95,7 @@ def says_what_is_asked(question: str, language: str, best: ScoredSpan, evidence:
     if language != "zh" or asked_office(question) or any(mark in best.text for mark in _DATED):
         return True
     amount = asked_amount(question, language)
-    names = {
-        entity_key(name)
-        for note in evidence
-        for name in (note.title, *(m.surface for m in note.mentions if m.type not in _COUNTED))
-    }
-    left = without_names(question, (key for key in names if len(key) > 1))
+    left = without_names(question, (key for key in _names(evidence) if len(key) > 1))
     words = [word for word in _APART_ZH.split(left) if word and len(word) > 1]
     pairs = {word[place : place + 2] for word in words for place in range(len(word) - 1)}
     note = evidence[best.note]

@@ -15,7 +15,13 @@ from theworld.nodes.answer_with_entity.chain import COMPARES, answer_chain
 from theworld.nodes.answer_with_entity.comparison import answer_comparison
 from theworld.nodes.answer_with_entity.confidence import span_confidence
 from theworld.nodes.answer_with_entity.efsa import EfsaTrace, trace_efsa
-from theworld.nodes.answer_with_entity.grounding import MIN_GROUNDED, grounding, says_event, says_what_is_asked
+from theworld.nodes.answer_with_entity.grounding import (
+    MIN_GROUNDED,
+    grounding,
+    is_about_asked,
+    says_event,
+    says_what_is_asked,
+)
 from theworld.nodes.answer_with_entity.notes import EvidenceNote
 from theworld.nodes.answer_with_entity.one_entity import OneEntity
 from theworld.nodes.answer_with_entity.only_places import only_places
@@ -124,6 +130,7 @@ def _is_vetoed(  # noqa: PLR0917
         or grounded < MIN_GROUNDED["zh" if language == "zh" else "en"]
         or not says_event(question, language, best, evidence)
         or not says_what_is_asked(question, language, best, evidence)
+        or not is_about_asked(question, language, best, evidence)
         or (expected.name == "quantity" and is_other_measure(question, note.text, best.start, best.end))
         or is_done_by_asked(question, note, best.start)
     )

@@ -30,7 +30,7 @@ _PHRASE = re.compile(
 )
 _PHRASE_ZH = re.compile(
     r"(?P<value>[^，。；、（）\s]{1,24}?)(?=而|在|[于於]|[，。；、（）\s]|不治|不幸|突然|"
-    r"去世|逝世|病逝|身亡|[过過]世|死亡|病故|[辞辭离離]世|$)"
+    r"去世|逝世|病逝(?!世)|身亡|[过過]世|死亡|病故|[辞辭离離]世|$)"
 )
 _ONE_NAME = re.compile(r"[A-Z][a-z]{3,}")
 """One capitalised word: taggers take small places for people or organisations."""

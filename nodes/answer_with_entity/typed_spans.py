@@ -17,8 +17,8 @@ _NUMBER_EN = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_ZH = re.compile(
-    r"[百千]分之[\d.零〇一二三四五六七八九十]+|(?:\d[\d,.]*(?:[至到~～–-]\d[\d,.]*)?|[零〇一二三四五六七八九十百千兩两]+)(?:多|餘|余)?[萬万億亿千百]?"
-    r"(?:%|％|個百分點|平方公里|平方公尺|平方千?米|公里|公尺|公分|公頃|公顷|公斤|英里|英尺|海里|[千厘毫]?米|千克|人次|小時|小时|分鐘|分钟|[美歐欧日港]元|英[鎊镑]|個月|个月|[攝摄]氏度|"
+    r"[百千]分之[\d.零〇一二三四五六七八九十]+|(?:\d[\d,.]*(?:[至到~～–-]\d[\d,.]*)?|[零〇一二三四五六七八九十百千兩两]+)(?:多|餘|余)?[萬万億亿千百]?(?:多|餘|余)?"
+    r"(?:%|％|個百分點|平方公里|平方公尺|平方千?米|公里|公尺|公分|公頃|公顷|公斤|英里|英尺|海里|[千厘毫]?米|千克|人次|小時|小时|分鐘|分钟|[美歐欧日港]元|英[鎊镑]|個月|个月|[攝摄]氏度|分[貝贝]|千?瓦[時时]?|赫[茲兹]|毫[升安]|[個个]工作日|"
     r"[個个名位次座條条種种年天歲岁人所家場场部顆颗層层元噸吨票間间處处艘架台輛辆隻只株頭头度倍期屆届支枚本首集卷冊册套類类節节棵張张件項项篇頁页升瓦伏週周步戶户州省縣县國国口])?"
 )
 _ZH_DATE = re.compile(
@@ -48,7 +48,9 @@ def typed_spans(
         else:
             found += [match.span() for match in _NUMBER_EN.finditer(note.text)]
     if not types <= {"number", "quantity"}:
-        found += [whole_name(note.text, m.start, m.end) for m in note.mentions if m.type in types and _is_firm(m)]
+        found += [
+            whole_name(note.text, m.start, m.end) for m in note.mentions if m.type in types and _is_firm(m, note.text)
+        ]
     if expected.name == "year" and note.language == "zh":
         found = [span for span in found if _TELLS_YEAR.search(note.text, *span)]
     found.sort(key=lambda span: (span[0], -span[1]))
@@ -61,15 +63,18 @@ def typed_spans(
 
 _TELLS_YEAR = re.compile(r"年|世[紀纪]|代|朝|[明清宋元唐漢汉隋秦晉晋][初末]|(?<!\d)[12]\d{3}(?!\d)")
 """7月 tells no year."""
+_OF_ERA = re.compile("年[间間]|[元一二三四五六七八九十]{1,3}年(?![前后後])")
+"""Behind an era: 贞观年间, 万历三年."""
 _VAGUE = re.compile(
     r"^(同[年日月時时]|當[年時时日]|当[年时日]|[隔次翌去今明前後后近]年|[早中晚初末][期年]|後來|后来|目前|現在|现在|現今|如今|今[天日]|之[前後后]|"
     r"以[前後后]|平[時时]|[最起]初|[當当]今|近[代來来]|此[時时後后]|最[後后近]|一[時时])起?"
 )
 
 
-def _is_firm(mention: Mention) -> bool:
-    """Tell whether a mention names something by itself: not "that year", not a single character."""
-    return len(mention.surface) > 1 and not (mention.type == "date" and _VAGUE.match(mention.surface))
+def _is_firm(mention: Mention, text: str) -> bool:
+    """Tell whether a mention names something by itself: not "that year", not an era taken for a name."""
+    vague = _VAGUE.match(mention.surface) if mention.type == "date" else _OF_ERA.match(text, mention.end)
+    return len(mention.surface) > 1 and not vague
 
 
 _FURTHER_PART = re.compile(r"[·•‧・][\u4e00-\u9fff]{1,5}")

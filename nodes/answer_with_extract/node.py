@@ -10,6 +10,7 @@ from theworld.nodes.answer_with_entity.chain import answer_chain, follow_links
 from theworld.nodes.answer_with_entity.comparison import answer_comparison
 from theworld.nodes.answer_with_extract.question_tokens import question_weights, said_tokens
 from theworld.nodes.answer_with_extract.sentences import Extract, choose_sentences
+from theworld.nodes.answer_with_extract.unstated import leaves_unstated
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, Citation, Context, QueryState, Update
 from theworld.text.folding import simplified
@@ -33,6 +34,8 @@ def extractive_result(state: QueryState, settings: AnswerSettings) -> Answer | N
     least = settings.min_extract_confidence_zh if state.language == "zh" else settings.min_extract_confidence_en
     unlikely = extract.coverage < settings.min_extractive or extract.confidence < least
     if not extract.sentences or unlikely or not _says_more(extract, state):
+        return None
+    if state.language == "zh" and leaves_unstated(simplified(state.understood), evidence):
         return None
     citations = tuple(
         Citation.of(number, evidence[piece.note], piece.start, piece.end)

@@ -1,0 +1,88 @@
+"""Chinese questions for an attribute that no note about the thing has: its price, its population, who heads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from theworld.nodes.answer_with_entity.amounts import AskedAmount, asked_amount
+from theworld.nodes.answer_with_entity.offices import asked_office
+from theworld.nodes.answer_with_entity.one_entity import names_in, without_names
+from theworld.nodes.answer_with_entity.relations import asked_relations, states_relation
+from theworld.state import Candidate
+from theworld.text import entity_key, fold, split_sentences
+
+_COUNTED = frozenset({"date", "number", "quantity"})
+_OFTEN_IMPLIED = frozenset({"running time", "frequency", "duration"})
+"""Measures that many words state: 用了三年, 十天内."""
+SHARED = 3
+"""Characters that a note's title has in common with a question for its thing."""
+_ATTRIBUTE = re.compile(
+    r"(?:^|[的\s])(?P<noun>(?:(?!的)[\u4e00-\u9fff]){2,4}?)(?:一般|大[约概])?(?:(?:是|有|为|叫)?(?:谁(?!的)|多[少长久])|(?:是|叫)什么[？?]?$)|"
+    r"有(?:多少|几)[个位名条家间座所]?(?P<counted>[\u4e00-\u9fff]{2,4}?)[？?]?$"
+)
+_NO_ATTRIBUTE = re.compile(
+    r"[的了着过在和与及或把被将由从向到于是不最有位中共总约需要花费]|主要|核心|结果|意义|功能|作品|作者|时|[之以]前|目的|原因|特点|方式|名|称|语|人$|者$|地区?$"
+)
+"""Words that ask without being said in an answer, and pieces of a clause."""
+
+
+def leaves_unstated(question: str, evidence: Sequence[Candidate]) -> bool:
+    """Tell whether a question asks for an attribute that no note about what it names states.
+
+    `question` is in simplified characters. An attribute is an office, an amount of a measure, or the noun before
+    是谁, 是多少 and the like; a noun is stated where a note has two characters of it in a row.
+    """
+    about = _notes_about(question, evidence)
+    if not about:
+        return False
+    office = asked_office(question)
+    if office:
+        return not any(office.forms.search(fold(note.text)) for note in about)
+    amount = asked_amount(question, "zh")
+    if amount and _OFTEN_IMPLIED.isdisjoint(amount.measures):
+        return not _states(amount, about)
+    noun = _attribute(question, evidence)
+    if not noun:
+        return False
+    texts = [fold(note.text) for note in about]
+    relations = asked_relations(question, "zh")
+    return not (
+        any(noun[place : place + 2] in text for text in texts for place in range(len(noun) - 1))
+        or any(states_relation(one.relation, note.text, note.language) for one in relations for note in about)
+    )
+
+
+def _states(amount: AskedAmount, about: Sequence[Candidate]) -> bool:
+    return any(amount.spans(sentence.text) for note in about for sentence in split_sentences(note.text))
+
+
+def _notes_about(question: str, evidence: Sequence[Candidate]) -> list[Candidate]:
+    """Return the notes that have a name of the question, or a good part of it in their title; all where it has none."""
+    has, asked = names_in(question), fold(question)
+    pieces = {asked[place : place + SHARED] for place in range(len(asked) - SHARED + 1)}
+    keys = {key for key in _names(evidence) if len(key) > 1 and has(key)}
+    keys = {key for key in keys if not any(key != other and key in other for other in keys)}
+
+    def is_about(note: Candidate) -> bool:
+        title = fold(note.title)
+        named = names_in(f"{note.title}\n{note.text}")
+        return any(piece in title for piece in pieces) or any(named(key) for key in keys)
+
+    return [note for note in evidence if is_about(note)] or ([] if keys else list(evidence))
+
+
+def _names(evidence: Sequence[Candidate]) -> set[str]:
+    return {
+        entity_key(name)
+        for note in evidence
+        for name in (note.title, *(m.surface for m in note.mentions if m.type not in _COUNTED))
+    }
+
+
+def _attribute(question: str, evidence: Sequence[Candidate]) -> str:
+    """Return the noun a question asks the value of, beside the names it has; empty where it asks otherwise."""
+    left = without_names(question, (key for key in _names(evidence) if len(key) > 1))
+    match = _ATTRIBUTE.search(left)
+    noun = (match["noun"] or match["counted"]) if match else ""
+    return "" if _NO_ATTRIBUTE.search(noun) else noun
