@@ -12,6 +12,7 @@ import yaml
 
 from theworld.nodes.answer_with_entity.dates import DateSpan, find_dates, first_date, lifespan
 from theworld.text import fold, split_sentences
+from theworld.text.folding import simplified
 
 _LEAD_SENTENCES = 2
 
@@ -48,7 +49,7 @@ def countries_in(text: str) -> list[CountryMention]:
     lowered = text.casefold()
     if len(lowered) != len(text):
         lowered = text.lower() if len(text.lower()) == len(text) else text
-    return [CountryMention(names[fold(m.group())], *m.span()) for m in pattern.finditer(lowered)]
+    return [CountryMention(names[fold(m.group())], *m.span()) for m in pattern.finditer(simplified(lowered))]
 
 
 def lead(text: str) -> str:
@@ -105,9 +106,7 @@ def begin_of(text: str) -> DateSpan | None:
     if opening is not None:
         at = sentences[0].start
         return DateSpan(opening.year, opening.month, opening.day, opening.start + at, opening.end + at)
-    for match in _BEGINS.finditer(text):
-        sentence = next((s for s in sentences if s.start <= match.start() < s.end), None)
-        dates = [date for date in find_dates(text) if sentence and sentence.start <= date.start < sentence.end]
-        if dates:
-            return dates[0]
-    return None
+    dates = find_dates(text)
+    dated = [s for s in sentences if any(s.start <= date.start < s.end for date in dates)] if dates else []
+    said = next((s for s in dated if _BEGINS.search(text, s.start, s.end)), None)
+    return next((date for date in dates if said and said.start <= date.start < said.end), None)

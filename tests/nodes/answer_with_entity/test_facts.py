@@ -1,0 +1,53 @@
+"""What a note says of what it is about: its country, and when it began."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from theworld.nodes.answer_with_entity.facts import begin_of, countries_in, country_of
+
+
+@pytest.mark.parametrize(
+    ("text", "country"),
+    [
+        ("她是英國作家。", "United Kingdom"),
+        ("她是英国作家。", "United Kingdom"),
+        ("他出生於法國，是一位美國演員。", "United States"),
+        ("中華人民共和國的首都是北京。", "China"),
+        ("X (born in Paris, France) is a German actor.", "Germany"),
+        ("A bird.", None),
+    ],
+)
+def test_the_country_in_either_script(text: str, country: str | None) -> None:
+    found = country_of(text)
+    assert (found.country if found else None) == country
+
+
+def test_a_country_stands_where_it_is_written() -> None:
+    text = "İzmir 與英國"
+    assert [text[one.start : one.end] for one in countries_in(text)] == ["英國"]
+
+
+@pytest.mark.parametrize(
+    ("text", "year"),
+    [
+        ("A company founded by two brothers. It opened in 1990 and closed in 2001.", 1990),
+        ("A company. In 1980 they met. It was founded in 1990.", 1990),
+        ("一家公司。該公司成立於1998年。", 1998),
+        ("A company of 1970. It was founded in 1990.", 1970),
+        ("It was founded long ago.", None),
+    ],
+)
+def test_when_it_began(text: str, year: int | None) -> None:
+    found = begin_of(text)
+    assert (found.year if found else None) == year
+    assert found is None or text[found.start : found.end].startswith(str(year))
+
+
+def test_a_long_note_is_read_at_once() -> None:
+    text = "A company. " + "It was founded by him. " * 3000 + "It ended in 1990."
+    begun = time.perf_counter()
+    assert begin_of(text) is None
+    assert time.perf_counter() - begun < 10
