@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 
 from theworld.nodes.answer_with_entity.amounts import asked_amount
+from theworld.nodes.answer_with_entity.attribute import names_of
 from theworld.nodes.answer_with_entity.offices import asked_office
 from theworld.nodes.answer_with_entity.one_entity import names_in, without_names
 from theworld.nodes.answer_with_entity.read_question import QUESTION_WORD, ReadQuestion
 from theworld.nodes.answer_with_entity.spans import CLAUSE_END, ScoredSpan
 from theworld.nodes.answer_with_entity.words import word_set
 from theworld.state import Candidate
-from theworld.text import entity_key, split_sentences, tokens
+from theworld.text import split_sentences, tokens
 from theworld.text.folding import simplified
 
 MIN_GROUNDED = {"en": 0.6, "zh": 0.25}
@@ -73,18 +74,10 @@ def is_about_asked(question: str, language: str, best: ScoredSpan, evidence: Seq
     if language != "zh":
         return True
     has, note = names_in(question), evidence[best.note]
-    asked = {key for key in _names(evidence) if len(key) > 1 and has(key)}
+    asked = {key for key in names_of(evidence) if len(key) > 1 and has(key)}
     asked = {key for key in asked if not any(key != other and key in other for other in asked)}
     named = names_in(f"{note.title}\n{note.text}")
     return not asked or any(named(key) for key in asked)
-
-
-def _names(evidence: Sequence[Candidate]) -> set[str]:
-    return {
-        entity_key(name)
-        for note in evidence
-        for name in (note.title, *(m.surface for m in note.mentions if m.type not in _COUNTED))
-    }
 
 
 def says_what_is_asked(question: str, language: str, best: ScoredSpan, evidence: Sequence[Candidate]) -> bool:
@@ -95,7 +88,7 @@ def says_what_is_asked(question: str, language: str, best: ScoredSpan, evidence:
     if language != "zh" or asked_office(question) or any(mark in best.text for mark in _DATED):
         return True
     amount = asked_amount(question, language)
-    left = without_names(question, (key for key in _names(evidence) if len(key) > 1))
+    left = without_names(question, (key for key in names_of(evidence) if len(key) > 1))
     words = [word for word in _APART_ZH.split(left) if word and len(word) > 1]
     pairs = {word[place : place + 2] for word in words for place in range(len(word) - 1)}
     note = evidence[best.note]
@@ -108,6 +101,3 @@ def says_what_is_asked(question: str, language: str, best: ScoredSpan, evidence:
             return True
     said = simplified(f"{note.title} {sentence.text}")
     return any(pair in said for pair in pairs)
-
-
-_COUNTED = frozenset({"date", "number", "quantity"})

@@ -24,7 +24,7 @@ _TAKES = r"(?:是|为|担任|出任|就任|接任|继任|当选|曾任|现任|�
 _SAYS_NO_UNIT = re.compile(
     r"[\d〇零一二三四五六七八九十]+[年月日]|第[\d一二三四五六七八九十]+[任届]|当时|时任|现任|现在|目前|如今|首任|请问|的?时候|[的是为叫由在，,。？?\s]"
 )
-_LEAVES = re.compile(r"辞去|辞掉|辞任|卸任|免去|不再|离任|退任|解除")
+_LEAVES = re.compile(r"辞去|辞掉|辞任|辞职|卸任|免去|不再|离任|离职|去职|退任|解除")
 _TAKES_OVER = re.compile(r"[^，。；]{0,6}(?:接任|继任|接替|接掌|继位|补任)")
 _IS_SUCCEEDED = re.compile(r"(?:接替|取代|代替|接任|继任者?)$")
 LONGEST_UNIT = 5
@@ -107,7 +107,7 @@ def _tells_of(unit: str, text: str) -> bool:
 def _beside(office: Span, clause: Span, mentions: Sequence[Mention], text: str) -> list[Span]:
     """Return the person right before or behind an office in its clause, or who takes it over in the next one."""
     named = [m for m in mentions if _may_be_person(m)]
-    if _LEAVES.search(text, clause[0], office[0]):
+    if _LEAVES.search(text, *clause):
         after = [m for m in named if clause[1] <= m.start <= clause[1] + REACH and _TAKES_OVER.match(text, m.end)]
         return [(after[0].start, after[0].end)] if after else []
     people = [

@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass
 
 from theworld.nodes.answer_with_entity.amounts import asked_amount, notes_stating
 from theworld.nodes.answer_with_entity.answer_type import AnswerType
+from theworld.nodes.answer_with_entity.attribute import asked_attribute, is_of_other
 from theworld.nodes.answer_with_entity.counted import asked_count
 from theworld.nodes.answer_with_entity.offices import asked_office
 from theworld.nodes.answer_with_entity.one_entity import OneEntity
@@ -16,8 +17,10 @@ from theworld.nodes.answer_with_entity.read_question import ReadQuestion
 from theworld.nodes.answer_with_entity.typed_spans import typed_spans
 from theworld.state import Candidate
 from theworld.text import Sentence, entity_key, split_sentences, tokens
+from theworld.text.folding import simplified
 
 CLAUSE_END = re.compile(r"[，,；;：:、()（）]|\s[-–—]\s")
+_CLAUSE_ZH = re.compile(r"[，；。！？\n]")
 WINDOW = 14
 """Characters beside a span that are compared with the words beside the question word."""
 LEADING = 4
@@ -97,7 +100,11 @@ def rank_spans(
     """
     weights = astuple(WEIGHTS)
     best: dict[str, ScoredSpan] = {}
-    for note, start, end, features in span_features(question, language, expected, evidence, one):
+    found = list(span_features(question, language, expected, evidence, one))
+    noun = asked_attribute(question, evidence) if language == "zh" and expected.name == "quantity" else ""
+    beside = [span for span in found if noun and noun in _clause_of(evidence[span[0]].text, span[1])]
+    own = [span for span in beside if not is_of_other(noun, question, evidence[span[0]], span[1])]
+    for note, start, end, features in own or ([] if beside else found):
         text = evidence[note].text[start:end]
         score = math.fsum(w * f for w, f in zip(weights, astuple(features), strict=True))
         key = one.key(entity_key(text))
@@ -106,6 +113,13 @@ def rank_spans(
         if key not in best or score > best[key].score:
             best[key] = ScoredSpan(note, start, end, text, features, score)
     return sorted(best.values(), key=lambda span: (-round(span.score, 9), span.note, span.start))
+
+
+def _clause_of(text: str, at: int) -> str:
+    """Return the Chinese clause around an offset, in simplified characters."""
+    begin = max((match.end() for match in _CLAUSE_ZH.finditer(text, 0, at)), default=0)
+    stop = _CLAUSE_ZH.search(text, at)
+    return simplified(text[begin : stop.start() if stop else len(text)])
 
 
 def share_and_margin(ranking: Sequence[ScoredSpan]) -> tuple[float, float]:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from theworld.nodes.answer_with_entity.amounts import AskedAmount, asked_amount
+from theworld.nodes.answer_with_entity.attribute import asked_attribute, names_of
 from theworld.nodes.answer_with_entity.offices import asked_office
-from theworld.nodes.answer_with_entity.one_entity import names_in, without_names
+from theworld.nodes.answer_with_entity.one_entity import names_in
 from theworld.nodes.answer_with_entity.relations import asked_relations, states_relation
 from theworld.state import Candidate
-from theworld.text import entity_key, fold, split_sentences
+from theworld.text import fold, split_sentences
 
-_COUNTED = frozenset({"date", "number", "quantity"})
 _OFTEN_IMPLIED = frozenset({"running time", "frequency", "duration"})
 """Measures that many words state: 用了三年, 十天内."""
 SHARED = 3
 """Characters that a note's title has in common with a question for its thing."""
-_ATTRIBUTE = re.compile(
-    r"(?:^|[的\s])(?P<noun>(?:(?!的)[\u4e00-\u9fff]){2,4}?)(?:一般|大[约概])?(?:(?:是|有|为|叫)?(?:谁(?!的)|多[少长久])|(?:是|叫)什么[？?]?$)|"
-    r"有(?:多少|几)[个位名条家间座所]?(?P<counted>[\u4e00-\u9fff]{2,4}?)[？?]?$"
-)
-_NO_ATTRIBUTE = re.compile(
-    r"[的了着过在和与及或把被将由从向到于是不最有位中共总约需要花费]|主要|核心|结果|意义|功能|作品|作者|时|[之以]前|目的|原因|特点|方式|名|称|语|人$|者$|地区?$"
-)
-"""Words that ask without being said in an answer, and pieces of a clause."""
 
 
 def leaves_unstated(question: str, evidence: Sequence[Candidate]) -> bool:
@@ -42,7 +33,7 @@ def leaves_unstated(question: str, evidence: Sequence[Candidate]) -> bool:
     amount = asked_amount(question, "zh")
     if amount and _OFTEN_IMPLIED.isdisjoint(amount.measures):
         return not _states(amount, about)
-    noun = _attribute(question, evidence)
+    noun = asked_attribute(question, evidence)
     if not noun:
         return False
     texts = [fold(note.text) for note in about]
@@ -61,7 +52,7 @@ def _notes_about(question: str, evidence: Sequence[Candidate]) -> list[Candidate
     """Return the notes that have a name of the question, or a good part of it in their title; all where it has none."""
     has, asked = names_in(question), fold(question)
     pieces = {asked[place : place + SHARED] for place in range(len(asked) - SHARED + 1)}
-    keys = {key for key in _names(evidence) if len(key) > 1 and has(key)}
+    keys = {key for key in names_of(evidence) if len(key) > 1 and has(key)}
     keys = {key for key in keys if not any(key != other and key in other for other in keys)}
 
     def is_about(note: Candidate) -> bool:
@@ -70,19 +61,3 @@ def _notes_about(question: str, evidence: Sequence[Candidate]) -> list[Candidate
         return any(piece in title for piece in pieces) or any(named(key) for key in keys)
 
     return [note for note in evidence if is_about(note)] or ([] if keys else list(evidence))
-
-
-def _names(evidence: Sequence[Candidate]) -> set[str]:
-    return {
-        entity_key(name)
-        for note in evidence
-        for name in (note.title, *(m.surface for m in note.mentions if m.type not in _COUNTED))
-    }
-
-
-def _attribute(question: str, evidence: Sequence[Candidate]) -> str:
-    """Return the noun a question asks the value of, beside the names it has; empty where it asks otherwise."""
-    left = without_names(question, (key for key in _names(evidence) if len(key) > 1))
-    match = _ATTRIBUTE.search(left)
-    noun = (match["noun"] or match["counted"]) if match else ""
-    return "" if _NO_ATTRIBUTE.search(noun) else noun
