@@ -76,6 +76,11 @@ async def test_tool_calls_come_before_valid_text_and_text_when_all_calls_fail():
     assert [a["strategy"] for a in caught.value.attempts][:2] == ["tool_call_0", "direct_json"]
 
 
+def test_tool_calls_may_come_one_by_one():
+    calls = ({"function": {"name": "f", "arguments": given}} for given in ("bad", '{"name": "Bob", "age": 30}'))
+    assert parse_structured_output("", User, calls) == User(name="Bob", age=30)
+
+
 def test_quick_start_synchronous():
     content = '{"name": "Alice", "age": 25}'
     user = parse_structured_output(content, User)
@@ -205,6 +210,12 @@ port: 8080
 """
     config = await StructureEngine.parse(content, Config)
     assert config == Config(host="127.0.0.1", port=8080)
+
+
+@pytest.mark.parametrize("nothing", ["None", "undefined", "nil"])
+def test_yaml_makes_no_text_of_what_json_reads_as_nothing(nothing):
+    with pytest.raises(StructureParseError):
+        parse_structured_output(f'{{"name": {nothing}, "age": 1}}', User)
 
 
 def test_without_pyyaml_json_works_and_yaml_is_absent():

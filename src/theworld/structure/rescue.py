@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from theworld.structure.bare import literal
+from theworld.structure.bare import CONSTANTS, literal
 from theworld.structure.fragments import answer_start, find_fences
 from theworld.structure.provenance import lost_words
 from theworld.structure.report import Repair
@@ -17,6 +18,7 @@ from theworld.structure.textcalls import read_text_calls
 Result = tuple[Any, tuple[Repair, ...]]
 LONGEST_FOR_JSON_REPAIR = 8_000
 """json-repair takes quadratic time on some texts."""
+_NOTHING = [word for word, value in CONSTANTS.items() if value is None]
 
 
 def last_resorts(text: str, target: Target) -> Iterator[tuple[str, Callable[[], Result]]]:
@@ -31,6 +33,17 @@ def last_resorts(text: str, target: Target) -> Iterator[tuple[str, Callable[[], 
         yield from _scalars(answer)
     if "{" in answer or "[" in answer:
         yield "json_repair", partial(_json_repair, answer)
+
+
+def _has_text(value: Any, text: str) -> bool:
+    """Tell whether a text is among the values inside plain data."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if item == text:
+            return True
+        pending.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+    return False
 
 
 def _given(value: Any, repairs: tuple[Repair, ...]) -> Result:
@@ -59,4 +72,7 @@ def _json_repair(text: str) -> Result:
     lost = lost_words(text, value)
     if lost:
         raise ValueError(f"json-repair dropped text: {', '.join(lost[:5])}")
+    for word in _NOTHING:
+        if re.search(rf"[:\[,]\s*+{word}\s*+[,}}\]]", text) and _has_text(value, word):
+            raise ValueError(f"json-repair made a text of {word}, which stands for nothing")
     return value, (Repair("json-repair", "mended by json-repair; every word of the input is kept"),)

@@ -47,7 +47,7 @@ def find_tool_calls(raw: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
     """Yield (name, raw arguments) of every call in a call, a list of calls, a message or a response."""
     if depth > MAX_DEPTH or raw is None or isinstance(raw, (str, bytes)):
         return
-    if isinstance(raw, (list, tuple)):
+    if isinstance(raw, (list, tuple, Iterator)):
         for item in raw:
             yield from find_tool_calls(item, depth + 1)
         return

@@ -38,10 +38,13 @@ _PlainLoader.add_implicit_resolver(
 def validate_yaml(text: str, wanted: Any) -> Any:
     """Read a whole text (or its first ```yaml block) as YAML and validate it.
 
-    Raises ValueError for what is too long, too deep, uses many aliases, or is no mapping or list.
+    Raises ValueError for what is too long, too deep, uses many aliases, is no mapping or list, or looks like JSON.
     """
     fenced = _FENCED.search(text) if "```" in text else None
-    data = load_yaml(_FULL_WIDTH.sub(r"\1: ", fenced[1] if fenced else text))
+    written = fenced[1] if fenced else text
+    if written.lstrip()[:1] in ("{", "["):
+        raise ValueError("text in braces or brackets is read as JSON, where None is no text")
+    data = load_yaml(_FULL_WIDTH.sub(r"\1: ", written))
     if not isinstance(data, (dict, list)):
         raise ValueError("the text is not a YAML mapping or list")
     return target_of(wanted).validate(_plain(data))
