@@ -85,9 +85,10 @@ def says_what_is_asked(question: str, language: str, best: ScoredSpan, evidence:
 
     "谁为大桥剪彩" is answered by no sentence without 剪彩. True for other languages.
     """
-    if language != "zh" or asked_office(question) or any(mark in best.text for mark in _DATED):
-        return True
     amount = asked_amount(question, language)
+    dated = amount is None and any(mark in best.text for mark in _DATED)
+    if language != "zh" or asked_office(question) or dated:
+        return True
     left = without_names(question, (key for key in names_of(evidence) if len(key) > 1))
     words = [word for word in _APART_ZH.split(left) if word and len(word) > 1]
     pairs = {word[place : place + 2] for word in words for place in range(len(word) - 1)}
