@@ -10,6 +10,7 @@ from importlib import resources
 import yaml
 
 from theworld.errors import SettingsError
+from theworld.nodes.answer_with_entity.measure_table import measure_table
 from theworld.state import MentionType
 from theworld.text import Language, detect_language
 from theworld.text.folding import simplified
@@ -55,6 +56,11 @@ _NO_MODIFIERS = frozenset(
 )
 
 
+def nouns_of(name: str) -> frozenset[str]:
+    """Return the nouns that ask for a type of answer."""
+    return frozenset(noun for noun, kind in _nouns().items() if kind.name == name)
+
+
 @cache
 def _nouns() -> dict[str, AnswerType]:
     """Return the answer type of every noun that may follow what/which."""
@@ -80,6 +86,31 @@ def _asked_noun(question: str) -> AnswerType | None:
         if found is not None:
             return found
     return None
+
+
+_MEASURE = re.compile(
+    r"\bwhat(?:['’]s|\s(?:is|was|are|were))\s(?:the|its|their|[^?]{1,60}?['’]s?)\s(?P<noun>(?:[\w-]+\s){0,4}?[\w-]+)"
+    r"(?=\s(?:of|in|at|for|from)\b|\W*$)",
+    re.IGNORECASE,
+)
+"""A question for what a noun is: "what is the boiling point of X?"."""
+
+
+def _asks_measure(question: str) -> bool:
+    """Tell whether a question asks for a noun that names a measure of measures.yaml: "boiling point", "budget"."""
+    match = _MEASURE.search(question)
+    nouns = match["noun"] if match else ""
+    return any(
+        found.end() == len(nouns)
+        for pattern, names in measure_table().amounts
+        for found in pattern.finditer(nouns)
+        if names
+    )
+
+
+@cache
+def _quantity() -> AnswerType:
+    return next(kind for kind, _, _ in _rules() if kind.name == "quantity")
 
 
 @cache
@@ -110,7 +141,8 @@ def expected_answer_type(question: str, language: Language | str | None = None) 
     text = simplified(question.strip())
     chosen = language or detect_language(text)
     if chosen != "zh" and not _OWN_WORD.search(text):
-        asked = next((kind for kind, pattern in _own_patterns() if pattern.search(text)), None) or _asked_noun(text)
+        first = next((kind for kind, pattern in _own_patterns() if pattern.search(text)), None)
+        asked = first or (_quantity() if _asks_measure(text) else None) or _asked_noun(text)
         if asked is not None:
             return asked
     for kind, patterns, _ in _rules():

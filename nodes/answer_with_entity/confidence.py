@@ -25,6 +25,7 @@ CONFIDENCE: Mapping[str, float] = {
     "chain of 1": 0.94,
     "chain of 2": 0.89,
     "chain of 3": 0.7,
+    "deed": 0.8,
     "ontology fact": 0.85,
 }
 """Method -> probability that its answer is right."""

@@ -10,10 +10,11 @@ from theworld.nodes.answer_with_entity.attribute import names_of
 from theworld.nodes.answer_with_entity.offices import asked_office
 from theworld.nodes.answer_with_entity.one_entity import names_in, without_names
 from theworld.nodes.answer_with_entity.read_question import QUESTION_WORD, ReadQuestion
+from theworld.nodes.answer_with_entity.relations import asked_relations, states_relation
 from theworld.nodes.answer_with_entity.spans import CLAUSE_END, ScoredSpan
 from theworld.nodes.answer_with_entity.words import word_set
 from theworld.state import Candidate
-from theworld.text import split_sentences, tokens
+from theworld.text import entity_key, split_sentences, tokens, without_qualifier
 from theworld.text.folding import simplified
 
 MIN_GROUNDED = {"en": 0.6, "zh": 0.25}
@@ -22,6 +23,7 @@ MIN_GROUNDED = {"en": 0.6, "zh": 0.25}
 With the evidence of other questions, 146 of 147 spans of DRCD's questions stay below; with their own, 6 of 278.
 Chinese tokens are overlapping bigrams, of which a paraphrase keeps few."""
 _DATED = "年月日世代"
+_COUNTED = frozenset({"date", "number", "quantity"})
 EVENT_TOKENS = 4
 """Tokens after the question word that name the event."""
 EVENT_REACH = 40
@@ -31,6 +33,15 @@ _APART_ZH = re.compile(
     r"什么|怎么|怎样|如何|为何|多少|多[大高长远深宽久重快]|哪[里些个儿]?|谁|几个?|何[人时处地]|时候|现在|目前|当时|可以|应该|能够|一共|总共|大约"
 )
 """What stands between the words of a Chinese question that say what is asked."""
+
+
+_OF_THING = re.compile(
+    r"(?:what(?:['’]s|\s(?:is|was|are|were))\sthe\s[^?]{1,60}?\sof\s|how\s\w+\s(?:is|was|are|were)\s)(?P<thing>[^?]+?)\W*$",
+    re.IGNORECASE,
+)
+"""Questions for a property of a thing, which the notes may not know: "what is the boiling point of mercury?"."""
+
+_ROLE = re.compile(r"who\s(?:is|was|are|were)\s(?:the|an?)\s(?P<role>[^?]{1,40}?)\s(?:of|at|in|for)\s", re.IGNORECASE)
 
 
 def grounding(question: str, language: str, best: ScoredSpan, evidence: Sequence[Candidate]) -> float:
@@ -102,3 +113,47 @@ def says_what_is_asked(question: str, language: str, best: ScoredSpan, evidence:
             return True
     said = simplified(f"{note.title} {sentence.text}")
     return any(pair in said for pair in pairs)
+
+
+def says_names(question: str, best: ScoredSpan, evidence: Sequence[Candidate]) -> bool:
+    """Tell whether an English span's sentence or title has every name of the question that the evidence knows.
+
+    A part of a name will do where the note has it in full: "Marsh" of "Elena Marsh".
+    """
+    note = evidence[best.note]
+    if note.language == "zh":
+        return True
+    sentence = next((one.text for one in split_sentences(note.text) if one.start <= best.start < one.end), "")
+    of = _OF_THING.match(question.strip())
+    thing = (
+        frozenset(token for token in tokens(of["thing"]) if token not in word_set("function")) if of else frozenset()
+    )
+    return has_names([*named_tokens(question, evidence), thing], sentence, note)
+
+
+def says_role(question: str, best: ScoredSpan, evidence: Sequence[Candidate]) -> bool:
+    """Tell whether an English span's sentence has the whole role that "who is the chief executive of X?" asks for."""
+    role, note = _ROLE.match(question.strip()), evidence[best.note]
+    if role is None or note.language == "zh":
+        return True
+    sentence = next((one.text for one in split_sentences(note.text) if one.start <= best.start < one.end), "")
+    stated = any(states_relation(one.relation, sentence, "en") for one in asked_relations(question, "en"))
+    wanted = set(tokens(role["role"])) - word_set("function")
+    return stated or wanted <= set(tokens(f"{sentence} {note.title}"))
+
+
+def has_names(names: Sequence[frozenset[str]], sentence: str, note: Candidate) -> bool:
+    """Tell whether an English sentence or its note's title has every name, or a part of one that the note has whole."""
+    own, said = set(tokens(sentence)), set(tokens(f"{sentence} {note.title}"))
+    whole = set(tokens(f"{note.title} {note.text}"))
+    return all(name <= said or (name & own and name <= whole) for name in names)
+
+
+def named_tokens(question: str, evidence: Sequence[Candidate]) -> list[frozenset[str]]:
+    """Return the content tokens of every known name in a question, of names within names only the longest."""
+    asked = names_in(question)
+    known = {m.key for note in evidence for m in note.mentions if m.key and m.type not in _COUNTED}
+    known |= {entity_key(without_qualifier(note.title)) for note in evidence}
+    found = {key for key in known if len(key) > 1 and asked(key)}
+    longest = [key for key in found if not any(key != other and key in other for other in found)]
+    return [frozenset(token for token in tokens(key) if token not in word_set("function")) for key in longest]

@@ -14,12 +14,15 @@ from theworld.nodes.answer_with_entity.answer_type import AnswerType, expected_a
 from theworld.nodes.answer_with_entity.chain import COMPARES, answer_chain
 from theworld.nodes.answer_with_entity.comparison import answer_comparison
 from theworld.nodes.answer_with_entity.confidence import span_confidence
+from theworld.nodes.answer_with_entity.deed_answers import answer_deed
 from theworld.nodes.answer_with_entity.efsa import EfsaTrace, trace_efsa
 from theworld.nodes.answer_with_entity.grounding import (
     MIN_GROUNDED,
     grounding,
     is_about_asked,
     says_event,
+    says_names,
+    says_role,
     says_what_is_asked,
 )
 from theworld.nodes.answer_with_entity.notes import EvidenceNote
@@ -46,8 +49,9 @@ def answer_with_entity(
 ) -> Update:
     """Set `result` to an answer of kind `entity`, or to None when the evidence is not clear enough.
 
-    Tried in this order: facts of the ontology, a comparison of stated attributes, a chain of stated relations, a span
-    of the expected type where the question's words stand, backed by EFSA. Names of one entry count as one entity:
+    Tried in this order: facts of the ontology, a comparison of stated attributes, who did what to whom, a chain of
+    stated relations, a span of the expected type where the question's words stand, backed by EFSA. Names of one entry
+    count as one entity:
     of an entry that was linked, or the only one that `entries` has under the name. A question beyond LONGEST_QUESTION
     is left to the answers after this one.
     """
@@ -73,6 +77,7 @@ def answer_with_entity(
     found = (
         answer_from_facts(state.ontology, language, evidence)
         or answer_comparison(question, state.language, evidence)
+        or answer_deed(plain, state.language, evidence[: settings.evidence_notes])
         or answer_chain(plain, state.language, evidence)
         or _answer_span(plain, state, settings, known)
     )
@@ -131,6 +136,7 @@ def _is_vetoed(  # noqa: PLR0917
         or not says_event(question, language, best, evidence)
         or not says_what_is_asked(question, language, best, evidence)
         or not is_about_asked(question, language, best, evidence)
+        or not (says_names(question, best, evidence) and says_role(question, best, evidence))
         or (expected.name == "quantity" and is_other_measure(question, note.text, best.start, best.end))
         or is_done_by_asked(question, note, best.start)
     )

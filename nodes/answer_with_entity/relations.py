@@ -175,6 +175,9 @@ def _values_of_type(kind: str, note: Candidate) -> list[tuple[int, int]]:
     names = [m.span() for m in _NAME.finditer(note.text)]
     if kind == "place":
         others = [span for span in others if not _ONE_NAME.fullmatch(note.text, *span)]
+    if kind == "person":  # a tagger finds two names in "Isolde of Carrow"
+        whole = [span for span in names if " of " in note.text[slice(*span)]]
+        others = [one for one in others if not any(a <= one[0] and one[1] <= b and one != (a, b) for a, b in whole)]
     free = [span for span in names if not any(span[0] < end and start < span[1] for start, end in [*typed, *others])]
     return sorted([*typed, *free])
 

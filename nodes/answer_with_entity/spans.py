@@ -9,11 +9,14 @@ from dataclasses import astuple, dataclass
 
 from theworld.nodes.answer_with_entity.amounts import asked_amount, notes_stating
 from theworld.nodes.answer_with_entity.answer_type import AnswerType
+from theworld.nodes.answer_with_entity.asked_deed import asked_deed
 from theworld.nodes.answer_with_entity.attribute import asked_attribute, is_of_other
 from theworld.nodes.answer_with_entity.counted import asked_count
+from theworld.nodes.answer_with_entity.deed_answers import plays_other_part
 from theworld.nodes.answer_with_entity.offices import asked_office
 from theworld.nodes.answer_with_entity.one_entity import OneEntity
 from theworld.nodes.answer_with_entity.read_question import ReadQuestion
+from theworld.nodes.answer_with_entity.relations import asked_relations
 from theworld.nodes.answer_with_entity.typed_spans import typed_spans
 from theworld.state import Candidate
 from theworld.text import Sentence, entity_key, split_sentences, tokens
@@ -99,6 +102,8 @@ def rank_spans(
     `one` knows names of one entity; `vetoed` are identity keys that are no answer.
     """
     weights = astuple(WEIGHTS)
+    deed = asked_deed(question) if language != "zh" else None
+    relations = asked_relations(question, language) if deed else []
     best: dict[str, ScoredSpan] = {}
     found = list(span_features(question, language, expected, evidence, one))
     noun = asked_attribute(question, evidence) if language == "zh" and expected.name == "quantity" else ""
@@ -108,7 +113,9 @@ def rank_spans(
         text = evidence[note].text[start:end]
         score = math.fsum(w * f for w, f in zip(weights, astuple(features), strict=True))
         key = one.key(entity_key(text))
-        if not vetoed.isdisjoint(one.keys(key)):
+        if not vetoed.isdisjoint(one.keys(key)) or (
+            deed and plays_other_part(deed, evidence[note], start, end, relations)
+        ):
             continue
         if key not in best or score > best[key].score:
             best[key] = ScoredSpan(note, start, end, text, features, score)

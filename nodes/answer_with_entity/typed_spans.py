@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from theworld.nodes.answer_with_entity.answer_type import AnswerType
 from theworld.nodes.answer_with_entity.counted import Counted
 from theworld.nodes.answer_with_entity.dates import find_dates
+from theworld.nodes.answer_with_entity.persons import reads_as_person
 from theworld.state import Candidate, Mention
 from theworld.text import entity_key
 
@@ -48,8 +49,11 @@ def typed_spans(
         else:
             found += [match.span() for match in _NUMBER_EN.finditer(note.text)]
     if not types <= {"number", "quantity"}:
+        personal = "person" in types
         found += [
-            whole_name(note.text, m.start, m.end) for m in note.mentions if m.type in types and _is_firm(m, note.text)
+            whole_name(note.text, m.start, m.end)
+            for m in note.mentions
+            if (m.type in types or (personal and reads_as_person(note, m))) and _is_firm(m, note.text)
         ]
     if expected.name == "year" and note.language == "zh":
         found = [span for span in found if _TELLS_YEAR.search(note.text, *span)]

@@ -8,6 +8,7 @@ import numpy as np
 
 from theworld.nodes.answer_with_entity.amounts import asked_amount
 from theworld.nodes.answer_with_entity.answer_type import expected_answer_type
+from theworld.nodes.answer_with_entity.grounding import has_names, named_tokens
 from theworld.nodes.answer_with_entity.notes import sigmoid
 from theworld.nodes.answer_with_entity.one_entity import without_names
 from theworld.nodes.answer_with_entity.read_question import QUESTION_WORD
@@ -97,9 +98,18 @@ def says_asked(
     return max(len(wanted & set(tokens(sentence.text))) / len(wanted) for sentence in sentences)
 
 
+def says_of_names(question: str, language: str | None, evidence: Sequence[Candidate], sentence: Option) -> float:
+    """Return how much of what a question asks a sentence says, 0 where it has not the names that it is asked of."""
+    named = has_names(named_tokens(question, evidence), sentence.text, evidence[sentence.note])
+    return says_asked(question, language, evidence, [sentence]) if named else 0.0
+
+
 def asked_tokens(question: str, language: str | None, evidence: Sequence[Candidate]) -> frozenset[str]:
     """Return a question's content tokens without its question word and the names that the evidence knows."""
-    left = QUESTION_WORD["zh" if language == "zh" else "en"].sub(" ", question)
+    if language == "zh":
+        left = QUESTION_WORD["zh"].sub(" ", question)
+    else:  # "founded" of "who founded" is what is asked
+        left = QUESTION_WORD["en"].sub(lambda match: f" {match['unit'] or ''} ", question)
     named = {entity_key(name) for note in evidence for name in (note.title, *(m.surface for m in note.mentions))}
     left = without_names(left, (key for key in named if len(key) > 1))
     return frozenset(token for token in tokens(left) if token not in word_set("function") | word_set("plain"))

@@ -11,11 +11,11 @@ from importlib import resources
 import numpy as np
 import yaml
 
-from theworld.nodes.answer_with_entity.chain import Followed
+from theworld.nodes.answer_with_entity.chain import COMPARES, Followed
 from theworld.nodes.answer_with_entity.relations import asked_relations, states_relation
 from theworld.nodes.answer_with_entity.words import word_set
 from theworld.nodes.answer_with_extract.asked import describes
-from theworld.nodes.answer_with_extract.confidence import SIGNS, probability, read_signs
+from theworld.nodes.answer_with_extract.confidence import SIGNS, probability, read_signs, says_of_names
 from theworld.nodes.answer_with_extract.options import Option, read_options
 from theworld.nodes.answer_with_extract.question_tokens import question_weights, said_tokens
 from theworld.nodes.answer_with_extract.signals import PAIR_SIGNALS, SENTENCE_SIGNALS, Floats, Signals, read_signals
@@ -26,6 +26,9 @@ LEFT_OPEN = 0.3
 MOSTLY_OPEN = 0.8
 """The same for a question that describes nothing: two sentences say next to nothing of it."""
 COVERS, TYPED = list(SENTENCE_SIGNALS).index("covers"), list(SENTENCE_SIGNALS).index("typed")
+ONE_NOTE = 0.6
+"""Share of a question that one sentence and its title must say for the question to be of one note; that sentence alone
+tells then how likely the extract holds the answer."""
 GAIN_WEIGHT = 6.0
 """Worth of what a third sentence adds, on the scale of the pairs' scores."""
 
@@ -78,7 +81,8 @@ def choose_sentences(
     if not wanted or not options:
         return Extract((), 0.0)
     signals = read_signals(question, language, evidence, options, wanted)
-    weights = weights or weights_for(language)
+    one_note = _asks_of_one_note(question, language, signals)
+    weights = weights or weights_for(language, one_note=one_note)
     kept = _kept(language, evidence, options, signals, given)
     options, signals = [options[number] for number in kept], signals.only(kept)
     known = [number for number, option in enumerate(options) if _is_at(option, given)]
@@ -89,12 +93,21 @@ def choose_sentences(
     )
     stated = bool(known) and followed is None
     signs = read_signs(question, language, evidence, options, chosen, signals, scores, stated=stated)
+    told = 1.0
+    if one_note and not known:
+        told = max(says_of_names(question, language, evidence, options[number]) for number in chosen)
     return Extract(
         tuple(ChosenSentence(*options[number][:4]) for number in chosen),
         _said(question, language, wanted, signals, chosen) if known else float(signs[list(SIGNS).index("coverage")]),
-        probability(signs, weights.confidence),
+        probability(signs, weights.confidence) * (1 + told) / 2,
         tuple(signs.tolist()),
     )
+
+
+def _asks_of_one_note(question: str, language: str | None, signals: Signals) -> bool:
+    """Tell whether a question names all it is about, and one sentence with its title says most of it."""
+    plain = not describes(question, language) and not COMPARES.search(question)
+    return plain and float(np.max(signals.covers @ signals.wanted)) >= ONE_NOTE
 
 
 def _said(
@@ -122,8 +135,11 @@ class Weights:
 
 
 @cache
-def weights_for(language: str | None) -> Weights:
+def weights_for(language: str | None, *, one_note: bool = False) -> Weights:
     """Return the weights of weights.yaml for a language; English ones for all but Chinese.
+
+    The English sets ask over several notes. The sentences for a question of `one_note` are chosen by the weights of the
+    Chinese set, which asks so; the signals are those of any language.
 
     They were fitted by conditional logistic regression over all pairs of sentences (L2 = 0.5), a pair being right when
     it holds the gold answer; those of the confidence by logistic regression over the sets chosen out of fold:
@@ -132,9 +148,10 @@ def weights_for(language: str | None) -> Weights:
     file = resources.files("theworld.nodes.answer_with_extract").joinpath("weights.yaml")
     table: Mapping[str, Mapping[str, Mapping[str, float]]] = yaml.safe_load(file.read_text(encoding="utf-8"))
     own = table["zh" if language == "zh" else "en"]
+    choosing = table["zh"] if one_note else own
     return Weights(
-        np.array([own["sentence"][name] for name in SENTENCE_SIGNALS]),
-        np.array([own["pair"][name] for name in PAIR_SIGNALS]),
+        np.array([choosing["sentence"][name] for name in SENTENCE_SIGNALS]),
+        np.array([choosing["pair"][name] for name in PAIR_SIGNALS]),
         np.array([own["confidence"][name] for name in SIGNS]),
     )
 

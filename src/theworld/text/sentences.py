@@ -31,7 +31,8 @@ def _is_boundary(text: str, match: re.Match[str]) -> bool:
     if word is None:
         return True
     last = word.group(1)
-    if last.casefold() in _ABBREVIATIONS or (len(last) == 1 and last.isalpha() and last.isupper()):
+    degrees = text[: word.start()].rstrip().endswith("°")
+    if last.casefold() in _ABBREVIATIONS or (len(last) == 1 and last.isalpha() and last.isupper() and not degrees):
         return False
     rest = text[match.end() : match.end() + 2].lstrip()
     return not rest or not rest[0].islower()

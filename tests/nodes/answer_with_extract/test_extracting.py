@@ -248,3 +248,40 @@ def test_a_third_sentence_only_where_two_leave_a_described_thing_open(question: 
     owner = note("Eva Sol", "Eva Sol was an owner of ships and heard a singer.", hop=3)
     chosen = choose_sentences(question, [FILM, PERSON, OTHER, harbour, owner], 3, language="en")
     assert len(chosen.sentences) == sentences
+
+
+ROVERS = note(
+    "Ashby Rovers",
+    "Ashby Rovers are a football club from Ashby, founded in 1896 by a group of quarry workers. They play in maroon. "
+    "Rovers won the league in 1934. In the final they beat Lowmere City. "
+    "The prize money went to the widow of the keeper.",
+)
+TOWN = note(
+    "Lowmere", "Lowmere is a port city at the mouth of a river. Its mayor is Petra Lind, who was elected in 2019."
+)
+
+
+def test_a_question_of_one_note_is_answered_where_the_note_says_it() -> None:
+    """Not in its opening, which tells most about a thing that other notes lead to."""
+    extract = choose_sentences("What happened to the prize money of Ashby Rovers?", [ROVERS, TOWN], 3, language="en")
+    assert "The prize money went to the widow of the keeper." in [piece.text for piece in extract.sentences]
+
+
+@pytest.mark.parametrize(
+    ("said", "unsaid"),
+    [
+        ("Who is the mayor of Lowmere?", "Who is the mayor of Ashby Rovers?"),
+        ("Who won the league?", "Who invented the league?"),
+        ("When did Rovers win the league?", "When did Lowmere win the league?"),
+    ],
+)
+def test_what_no_sentence_says_of_the_name_is_less_likely(said: str, unsaid: str) -> None:
+    likely, unlikely = (choose_sentences(one, [ROVERS, TOWN], 3, language="en") for one in (said, unsaid))
+    assert unlikely.confidence < 0.7 * likely.confidence
+
+
+def test_irregular_verbs_are_found_in_any_form() -> None:
+    evidence = [note("Acme", "Acme makes lenses. Sobol left Acme in 1983. Marsh stayed.")]
+    assert question_weights("Why did Sobol leave?", evidence).keys() == {"sobol", "leav"}
+    extract = choose_sentences("Why did Sobol leave?", evidence, 1, language="en")
+    assert [piece.text for piece in extract.sentences] == ["Sobol left Acme in 1983."]
