@@ -67,7 +67,7 @@ def answer_deed(question: str, language: str, evidence: Sequence[Candidate]) -> 
 def plays_other_part(
     asked: AskedDeed, note: Candidate, start: int, end: int, relations: Sequence[AskedRelation] = ()
 ) -> bool:
-    """Tell whether the sentence of a span does not tell the deed a question is about, or gives the span another part.
+    """Tell whether the sentence of a span does not tell the deed a question is about, or gives the span another part or none.
 
     "Who killed X?" is not answered by whom X killed, "when was X founded?" not by when X founded another, and "when did
     X leave?" not by when it was founded. A clause of one of the asked `relations` tells it as well.
@@ -84,16 +84,9 @@ def plays_other_part(
         return bool(known) and not any(_is_thing(asked, note, sentence, part) for part in known)
     at = (start - sentence.start, end - sentence.start)
     parts = [(one.agent, one.patient) if asked.role == "agent" else (one.patient, one.agent) for one in deeds]
-    return any(_inside(at, other) for _, other in parts) and not any(_inside(at, part) for part, _ in parts)
-
-
-def states_deed(asked: AskedDeed, note: Candidate, sentence: Sentence) -> bool:
-    """Tell whether an English sentence tells a question's deed of the thing that it names."""
-    if note.language == "zh":
+    if any(_inside(at, part) for part, _ in parts):
         return False
-    deeds = deeds_in(sentence.text, asked.verb)
-    parts = [one.patient if asked.thing_is_patient else one.agent for one in deeds]
-    return any(_is_thing(asked, note, sentence, part) for part in parts)
+    return any(_inside(at, other) or (part and _name_in(sentence.text, part)) for part, other in parts)
 
 
 def _told(asked: AskedDeed, question: str, evidence: Sequence[Candidate], index: int) -> Iterator[_Told]:

@@ -44,6 +44,12 @@ def test_the_asked_part_of_a_deed(title: str, text: str, question: str, expected
         ("When did Sobol leave Acme?", "Sobol left Acme in 1983.", "1983", False),
         ("Who killed Brandt?", "Brandt killed Munk.", "Munk", True),
         ("Who killed Brandt?", "Munk killed Brandt.", "Munk", False),
+        (
+            "Which river does the Cam join?",
+            "It crosses the Fens and joins the Great Ouse at Pope's Corner.",
+            "Pope's",
+            True,
+        ),
         ("How tall is Brandt?", "Brandt killed Munk.", "Munk", False),
     ],
 )
