@@ -67,7 +67,7 @@ def answer_deed(question: str, language: str, evidence: Sequence[Candidate]) -> 
 def plays_other_part(
     asked: AskedDeed, note: Candidate, start: int, end: int, relations: Sequence[AskedRelation] = ()
 ) -> bool:
-    """Tell whether the sentence of a span does not tell the deed a question is about, or gives the span another part or none.
+    """Tell whether the sentence of a span does not tell the deed a question is about, or gives the span no such part.
 
     "Who killed X?" is not answered by whom X killed, "when was X founded?" not by when X founded another, and "when did
     X leave?" not by when it was founded. A clause of one of the asked `relations` tells it as well.
