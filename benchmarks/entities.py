@@ -29,7 +29,7 @@ from theworld.models.protocols import Embedder
 from theworld.models.spacy_tagger import SpacyTagger
 from theworld.nodes.answer_with_entity import efsa_answer
 from theworld.nodes.disambiguate_entities import DeterministicJudge, JudgedEntity, JudgeOutput
-from theworld.nodes.disambiguate_entities.features import popularity
+from theworld.nodes.disambiguate_entities.judging.features import popularity
 from theworld.nodes.disambiguate_entities.node import types_of
 from theworld.wikidata import Snapshot, build_snapshot
 from wikidata import names, write_dump

@@ -32,12 +32,12 @@ from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import calibration_error
 from theworld.models.minilm import MiniLMEmbedder
 from theworld.models.spacy_tagger import SpacyTagger
-from theworld.nodes.disambiguate_entities.features import features_of
-from theworld.nodes.disambiguate_entities.judge import HOPELESS, SHORTLIST, SURE
-from theworld.nodes.disambiguate_entities.mention import MentionInText
+from theworld.nodes.disambiguate_entities.judging.features import features_of
+from theworld.nodes.disambiguate_entities.judging.judge import HOPELESS, SHORTLIST, SURE
+from theworld.nodes.disambiguate_entities.judging.mention import MentionInText
+from theworld.nodes.disambiguate_entities.judging.similarity import ContextSimilarity
+from theworld.nodes.disambiguate_entities.judging.weights import Calibration
 from theworld.nodes.disambiguate_entities.node import types_of
-from theworld.nodes.disambiguate_entities.similarity import ContextSimilarity
-from theworld.nodes.disambiguate_entities.weights import Calibration
 
 Array = NDArray[np.float64]
 

@@ -35,8 +35,8 @@ from theworld.nodes.retrieve_dense import nearest
 from theworld.ontology import Lookup, parse_ontology
 from theworld.ontology.graph import OntologyGraph
 from theworld.ontology.index import OntologyIndex
-from theworld.ontology.matches import Match, QueryMatches
-from theworld.ontology.matching import Matcher
+from theworld.ontology.questions.matches import Match, QueryMatches
+from theworld.ontology.questions.matching import Matcher
 from theworld.ontology.retrieval import find
 from theworld.ontology.storing import to_edges, to_nodes
 from theworld.ontology.walking import WalkParameters, walk

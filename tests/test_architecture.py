@@ -122,3 +122,36 @@ def test_the_rule_can_fail(tmp_path: Path) -> None:
     ]
     assert not forbidden("stores.sqlite", "models.protocols")
     assert forbidden("stores.sqlite", "models.bundle")
+
+
+def rooms_below(folder: str) -> dict[str, set[str]]:
+    """Return room -> the rooms it imports, for the modules and folders right below a folder."""
+    found: dict[str, set[str]] = {}
+    prefix = f"{folder}." if folder else ""
+    for module, file in FILES:
+        inside = module.startswith(prefix) and module.removeprefix(prefix).split(".", maxsplit=1)[0]
+        if inside and module != folder:
+            names = [name.removeprefix(prefix) for _, name in imports(file) if name.startswith(prefix)]
+            found.setdefault(inside, set()).update(name.split(".", maxsplit=1)[0] for name in names)
+    return {room: {name for name in others if name in found and name != room} for room, others in found.items()}
+
+
+def circle(rooms: dict[str, set[str]]) -> list[str]:
+    """Return the rooms that are left when all that import nothing left are taken away."""
+    left = dict(rooms)
+    while free := [room for room, others in left.items() if not others & left.keys()]:
+        for room in free:
+            del left[room]
+    return sorted(left)
+
+
+FOLDERS = sorted({module.rpartition(".")[0] for module, _ in FILES})
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_rooms_of_a_folder_import_in_one_direction(folder: str) -> None:
+    assert not circle(rooms_below(folder))
+
+
+def test_a_circle_is_seen() -> None:
+    assert circle({"a": {"b"}, "b": {"a"}, "c": {"a"}, "d": set()}) == ["a", "b", "c"]

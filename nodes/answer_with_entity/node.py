@@ -8,15 +8,18 @@ from collections.abc import Callable, Sequence
 from langgraph.runtime import Runtime
 
 from theworld.errors import StoreError
-from theworld.nodes.answer_with_entity.agents import is_done_by_asked
-from theworld.nodes.answer_with_entity.amounts import is_other_measure
-from theworld.nodes.answer_with_entity.answer_type import AnswerType, expected_answer_type
-from theworld.nodes.answer_with_entity.chain import COMPARES, answer_chain
-from theworld.nodes.answer_with_entity.comparison import answer_comparison
+from theworld.nodes.answer_with_entity.clauses.deed_answers import answer_deed
+from theworld.nodes.answer_with_entity.clauses.relations import asked_relations
 from theworld.nodes.answer_with_entity.confidence import span_confidence
-from theworld.nodes.answer_with_entity.deed_answers import answer_deed
 from theworld.nodes.answer_with_entity.efsa import EfsaTrace, trace_efsa
-from theworld.nodes.answer_with_entity.grounding import (
+from theworld.nodes.answer_with_entity.notes import EvidenceNote
+from theworld.nodes.answer_with_entity.one_entity import OneEntity
+from theworld.nodes.answer_with_entity.question.amounts import is_other_measure
+from theworld.nodes.answer_with_entity.question.answer_type import AnswerType, expected_answer_type
+from theworld.nodes.answer_with_entity.reasoned import ReasonedAnswer, Support
+from theworld.nodes.answer_with_entity.scores import answer_scores
+from theworld.nodes.answer_with_entity.spans.agents import is_done_by_asked
+from theworld.nodes.answer_with_entity.spans.grounding import (
     MIN_GROUNDED,
     grounding,
     is_about_asked,
@@ -25,14 +28,11 @@ from theworld.nodes.answer_with_entity.grounding import (
     says_role,
     says_what_is_asked,
 )
-from theworld.nodes.answer_with_entity.notes import EvidenceNote
-from theworld.nodes.answer_with_entity.one_entity import OneEntity
-from theworld.nodes.answer_with_entity.only_places import only_places
-from theworld.nodes.answer_with_entity.ontology_facts import answer_from_facts
-from theworld.nodes.answer_with_entity.reasoned import ReasonedAnswer, Support
-from theworld.nodes.answer_with_entity.relations import asked_relations
-from theworld.nodes.answer_with_entity.scores import answer_scores
-from theworld.nodes.answer_with_entity.spans import MIN_SENTENCE, ScoredSpan, rank_spans, share_and_margin
+from theworld.nodes.answer_with_entity.spans.only_places import only_places
+from theworld.nodes.answer_with_entity.spans.ranking import MIN_SENTENCE, ScoredSpan, rank_spans, share_and_margin
+from theworld.nodes.answer_with_entity.stated.chain import COMPARES, answer_chain
+from theworld.nodes.answer_with_entity.stated.comparison import answer_comparison
+from theworld.nodes.answer_with_entity.stated.ontology_facts import answer_from_facts
 from theworld.nodes.disambiguate_entities.identity import Identities, entry_of, identities
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of

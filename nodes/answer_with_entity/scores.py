@@ -8,7 +8,7 @@ from dataclasses import asdict
 from theworld.nodes.answer_with_entity import efsa
 from theworld.nodes.answer_with_entity.confidence import SPAN
 from theworld.nodes.answer_with_entity.efsa import EfsaTrace, EntityScore
-from theworld.nodes.answer_with_entity.spans import WEIGHTS, ScoredSpan, share_and_margin
+from theworld.nodes.answer_with_entity.spans.ranking import WEIGHTS, ScoredSpan, share_and_margin
 from theworld.state import AnswerScores, Candidate, EntityEvidence, EvidencePart, SpanScore
 
 ENTITIES = 5

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Mapping
 
-from theworld.nodes.answer_with_entity.read_question import QUESTION_WORD
-from theworld.nodes.answer_with_entity.relations import asked_relations
+from theworld.nodes.answer_with_entity.clauses.relations import asked_relations
+from theworld.nodes.answer_with_entity.question.read_question import QUESTION_WORD
 from theworld.nodes.answer_with_extract.question_tokens import said_tokens
 
 BESIDE = 4

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from theworld.nodes.answer_with_entity.amounts import asked_amount
-from theworld.nodes.answer_with_entity.answer_type import expected_answer_type
-from theworld.nodes.answer_with_entity.grounding import has_names, named_tokens
+from theworld.nodes.answer_with_entity.clauses.relations import asked_relations, states_relation
 from theworld.nodes.answer_with_entity.notes import sigmoid
 from theworld.nodes.answer_with_entity.one_entity import without_names
-from theworld.nodes.answer_with_entity.read_question import QUESTION_WORD
-from theworld.nodes.answer_with_entity.relations import asked_relations, states_relation
+from theworld.nodes.answer_with_entity.question.amounts import asked_amount
+from theworld.nodes.answer_with_entity.question.answer_type import expected_answer_type
+from theworld.nodes.answer_with_entity.question.read_question import QUESTION_WORD
+from theworld.nodes.answer_with_entity.spans.grounding import has_names, named_tokens
 from theworld.nodes.answer_with_entity.words import word_set
 from theworld.nodes.answer_with_extract.options import Option
 from theworld.nodes.answer_with_extract.signals import SENTENCE_SIGNALS, Floats, Signals

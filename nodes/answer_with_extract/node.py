@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from theworld.nodes.answer_with_entity.chain import answer_chain, follow_links
-from theworld.nodes.answer_with_entity.comparison import answer_comparison
+from theworld.nodes.answer_with_entity.stated.chain import answer_chain, follow_links
+from theworld.nodes.answer_with_entity.stated.comparison import answer_comparison
 from theworld.nodes.answer_with_extract.question_tokens import question_weights, said_tokens
 from theworld.nodes.answer_with_extract.sentences import Extract, choose_sentences
 from theworld.nodes.answer_with_extract.unstated import leaves_unstated

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-from theworld.nodes.answer_with_entity.verbs import past_bases
+from theworld.nodes.answer_with_entity.clauses.verbs import past_bases
 from theworld.nodes.answer_with_entity.words import word_set
 from theworld.state import Candidate
 from theworld.text import entity_key, fold, tokens

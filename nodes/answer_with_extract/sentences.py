@@ -11,8 +11,8 @@ from importlib import resources
 import numpy as np
 import yaml
 
-from theworld.nodes.answer_with_entity.chain import COMPARES, Followed
-from theworld.nodes.answer_with_entity.relations import asked_relations, states_relation
+from theworld.nodes.answer_with_entity.clauses.relations import asked_relations, states_relation
+from theworld.nodes.answer_with_entity.stated.chain import COMPARES, Followed
 from theworld.nodes.answer_with_entity.words import word_set
 from theworld.nodes.answer_with_extract.asked import describes
 from theworld.nodes.answer_with_extract.confidence import SIGNS, probability, read_signs, says_of_names

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.nodes.answer_with_entity.amounts import asked_amount, notes_stating
-from theworld.nodes.answer_with_entity.answer_type import expected_answer_type
-from theworld.nodes.answer_with_entity.chain import COMPARES
-from theworld.nodes.answer_with_entity.counted import asked_count
+from theworld.nodes.answer_with_entity.clauses.relations import asked_relations, states_relation
 from theworld.nodes.answer_with_entity.one_entity import names_in
-from theworld.nodes.answer_with_entity.relations import asked_relations, states_relation
-from theworld.nodes.answer_with_entity.topics import compared_topics, named_topics
-from theworld.nodes.answer_with_entity.typed_spans import open_spans
+from theworld.nodes.answer_with_entity.question.amounts import asked_amount, notes_stating
+from theworld.nodes.answer_with_entity.question.answer_type import expected_answer_type
+from theworld.nodes.answer_with_entity.question.counted import asked_count
+from theworld.nodes.answer_with_entity.question.topics import compared_topics, named_topics
+from theworld.nodes.answer_with_entity.spans.typed_spans import open_spans
+from theworld.nodes.answer_with_entity.stated.chain import COMPARES
 from theworld.nodes.answer_with_extract.asked import asked_weights
 from theworld.nodes.answer_with_extract.options import Option
 from theworld.nodes.answer_with_extract.question_tokens import said_tokens

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theworld.nodes.answer_with_entity.amounts import AskedAmount, asked_amount
-from theworld.nodes.answer_with_entity.attribute import asked_attribute, names_of
-from theworld.nodes.answer_with_entity.offices import asked_office
+from theworld.nodes.answer_with_entity.clauses.relations import asked_relations, states_relation
 from theworld.nodes.answer_with_entity.one_entity import names_in
-from theworld.nodes.answer_with_entity.relations import asked_relations, states_relation
+from theworld.nodes.answer_with_entity.question.amounts import AskedAmount, asked_amount
+from theworld.nodes.answer_with_entity.question.attribute import asked_attribute, names_of
+from theworld.nodes.answer_with_entity.spans.offices import asked_office
 from theworld.state import Candidate
 from theworld.text import fold, split_sentences
 

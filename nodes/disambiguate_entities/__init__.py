@@ -1,7 +1,8 @@
 """Which Wikidata entry a mention refers to, or none: candidates, judges and their nodes, usable outside the graph."""
 
 from theworld.nodes.disambiguate_entities.identity import Identities, entry_of, identities, same_names
-from theworld.nodes.disambiguate_entities.judge import DeterministicJudge
+from theworld.nodes.disambiguate_entities.judging.judge import DeterministicJudge
+from theworld.nodes.disambiguate_entities.judging.model_judge import ModelJudge
 from theworld.nodes.disambiguate_entities.knowledge import (
     EntityKnowledge,
     SnapshotKnowledge,
@@ -9,7 +10,6 @@ from theworld.nodes.disambiguate_entities.knowledge import (
     open_knowledge,
 )
 from theworld.nodes.disambiguate_entities.link_answer import link_answer
-from theworld.nodes.disambiguate_entities.model_judge import ModelJudge
 from theworld.nodes.disambiguate_entities.node import (
     EntityJudge,
     accept_no_candidates,

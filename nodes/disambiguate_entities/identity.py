@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from theworld.nodes.disambiguate_entities.words import type_said
+from theworld.nodes.disambiguate_entities.judging.words import type_said
 from theworld.state import Candidate, EntityCandidate, EntityJudgement
 from theworld.text import entity_key, fold
 from theworld.wikidata import EntriesByName, NamedEntry

@@ -9,10 +9,10 @@ from typing import Any, Protocol, runtime_checkable
 from langgraph.runtime import Runtime
 
 from theworld.models.usage import less_usage
-from theworld.nodes.disambiguate_entities.candidates import format_candidates, read_sitelinks
 from theworld.nodes.disambiguate_entities.knowledge import EntityKnowledge
 from theworld.nodes.disambiguate_entities.lookup import TIMEOUT_S, LookedUp, look_up
 from theworld.nodes.disambiguate_entities.mentions import mentions_to_look_up
+from theworld.nodes.disambiguate_entities.parsing.candidates import format_candidates, read_sitelinks
 from theworld.nodes.disambiguate_entities.schema import (
     REASON_NO_CANDIDATES,
     CandidateLimits,

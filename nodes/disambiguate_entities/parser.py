@@ -6,9 +6,9 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from theworld.nodes.disambiguate_entities.candidates import format_candidates, items_of
-from theworld.nodes.disambiguate_entities.identifiers import entity_url, qid_in
-from theworld.nodes.disambiguate_entities.reply import read_reply
+from theworld.nodes.disambiguate_entities.parsing.candidates import format_candidates, items_of
+from theworld.nodes.disambiguate_entities.parsing.identifiers import entity_url, qid_in
+from theworld.nodes.disambiguate_entities.parsing.reply import read_reply
 from theworld.nodes.disambiguate_entities.schema import (
     REASON_MATCHED,
     REASON_NO_CANDIDATES,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from theworld.nodes.resolve_references.detection import Detected
-from theworld.nodes.resolve_references.mentions import names_in
-from theworld.nodes.resolve_references.rewriting import Standalone
+from theworld.nodes.resolve_references.rewriting.edits import Standalone
+from theworld.nodes.resolve_references.rewriting.mentions import names_in
 from theworld.nodes.resolve_references.scopes import Conversation
 from theworld.nodes.resolve_references.tables import load_table
 

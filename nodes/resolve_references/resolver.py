@@ -21,10 +21,10 @@ from theworld.nodes.resolve_references.detection import (
     named_topic,
     order_references,
 )
-from theworld.nodes.resolve_references.rewriting import Standalone
+from theworld.nodes.resolve_references.rewriting.edits import Standalone
+from theworld.nodes.resolve_references.rewriting.standalone import make_standalone
+from theworld.nodes.resolve_references.rewriting.supplement import supplement
 from theworld.nodes.resolve_references.scopes import Conversation, find_turns, recall_turns
-from theworld.nodes.resolve_references.standalone import make_standalone
-from theworld.nodes.resolve_references.supplement import supplement
 from theworld.nodes.resolve_references.tables import LanguageCode
 from theworld.nodes.resolve_references.times import in_zone
 from theworld.nodes.resolve_references.topics import Vectors

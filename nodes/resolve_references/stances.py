@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
-from theworld.nodes.resolve_references.chinese_focus import topic_in
 from theworld.nodes.resolve_references.matching import phrase_pattern
+from theworld.nodes.resolve_references.rewriting.chinese_focus import topic_in
 from theworld.nodes.resolve_references.tables import LANGUAGES, LanguageCode, load_table
 from theworld.nodes.resolve_references.topics import overlap, topic_tokens
 from theworld.nodes.resolve_references.turns import as_messages, text_of

@@ -16,9 +16,9 @@ from theworld.models.protocols import Embedder
 from theworld.nodes.note_source import NoteSource
 from theworld.nodes.retrieve_dense import EmbedderOf
 from theworld.ontology import Ref
-from theworld.ontology.described import Described
 from theworld.ontology.index import OntologyIndex, OntologyIndexes
-from theworld.ontology.matches import QueryMatches
+from theworld.ontology.questions.described import Described
+from theworld.ontology.questions.matches import QueryMatches
 from theworld.ontology.retrieval import NESTED, Findings, find
 from theworld.ontology.walking import WalkParameters
 from theworld.settings import OntologySettings

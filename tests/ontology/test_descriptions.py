@@ -7,9 +7,9 @@ import pytest
 from theworld.demo.credit import load_credit_ontology
 from theworld.evaluation.chinese_scripts import in_traditional
 from theworld.ontology import Lookup, parse_ontology
-from theworld.ontology.descriptions import DescriptionReader
 from theworld.ontology.facts import Fact, Facts
-from theworld.ontology.matching import Matcher
+from theworld.ontology.questions.descriptions import DescriptionReader
+from theworld.ontology.questions.matching import Matcher
 from theworld.text import detect_language
 
 

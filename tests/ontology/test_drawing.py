@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from theworld.errors import OntologyError
-from theworld.ontology.drawing import MOST_DRAWN, shown_classes, to_mermaid, to_svg
+from theworld.ontology.files.drawing import MOST_DRAWN, shown_classes, to_mermaid, to_svg
 from theworld.ontology.model import Ontology
 
 NASTY = 'a\n  click c0 href "javascript:x"\n<script>&\x0b\x01]'

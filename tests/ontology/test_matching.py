@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from theworld.demo.credit import load_credit_ontology
 from theworld.ontology import Lookup, Ref
-from theworld.ontology.matching import Matcher
-from theworld.ontology.numbers import number_constraints, quantities, unit_scale
+from theworld.ontology.questions.matching import Matcher
+from theworld.ontology.questions.numbers import number_constraints, quantities, unit_scale
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from theworld.demo.credit import load_credit_ontology
 from theworld.errors import OntologyError
 from theworld.ontology import Labels, Lookup, Ontology
-from theworld.ontology.rdf import read_rdf, to_rdf
+from theworld.ontology.files.rdf import read_rdf, to_rdf
 
 TURTLE = """
 @prefix : <http://example.org/firm#> .

@@ -11,7 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from theworld.structure import StructureParseError, parse_structured_output, parse_with_report
-from theworld.structure.numerals import read_date, read_number, read_truth
+from theworld.structure.reading.numerals import read_date, read_number, read_truth
 
 from .structure_shapes import SHAPES, Defaults, Item, Mode, Tree, User
 

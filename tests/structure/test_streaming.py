@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from growth import grows_linearly
 from theworld.structure import PartialParser, parse_partial
-from theworld.structure.streaming import StreamReader
+from theworld.structure.reading.streaming import StreamReader
 
 from .structure_shapes import Basket, Item, Tree, User
 from .test_texts import CONTAINERS

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pydantic import RootModel
 
 from theworld.structure import parse_with_report
-from theworld.structure.cursor import TooDeepError
-from theworld.structure.provenance import lost_words
-from theworld.structure.reader import read_value
+from theworld.structure.fitting.provenance import lost_words
+from theworld.structure.reading.cursor import TooDeepError
+from theworld.structure.reading.reader import read_value
 
 CASES = [
     json.loads(line)

@@ -25,7 +25,7 @@ ontology_app = typer.Typer(
 
 
 class FormatName(StrEnum):
-    """A format of theworld.ontology.formats."""
+    """A format of theworld.ontology.files.formats."""
 
     YAML = "yaml"
     JSON = "json"
@@ -69,7 +69,7 @@ def import_(
     from theworld.cli.output import console, counted, error_console, print_json
     from theworld.ingestion.ontology import ingest_ontology
     from theworld.models.bundle import load_models
-    from theworld.ontology.formats import load_ontology
+    from theworld.ontology.files.formats import load_ontology
     from theworld.ontology.storing import import_ontology
     from theworld.stores.knowledge_store import open_store
 
@@ -111,7 +111,7 @@ def export(
     out: OutOption = None,
 ) -> None:
     """Write the ontology of a store, whole: importing what is written gives the same again."""
-    from theworld.ontology.formats import dump_ontology
+    from theworld.ontology.files.formats import dump_ontology
 
     _write(dump_ontology(_stored(store, tenant), kind.value), out)
 
@@ -134,8 +134,8 @@ def draw(
 ) -> None:
     """Draw classes with attributes and capabilities, inheritance and relations: an SVG, or Mermaid text."""
     from theworld.errors import OntologyError
-    from theworld.ontology.drawing import to_mermaid, to_svg
-    from theworld.ontology.formats import load_ontology
+    from theworld.ontology.files.drawing import to_mermaid, to_svg
+    from theworld.ontology.files.formats import load_ontology
 
     ontology = load_ontology(file) if file is not None else _stored(store, tenant)
     unknown = [one for one in around or () if one not in {known.id for known in ontology.classes}]

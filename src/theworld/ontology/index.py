@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.models.protocols import FloatArray
-from theworld.ontology.descriptions import DescriptionReader
 from theworld.ontology.graph import OntologyGraph
 from theworld.ontology.lookup import Lookup
-from theworld.ontology.matching import Matcher
+from theworld.ontology.questions.descriptions import DescriptionReader
+from theworld.ontology.questions.matching import Matcher
 from theworld.ontology.storing import from_nodes, unpack_vector
 from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.ledger.graph_tables import GraphTables

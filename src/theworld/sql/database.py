@@ -15,17 +15,17 @@ from sqlglot import exp
 from theworld.errors import DatabaseError, SettingsError
 from theworld.ontology import Ontology, read_ontology
 from theworld.settings import DatabaseSettings
-from theworld.sql.building import build
 from theworld.sql.checking import check_mapping
 from theworld.sql.engines import Engine, open_engine
-from theworld.sql.expressions import column
-from theworld.sql.guard import check_statement, parse_statement
-from theworld.sql.lexicon import Lexicon, Meaning, cue_meanings, entity_meanings, label_meanings
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Plan
+from theworld.sql.questions.lexicon import Lexicon, Meaning, cue_meanings, entity_meanings, label_meanings
+from theworld.sql.questions.signals import QuestionSignals, signals_of
+from theworld.sql.questions.understanding import understand
 from theworld.sql.results import to_table
-from theworld.sql.signals import QuestionSignals, signals_of
-from theworld.sql.understanding import understand
+from theworld.sql.statements.building import build
+from theworld.sql.statements.expressions import column
+from theworld.sql.statements.guard import check_statement, parse_statement
 from theworld.state import QueryTable, TableColumn
 from theworld.text import Language, detect_language
 

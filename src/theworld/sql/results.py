@@ -12,9 +12,9 @@ import yaml
 
 from theworld.ontology import Attribute
 from theworld.sql.engines.protocol import Rows
-from theworld.sql.guard import Statement
 from theworld.sql.mapping import DatabaseMapping, Join
 from theworld.sql.plan import Plan
+from theworld.sql.statements.guard import Statement
 from theworld.state import PathStep, QueryTable, TableColumn
 from theworld.state.tables import Cell
 from theworld.text.language import Language
@@ -27,7 +27,8 @@ ROWS_TOLD = 5
 @cache
 def words(language: Language) -> Mapping[str, Any]:
     """Return the phrases of a language."""
-    table: Mapping[str, Any] = yaml.safe_load((files(__package__) / "data" / "words.yaml").read_text("utf-8"))[language]
+    text = (files("theworld.sql") / "data" / "words.yaml").read_text("utf-8")
+    table: Mapping[str, Any] = yaml.safe_load(text)[language]
     return table
 
 

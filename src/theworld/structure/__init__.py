@@ -5,16 +5,16 @@
 Light to import: adapters for other libraries (`theworld.structure.langchain`) are imported where they are used.
 """
 
-from theworld.structure.differences import explain_data, explain_schemas
 from theworld.structure.engine import StructureEngine, parse_with_report
 from theworld.structure.errors import StructureParseError
 from theworld.structure.json_extractor import extract_structured_data
 from theworld.structure.model_repair import ModelRepair
 from theworld.structure.partial import Partial, PartialParser, parse_partial
-from theworld.structure.prompting import format_instructions, reask_message
-from theworld.structure.providers import gemini_schema, openai_strict_schema, schema_for
 from theworld.structure.report import Alternative, ParseReport, Policy, Repair
 from theworld.structure.schema import get_schema_diff, to_openai_tool
+from theworld.structure.schemas.differences import explain_data, explain_schemas
+from theworld.structure.schemas.prompting import format_instructions, reask_message
+from theworld.structure.schemas.providers import gemini_schema, openai_strict_schema, schema_for
 from theworld.structure.strategies import (
     ExtractionStrategy,
     register_extraction_strategy,

@@ -1,4 +1,4 @@
-"""Text to a validated object: the entry points; theworld.structure.search does the work."""
+"""Text to a validated object: the entry points; theworld.structure.finding.search does the work."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from theworld.structure.errors import StructureParseError
+from theworld.structure.finding.search import Search
+from theworld.structure.fitting.targets import is_plain, target_of
 from theworld.structure.report import ParseReport, Policy
-from theworld.structure.search import Search
 from theworld.structure.strategies import ExtractionStrategy, register_extraction_strategy
-from theworld.structure.targets import is_plain, target_of
 
 __all__ = ["ExtractionStrategy", "extract_structured_data", "extract_with_report", "register_extraction_strategy"]
 

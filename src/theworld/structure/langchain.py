@@ -10,8 +10,8 @@ from langchain_core.outputs import ChatGeneration, Generation
 
 from theworld.structure.engine import parse_content
 from theworld.structure.errors import StructureParseError
-from theworld.structure.prompting import format_instructions, reask_message
 from theworld.structure.report import Policy
+from theworld.structure.schemas.prompting import format_instructions, reask_message
 
 T = TypeVar("T")
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from theworld.structure.errors import StructureParseError
+from theworld.structure.fitting.provenance import invented
+from theworld.structure.fitting.targets import Target
 from theworld.structure.json_extractor import extract_with_report
-from theworld.structure.prompting import reask_message
-from theworld.structure.provenance import invented
 from theworld.structure.report import ParseReport, Repair
-from theworld.structure.targets import Target
+from theworld.structure.schemas.prompting import reask_message
 
 CHARACTERS_PER_TOKEN = 3
 

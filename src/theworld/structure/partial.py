@@ -7,11 +7,11 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from theworld.structure.annotations import options_of
-from theworld.structure.coercion import fit
+from theworld.structure.fitting.annotations import options_of
+from theworld.structure.fitting.coercion import fit
+from theworld.structure.fitting.targets import Target, target_of
+from theworld.structure.reading.streaming import StreamReader
 from theworld.structure.report import alias_names
-from theworld.structure.streaming import StreamReader
-from theworld.structure.targets import Target, target_of
 
 T = TypeVar("T")
 

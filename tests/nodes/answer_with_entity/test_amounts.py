@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from theworld.nodes.answer_with_entity.amounts import asked_amount, notes_stating
-from theworld.nodes.answer_with_entity.answer_type import expected_answer_type
-from theworld.nodes.answer_with_entity.measure_table import measure_table
-from theworld.nodes.answer_with_entity.spans import rank_spans
+from theworld.nodes.answer_with_entity.question.amounts import asked_amount, notes_stating
+from theworld.nodes.answer_with_entity.question.answer_type import expected_answer_type
+from theworld.nodes.answer_with_entity.spans.ranking import rank_spans
+from theworld.nodes.answer_with_entity.values.measure_table import measure_table
 from theworld.state import Candidate
 from theworld.text import detect_language
 

@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from theworld.nodes.answer_with_entity import answer_with_entity
-from theworld.nodes.answer_with_entity.counted import asked_count
-from theworld.nodes.answer_with_entity.offices import asked_office
-from theworld.nodes.answer_with_entity.topics import compared_topics
-from theworld.nodes.answer_with_entity.typed_spans import whole_name
+from theworld.nodes.answer_with_entity.question.counted import asked_count
+from theworld.nodes.answer_with_entity.question.topics import compared_topics
+from theworld.nodes.answer_with_entity.spans.offices import asked_office
+from theworld.nodes.answer_with_entity.spans.typed_spans import whole_name
 from theworld.settings import AnswerSettings
 from theworld.state import Candidate, Mention, QueryState
 from theworld.text import entity_key

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.nodes.answer_with_entity.dates import find_dates, lifespan
+from theworld.nodes.answer_with_entity.values.dates import find_dates, lifespan
 
 CASES = yaml.safe_load(Path(__file__).with_name("dates.yaml").read_text(encoding="utf-8"))
 

@@ -10,11 +10,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.nodes.answer_with_entity.asked_deed import asked_deed
-from theworld.nodes.answer_with_entity.deed_answers import answer_deed, plays_other_part
-from theworld.nodes.answer_with_entity.deeds import deeds_in
-from theworld.nodes.answer_with_entity.persons import reads_as_person
-from theworld.nodes.answer_with_entity.verbs import deed_of, verb_table
+from theworld.nodes.answer_with_entity.clauses.asked_deed import asked_deed
+from theworld.nodes.answer_with_entity.clauses.deed_answers import answer_deed, plays_other_part
+from theworld.nodes.answer_with_entity.clauses.deeds import deeds_in
+from theworld.nodes.answer_with_entity.clauses.verbs import deed_of, verb_table
+from theworld.nodes.answer_with_entity.spans.persons import reads_as_person
 from theworld.state import Candidate, Mention
 from theworld.text import detect_language, entity_key
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from theworld.nodes.answer_with_entity.facts import begin_of, countries_in, country_of
+from theworld.nodes.answer_with_entity.clauses.facts import begin_of, countries_in, country_of
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from theworld.nodes.answer_with_entity import answer_with_entity
-from theworld.nodes.answer_with_entity.only_places import only_places
+from theworld.nodes.answer_with_entity.spans.only_places import only_places
 from theworld.settings import AnswerSettings
 from theworld.state import Candidate, Mention, QueryState
 from theworld.text import detect_language, entity_key

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.nodes.answer_with_entity.quantities import BARE, find_quantities
+from theworld.nodes.answer_with_entity.values.quantities import BARE, find_quantities
 
 UNITS = {
     "km": ("length", 1000.0),

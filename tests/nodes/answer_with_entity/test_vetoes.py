@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from theworld.nodes.answer_with_entity.agents import is_done_by_asked
-from theworld.nodes.answer_with_entity.amounts import is_other_measure
+from theworld.nodes.answer_with_entity.question.amounts import is_other_measure
+from theworld.nodes.answer_with_entity.spans.agents import is_done_by_asked
 from theworld.state import Candidate, Mention
 from theworld.text import detect_language, entity_key
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from theworld.models.protocols import Embedded, TokenVectors
-from theworld.nodes.disambiguate_entities.mention import MentionInText
-from theworld.nodes.disambiguate_entities.references import holds_office, lacks_head, refers
-from theworld.nodes.disambiguate_entities.similarity import ContextSimilarity
+from theworld.nodes.disambiguate_entities.judging.mention import MentionInText
+from theworld.nodes.disambiguate_entities.judging.references import holds_office, lacks_head, refers
+from theworld.nodes.disambiguate_entities.judging.similarity import ContextSimilarity
 
 SPAIN = {"id": "Q29", "label": "Spain", "description": "sovereign state in southwestern Europe"}
 MADRID_CF = {"id": "Q8682", "label": "Real Madrid CF", "description": "association football club"}

@@ -14,7 +14,7 @@ import pytest
 
 from theworld import Message, ReferenceResolver, ReferenceType
 from theworld.evaluation.chinese_scripts import in_traditional
-from theworld.nodes.resolve_references.chinese_focus import joined_names, name_in_answer, topic_of
+from theworld.nodes.resolve_references.rewriting.chinese_focus import joined_names, name_in_answer, topic_of
 from theworld.text.folding import simplified
 
 DATA = Path(__file__).parent / "data"

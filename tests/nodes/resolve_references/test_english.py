@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from theworld import Message, ReferenceResolver, ReferenceScope, ReferenceType
-from theworld.nodes.resolve_references.mentions import looks_like_group, looks_like_person, names_in
+from theworld.nodes.resolve_references.rewriting.mentions import looks_like_group, looks_like_person, names_in
 
 TABLE = yaml.safe_load((Path(__file__).parent / "data" / "rewrites_en.yaml").read_text(encoding="utf-8"))
 NEARBY = sorted(Path(__file__).parents[4].glob("*/data/conversation-rewrite/canard-*.jsonl"))

@@ -16,7 +16,7 @@ from theworld.service.api.errors import WITH_BODY, ApiError, documented, must_ex
 from theworld.service.api.schemas import TEXT, Question
 from theworld.service.api.schemas import Body as Strict
 from theworld.service.api.serving import in_thread, service_of
-from theworld.service.jobs.golden import golden_set, provenance_of, stored_queries
+from theworld.service.golden import golden_set, provenance_of, stored_queries
 from theworld.service.requests.strategies import Strategy
 from theworld.service.runtime import Service
 from theworld.stores.ledger.evaluations import StoredJob, StoredQuery

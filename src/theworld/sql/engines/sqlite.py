@@ -11,8 +11,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from theworld.errors import DatabaseError, StatementRefusedError
+from theworld.sql.engines.functions import ENGINE_FUNCTIONS
 from theworld.sql.engines.protocol import Cell, Dialect, Rows
-from theworld.sql.functions import ENGINE_FUNCTIONS
 from theworld.sql.mapping import MappedTable
 
 Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]

@@ -1,0 +1,1 @@
+"""What clauses of the notes state: relations, facts, and who did what to whom."""

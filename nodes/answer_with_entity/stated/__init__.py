@@ -1,0 +1,1 @@
+"""Answers that follow from stated facts: chains, comparisons, yes or no."""

@@ -1,0 +1,1 @@
+"""Dates, quantities and measures in running text."""

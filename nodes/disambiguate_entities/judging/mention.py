@@ -1,0 +1,160 @@
+"""A mention in its text: what stands around it, and its full name where the text has it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from theworld.nodes.disambiguate_entities.judging.demonyms import is_adjective, is_people
+from theworld.nodes.disambiguate_entities.judging.names import name_words
+from theworld.nodes.disambiguate_entities.judging.words import says_person, sport_words, topics_of
+from theworld.text import tokens
+
+CONTEXT_WINDOW = 200
+"""Characters on each side of the mention that count as near it."""
+MAX_CONTEXT = 8_000
+"""Characters of a text that are read, around the mention."""
+FOLLOWING = 25
+"""Characters behind an adjective that may hold its noun."""
+
+Form = Literal["people", "adjective", "of a person", "name"]
+
+_SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:\n]\s*)[\"'“‘`(]*$")
+_BORN = "-born"
+_APPOSED = r"\s?[(（]([^()（）]{1,40})[)）]|, ([A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*){0,3})"
+_NAME_BEFORE = re.compile(r"(?:\b[A-Z][\w'’.-]*[ ]){1,3}$")
+_NO_GIVEN_NAMES = frozenset(
+    (
+        "The A An In On At He She It They His Her Its Their This That These Those After Before When While As But And "
+        "If For With From By New North South East West Northern Southern Eastern Western Central Great Greater Royal "
+        "Old Mr Mrs Ms Dr Sir President Senator Professor Former"
+    ).split()
+)
+"""Capitalised words that may stand before a surname or a place without belonging to it."""
+
+
+@dataclass(frozen=True)
+class MentionInText:
+    """A mention and the text it stands in."""
+
+    label: str
+    """The mention as written."""
+    context: str
+    """The text, at most MAX_CONTEXT characters of it."""
+    start: int
+    """Where the mention stands in the text; -1 when it does not."""
+
+    @classmethod
+    def find(cls, label: str, context: str, start: int | None = None) -> MentionInText:
+        """Return a mention at `start`, or at its first place in a text; a wrong start counts as unknown."""
+        known = start is not None and start >= 0 and bool(label) and context.startswith(label, start)
+        at = start if known and start is not None else (context.find(label) if label else -1)
+        begin = max(0, min(at - MAX_CONTEXT // 2, len(context) - MAX_CONTEXT))
+        return cls(label, context[begin : begin + MAX_CONTEXT], at - begin if at >= 0 else -1)
+
+    @cached_property
+    def around(self) -> str:
+        """The text without the mention."""
+        if self.start < 0:
+            return self.context
+        return f"{self.context[: self.start]} {self.context[self.start + len(self.label) :]}"
+
+    @cached_property
+    def near(self) -> str:
+        """The text near the mention, the mention included; the whole text when it does not stand in it."""
+        if self.start < 0:
+            return self.context[: 2 * CONTEXT_WINDOW]
+        return self.context[max(0, self.start - CONTEXT_WINDOW) : self.start + len(self.label) + CONTEXT_WINDOW]
+
+    @cached_property
+    def own_words(self) -> frozenset[str]:
+        """Words of the mention as names are compared."""
+        return name_words(self.label) or frozenset(tokens(self.label))
+
+    @cached_property
+    def near_words(self) -> frozenset[str]:
+        """Tokens near the mention, its own left out."""
+        return frozenset(tokens(self.near)) - frozenset(tokens(self.label))
+
+    @cached_property
+    def words_before(self) -> frozenset[str]:
+        """Words of the text before the mention as names are compared."""
+        return name_words(self.context[: max(self.start, 0)])
+
+    @cached_property
+    def all_words(self) -> frozenset[str]:
+        """Tokens of the text."""
+        return frozenset(tokens(self.context))
+
+    @cached_property
+    def topics(self) -> Counter[str]:
+        """Topic -> words for it around the mention."""
+        return topics_of(tokens(self.around))
+
+    @cached_property
+    def sport_words(self) -> int:
+        """How many words in half the window around the mention speak of sport or of who won."""
+        begin, end = max(0, self.start), max(0, self.start) + len(self.label)
+        return sport_words(self.context[max(0, begin - CONTEXT_WINDOW // 2) : end + CONTEXT_WINDOW // 2])
+
+    @cached_property
+    def has_capital(self) -> bool:
+        """Whether the mention begins with a capital that no beginning of a sentence gave it."""
+        before = self.context[: max(self.start, 0)]
+        return self.label[:1].isupper() and not _SENTENCE_BEGINS.search(before)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The mention, the full name that ends with it where the text has one (Britney Spears for Spears), and the
+        mention with its full stop where it is an abbreviation."""
+        full = self._full_name()
+        names = (self.label, full) if full else (self.label,)
+        return (*names, f"{self.label}.") if self._abbreviated() else names
+
+    @cached_property
+    def form(self) -> Form:
+        """Whether the mention is the name of a people, or the adjective of a country, perhaps a person's."""
+        if is_people(self.label):
+            return "people"
+        if is_adjective(self.label.removesuffix(_BORN)) and self._is_born():
+            return "of a person"
+        if not is_adjective(self.label):
+            return "name"
+        end = self.start + len(self.label)
+        following = self.context[end : end + FOLLOWING] if self.start >= 0 else ""
+        return "of a person" if says_person(re.split(r"[.,;:!?\n]", following)[0]) else "adjective"
+
+    @cached_property
+    def apposed(self) -> frozenset[str]:
+        """Tokens of what narrows the mention down anywhere in the text: Texas in "Paris, Texas" or "Paris (Texas)"."""
+        if not self.label:
+            return frozenset()
+        found = re.finditer(rf"(?<!\w){re.escape(self.label)}(?:{_APPOSED})", self.context)
+        return frozenset(token for match in found for token in tokens(match.group(1) or match.group(2)))
+
+    def _is_born(self) -> bool:
+        """Tell whether the mention is the German of "German-born", or that whole."""
+        end = self.start + len(self.label)
+        return self.label.endswith(_BORN) or (self.start >= 0 and self.context.startswith(_BORN, end))
+
+    def _abbreviated(self) -> bool:
+        """Tell whether a full stop that ends no sentence follows."""
+        if self.start < 0:
+            return False
+        end = self.start + len(self.label)
+        return bool(re.match(r"\.(?:[,;:)]| [a-z0-9])", self.context[end : end + 3]))
+
+    def _full_name(self) -> str | None:
+        if not self.label[:1].isupper() or " " in self.label or not self.label.isascii():
+            return None
+        for match in re.finditer(rf"\b{re.escape(self.label)}\b", self.context):
+            before = _NAME_BEFORE.search(self.context[max(0, match.start() - 60) : match.start()])
+            words = before.group().split() if before else []
+            while words and words[0] in _NO_GIVEN_NAMES:
+                words = words[1:]
+            if words:
+                return " ".join([*words, self.label])
+        return None

@@ -1,0 +1,80 @@
+"""The judge's fitted numbers, read from `data/weights.json`, which says where they come from.
+
+`python benchmarks/fit_entities.py MENTIONS.jsonl --write` makes them again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from theworld.nodes.disambiguate_entities.judging.features import Features
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """A conditional logit over the candidates and "none of these"."""
+
+    none: float
+    """Score of "none of these"."""
+    weights: Mapping[str, float]
+    """Feature -> weight; one that is left out weighs nothing."""
+
+    def score(self, features: Features) -> float:
+        """Return the weighted sum of the features."""
+        return math.fsum(weight * getattr(features, name) for name, weight in self.weights.items())
+
+    def probabilities(self, features: Sequence[Features]) -> list[float]:
+        """Return P(candidate is meant) for each; what is missing to 1 is "none of these"."""
+        scores = [self.score(item) for item in features]
+        highest = max([self.none, *scores])
+        parts = [math.exp(value - highest) for value in scores]
+        total = math.fsum([math.exp(self.none - highest), *parts])
+        return [part / total for part in parts]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Platt scaling: confidence = sigmoid(slope * logit(probability) + offset)."""
+
+    slope: float
+    offset: float
+
+    def confidence(self, probability: float) -> float:
+        """Return how often a choice of this probability is right."""
+        bounded = min(max(probability, 1e-9), 1 - 1e-9)
+        return 1 / (1 + math.exp(-(self.slope * math.log(bounded / (1 - bounded)) + self.offset)))
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Everything that was fitted."""
+
+    lexical: Scorer
+    """Without similarities."""
+    embedded: Scorer
+    """With similarities, over the lexical scorer's best candidates."""
+    calibration: Calibration
+    min_confidence: float
+    """Below this the judgement is "none of these"."""
+
+
+@cache
+def load_weights() -> Weights:
+    """Return the fitted weights, those set by hand added."""
+    file = resources.files("theworld.nodes.disambiguate_entities").joinpath("data/weights.json")
+    content = json.loads(file.read_text(encoding="utf-8"))
+    by_hand = {name: float(entry["weight"]) for name, entry in content["by_hand"].items()}
+    scorers = {
+        name: Scorer(content[name]["none"], {**content[name]["weights"], **by_hand}) for name in ("lexical", "embedded")
+    }
+    return Weights(
+        lexical=scorers["lexical"],
+        embedded=scorers["embedded"],
+        calibration=Calibration(**content["calibration"]),
+        min_confidence=content["min_confidence"],
+    )

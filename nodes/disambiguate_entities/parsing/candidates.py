@@ -1,0 +1,198 @@
+"""Search results to candidates that are safe to serialise.
+
+Reads both raw shapes: items of `wbsearchentities`, and the text blocks of LangChain's Wikidata wrapper.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from theworld.nodes.disambiguate_entities.parsing.identifiers import entity_url, qid_in
+from theworld.nodes.disambiguate_entities.parsing.limits import (
+    MAX_SCANNED_CHARACTERS,
+    clean_text,
+    shorten,
+    within_limits,
+)
+from theworld.nodes.disambiguate_entities.schema import CandidateLimits, read_limits
+
+MAX_SCANNED_ALIASES = 50
+"""Of more aliases only these are looked at."""
+_LOG = logging.getLogger(__name__)
+_RESULT = re.compile(r"^[ \t]*Result[ \t]+(Q[0-9]+)[ \t]*:", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*([^:\n：]{1,80})[:：][ \t]*(\S.*)$", re.MULTILINE)
+_COMMA = re.compile(r"[,，、]\s*")
+_TEXT_FIELDS = ("page_content", "text", "content")
+_NOTHING_FOUND = "no good wikidata search result was found"
+_KEY_PROPERTIES = frozenset(
+    "instance of|country|country of citizenship|occupation|date of birth|date of death|"
+    "p31|p17|p27|p106|p569|p570|性质|隸屬於|隶属于|国家|國家|国籍|國籍|职业|職業|出生日期|逝世日期|死亡日期".split("|")
+)
+
+
+def format_candidates(
+    raw: Sequence[Any] | str | None, cfg: Mapping[str, Any] | CandidateLimits | None = None, *, label: str = ""
+) -> list[dict[str, Any]]:
+    """Return the candidates in `raw` as plain dicts within the limits of `cfg`, in order, each QID once.
+
+    Unusable items are left out and logged under the `label` searched; the sentence that nothing was found is no
+    candidate.
+    Raises SettingsError only for limits that are wrong themselves.
+    """
+    limits = read_limits(cfg)
+    found: dict[str, dict[str, Any]] = {}
+    for item in items_of(raw):
+        if len(found) >= limits.max_candidates:
+            break
+        try:
+            candidates = list(_read_item(item))
+        except Exception as error:
+            _LOG.warning(
+                "source=wikidata label=%s: an item of type %s is unusable: %s",
+                shorten(clean_text(label) or "-", 200),
+                type(item).__name__,
+                type(error).__name__,
+            )
+            continue
+        for candidate in candidates:
+            found.setdefault(candidate["id"], candidate)
+    return [within_limits(candidate, limits) for candidate in list(found.values())[: limits.max_candidates]]
+
+
+def read_sitelinks(raw: Any) -> dict[str, int]:
+    """Return QID -> number of sitelinks of the raw items that state it.
+
+    It is no field of a candidate, which is what a model sees; the deterministic judge takes it as popularity.
+    """
+    found: dict[str, int] = {}
+    for item in items_of(raw):
+        try:
+            qid, stated = qid_in(item.get("id")), item.get("sitelinks")
+        except Exception as error:
+            _LOG.debug("source=wikidata: no sitelinks of a %s: %s", type(item).__name__, type(error).__name__)
+            continue
+        count = len(stated) if isinstance(stated, Mapping) else stated
+        if qid and isinstance(count, int) and not isinstance(count, bool) and count >= 0:
+            found.setdefault(qid, count)
+    return found
+
+
+def items_of(raw: Any) -> list[Any]:
+    """Return the raw items of a list, of one text or item, or of a whole reply of `wbsearchentities`."""
+    if raw is None:
+        return []
+    try:
+        if isinstance(raw, Mapping) and isinstance(raw.get("search"), list):
+            raw = raw["search"]
+        if isinstance(raw, (str, Mapping)) or hasattr(raw, "page_content"):
+            return [raw]
+        return list(raw)
+    except Exception as error:
+        _LOG.warning("source=wikidata: a %s cannot be read: %s", type(raw).__name__, type(error).__name__)
+        return []
+
+
+def _read_item(item: Any) -> Iterator[dict[str, Any]]:
+    """Yield the candidates of one raw item: none, one, or several for a text with several results."""
+    named = _read_fields(item) if isinstance(item, Mapping) else None
+    text = _item_text(item)
+    if text is None or (named and named["label"] and not _RESULT.search(text)):
+        yield from [named] if named else []
+        return
+    for candidate in _read_text(text, _metadata_qid(item)):
+        stated = named if named and named["id"] == candidate["id"] else {}
+        yield candidate | {name: value for name, value in stated.items() if value}
+
+
+def _read_fields(item: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the candidate that an item's own fields describe, None without an id."""
+    named = (item.get("id"), item.get("qid"), item.get("title"), item.get("concepturi") or item.get("url"))
+    qid = next((qid for value in named if (qid := qid_in(value))), None)
+    if qid is None:
+        return None
+    display = item.get("display") if isinstance(item.get("display"), Mapping) else {}
+    return _candidate(
+        qid,
+        label=item.get("label") or _value(display, "label"),
+        description=item.get("description") or _value(display, "description"),
+        aliases=item.get("aliases"),
+        key_props=item.get("key_props_excerpt"),
+    )
+
+
+def _item_text(item: Any) -> str | None:
+    """Return the text block of an item in LangChain's shape, None for the other shape."""
+    if isinstance(item, str):
+        return item
+    if isinstance(item, Mapping):
+        texts = [item[name] for name in _TEXT_FIELDS if isinstance(item.get(name), str)]
+        if not texts:
+            texts = [value for value in item.values() if isinstance(value, str) and _RESULT.search(value)]
+        return str.__str__(texts[0]) if texts else None
+    content = getattr(item, "page_content", None)
+    return content if isinstance(content, str) else None
+
+
+def _metadata_qid(item: Any) -> str | None:
+    for name in ("metadata", "meta"):
+        meta = item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+        if isinstance(meta, Mapping):
+            for field in ("id", "title", "source", "url"):
+                if qid := qid_in(meta.get(field)):
+                    return qid
+    return qid_in(item.get("id")) if isinstance(item, Mapping) else None
+
+
+def _read_text(text: str, outer_qid: str | None) -> Iterator[dict[str, Any]]:
+    if _NOTHING_FOUND in text[:200].casefold():
+        return
+    heads = list(_RESULT.finditer(text))
+    if not heads and outer_qid is not None:
+        yield _read_block(outer_qid, text)
+    for head, following in zip(heads, [*heads[1:], None], strict=False):
+        qid = qid_in(head.group(1))
+        if qid:
+            yield _read_block(qid, text[head.end() : following.start() if following else len(text)])
+
+
+def _read_block(qid: str, block: str) -> dict[str, Any]:
+    fields: dict[str, str] = {}
+    properties: list[str] = []
+    for match in _LINE.finditer(block):
+        name, value = " ".join(match.group(1).split()), " ".join(match.group(2).split())
+        folded = name.casefold()
+        if folded in _KEY_PROPERTIES:
+            properties.append(f"{name}: {value}")
+        fields.setdefault(folded, value)
+    return _candidate(qid, fields.get("label"), fields.get("description"), fields.get("aliases"), "; ".join(properties))
+
+
+def _candidate(qid: str, label: Any, description: Any, aliases: Any, key_props: Any) -> dict[str, Any]:
+    candidate: dict[str, Any] = {
+        "id": qid,
+        "url": entity_url(qid),
+        "label": clean_text(label),
+        "description": clean_text(description),
+    }
+    if names := [name for name in map(clean_text, _aliases(aliases)) if name]:
+        candidate["aliases"] = list(dict.fromkeys(names))
+    if excerpt := clean_text(key_props):
+        candidate["key_props_excerpt"] = excerpt
+    return candidate
+
+
+def _aliases(stated: Any) -> list[Any]:
+    """Return aliases given as a list of texts or of `{"value": text}`, or as one text with commas."""
+    if isinstance(stated, str):
+        return _COMMA.split(str.__str__(stated)[:MAX_SCANNED_CHARACTERS])[:MAX_SCANNED_ALIASES]
+    if not isinstance(stated, Sequence) or isinstance(stated, bytes):
+        return []
+    return [alias.get("value") if isinstance(alias, Mapping) else alias for alias in stated[:MAX_SCANNED_ALIASES]]
+
+
+def _value(display: Any, name: str) -> Any:
+    entry = display.get(name) if isinstance(display, Mapping) else None
+    return entry.get("value") if isinstance(entry, Mapping) else None

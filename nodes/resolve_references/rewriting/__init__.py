@@ -1,0 +1,1 @@
+"""A dependent question rewritten to stand alone, by the rules of its language."""

@@ -1,0 +1,297 @@
+"""What an English conversation is about at its end: its topic, and the names and phrases of the last turns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from theworld.nodes.resolve_references.rewriting.mentions import Name, looks_like_group, looks_like_person, names_in
+from theworld.nodes.resolve_references.tables import load_table
+from theworld.nodes.resolve_references.topics import topic_tokens
+from theworld.nodes.resolve_references.turns import text_of
+from theworld.state import Message
+from theworld.text import tokens, without_qualifier
+
+Nature = Literal["person", "group", "thing", "unknown"]
+"""Which pronouns may stand for a topic; `unknown` takes any."""
+
+LOOK_BACK = 24
+"""Messages that are looked at for names, the last ones; and the first two for a heading."""
+_ASKED_ABOUT = re.compile(
+    r"^\W*(?:(?:who|what)(?:\s+(?:is|was|are|were)|['’]s)"
+    r"|(?:can you\s+|please\s+|could you\s+)?(?:tell me|talk)\s+(?:more\s+)?about|(?:explain|describe|introduce))\s+"
+    r"(?P<topic>[^?.!,]{2,60}?)\s*[?.!]*\s*$",
+    re.IGNORECASE,
+)
+ASKED_WEIGHT, ANSWERED_WEIGHT = 2.0, 0.5
+"""Weight of the first name of a question and of a name in an answer; 1 for another name in a question."""
+LONGEST_COUNTED = 2000
+"""Characters of a message in which pronouns are counted."""
+FADING = 0.8
+"""Weight kept per turn back."""
+MOST_OPTIONS = 5
+_ASKS_NAME = re.compile(
+    r"^\W*(?:(?:and|so|but|then)\s+)?(?:(?:by|to|for|with|in|on|at)\s+)?(?:who|whom|which|what)\b"
+    r"(?!\s+(?:is|was|are|were)\s+(?!the\b|a\b|an\b)|\s+(?:do|does|did|has|have|had|can|could|will|would|kinds?|happen\w*)\b|['’]s)",
+    re.IGNORECASE,
+)
+_ASKS_THING = re.compile(
+    r"^\W*(?:(?:and|so|but|then)\s+)?(?:who|whom|which|what|where)\b(?!\s+(?:kinds?|happen\w*)\b)", re.IGNORECASE
+)
+_ARTICLE = re.compile(r"^\W*(?:(?:in|at|by|from)\s+)?(?:the|an?)?\s*", re.IGNORECASE)
+_BESIDE = re.compile(
+    r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|with|to|from|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE
+)
+_DEPENDENT = frozenset(
+    "it he she they that this his her their its those these you your there him them some any one i my me we us our "
+    "wrong best most first last next with about for in on at by from called named like doing saying name".split()
+)
+_PRONOUNS: dict[Nature, re.Pattern[str]] = {
+    "person": re.compile(r"\b(?:he|him|his|she|her|hers)\b", re.IGNORECASE),
+    "group": re.compile(r"\b(?:they|them|their)\b", re.IGNORECASE),
+    "thing": re.compile(r"\b(?:it|its)\b", re.IGNORECASE),
+}
+
+
+class Antecedent(NamedTuple):
+    """What an expression may stand for, and the message it comes from."""
+
+    text: str
+    source: int
+
+
+class AnsweredName(NamedTuple):
+    """The name that an answer gives, and the question that asked for it."""
+
+    name: Antecedent
+    question: str
+
+
+@dataclass(frozen=True)
+class Focus:
+    """The state of a conversation, as far as pronouns need it."""
+
+    topic: Antecedent | None
+    given: bool
+    """Whether the topic was stated as such: a heading or a label."""
+    nature: Nature
+    section: Antecedent | None
+    question: str
+    answer: str
+    names: tuple[Antecedent, ...]
+    """Names of the last turns, the most recent message first, each once, the topic left out."""
+    persons: tuple[Antecedent, ...]
+    """Names of the last turns that may be persons', the weightiest first."""
+    asked_about: tuple[Antecedent, ...]
+    """What the last questions were about, one name a question, the latest first."""
+    answered: AnsweredName | None
+    """The name that the last answer gives, where the last question asks for one that it does not name itself."""
+    rivals: tuple[Antecedent, ...]
+    """Names that the last question puts side by side ("A and B", "A or B")."""
+    tokens: frozenset[str]
+    """Index tokens of the topic: a query that holds one of them names its topic itself."""
+    section_tokens: frozenset[str]
+    """Index tokens of the names in the section."""
+    person_seen: bool
+    """Whether anyone was called he or she in the last turns."""
+
+
+@lru_cache(maxsize=1)
+def _openers() -> frozenset[str]:
+    return frozenset(map(str, load_table("english")["openers"]))
+
+
+def is_heading(text: str) -> bool:
+    """Return whether a message merely names a topic, as a title does ("Ada Lovelace")."""
+    stripped = text.strip()
+    words = stripped.split()
+    if (
+        not 1 <= len(words) <= 14
+        or stripped.endswith(("?", "!"))
+        or (stripped.endswith(".") and not stripped.endswith("..."))
+    ):
+        return False
+    return (stripped[0].isupper() or stripped[0] in "\"'“‘" or stripped[0].isdigit()) and words[
+        0
+    ].lower() not in _openers()
+
+
+def focus_of(history: Sequence[Message]) -> Focus:
+    """Return what the conversation is about after its last message."""
+    recent = range(max(0, len(history) - LOOK_BACK), len(history))
+    weighed = _weigh(history, recent)
+    topic, section = _topic(history)
+    given = topic is not None
+    if topic is None and weighed:
+        topic = weighed[0].antecedent
+    question = next((text_of(history[i]) for i in reversed(recent) if history[i].role == "user"), "")
+    answer = next((text_of(history[i]) for i in reversed(recent[-3:]) if history[i].role == "assistant"), "")
+    if section is not None and answer == section.text:
+        answer = ""
+    known = topic_tokens(topic.text) or frozenset(tokens(topic.text)) if topic else frozenset()
+    names = tuple(_names(history, recent, known))
+    return Focus(
+        topic=topic,
+        given=given,
+        nature=_nature(topic, history, recent),
+        persons=tuple(w.antecedent for w in weighed if w.person),
+        asked_about=_asked_about(history, recent),
+        answered=None if given else _answered(history, recent),
+        rivals=_rivals(history, recent),
+        section=section,
+        question="" if topic is not None and question == text_of(history[topic.source]) else question,
+        answer=answer,
+        names=names,
+        tokens=frozenset(token for token in known if not token.isdecimal()) or known,
+        section_tokens=_named_in(section),
+        person_seen=any(_pronoun_counts(text_of(history[i]))[0] for i in recent),
+    )
+
+
+def _named_in(section: Antecedent | None) -> frozenset[str]:
+    named = " ".join(name.text for name in names_in(section.text) if not name.opening) if section else ""
+    return frozenset(token for token in topic_tokens(named) if not token.isdecimal())
+
+
+def _topic(history: Sequence[Message]) -> tuple[Antecedent | None, Antecedent | None]:
+    for index in range(len(history) - 1, -1, -1):
+        if label := history[index].topic:
+            return Antecedent(label, index), None
+        if index > len(history) - LOOK_BACK or index == 0:
+            text = text_of(history[index])
+            if (history[index].role == "user" or index == 0) and is_heading(text):
+                return Antecedent(_clean(text), index), _section(history, index)
+    return None, None
+
+
+def _section(history: Sequence[Message], index: int) -> Antecedent | None:
+    if index + 1 < len(history) and index == 0:
+        text = text_of(history[1])
+        if is_heading(text):
+            return Antecedent(text.strip(), 1)
+    return None
+
+
+class _Weighed(NamedTuple):
+    antecedent: Antecedent
+    person: bool
+
+
+def _weigh(history: Sequence[Message], recent: range) -> list[_Weighed]:
+    """Return the names of the last turns, the weightiest first: those asked about, often and lately named."""
+    weights: dict[str, float] = {}
+    first: dict[str, _Weighed] = {}
+    turns = 0
+    for index in reversed(recent):
+        text, asked = text_of(history[index]), history[index].role == "user"
+        for place, name in enumerate(_names_and_subject(text, asked)):
+            weight = ASKED_WEIGHT if place == 0 and asked else 1.0 if asked else ANSWERED_WEIGHT
+            weights[name.text] = weights.get(name.text, 0.0) + weight * FADING**turns
+            person = looks_like_person(name.text) and not (name.placed or name.quoted)
+            first.setdefault(name.text, _Weighed(Antecedent(_clean(name.text), index), person))
+        turns += asked
+    whole = {name: sum(w for other, w in weights.items() if other in name) for name in weights}
+    return [first[name] for name in sorted(whole, key=lambda name: -whole[name])]
+
+
+@lru_cache(maxsize=4096)
+def _names_and_subject(text: str, asked: bool) -> list[Name]:
+    names = [name for name in names_in(text) if not name.opening]
+    match = _ASKED_ABOUT.match(text) if asked and not names else None
+    if match is None:
+        return names
+    words = match["topic"].split()
+    if words[0].lower() in {"the", "a", "an"}:
+        words = words[1:]
+    if not 1 <= len(words) <= 4 or any(word.lower() in _DEPENDENT for word in words):
+        return names
+    return [Name(" ".join(words), match.start("topic"), False, False, False)]
+
+
+def _asked_about(history: Sequence[Message], recent: range) -> tuple[Antecedent, ...]:
+    found: dict[str, Antecedent] = {}
+    for index in reversed(recent):
+        if history[index].role == "user":
+            for name in _names_and_subject(text_of(history[index]), True)[:1]:
+                found.setdefault(name.text, Antecedent(_clean(name.text), index))
+    return tuple(found.values())[:MOST_OPTIONS]
+
+
+def _answered(history: Sequence[Message], recent: range) -> AnsweredName | None:
+    """Return the first new name of an answer to "who", "which" or "what is the ...", or the name that is all of it."""
+    asked = next((i for i in reversed(recent) if history[i].role == "user"), None)
+    said = next((i for i in range(asked or 0, len(history)) if history[i].role == "assistant"), None)
+    if asked is None or said is None:
+        return None
+    question, answer = text_of(history[asked]), text_of(history[said])
+    known = frozenset(tokens(question))
+    name = next((name.text for name in names_in(answer) if not _name_tokens(name.text) <= known), None)
+    if name is None:
+        return None
+    alone = _ARTICLE.sub("", answer).strip(" .!") == name
+    if not (_ASKS_NAME.match(question) or (alone and _ASKS_THING.match(question))):
+        return None
+    return AnsweredName(Antecedent(_clean(name), said), question)
+
+
+def _rivals(history: Sequence[Message], recent: range) -> tuple[Antecedent, ...]:
+    index = next((i for i in reversed(recent) if history[i].role == "user"), None)
+    if index is None:
+        return ()
+    text = text_of(history[index])
+    names = [name for name in names_in(text) if not name.opening]
+    between = [text[a.start + len(a.text) : b.start] for a, b in pairwise(names)]
+    if len(names) < 2 or not all(_BESIDE.fullmatch(gap) for gap in between):
+        return ()
+    return tuple(Antecedent(name.text, index) for name in names[:MOST_OPTIONS])
+
+
+@lru_cache(maxsize=8192)
+def _clean(title: str) -> str:
+    text = without_qualifier(" ".join(title.split())).strip(' ."“”')
+    first, _, rest = text.partition(", ")
+    return first if rest and looks_like_person(first) and len(first.split()) > 1 else text
+
+
+def _nature(topic: Antecedent | None, history: Sequence[Message], recent: range) -> Nature:
+    if topic is None:
+        return "thing"
+    said = [_pronoun_counts(text_of(history[i])) for i in recent]
+    counts: dict[Nature, int] = {nature: sum(each[k] for each in said) for k, nature in enumerate(_PRONOUNS)}
+    raw = text_of(history[topic.source])
+    if looks_like_person(topic.text) and "(" not in raw:
+        return "person" if counts["person"] else _most_used(counts, 1.0, "unknown")
+    if looks_like_group(topic.text) or "(band" in raw.lower():
+        return "group"
+    return "person" if counts["person"] > 2 * (counts["thing"] + counts["group"]) else _most_used(counts, 2.0, "thing")
+
+
+@lru_cache(maxsize=4096)
+def _pronoun_counts(text: str) -> tuple[int, ...]:
+    return tuple(len(pattern.findall(text[:LONGEST_COUNTED])) for pattern in _PRONOUNS.values())
+
+
+def _most_used(counts: dict[Nature, int], margin: float, neither: Nature) -> Nature:
+    if not (counts["group"] or counts["thing"]):
+        return neither
+    return "group" if counts["group"] > margin * counts["thing"] + (margin - 1) else "thing"
+
+
+@lru_cache(maxsize=8192)
+def _name_tokens(name: str) -> frozenset[str]:
+    return frozenset(tokens(name))
+
+
+def _names(history: Sequence[Message], recent: range, known: frozenset[str]) -> list[Antecedent]:
+    found: dict[str, Antecedent] = {}
+    for index in reversed(recent):
+        if index < 2 and is_heading(text_of(history[index])):
+            continue
+        for name in names_in(text_of(history[index])):
+            if not (name.opening or name.text in found or known & _name_tokens(name.text)):
+                found[name.text] = Antecedent(name.text, index)
+    return list(found.values())

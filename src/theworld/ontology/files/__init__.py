@@ -1,0 +1,1 @@
+"""Ontologies in files: read, checked, written and drawn."""

@@ -1,0 +1,52 @@
+"""Which file is read and written how, by the end of its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, cast
+
+from theworld.errors import OntologyError
+from theworld.ontology.files.reading import read_ontology
+from theworld.ontology.files.writing import to_json, to_yaml
+from theworld.ontology.model import Ontology
+
+Format = Literal["yaml", "json", "turtle", "xml", "json-ld"]
+ENDINGS: dict[str, Format] = {
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".json": "json",
+    ".ttl": "turtle",
+    ".rdf": "xml",
+    ".owl": "xml",
+    ".xml": "xml",
+    ".jsonld": "json-ld",
+}
+
+
+def load_ontology(file: Path) -> Ontology:
+    """Return the checked ontology in a file of any known format; raises OntologyError."""
+    kind = ENDINGS.get(file.suffix.lower())
+    if kind is None:
+        raise OntologyError(
+            f"has an ending that is not known: {file.suffix or 'none'}.",
+            where=str(file),
+            remedy=f"Known are {', '.join(ENDINGS)}.",
+        )
+    if not file.is_file():
+        raise OntologyError("is not a file.", where=str(file))
+    if kind in {"yaml", "json"}:
+        return read_ontology(file)
+    from theworld.ontology.files.rdf import read_rdf  # rdflib takes its time
+
+    return read_rdf(file)
+
+
+def dump_ontology(ontology: Ontology, kind: Format) -> str:
+    """Return an ontology in a format."""
+    if kind == "yaml":
+        return to_yaml(ontology)
+    if kind == "json":
+        return to_json(ontology)
+    from theworld.ontology.files.rdf import to_rdf
+
+    return to_rdf(ontology, cast(str, kind))

@@ -1,0 +1,174 @@
+"""The YAML (or JSON, which is YAML too) form into an ontology; everything that is wrong is told with its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from theworld.errors import OntologyError
+from theworld.ontology.files.checking import Location, Problem, find_problems
+from theworld.ontology.model import Ontology
+
+MOST_UNFOLDING = 10
+"""Values a character of the text may stand for, by aliases: a small file must not unfold into an endless one."""
+PROBLEMS_SHOWN = 20
+_NUMBER = re.compile(
+    r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?i:inf|nan)", re.ASCII
+)
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read_ontology(file: Path) -> Ontology:
+    """Return the ontology in a YAML or JSON file; any other is taken for YAML (see `rdf` for OWL, RDFS and SKOS).
+
+    Raises OntologyError with every problem found, each naming line and element.
+    """
+    try:
+        text = file.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OntologyError(f"cannot be read: {error}.", where=str(file), remedy="Save it as UTF-8 text.") from error
+    return parse_ontology(text, where=str(file))
+
+
+def parse_ontology(text: str, *, where: str = "ontology", with_lines: bool = True) -> Ontology:
+    """Return the ontology in a text of the YAML form; see `read_ontology`.
+
+    Without lines, problems name the element only: for a text that was made from something else.
+    """
+    data, lines, doubled = _Composition().read(text, where)
+    lines = lines if with_lines else {}
+    if not isinstance(data, dict):
+        raise OntologyError("is no ontology: a mapping with `id`, `classes`, ... is expected.", where=where)
+    try:
+        ontology = Ontology.model_validate(data)
+    except ValidationError as error:
+        raise wrong([*doubled, *_schema_problems(error, data, lines)], where) from error
+    problems = [*doubled, *(_with_line(problem, lines) for problem in find_problems(ontology))]
+    if problems:
+        raise wrong(problems, where)
+    return ontology
+
+
+def check_ontology(ontology: Ontology, *, where: str) -> Ontology:
+    """Return the ontology; raises OntologyError when something in it does not fit."""
+    problems = find_problems(ontology)
+    if problems:
+        raise wrong(problems, where)
+    return ontology
+
+
+def wrong(problems: Sequence[Problem], where: str) -> OntologyError:
+    """Return the error that tells the problems, by line."""
+    problems = sorted(problems, key=lambda problem: problem.line)
+    shown = "\n".join(f"  {problem}" for problem in problems[:PROBLEMS_SHOWN])
+    more = f"\n  and {len(problems) - PROBLEMS_SHOWN} more" if len(problems) > PROBLEMS_SHOWN else ""
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return OntologyError(f"{count} in the ontology:\n{shown}{more}", where=where, problems=tuple(problems))
+
+
+class _Composition:
+    """Reads a text into plain values and remembers the line of each."""
+
+    def __init__(self) -> None:
+        self._lines: dict[Location, int] = {}
+        self._doubled: list[Problem] = []
+        self._count, self._most = 0, 0
+        self._where = ""
+
+    def read(self, text: str, where: str) -> tuple[Any, dict[Location, int], list[Problem]]:
+        """Return values, line by location, and the keys that stand twice in one mapping."""
+        self._where, self._most = where, MOST_UNFOLDING * len(text)
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            data = None if node is None else self._value(node, (), loader)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = f"line {mark.line + 1}: " if mark else ""
+            raise OntologyError(f"{line}is not YAML: {error.problem or error}.", where=where) from error
+        except (yaml.YAMLError, RecursionError, ValueError) as error:
+            raise OntologyError(f"is not YAML: {error}.", where=where) from error
+        finally:
+            loader.dispose()
+        return data, self._lines, self._doubled
+
+    def _value(self, node: yaml.Node, location: Location, loader: Any) -> Any:
+        self._count += 1
+        if self._count > self._most:
+            raise OntologyError("unfolds by its aliases into far more than it is.", where=self._where)
+        self._lines[location] = node.start_mark.line + 1
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, location, loader)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(child, (*location, i), loader) for i, child in enumerate(node.value)]
+        return self._scalar(node, loader)
+
+    @staticmethod
+    def _scalar(node: yaml.Node, loader: Any) -> Any:
+        """Return a plain value; a code (`010`), a clock time (`12:30`) and a date are meant as they are written."""
+        kind = node.tag.removeprefix("tag:yaml.org,2002:")
+        as_written = kind == "timestamp" or (kind in {"int", "float"} and not _NUMBER.fullmatch(str(node.value)))
+        return node.value if as_written else loader.construct_object(node)
+
+    def _mapping(self, node: yaml.MappingNode, location: Location, loader: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise OntologyError(f"line {key_node.start_mark.line + 1}: a key must be a name.", where=self._where)
+            # A bare `on`, `no` or number is meant as it is written.
+            key = str(key_node.value)
+            if key in found:
+                what = f"the key {key!r} stands twice in one mapping"
+                self._doubled.append(Problem((*location, key), key, what, key_node.start_mark.line + 1))
+            found[key] = self._value(value_node, (*location, key), loader)
+            self._lines[(*location, key)] = key_node.start_mark.line + 1
+        return found
+
+
+def _line(location: Location, lines: dict[Location, int]) -> int:
+    """Return the line of the innermost part that is there."""
+    while location not in lines and location:
+        location = location[:-1]
+    return lines.get(location, 0)
+
+
+def _with_line(problem: Problem, lines: dict[Location, int]) -> Problem:
+    return Problem(problem.location, problem.element, problem.what, _line(problem.location, lines))
+
+
+def _schema_problems(error: ValidationError, data: Any, lines: dict[Location, int]) -> list[Problem]:
+    found = []
+    for item in error.errors(include_url=False, include_context=False):
+        location: Location = tuple(item["loc"])
+        said = item["msg"].removeprefix("Value error, ")
+        field = ".".join(str(part) for part in location if isinstance(part, str)) or "the whole"
+        what = "unknown name" if item["type"] == "extra_forbidden" else said
+        given = item["input"]
+        shown = f", got {given!r}" if isinstance(given, str | int | float | bool) else ""
+        found.append(Problem(location, _element_at(location, data), f"{field}: {what}{shown}", _line(location, lines)))
+    return found
+
+
+_KINDS = {"classes": "class", "relations": "relation", "capabilities": "capability", "samples": "sample"}
+
+
+def _element_at(location: Location, data: Any) -> str:
+    """Return the name of the element that a location is in: `class company`, `attribute company.capital`."""
+    name, value, owner = "ontology", data, ""
+    for i, part in enumerate(location):
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            break
+        if isinstance(part, int) and isinstance(value, dict):
+            id_, listed = value.get("id", f"number {part + 1}"), location[i - 1]
+            if i == 1 and listed in _KINDS:
+                name, owner = f"{_KINDS[str(listed)]} {id_}", str(id_)
+            elif listed == "attributes":
+                name = f"attribute {owner}.{id_}"
+    return name

@@ -1,0 +1,1 @@
+"""What of an ontology a question names or describes."""

@@ -1,0 +1,245 @@
+"""What a question means without naming it: "the guarantor of Reedbank Packaging" is Palepine Pulp, by the facts.
+
+A description is resolved from the inside out and replaced by the name it stands for, so that the rest of the question
+is asked about the thing itself: "由谁控股" of "采购星槎传感产品的企业" becomes a question about one company. What the
+question asks for itself ("who controls X?") is not replaced: the facts are its answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from theworld.ontology.facts import Fact, Facts
+from theworld.ontology.lookup import Lookup
+from theworld.ontology.questions.clauses import Clause, Span, clauses, description_words, opening
+from theworld.ontology.questions.described import MOST_DESCRIBED, Described, Reading
+from theworld.ontology.questions.description_names import (
+    bare_name,
+    descriptive_names,
+    named_relations,
+    spans_of,
+    wanted_end,
+)
+from theworld.ontology.questions.matching import Matcher
+from theworld.ontology.questions.names import Name
+from theworld.ontology.questions.surroundings import beside, kind_words, nothing_else
+from theworld.text import Language, tokens
+from theworld.text.folding import simplified
+from theworld.text.phrases import Found, PhraseTable
+
+MOST_STEPS = 3
+"""Descriptions inside each other."""
+
+
+class _Reading(NamedTuple):
+    """One description found, and where."""
+
+    start: int
+    end: int
+    described: Described
+    parts: tuple[tuple[int, int], ...]
+    """Places of the words it was read from."""
+
+
+class DescriptionReader:
+    """Reads questions by the facts of one ontology; made once per ontology, thread-safe."""
+
+    def __init__(self, lookup: Lookup, matcher: Matcher) -> None:
+        self._lookup, self._matcher, self.facts = lookup, matcher, Facts(lookup)
+        self._more: PhraseTable[Name] = PhraseTable(descriptive_names(lookup))
+
+    def read(self, question: str, language: Language) -> Reading:
+        """Return the question, in simplified Chinese, with its descriptions named as far as the facts know them."""
+        text, described = simplified(question), list[Described]()
+        for _ in range(MOST_STEPS):
+            found = self._found(text, language)
+            inner = next((one for one in found if not one.described.asked and len(one.described.samples) == 1), None)
+            if inner is None:
+                break
+            name = self._lookup.samples[inner.described.samples[0]].labels.preferred(language)
+            text = text[: inner.start] + name + text[inner.end :]
+            described.append(inner.described)
+        value = self._value_asked(text, language)
+        if value is not None:
+            return Reading(text, (*described, value), answered=True)
+        last = next(iter(self._found(text, language)), None)
+        if last is None:
+            return Reading(text, tuple(described))
+        answered = last.described.asked and self._is_all(text, last, language)
+        if last.described.asked and not answered and len(last.described.samples) == 1:
+            name = self._lookup.samples[last.described.samples[0]].labels.preferred(language)
+            text = text[: last.start] + name + text[last.end :]
+        return Reading(text, (*described, last.described), answered)
+
+    def _value_asked(self, text: str, language: Language) -> Described | None:
+        """Return the value that a question asks for and nothing else: X 的注册资本是多少."""
+        if re.search(description_words()[language]["person"], text, re.IGNORECASE):
+            return None
+        found = self._matcher.phrases(text)
+        samples = [bare_name(one, text) for one in spans_of(found, "EntitySample")]
+        named = [one for one in (*found, *self._more.find(text)) if not any(_overlap(one, s) for s in samples)]
+        attributes = spans_of(named, "Attribute")
+        if len(samples) != 1 or len(samples[0].ids) != 1 or len(attributes) != 1:
+            return None
+        sample = self._lookup.samples[samples[0].ids[0]]
+        line = self._lookup.ancestors(sample.of)
+        known = [key for key in attributes[0].ids if key.partition(".")[0] in line]
+        known = [key for key in dict.fromkeys(known) if key.partition(".")[2] in sample.values]
+        parts = [(one.start, one.end) for one in (samples[0], attributes[0])]
+        if len(known) != 1 or not nothing_else(text, parts, language, "amount"):
+            return None
+        return Described(text, (sample.id,), (), asked=True, attribute=known[0])
+
+    def _found(self, text: str, language: Language) -> list[_Reading]:
+        """Return the descriptions in a text, the shortest first: it is the innermost."""
+        found = self._matcher.phrases(text)
+        samples = [bare_name(one, text) for one in spans_of(found, "EntitySample")]
+        named = [*found, *self._more.find(text)]
+        free = [one for one in named if not any(_overlap(one, s) for s in samples)]
+        relations = named_relations(free)
+        classes = [
+            one
+            for one in spans_of(free, "OntologyClass")
+            if not any(r.start <= one.start and one.end <= r.end and r[:2] != one[:2] for r in relations)
+        ]
+        read = [
+            (one, self._resolved(text, one, samples)) for one in clauses(text, language, relations, samples, classes)
+        ]
+        kept = [_known(one) for _, one in read]
+        used = {clause.head for clause, one in read if _known(one)}
+        kept += [_known(self._of_class(text, head, samples, language)) for head in classes if head not in used]
+        kept += [_known(self._of_place(text, one)) for one in samples]
+        kept += [_known(self._asked_class(text, head, one, relations, language)) for head in classes for one in samples]
+        return sorted(
+            (one for one in kept if one is not None),
+            key=lambda one: (one.described.asked, len(one.described.samples), one.end - one.start, one.start),
+        )
+
+    def _resolved(self, text: str, clause: Clause, samples: Sequence[Span]) -> _Reading | None:
+        fitting: dict[str, Fact] = {}
+        for named in clause.relation.ids:
+            kind, _, relation = named.partition(":")
+            end = wanted_end(kind, clause.side)
+            for other in clause.other.ids if end is not None else ():
+                fitting.update(self.facts.at(end, relation, other) if end is not None else ())
+        if clause.head is not None:
+            heads = {id_ for one in clause.head.ids for id_ in self._lookup.descendants(one)}
+            fitting = {id_: fact for id_, fact in fitting.items() if self._lookup.samples[id_].of in heads}
+        near = [one for one in samples if clause.start <= one.start < clause.end and one is not clause.other]
+        fitting = self._narrowed(fitting, clause.modifier, near, clause.other)
+        parts = tuple((one.start, one.end) for one in (clause.relation, clause.other, clause.head) if one is not None)
+        told = Described(text[clause.start : clause.end], tuple(fitting), tuple(fitting.values()), clause.asked)
+        return _Reading(clause.start, clause.end, told, parts)
+
+    def _narrowed(self, fitting: dict[str, Fact], modifier: str, near: Sequence[Span], other: Span) -> dict[str, Fact]:
+        """Keep what other names and the words in between fit, where they fit any."""
+        for span in near:
+            kept = {one: f for one, f in fitting.items() if any(self.facts.between(one, other) for other in span.ids)}
+            fitting = kept or fitting
+        if len(fitting) > 1 and modifier.strip():
+            said = set(tokens(modifier))
+            kept = {one: fact for one, fact in fitting.items() if said & (self._kinds(one) | self._shared(one, other))}
+            fitting = kept or fitting
+        return fitting
+
+    def _kinds(self, sample: str) -> set[str]:
+        """Return the words of what a sample is tied to by a relation that only such classes have: its industry."""
+        of = self._lookup.samples[sample].of
+        names = (
+            label
+            for relation, targets in self._lookup.samples[sample].facts.items()
+            for other in targets
+            if self.facts.only_relation(of, self._lookup.samples[other].of) == relation
+            for label in self._lookup.samples[other].labels.all()
+        )
+        return {token for label in names for token in tokens(label)}
+
+    def _shared(self, sample: str, other: Span) -> set[str]:
+        """Return the words of what ties two samples together beside the fact: the contract between them."""
+        both = (id_ for one in other.ids for id_ in self.facts.near(sample) & self.facts.near(one))
+        names = [label for id_ in (sample, *sorted(both)) for label in self._lookup.samples[id_].labels.all()]
+        return {token for label in names for token in tokens(label)}
+
+    def _of_place(self, text: str, place: Span) -> _Reading | None:
+        """Return what is tied to a name that a question looks among: 造纸包装行业里谁."""
+        match = re.match(
+            rf"[^，。；？的]{{0,3}}[里中内]面?(?:的|，)?(?={description_words()['zh']['which']})", text[place.end :]
+        )
+        if not match:
+            return None
+        fitting = dict(pair for other in place.ids for pair in self.facts.tied(other))
+        end = place.end + match.end()
+        told = Described(text[place.start : end], tuple(fitting), tuple(fitting.values()), asked=True)
+        return _Reading(place.start, end, told, ((place.start, end),))
+
+    def _asked_class(
+        self, text: str, head: Span, other: Span, relations: Sequence[Span], language: Language
+    ) -> _Reading | None:
+        """Return what of a class a name is tied to, where the question asks for it: 位于哪座城市, in which city."""
+        which = description_words()[language]["which"]
+        if not re.search(rf"{which}\s*$" if language == "zh" else rf"\b{which} $", text[: head.start], re.IGNORECASE):
+            return None
+        fitting = dict(pair for one in head.ids for id_ in other.ids for pair in self.facts.by_class(one, id_))
+        ties = {fact.relation for fact in fitting.values()}
+        said = [one for one in relations if ties & {named.partition(":")[2] for named in one.ids}]
+        places = tuple((one.start, one.end) for one in (head, other, *said))
+        start, end = min(head.start, other.start), max(head.end, other.end)
+        told = Described(text[start:end], tuple(fitting), tuple(fitting.values()), asked=True)
+        return _Reading(start, end, told, places)
+
+    def _of_class(self, text: str, head: Span, samples: Sequence[Span], language: Language) -> _Reading | None:
+        """Return what a class is narrowed to by names and kinds beside it: 东屿市的机械企业, paper company."""
+        before, after = beside(text, head, samples, language)
+        fitting: dict[str, Fact] = {}
+        parts = [(head.start, head.end)]
+        start, end = head.start, head.end
+        for span in (*before, *after):
+            tied = dict(pair for one in head.ids for other in span.ids for pair in self.facts.by_class(one, other))
+            if tied:
+                fitting = {id_: fact for id_, fact in tied.items() if not fitting or id_ in fitting}
+                start, end = min(start, span.start), max(end, span.end)
+                parts.append((span.start, span.end))
+        kind = kind_words(text, head, language)
+        if kind:
+            everyone = fitting or {
+                one.id: Fact(one.id, "", "") for one in self._lookup.ontology.samples if one.of in head.ids
+            }
+            said = set(tokens(kind))
+            kept = {id_: fact for id_, fact in everyone.items() if said <= self._kinds(id_)}
+            if kept:
+                fitting = {id_: self._kind_fact(id_, said) if not fact.relation else fact for id_, fact in kept.items()}
+                parts.append((head.start - len(kind), head.start))
+                start = min(start, head.start - len(kind))
+        if not fitting:
+            return None
+        which = description_words()[language]["which"]
+        asked = bool(
+            re.search(rf"{which}\s*$" if language == "zh" else rf"\b{which} (?:\w+ )?$", text[:start], re.IGNORECASE)
+        )
+        asked = asked or bool(language == "zh" and re.search(which, text[start : end + 2]))
+        if language != "zh":
+            start = min(start, opening(text, head.start))
+        return _Reading(
+            start, end, Described(text[start:end], tuple(fitting), tuple(fitting.values()), asked), tuple(parts)
+        )
+
+    def _kind_fact(self, sample: str, said: set[str]) -> Fact:
+        for relation, targets in self._lookup.samples[sample].facts.items():
+            for other in targets:
+                if said <= {t for label in self._lookup.samples[other].labels.all() for t in tokens(label)}:
+                    return Fact(sample, relation, other)
+        return Fact(sample, "", "")
+
+    def _is_all(self, text: str, reading: _Reading, language: Language) -> bool:
+        """Return whether nothing else stands in a question but words that add no condition."""
+        return nothing_else(text, reading.parts, language)
+
+
+def _overlap(one: Found[Name], span: Span) -> bool:
+    return span.start < one.end and one.start < span.end
+
+
+def _known(one: _Reading | None) -> _Reading | None:
+    return one if one is not None and 0 < len(one.described.samples) <= MOST_DESCRIBED else None

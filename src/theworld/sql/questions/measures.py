@@ -1,0 +1,178 @@
+"""What a question measures: a numeric attribute, the default measure of a class, or the number of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, get_args
+
+from theworld.ontology import Attribute
+from theworld.sql.mapping import DatabaseMapping
+from theworld.sql.plan import Aggregate, UnclearError
+from theworld.sql.questions.lexicon import Term
+
+Analysis = Literal["", "trend", "change", "change_over_year", "volatility"]
+_NUMBERS = {"number", "integer"}
+_COUNTED = {"sum", "trend", "change", "change_over_year"}
+"""What may be said of a count: a total of rows is their number."""
+_ANALYSES: dict[str, Analysis] = {name: name for name in get_args(Analysis)}
+_PLAIN: dict[str, Aggregate] = {"sum": "sum", "average": "average", "count": "count"}
+
+
+class Head(NamedTuple):
+    """One measure of a question."""
+
+    base: str
+    """Class whose rows are measured."""
+    measure: Attribute | None
+    """None counts rows."""
+    aggregate: Aggregate
+    analysis: Analysis
+    per_subject: bool
+    """Whether a class that the question is about splits it: a change or a volatility is told for each."""
+
+
+class _Measured(NamedTuple):
+    term: Term
+    base: str
+    attribute: Attribute | None
+    by_class: bool
+
+
+def default_measure(mapping: DatabaseMapping, class_id: str) -> Attribute | None:
+    """Return the class's first attribute with an aggregation, None without."""
+    for attribute in mapping.attributes(class_id).values():
+        if attribute.aggregation is not None and attribute.type in _NUMBERS:
+            return attribute
+    return None
+
+
+def is_measure(attribute: Attribute) -> bool:
+    """Return whether numbers of an attribute can be put together."""
+    return attribute.type in _NUMBERS and attribute.aggregation is not None
+
+
+def find_heads(
+    terms: Sequence[Term], mapping: DatabaseMapping, *, superlative: bool, related: str | None = None
+) -> list[Head]:
+    """Return the measures in the order of the question; none for a question that only lists.
+
+    `related` is the class of what a relation speaks of ("subsidiaries of X"): it is counted where no class is named.
+    """
+    aggregates = [t for t in terms if t.of("aggregate")]
+    measured = _attributes(terms, mapping)
+    counts = [t for t in aggregates if t.of("aggregate")[0].name == "count"]
+    others = [t for t in aggregates if t not in counts]
+    if counts:
+        if measured or len(counts) > 1 or any(_name(t) not in _COUNTED for t in others):
+            raise UnclearError("it is not clear what is counted")
+        base = _counted(terms, counts[0], related)
+        if counts[0].text == "有多少" and _measured_by_default(mapping, base):
+            raise UnclearError(f"it is not clear whether {counts[0].text!r} asks for rows or for their sum")
+        return [Head(base, None, "count", _analysis(others), per_subject=False)]
+    if not measured:
+        measured = _classes(terms, mapping, wanted=bool(others) or superlative)
+    if not measured:
+        return []
+    assigned = _assigned(measured, others, terms)
+    return [head for item in measured for head in _heads(item, assigned[item.term], superlative)]
+
+
+def _name(term: Term) -> str:
+    return term.of("aggregate")[0].name
+
+
+def _analysis(terms: Sequence[Term]) -> Analysis:
+    found = [_name(t) for t in terms if _name(t) not in _PLAIN]
+    if len(set(found)) > 1:
+        raise UnclearError("more than one analysis is asked of one measure")
+    return _ANALYSES[found[0]] if found else ""
+
+
+def _attributes(terms: Sequence[Term], mapping: DatabaseMapping) -> list[_Measured]:
+    named = {m.name for t in terms for m in t.of("class")}
+    found = []
+    for term in terms:
+        meanings = [m.name.partition(".") for m in term.of("attribute")]
+        choices = [(c, mapping.attributes(c)[a]) for c, _, a in meanings]
+        choices = [(c, a) for c, a in choices if is_measure(a)]
+        if len(choices) > 1:
+            choices = [(c, a) for c, a in choices if c in named] or choices
+        if len(choices) > 1:
+            raise UnclearError(f"{term.text!r} means more than one thing")
+        if choices:
+            found.append(_Measured(term, *choices[0], by_class=False))
+    return found
+
+
+def _classes(terms: Sequence[Term], mapping: DatabaseMapping, *, wanted: bool) -> list[_Measured]:
+    """Return the classes that stand for their default measure: those of facts, which have a time."""
+    found = []
+    for term in terms:
+        for meaning in term.of("class")[:1]:
+            measure = default_measure(mapping, meaning.name)
+            if _measured_by_default(mapping, meaning.name) and not term.of("entity", "value"):
+                found.append(_Measured(term, meaning.name, measure, by_class=True))
+    lists = any(t.of("which") for t in terms)
+    return found if wanted or not lists else []
+
+
+def _measured_by_default(mapping: DatabaseMapping, class_id: str) -> bool:
+    """Return whether a class stands for its default measure: it has one, and it is a fact with a time."""
+    return default_measure(mapping, class_id) is not None and mapping.classes[class_id].time is not None
+
+
+def _counted(terms: Sequence[Term], count: Term, related: str | None) -> str:
+    """Return the class that is counted: the one after the count word, else the last before it."""
+    at = terms.index(count)
+    after = [t for t in terms[at + 1 :] if t.of("class")]
+    before = [t for t in terms[:at] if t.of("class")]
+    gap = after[0].start - count.end if after else None
+    near = (
+        after[0] if after and gap is not None and gap <= 3 else (before[-1] if before else after[0] if after else None)
+    )
+    if near is None and related is not None:
+        return related
+    if near is None:
+        raise UnclearError("nothing is named that could be counted")
+    if len(near.of("class")) > 1:
+        raise UnclearError(f"{near.text!r} means more than one thing")
+    if (
+        near in after
+        and len([t for t in after if t.start - near.end <= 1 and t is not near and t.start >= near.end]) > 0
+    ):
+        following = next(t for t in after if t is not near and t.start >= near.end)
+        if not following.start - near.end and any("\u4e00" <= c <= "\u9fff" for c in following.text):
+            near = following
+    return near.of("class")[0].name
+
+
+def _assigned(measured: Sequence[_Measured], others: Sequence[Term], terms: Sequence[Term]) -> dict[Term, list[Term]]:
+    """Return the words of aggregation by the measure they stand nearest to; with one measure, all are its own."""
+    found: dict[Term, list[Term]] = {item.term: [] for item in measured}
+    joints = [t for t in terms if t.of("joined")]
+    for word in others:
+
+        def distance(item: _Measured, word: Term = word) -> tuple[int, int]:
+            first, last = sorted((item.term, word), key=lambda t: t.start)
+            between = sum(first.end <= joint.start < last.start for joint in joints)
+            return between, last.start - first.end
+
+        found[min(measured, key=distance).term].append(word)
+    return found
+
+
+def _heads(item: _Measured, words: Sequence[Term], superlative: bool) -> list[Head]:
+    assert item.attribute is not None
+    analysis = _analysis(words)
+    plain = list(dict.fromkeys(_PLAIN[_name(w)] for w in words if _name(w) in _PLAIN))
+    usual = item.attribute.aggregation
+    if not plain:
+        if usual not in {"sum", "average"} and not superlative:
+            raise UnclearError(f"{item.term.text!r} has no plain total")
+        plain = ["average" if usual == "average" else "sum" if usual == "sum" else "max"]
+    if "sum" in plain and usual != "sum":
+        raise UnclearError(f"{item.term.text!r} cannot be added up")
+    if analysis and len(plain) > 1:
+        raise UnclearError("more than one analysis is asked of one measure")
+    told_each = analysis in {"change", "change_over_year", "volatility"} or (item.by_class and not words)
+    return [Head(item.base, item.attribute, aggregate, analysis, told_each) for aggregate in plain]

@@ -1,0 +1,203 @@
+"""A question into plans, without a model, or not at all: every word must be accounted for.
+
+The question is cut into terms (lexicon); what it measures, of which rows, put together how and in which period is read
+from their order. Whatever is not certain raises UnclearError, so that another path answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import pairwise
+
+from theworld.sql.mapping import DatabaseMapping
+from theworld.sql.plan import Plan, UnclearError
+from theworld.sql.questions.completeness import check_all_used
+from theworld.sql.questions.cutting import cut_question
+from theworld.sql.questions.grouping import by_attribute, by_class, class_of, find_grouping
+from theworld.sql.questions.latest import asks_for_latest, plan_latest
+from theworld.sql.questions.lexicon import Lexicon, Term
+from theworld.sql.questions.listing import plan_list
+from theworld.sql.questions.measures import Head, find_heads
+from theworld.sql.questions.periods import timed
+from theworld.sql.questions.quantities import Ranking
+from theworld.sql.questions.restrictions import Restrictions, find_restrictions
+from theworld.sql.questions.shares import part_and_whole, share_terms
+from theworld.text.calendar_units import CalendarUnit
+from theworld.text.language import Language
+
+
+def understand(
+    question: str, *, now: datetime, lexicon: Lexicon, mapping: DatabaseMapping, language: Language
+) -> tuple[Plan, ...]:
+    """Return the plans that together answer a question; UnclearError says why there are none."""
+    return plan_terms(*cut_question(question, now, lexicon), mapping=mapping, language=language)
+
+
+def plan_terms(
+    terms: tuple[Term, ...], unknown: tuple[str, ...], *, mapping: DatabaseMapping, language: Language
+) -> tuple[Plan, ...]:
+    """Return the plans of a question that has been cut; UnclearError says why there are none."""
+    if unknown:
+        raise UnclearError(f"these words mean nothing to the database: {', '.join(unknown[:5])}")
+    for term in terms:
+        if term.of("unreadable") and len(term.meanings) == len(term.of("unreadable", "empty")):
+            raise UnclearError(f"a question with {term.text!r} is not read")
+    reading = _Reading(terms, mapping, language)
+    plans = reading.plans()
+    check_all_used(plans, terms, reading.restrictions, mapping)
+    return plans
+
+
+@dataclass
+class _Reading:
+    """The terms of one question and what they are used for."""
+
+    terms: tuple[Term, ...]
+    mapping: DatabaseMapping
+    language: Language
+    restrictions: Restrictions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.restrictions = find_restrictions(self.terms, self.mapping)
+
+    def plans(self) -> tuple[Plan, ...]:
+        """Return one plan per measure."""
+        restrictions = self.restrictions
+        terms = tuple(term for term in self.terms if term not in restrictions.used)
+        if asks_for_latest(terms):
+            via = self._mentioned(terms, restrictions)
+            return (plan_latest(terms, restrictions, via, mapping=self.mapping, language=self.language),)
+        shares = share_terms(terms)
+        terms = tuple(term for term in terms if term not in shares)
+        grouping, time_unit, used = find_grouping(terms, self.mapping)
+        ranking, ranked_by, more = self._ranking(terms)
+        used |= more
+        free = [t for t in terms if t not in used]
+        related = restrictions.related[0][0].source if restrictions.related else None
+        heads = find_heads(free, self.mapping, superlative=ranking is not None, related=related)
+        if not heads and ranked_by is not None:
+            heads = find_heads([*free, ranked_by], self.mapping, superlative=True, related=related)
+            if not any(t.of("top", "which") for t in terms):
+                ranked_by = None  # "the smallest limit" asks for the limit, "the smallest 3" and "which" for rows
+        if heads and ranking is None and _asks_for_instances(terms):
+            raise UnclearError("it is not clear whether instances or a figure are asked for")
+        if shares:
+            if ranking is not None or time_unit is not None:
+                raise UnclearError("shares are not ranked or told by time")
+            return (self._share(heads, shares, terms, grouping),)
+        if not heads:
+            via = self._mentioned(terms, restrictions)
+            return (plan_list(terms, restrictions, via, mapping=self.mapping, language=self.language),)
+        if len(heads) > 1 and (ranking or (grouping and len({h.base for h in heads}) > 1)):
+            raise UnclearError("more than one measure is ranked or split")
+        return tuple(
+            self._plan(head, terms, restrictions, grouping=grouping, unit=time_unit, ranking=ranking, ranked=ranked_by)
+            for head in heads
+        )
+
+    def _ranking(self, terms: tuple[Term, ...]) -> tuple[Ranking | None, Term | None, set[Term]]:
+        """Return how many of the first or last, the class that is ranked, and the terms that say so."""
+        rankings = [t for t in terms if t.of("top")]
+        superlatives = [t for t in terms if t.of("superlative") and not t.of("top")]
+        if len(rankings) > 1 or len(superlatives) > 1:
+            raise UnclearError("more than one ranking is named")
+        if not rankings and not superlatives:
+            return None, None, set()
+        lowest = bool(superlatives) and superlatives[0].of("superlative")[0].name == "lowest"
+        if rankings:
+            meaning = rankings[0].of("top")[0]
+            found: Ranking = meaning.value
+            ranking = Ranking(found.size, not lowest if superlatives else found.highest)
+        else:
+            ranking = Ranking(1, not lowest)
+        mark = (rankings or superlatives)[0]
+        at = terms.index(mark)
+        which = next((i for i, t in enumerate(terms) if t.of("which") and i + 1 < len(terms)), None)
+        after = terms[at + 1] if at + 1 < len(terms) else None
+        ranked = None
+        if which is not None and (terms[which + 1].of("class")):
+            ranked = terms[which + 1]
+        elif after is not None and after.of("class"):
+            ranked = after
+        used = {*rankings, *superlatives} | ({ranked} if ranked else set())
+        if which is not None:
+            used.add(terms[which])
+        return ranking, ranked, used
+
+    def _plan(
+        self,
+        head: Head,
+        terms: tuple[Term, ...],
+        restrictions: Restrictions,
+        *,
+        grouping: Term | None,
+        unit: CalendarUnit | None,
+        ranking: Ranking | None,
+        ranked: Term | None,
+    ) -> Plan:
+        base = head.base
+        via = self._mentioned(terms, restrictions)
+        filters, reading = restrictions.filters(base, via, self.language, each_row=head.measure is not None)
+        plan = Plan(base, "figure", head.aggregate, head.measure, tuple(filters), reading=tuple(reading))
+        plan = timed(plan, head, terms, unit, mapping=self.mapping, language=self.language)
+        wanted = grouping or ranked
+        group_class = class_of(wanted) if wanted is not None else None
+        if wanted is not None and group_class is None:
+            plan = replace(plan, group=by_attribute(wanted, base, via, self.mapping))
+        subject = restrictions.subject or self._subject(terms, restrictions, base, {grouping, ranked})
+        if group_class is None and plan.group is None and (head.per_subject or restrictions.compares):
+            group_class = restrictions.compares or subject
+        if group_class is not None:
+            group, note = by_class(group_class, base, via, self.mapping, self.language)
+            plan = replace(plan, group=group, reading=(*plan.reading, *note))
+        return self._shaped(plan, head, ranking=ranking, ranked=ranked, unit=unit)
+
+    def _share(self, heads: list[Head], shares: list[Term], terms: tuple[Term, ...], grouping: Term | None) -> Plan:
+        part, other, whole = part_and_whole(heads, shares, terms, self.restrictions, grouped=grouping is not None)
+        plan = self._plan(part, terms, self.restrictions, grouping=grouping, unit=None, ranking=None, ranked=None)
+        if (plan.group is None) != (grouping is None):
+            raise UnclearError("it is not clear what the share is of")
+        return replace(plan, shape="share", whole=whole, divisor=other.measure if other else None)
+
+    def _shaped(  # noqa: PLR0911 - one return a shape
+        self, plan: Plan, head: Head, *, ranking: Ranking | None, ranked: Term | None, unit: CalendarUnit | None
+    ) -> Plan:
+        if head.analysis == "volatility":
+            if ranking is not None and plan.group is None:
+                raise UnclearError("it is not clear what is ranked")
+            limit = ranking.size if ranking else None
+            return replace(plan, shape="volatility", limit=limit, descending=ranking is None or ranking.highest)
+        if head.analysis in {"change", "change_over_year"}:
+            limit = ranking.size if ranking else None
+            return replace(plan, shape="change", limit=limit, descending=ranking is None or ranking.highest)
+        if ranking is not None:
+            if plan.group is None and unit is None and ranked is None:
+                if ranking.size != 1 or plan.measure is None:
+                    raise UnclearError("it is not clear what is ranked")
+                return replace(plan, aggregate="max" if ranking.highest else "min")
+            if ranked is None and plan.group is not None and unit is None and ranking.size == 1:
+                return replace(plan, aggregate="max" if ranking.highest else "min", shape="groups")
+            return replace(plan, shape="top", limit=ranking.size, descending=ranking.highest)
+        if head.analysis == "trend" or unit is not None:
+            return replace(plan, shape="trend")
+        return replace(plan, shape="groups") if plan.group is not None else plan
+
+    def _mentioned(self, terms: tuple[Term, ...], restrictions: Restrictions) -> frozenset[str]:
+        names = {m.name for t in terms for m in t.of("class", "relation", "inverse")}
+        return frozenset(names | restrictions.mentioned)
+
+    def _subject(
+        self, terms: tuple[Term, ...], restrictions: Restrictions, base: str, taken: set[Term | None]
+    ) -> str | None:
+        """Return the class whose instances a question is about, when it names a class and none of its instances."""
+        for term in terms:
+            for meaning in term.of("class"):
+                if term not in taken and meaning.name != base and meaning.name not in restrictions.classes:
+                    return meaning.name
+        return None
+
+
+def _asks_for_instances(terms: tuple[Term, ...]) -> bool:
+    """Return whether a word like "which" stands right before a class."""
+    return any(a.of("which") and b.of("class") and not b.of("attribute") for a, b in pairwise(terms))

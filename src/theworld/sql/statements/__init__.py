@@ -1,0 +1,1 @@
+"""A plan into a statement, and what a statement must be before a database sees it."""

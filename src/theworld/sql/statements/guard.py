@@ -1,0 +1,265 @@
+"""What a statement must be before a database sees it: one bounded read of mapped tables and columns.
+
+The check works on sqlglot's tree with lists of what is allowed; what is sent is generated from the checked tree, never
+the text that was given. Every table with a tenant column becomes a subquery of that tenant's rows, so that no
+condition around it can widen them. String literals become parameters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+
+from theworld.errors import StatementRefusedError
+from theworld.sql.engines.functions import CAST_TYPES, TIME_FORMATS, TREE_FUNCTIONS
+from theworld.sql.engines.protocol import Cell, Dialect
+from theworld.sql.mapping import MappedTable
+
+MOST_CHARACTERS = 5_000
+MOST_NODES = 600
+MOST_TABLES = 8
+MOST_DEPTH = 60
+TENANT_PARAMETER = "tenant"
+_SHAPES: frozenset[type[exp.Expr]] = frozenset(
+    {exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Having, exp.Order, exp.Ordered, exp.Limit}
+    | {exp.Distinct, exp.Subquery, exp.Table, exp.TableAlias, exp.Column, exp.Identifier, exp.Alias, exp.With, exp.CTE}
+    | {exp.Literal, exp.Null, exp.Boolean, exp.Placeholder, exp.Paren, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE}
+    | {exp.LT, exp.LTE, exp.Between, exp.In, exp.Is, exp.Like, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Star}
+    | {exp.DataType}
+)
+_ALLOWED = _SHAPES | TREE_FUNCTIONS
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_NAME = re.compile(r"[\w ]{1,100}")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A checked statement, ready for an engine."""
+
+    sql: str
+    """The text, in the engine's dialect."""
+    parameters: Mapping[str, Cell]
+    """Its named parameters."""
+
+
+def refused(why: str) -> StatementRefusedError:
+    """Return the error that says why a statement is not run."""
+    return StatementRefusedError(
+        f"the statement is refused: {why}", where="sql", remedy="Only one SELECT over mapped tables and columns is run."
+    )
+
+
+def parse_statement(text: str, dialect: Dialect) -> exp.Expr:
+    """Return the tree of one statement written by somebody else (a language model); else StatementRefusedError."""
+    if len(text) > MOST_CHARACTERS:
+        raise refused(f"it has {len(text)} characters, at most {MOST_CHARACTERS} are read")
+    if any(ord(c) < 32 and c not in "\n\t\r" for c in text):
+        raise refused("it holds control characters")
+    word = text.split(maxsplit=1)[0].upper() if text.split() else "nothing"
+    if not word.startswith(("SELECT", "WITH")):
+        raise refused(f"only SELECT is run, not {word[:20]}")
+    try:
+        trees = sqlglot.parse(text, read=dialect)
+    except (SqlglotError, RecursionError, ValueError) as error:
+        raise refused(f"it cannot be read ({next(iter(str(error).splitlines()), 'too deep')})") from error
+    if len(trees) != 1 or trees[0] is None:
+        raise refused(f"one statement is expected, {len(trees)} were given")
+    return trees[0]
+
+
+def check_statement(
+    tree: exp.Expr,
+    tables: Mapping[str, MappedTable],
+    *,
+    dialect: Dialect,
+    tenant: str,
+    max_rows: int,
+    parameters: Mapping[str, Cell] | None = None,
+) -> Statement:
+    """Return the statement that may be run in place of a tree, its rows limited to `max_rows` + 1.
+
+    `parameters` are those the tree's placeholders name. Raises StatementRefusedError naming what is not allowed.
+    """
+    try:
+        return _Check(tables, dialect, tenant, max_rows, dict(parameters or {})).run(tree.copy())
+    except (SqlglotError, RecursionError) as error:
+        raise refused(next(iter(str(error).splitlines()), "too deep")) from error
+
+
+class _Check:
+    def __init__(
+        self,
+        tables: Mapping[str, MappedTable],
+        dialect: Dialect,
+        tenant: str,
+        max_rows: int,
+        parameters: dict[str, Cell],
+    ) -> None:
+        self._tables, self._dialect, self._tenant, self._max_rows = tables, dialect, tenant, max_rows
+        self._by_name = {name.casefold(): table for name, table in tables.items()}
+        self._columns = {c.casefold(): c for table in tables.values() for c in table.columns}
+        self._parameters = parameters
+
+    def run(self, tree: exp.Expr) -> Statement:
+        """Check, restrict, and generate."""
+        if type(tree) is not exp.Select:
+            raise refused(f"only SELECT is run, not {tree.key.upper()}")
+        nodes = list(tree.walk())
+        if len(nodes) > MOST_NODES or max(_depth(node) for node in nodes) > MOST_DEPTH:
+            raise refused("it is too large")
+        for node in nodes:
+            self._check_node(node)
+        self._check_names(tree)
+        tree = self._qualified(tree)
+        for select in tree.find_all(exp.Select):
+            self._check_joins(select)
+        self._restrict(tree)
+        self._parametrise(tree)
+        self._limit(tree)
+        return Statement(tree.sql(dialect=self._dialect, comments=False), self._parameters)
+
+    def _check_node(self, node: exp.Expr) -> None:
+        node.comments = None
+        if type(node) not in _ALLOWED:
+            raise refused(f"{node.key.upper().replace('_', ' ')} is not allowed")
+        if isinstance(node, exp.TimeToStr):
+            form = node.args.get("format")
+            if not (isinstance(form, exp.Literal) and form.this in TIME_FORMATS):
+                raise refused("dates are only formatted as year, month or day")
+        elif isinstance(node, exp.Cast) and node.to.this not in CAST_TYPES:
+            raise refused(f"a cast to {node.to.sql()} is not allowed")
+        elif isinstance(node, exp.Join):
+            side, kind, method = node.side or "", node.kind or "", node.args.get("method") or ""
+            if side not in {"", "LEFT"} or kind not in {"", "INNER"} or method or node.args.get("using"):
+                raise refused(f"a {(method or kind or side or 'USING').upper()} join is not allowed")
+        elif isinstance(node, exp.With) and node.args.get("recursive"):
+            raise refused("WITH RECURSIVE is not allowed")
+        elif isinstance(node, exp.Identifier) and not _NAME.fullmatch(node.name):
+            raise refused(f"the name {node.name[:40]!r} is not allowed")
+        elif isinstance(node, exp.Placeholder) and node.name not in self._parameters:
+            raise refused(f"the parameter {node.name or '?'} has no value")
+        elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count | exp.Select):
+            raise refused("* stands where it must not")
+        elif isinstance(node, exp.Like) and len(node.expression.name) > 50:
+            raise refused("a pattern is too long")
+
+    def _check_names(self, tree: exp.Expr) -> None:
+        """Every table is mapped or a WITH of the statement; every name is written as the mapping writes it."""
+        named = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
+        if named & set(self._by_name):
+            raise refused(f"WITH takes the name of a table: {', '.join(sorted(named & set(self._by_name)))}")
+        tables = list(tree.find_all(exp.Table))
+        if not tables:
+            raise refused("it reads no table")
+        if len(tables) > MOST_TABLES:
+            raise refused(f"it reads {len(tables)} tables, at most {MOST_TABLES} are allowed")
+        for table in tables:
+            unknown = {k for k, v in table.args.items() if v} - {"this", "alias", "db"}
+            if unknown or not isinstance(table.this, exp.Identifier):
+                raise refused(f"the table {table.sql()[:60]} has parts that are not allowed")
+            name = ".".join(part.name for part in table.parts)
+            if name.casefold() in named and not table.db:
+                continue
+            mapped = self._by_name.get(name.casefold())
+            if mapped is None:
+                raise refused(f"the table {name} is not mapped")
+            for part, written in zip(table.parts, mapped.name.split("."), strict=True):
+                part.replace(exp.to_identifier(written, quoted=True))
+        for column in tree.find_all(exp.Column):
+            identifier = column.this
+            if isinstance(identifier, exp.Identifier) and identifier.name.casefold() in self._columns:
+                identifier.replace(exp.to_identifier(self._columns[identifier.name.casefold()], quoted=True))
+
+    def _qualified(self, tree: exp.Expr) -> exp.Expr:
+        """Return the tree with every column bound to a table; one that is not mapped is refused by name."""
+        schema: dict[str, Any] = {}
+        for name, table in self._tables.items():
+            place, (*above, last) = schema, name.split(".")
+            for part in above:
+                place = place.setdefault(part, {})
+            place[last] = dict.fromkeys(table.columns, "UNKNOWN")
+        depth = max((name.count(".") for name in self._tables), default=0)
+        if depth:  # sqlglot wants one depth for all
+            schema = {
+                key: value if isinstance(next(iter(value.values()), None), dict) else None
+                for key, value in schema.items()
+            } | {"": {k: v for k, v in schema.items() if not isinstance(next(iter(v.values()), None), dict)}}
+            schema = {key: value for key, value in schema.items() if value}
+        return qualify(
+            tree,
+            schema=schema,
+            dialect=self._dialect,
+            validate_qualify_columns=True,
+            expand_stars=True,
+            identify=True,
+            quote_identifiers=True,
+        )
+
+    def _check_joins(self, select: exp.Select) -> None:
+        start, joins = select.args.get("from_") or select.args.get("from"), select.args.get("joins") or []
+        sources = {table.alias_or_name: table for table in [*([start.this] if start else []), *(j.this for j in joins)]}
+        for join in joins:
+            on = join.args.get("on")
+            parts = list(on.flatten()) if isinstance(on, exp.And) else [on]
+            if not any(self._is_key_pair(part, sources) for part in parts):
+                raise refused("a join must compare the keys of two tables")
+
+    def _is_key_pair(self, part: exp.Expr | None, sources: Mapping[str, exp.Expr]) -> bool:
+        part = part.unnest() if part is not None else None
+        if not isinstance(part, exp.EQ):
+            return False
+        pair = (part.this, part.expression)
+        if not all(isinstance(side, exp.Column) for side in pair) or pair[0].table == pair[1].table:
+            return False
+        return all(self._is_key(side, sources.get(side.table)) for side in pair)
+
+    def _is_key(self, column: exp.Expr, source: exp.Expr | None) -> bool:
+        if not isinstance(source, exp.Table):
+            return source is not None
+        table = self._tables.get(".".join(part.name for part in source.parts))
+        return table is None or column.name in table.keys
+
+    def _restrict(self, tree: exp.Expr) -> None:
+        """Put the tenant's rows in the place of every table that says whose they are."""
+        for table in list(tree.find_all(exp.Table)):
+            mapped = self._tables.get(".".join(part.name for part in table.parts))
+            if mapped is None or mapped.tenant is None:
+                continue
+            alias, bare = table.alias_or_name, table.copy()
+            bare.set("alias", None)
+            own = exp.column(exp.to_identifier(mapped.tenant, quoted=True)).eq(exp.Placeholder(this=TENANT_PARAMETER))
+            rows = exp.select(*(exp.column(exp.to_identifier(c, quoted=True)) for c in mapped.columns))
+            quoted = exp.to_identifier(alias, quoted=True)
+            table.replace(rows.from_(bare).where(own).subquery(alias=exp.TableAlias(this=quoted)))
+            self._parameters[TENANT_PARAMETER] = self._tenant
+
+    def _parametrise(self, tree: exp.Expr) -> None:
+        values: dict[str, str] = {}
+        for literal in list(tree.find_all(exp.Literal)):
+            if literal.is_string and not isinstance(literal.parent, exp.TimeToStr):
+                name = values.setdefault(literal.this, f"text_{len(values) + 1}")
+                self._parameters[name] = literal.this
+                literal.replace(exp.Placeholder(this=name))
+
+    def _limit(self, tree: exp.Expr) -> None:
+        for limit in tree.find_all(exp.Limit):
+            if not (isinstance(limit.expression, exp.Literal) and limit.expression.is_int):
+                raise refused("LIMIT must be a number")
+        own = tree.args.get("limit")
+        most = self._max_rows + 1
+        if own is None or int(own.expression.this) > most:
+            tree.set("limit", exp.Limit(expression=exp.Literal.number(most)))
+
+
+def _depth(node: exp.Expr) -> int:
+    depth = 0
+    while node.parent is not None:
+        node, depth = node.parent, depth + 1
+    return depth

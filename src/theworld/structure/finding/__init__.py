@@ -1,0 +1,1 @@
+"""Candidates found in texts and tool calls, and the choice between them."""

@@ -1,0 +1,1 @@
+"""Broken JSON read without losing anything: fragments, strings, marks, brackets, numbers."""
