@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from langgraph.runtime import Runtime
 
 from theworld.nodes.answer_from_history import asks_what_was_said
+from theworld.nodes.answer_with_entity.one_entity import names_in
 from theworld.nodes.split_question import FindParts
 from theworld.settings import AnswerSettings
-from theworld.state import Context, QueryState, context_of
+from theworld.state import Candidate, Context, QueryState, context_of
+from theworld.text import entity_key, without_qualifier
 
 CHANNEL_NODES = {"sparse": "retrieve_sparse", "dense": "retrieve_dense", "graph": "retrieve_graph"}
 
@@ -67,7 +69,8 @@ def after_reranking(settings: AnswerSettings) -> Callable[[QueryState], str]:
     """A reranker that failed or ran out of time leaves the fused order; notes too far from the question, no answer.
 
     The least relevance is on the evidence set's scale, which alone fills `covered`: no threshold crosses scales. It is
-    lower where an ontology knows what the question describes: then the notes need not repeat the question.
+    lower where an ontology knows what the question describes: then the notes need not repeat the question. A note whose
+    title the question names is never too far: what it leaves open, the answers after this look at.
     """
 
     def choose(state: QueryState) -> str:
@@ -76,11 +79,16 @@ def after_reranking(settings: AnswerSettings) -> Callable[[QueryState], str]:
         best = state.candidates[0]
         described = state.ontology is not None and bool(state.ontology.described)
         least = settings.min_relevance_zh if state.language == "zh" else settings.min_relevance_en
-        if best.covered is not None and best.final_score < least * (settings.described_share if described else 1.0):
-            return "report_no_evidence"
-        return "find_entity_candidates"
+        least *= settings.described_share if described else 1.0
+        too_far = best.covered is not None and best.final_score < least
+        return "report_no_evidence" if too_far and not _names_title(state, best) else "find_entity_candidates"
 
     return choose
+
+
+def _names_title(state: QueryState, note: Candidate) -> bool:
+    key = entity_key(without_qualifier(note.title))
+    return len(key) > 1 and names_in(state.understood)(key)
 
 
 def after_entity_search(state: QueryState) -> str:

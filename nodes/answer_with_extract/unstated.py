@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from theworld.nodes.answer_with_entity.clauses.relations import asked_relations, states_relation
@@ -9,11 +10,17 @@ from theworld.nodes.answer_with_entity.one_entity import names_in
 from theworld.nodes.answer_with_entity.question.amounts import AskedAmount, asked_amount
 from theworld.nodes.answer_with_entity.question.attribute import asked_attribute, names_of
 from theworld.nodes.answer_with_entity.spans.offices import asked_office
+from theworld.nodes.answer_with_extract.asked import describes
 from theworld.state import Candidate
 from theworld.text import fold, split_sentences
 
 _OFTEN_IMPLIED = frozenset({"running time", "frequency", "duration"})
 """Measures that many words state: 用了三年, 十天内."""
+_DESCRIBED = re.compile(
+    r"的(?:那[一]?[个座家所条位]?)?(?:城市|地方|地区|省份?|县|国家|学校|大学|学院|公司|企业|机构|组织|人|作家|导演|作者|江|河|山|岛|书|电影|小说)"
+)
+"""A thing told by its kind behind a clause: 聂耳出生的城市. What is asked may then stand in a note that has no name of
+the question."""
 SHARED = 3
 """Characters that a note's title has in common with a question for its thing."""
 
@@ -24,7 +31,8 @@ def leaves_unstated(question: str, evidence: Sequence[Candidate]) -> bool:
     `question` is in simplified characters. An attribute is an office, an amount of a measure, or the noun before
     是谁, 是多少 and the like; a noun is stated where a note has two characters of it in a row.
     """
-    about = _notes_about(question, evidence)
+    described = describes(question, "zh") or _DESCRIBED.search(question)
+    about = list(evidence) if described else _notes_about(question, evidence)
     if not about:
         return False
     office = asked_office(question)

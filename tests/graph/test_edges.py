@@ -85,6 +85,21 @@ def test_notes_too_far_from_the_question_give_no_answer(language, relevance, cov
     assert edges.after_reranking(AnswerSettings())(state) == node
 
 
+@pytest.mark.parametrize(
+    ("title", "question", "node"),
+    [
+        ("林文昭", "林文昭哪一年去世？", "find_entity_candidates"),
+        ("Edgar Holm (bookbinder)", "When did Edgar Holm die?", "find_entity_candidates"),
+        ("Edgar Holm", "When did Edgar Holmes die?", "report_no_evidence"),
+        ("", "When did Edgar Holm die?", "report_no_evidence"),
+    ],
+)
+def test_a_note_whose_title_is_asked_about_is_not_too_far(title, question, node):
+    best = SOME[0].model_copy(update={"final_score": 0.1, "covered": 0.1, "title": title})
+    state = QueryState(question=question, rerank_outcome="complete", candidates=[best], language="en")
+    assert edges.after_reranking(AnswerSettings())(state) == node
+
+
 def test_less_is_asked_of_notes_where_the_ontology_knows_what_is_described():
     best = SOME[0].model_copy(update={"final_score": 0.2, "covered": 0.2})
     described = DescribedSample(text="the guarantor of Alder", names=("Birch",))

@@ -86,7 +86,7 @@ def plays_other_part(
     parts = [(one.agent, one.patient) if asked.role == "agent" else (one.patient, one.agent) for one in deeds]
     if any(_inside(at, part) for part, _ in parts):
         return False
-    return any(_inside(at, other) or (part and _name_in(sentence.text, part)) for part, other in parts)
+    return any(_inside(at, other) or (part and _is_one(sentence.text, part)) for part, other in parts)
 
 
 def _told(asked: AskedDeed, question: str, evidence: Sequence[Candidate], index: int) -> Iterator[_Told]:
@@ -121,6 +121,11 @@ def _is_thing(asked: AskedDeed, note: Candidate, sentence: Sentence, part: Span 
     if _refers_back(text):
         return wanted <= set(tokens(f"{note.title} {text}"))
     return _names_thing(asked, text) or _short_of(wanted, text, note)
+
+
+def _is_one(sentence: str, part: Span) -> bool:
+    """Tell whether a part is a name or stands for one: then no other name of the sentence is meant."""
+    return _name_in(sentence, part) is not None or _refers_back(sentence[slice(*part)])
 
 
 def _refers_back(part: str) -> bool:

@@ -50,6 +50,7 @@ def test_the_asked_part_of_a_deed(title: str, text: str, question: str, expected
             "Pope's",
             True,
         ),
+        ("Who burned the mill?", "It was built by Munk in 1764 and burned the mill.", "Munk", True),
         ("How tall is Brandt?", "Brandt killed Munk.", "Munk", False),
     ],
 )
