@@ -105,8 +105,8 @@ def choose_sentences(
 
 
 def _asks_of_one_note(question: str, language: str | None, signals: Signals) -> bool:
-    """Tell whether a question names all it is about, and one sentence with its title says most of it."""
-    plain = not describes(question, language) and not COMPARES.search(question)
+    """Tell whether an English question names all it is about, and one sentence with its title says most of it."""
+    plain = language != "zh" and not describes(question, language) and not COMPARES.search(question)
     return plain and float(np.max(signals.covers @ signals.wanted)) >= ONE_NOTE
 
 

@@ -37,4 +37,5 @@ def test_what_a_document_says_is_quoted(resources: Resources, question: str, hel
     output = build_graph(resources).invoke({"question": question})
     assert output["kind"] in {"extractive", "entity"}
     assert held in output["answer"]
-    assert output["confidence"] > UNLIKELY
+    # An entity answer has passed a threshold of its own; UNLIKELY is of extracts.
+    assert output["kind"] == "entity" or output["confidence"] > UNLIKELY

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from theworld.nodes.answer_with_entity.clauses.asked_deed import AskedDeed, asked_deed
 from theworld.nodes.answer_with_entity.clauses.deeds import NAMES, Span, deeds_in, tells
 from theworld.nodes.answer_with_entity.clauses.relations import AskedRelation, states_relation
+from theworld.nodes.answer_with_entity.clauses.verbs import verb_table
 from theworld.nodes.answer_with_entity.confidence import CONFIDENCE
 from theworld.nodes.answer_with_entity.one_entity import names_in
 from theworld.nodes.answer_with_entity.reasoned import ReasonedAnswer, Support
@@ -73,7 +74,7 @@ def plays_other_part(
     X leave?" not by when it was founded. A clause of one of the asked `relations` tells it as well.
     """
     sentence = next((one for one in split_sentences(note.text) if one.start <= start < one.end), None)
-    if sentence is None:
+    if sentence is None or (asked.role != "circumstance" and asked.verb in verb_table().mutual):
         return False
     deeds = list(deeds_in(sentence.text, asked.verb))
     if not deeds:

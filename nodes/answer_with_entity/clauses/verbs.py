@@ -20,6 +20,8 @@ class VerbTable:
     """Irregular past form -> stem of the base form."""
     deeds: Mapping[str, str]
     """Stem of a base form -> stem of the first verb that tells the same deed."""
+    mutual: frozenset[str]
+    """Stems of verbs that both parts do to each other: who fought X is whom X fought."""
 
 
 _OTHER_WORDS = frozenset({"found", "saw", "rose", "wound", "cut", "hit", "hurt", "put", "read", "set"})
@@ -36,6 +38,7 @@ def verb_table() -> VerbTable:
     return VerbTable(
         {past: stem(base) for base, *pasts in rows for past in pasts},
         {verb: verbs[0] for verbs in alike for verb in verbs},
+        frozenset(stem(verb) for verb in content["mutual"]),
     )
 
 

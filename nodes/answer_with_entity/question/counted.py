@@ -46,8 +46,11 @@ class Counted:
         return not self.unit or _same(own, self.unit)
 
     def whole(self, text: str, start: int, end: int) -> tuple[int, int]:
-        """Return the number with what makes it a place in an order, where one is asked for: 第四位."""
-        return start - (self.ordinal and text[:start].endswith("第")), end
+        """Return the number with its physical unit, and with what makes it a place in an order where one is asked for:
+        1731克, 第四位."""
+        unit = _unit_of(simplified(text[end : end + 4]))
+        measured = unit in unit_dimensions() and not _unit_of(simplified(text[end - 1 : end]))
+        return start - (self.ordinal and text[:start].endswith("第")), end + (len(unit) if measured else 0)
 
 
 def asked_count(question: str) -> Counted:

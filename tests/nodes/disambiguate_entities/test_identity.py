@@ -234,8 +234,9 @@ def test_a_damaged_snapshot_costs_other_names_only() -> None:
         def entries_named(self, keys: Sequence[str]) -> dict[str, list[NamedEntry]]:
             raise StoreError("the file is damaged")
 
-    note = mentioning("The war of 1652 was won by England.", England="place").model_copy(update={"final_score": 0.9})
-    question = "Which country won the war of 1652?"
+    note = mentioning("The winner of the war of 1652 was England.", England="place")
+    note = note.model_copy(update={"final_score": 0.9})
+    question = "Which country was the winner of the war of 1652?"
     state = QueryState(question=question, query=question, evidence=[note])
     settings = AnswerSettings(min_share=0.0, min_margin=0.0, min_confidence=0.0)
     update = answer_with_entity(state, None, settings=settings, entries=Damaged())  # type: ignore[arg-type]
