@@ -20,6 +20,7 @@ class Citation(Value):
     document_id: str = Field(description="Document cited")
     note_id: str = Field(description="Note cited")
     title: str = Field(default="", description="Title of the document")
+    section: tuple[str, ...] = Field(default=(), description="Headings the quote stands under, outermost first")
     source: str = Field(default="", description="Path or URL of the document")
     start: int = Field(ge=0, description="Character offset of the quote in the document")
     end: int = Field(ge=0, description="End offset, exclusive")
@@ -34,6 +35,7 @@ class Citation(Value):
             document_id=note.document_id,
             note_id=note.note_id,
             title=note.title,
+            section=note.section,
             source=note.source,
             start=note.start + start,
             end=note.start + end,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
@@ -14,6 +14,17 @@ from theworld.stores.token_codes import TokenCodes
 Metadata = Mapping[str, str | int | float | bool | list[str]]
 Filters = Mapping[str, str | list[str]]
 """Metadata that must match: every key, any of its values (compared as strings)."""
+
+
+NoteKind = Literal["heading", "paragraph", "list", "table", "code", "admonition", "section"]
+"""What a block or note is made of; `section`: several blocks of one section."""
+PATH_SEPARATOR = " › "
+"""Between the headings of a section path."""
+
+
+def section_path(title: str, section: Sequence[str]) -> str:
+    """Return where a note stands, as it is indexed, embedded and shown: `title › section › subsection`."""
+    return PATH_SEPARATOR.join(part for part in (title, *section) if part)
 
 
 def content_hash(*parts: str) -> str:
@@ -41,6 +52,13 @@ class NoteRecord:
     """End offset, exclusive."""
     language: str
     """`en` or `zh`."""
+    section: tuple[str, ...] = ()
+    """Headings it stands under, outermost first, without the document's title."""
+    kind: NoteKind = "paragraph"
+    """What it is made of."""
+    lead: str = ""
+    """What its text needs to be understood and stands before it in the document: a table's header, a list's
+    introduction; empty where the text holds it itself."""
     mentions: tuple[Mention, ...] = ()
     """Typed mentions, offsets within the note."""
     vectors: Mapping[str, Embedded] = field(default_factory=dict)
@@ -89,4 +107,7 @@ class StoredNote:
     end: int
     language: str
     metadata: Mapping[str, Any]
-    mentions: tuple[Mention, ...]
+    section: tuple[str, ...] = ()
+    kind: NoteKind = "paragraph"
+    lead: str = ""
+    mentions: tuple[Mention, ...] = ()
