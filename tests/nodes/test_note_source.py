@@ -16,7 +16,7 @@ FOUND = [Candidate(note_id=f"{name}#0", document_id=name, text=f"Ada and {name}"
 
 
 def stored(name: str, text: str) -> StoredNote:
-    return StoredNote(f"{name}#0", name, "default", name, "", 0, text, 0, len(text), "en", {}, (MENTION,))
+    return StoredNote(f"{name}#0", name, "default", name, "", 0, text, 0, len(text), "en", {}, mentions=(MENTION,))
 
 
 class Notes:

@@ -19,8 +19,11 @@ from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.ledger.sqlite import FILE_NAME, SqliteDatabase
+from theworld.stores.records import DocumentRecord, NoteRecord
 
 SCHEMAS = Path(__file__).parent / "ledger_schemas"
+STATEMENTS = {2: ["sqlite_2.sql"], 3: ["sqlite_3.sql"], 4: ["sqlite_3.sql", "notes_4.sql"]}
+"""The files that make a ledger of each version: 4 has the tables of 3."""
 
 
 def differences(folder: Path) -> list[object]:
@@ -29,11 +32,17 @@ def differences(folder: Path) -> list[object]:
         return list(compare_metadata(MigrationContext.configure(connection), Base.metadata))
 
 
+def write_ledger(folder: Path, *files: str) -> None:
+    """Write a ledger by the statements of an older program."""
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        for file in files:
+            connection.executescript((SCHEMAS / file).read_text(encoding="utf-8"))
+
+
 @pytest.fixture(params=range(schema.OLDEST, SCHEMA_VERSION))
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """The folder of a store as an older program made it."""
-    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
-        connection.executescript((SCHEMAS / f"sqlite_{request.param}.sql").read_text(encoding="utf-8"))
+    write_ledger(tmp_path, *STATEMENTS[request.param])
     return tmp_path
 
 
@@ -68,9 +77,7 @@ def test_the_last_revision_is_the_schema_version() -> None:
 
 
 def test_keys_of_a_ledger_in_traditional_chinese_are_folded_and_what_becomes_one_is_joined(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
-        connection.executescript((SCHEMAS / "sqlite_3.sql").read_text(encoding="utf-8"))
-        connection.executescript((SCHEMAS / "chinese_3.sql").read_text(encoding="utf-8"))
+    write_ledger(tmp_path, "sqlite_3.sql", "chinese_3.sql")
     with KnowledgeStore.open(tmp_path, read_only=False) as store:
         found = {note.id: note.mentions for note in store.iter_notes("t")}
         assert [(m.surface, m.key) for m in found["a#0"]] == [("天一閣", "天一阁"), ("寧波", "宁波")]
@@ -88,3 +95,22 @@ def test_keys_of_a_ledger_in_traditional_chinese_are_folded_and_what_becomes_one
         ("other", "天一阁", "天一閣", "place", None),
     ]
     assert names == [(1, 1, "天一閣"), (2, 4, "范钦")]
+
+
+def test_notes_of_a_ledger_without_sections_are_read_and_written_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_ledger(tmp_path, *STATEMENTS[4])
+    with KnowledgeStore.open(tmp_path, read_only=False) as store:
+        assert "2 notes do not know their sections yet" in caplog.text
+        (first, second) = store.iter_notes("t")
+        assert (first.text, first.section, first.kind, first.lead) == ("Ask your manager.", (), "paragraph", "")
+        assert [hit.note_id for hit in store.sparse.search("manager", tenant="t", filters={}, limit=5)] == ["a#0"]
+        document = DocumentRecord(
+            id="a", title="Leave", text="Ask your manager.", source="a.md", content_hash="2", tenant="t",
+            notes=(NoteRecord("a#0", 0, "Ask your manager.", 0, 17, "en", ("Parental leave",), "list", "Who asks:"),),
+        )  # fmt: skip
+        store.put([document])
+        (first,) = store.notes(["a#0"], tenant="t")
+        assert (first.section, first.kind, first.lead) == (("Parental leave",), "list", "Who asks:")
+        assert store.notes(["b#0"], tenant="t") == [second]

@@ -59,7 +59,7 @@ class Projection(Protocol):
 
 
 class SparseStore(Projection, Protocol):
-    """BM25 over theworld.text.tokens of title and text."""
+    """BM25 over theworld.text.tokens of title, headings, lead and text."""
 
     @property
     def replaced(self) -> float:

@@ -23,7 +23,8 @@ LISTS = {
 class Notes:
     def notes(self, note_ids, *, tenant, mentions=True, within=None):
         assert not mentions
-        return [StoredNote(n, n[0], tenant, n[0], "", 0, f"text of {n}", 0, 0, "en", {}, ()) for n in note_ids]
+        place = ("Leave", "Who"), "list", "Who may ask:"
+        return [StoredNote(n, n[0], tenant, n[0], "", 0, f"text of {n}", 0, 0, "en", {}, *place) for n in note_ids]
 
 
 def run(lists=LISTS, context=None, notes=None, **fusion):
@@ -44,6 +45,7 @@ def test_the_setting_chooses_the_method(method, order, best):
     assert "".join(c.document_id for c in candidates) == order
     assert [c.fused_rank for c in candidates] == [1, 2, 3, 4]
     assert candidates[0].final_score == 1.0
+    assert {(c.section, c.kind, c.lead) for c in candidates} == {(("Leave", "Who"), "list", "Who may ask:")}
     assert best is None or candidates[0].fused_score == pytest.approx(best)
     assert {name: hit.rank for name, hit in candidates[order.index("a")].channels.items()} == {"sparse": 1, "dense": 2}
 

@@ -98,6 +98,7 @@ def _of_text(place: int, item: dict[str, str]) -> Candidate:
 
 def _of_note(note: StoredNote) -> Candidate:
     return Candidate(
-        note_id=note.id, document_id=note.document_id, title=note.title, text=note.text, start=note.start,
-        end=note.end, ordinal=note.ordinal, language=note.language, source=note.source, mentions=note.mentions,
+        note_id=note.id, document_id=note.document_id, title=note.title, section=note.section, kind=note.kind,
+        lead=note.lead, text=note.text, start=note.start, end=note.end, ordinal=note.ordinal, language=note.language,
+        source=note.source, mentions=note.mentions,
     )  # fmt: skip

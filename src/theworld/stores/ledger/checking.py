@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from theworld.errors import StoreError
 from theworld.models.protocols import Embedded
 from theworld.stores.engine_access import is_text
 from theworld.stores.filters import filter_terms
-from theworld.stores.records import DocumentRecord, NoteRecord
+from theworld.stores.records import DocumentRecord, NoteKind, NoteRecord
 
 _SEPARATOR = "\x1f"
+_KINDS = get_args(NoteKind)
 
 
 def check_documents(documents: Sequence[DocumentRecord], dimensions: Mapping[str, int]) -> None:
@@ -37,7 +38,13 @@ def check_documents(documents: Sequence[DocumentRecord], dimensions: Mapping[str
 def _check_note(note: NoteRecord, known: dict[str, int]) -> None:
     where = f"note {note.id!r}"
     _check_name(note.id, "note id", where)
-    _check_text([note.text, *(mention.surface for mention in note.mentions)], where)
+    if note.kind not in _KINDS:
+        raise StoreError(
+            f"its kind {note.kind!r} is none of a note's kinds.",
+            where=where,
+            remedy=f"Give it one of {', '.join(_KINDS)}.",
+        )
+    _check_text([note.text, note.lead, *note.section, *(mention.surface for mention in note.mentions)], where)
     for space, embedded in note.vectors.items():
         check_vector(space, embedded, where, known.setdefault(space, embedded.vector.size))
 

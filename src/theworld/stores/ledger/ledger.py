@@ -30,7 +30,7 @@ class NoteParts:
     """Which parts of a note a reader of changes wants; the others come empty."""
 
     text: bool = True
-    """The text."""
+    """The text, with section, kind and lead."""
     mentions: bool = True
     """The mentions."""
     vectors: bool = True

@@ -9,8 +9,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from theworld.stores.ledger.columns import Base, Long, RowKey, row_of
 
-SCHEMA_VERSION = 4
-"""1 had token vectors as int8; 2 has token codes; 3 the tables of the service; 4 keys in simplified Chinese."""
+SCHEMA_VERSION = 5
+"""1 had token vectors as int8; 2 has token codes; 3 the tables of the service; 4 keys in simplified Chinese; 5 the
+place of notes in their documents."""
 
 
 class Meta(Base):
@@ -55,6 +56,9 @@ class Note(Base):
     end_offset: Mapped[int]
     language: Mapped[str]
     text: Mapped[str]
+    section: Mapped[list[str]] = mapped_column(server_default="[]")
+    kind: Mapped[str] = mapped_column(server_default="paragraph")
+    lead: Mapped[str] = mapped_column(server_default="")
 
 
 class NoteVector(Base):

@@ -32,6 +32,9 @@ _NOTE = select(
     models.Note.end_offset,
     models.Note.language,
     models.Document.properties,
+    models.Note.section,
+    models.Note.kind,
+    models.Note.lead,
 ).join(models.Document, models.Document.id == models.Note.document)
 
 
@@ -55,7 +58,7 @@ def _stored(connection: Connection, rows: Sequence[Any], *, mentions: bool) -> l
     """Return notes from rows of `_NOTE`, whose columns are StoredNote's fields up to the mentions, after the row id."""
     named = read_mentions(connection, [row[0] for row in rows]) if mentions else {}
     # By position: a row's attributes are looked up by name at each access, which shows in every query's time.
-    return [StoredNote(*(*row[1:], tuple(named.get(row[0], ())))) for row in rows]
+    return [StoredNote(*(*row[1:12], tuple(row[12]), *row[13:], tuple(named.get(row[0], ())))) for row in rows]
 
 
 def read_mentions(connection: Connection, rows: Sequence[int]) -> dict[int, list[Mention]]:
@@ -127,7 +130,7 @@ _CHANGE = (
     .outerjoin(models.Document, models.Document.id == models.Note.document)
     .order_by(models.Change.sequence)
 )
-_CHANGE_WITH_TEXT = _CHANGE.add_columns(models.Note.text)
+_CHANGE_WITH_TEXT = _CHANGE.add_columns(models.Note.text, models.Note.section, models.Note.kind, models.Note.lead)
 
 
 def read_changes(
@@ -155,6 +158,9 @@ def _change(row: Row[Any], mentions: dict[int, list[Mention]], vectors: dict[int
         start=row.start_offset,
         end=row.end_offset,
         language=row.language,
+        section=tuple(getattr(row, "section", ())),
+        kind=getattr(row, "kind", "paragraph"),
+        lead=getattr(row, "lead", ""),
         mentions=tuple(mentions.get(row.id, ())),
         vectors=has.vectors,
         codes=has.codes,

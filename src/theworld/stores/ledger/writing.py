@@ -133,6 +133,9 @@ def _note_row(tenant: str, document: int, note: NoteRecord) -> dict[str, Any]:
         "end_offset": note.end,
         "language": note.language,
         "text": note.text,
+        "section": list(note.section),
+        "kind": note.kind,
+        "lead": note.lead,
     }
 
 

@@ -19,15 +19,15 @@ from theworld.stores.engine_access import is_text
 from theworld.stores.files import read_json, write_atomically
 from theworld.stores.filters import filter_terms, wanted_terms
 from theworld.stores.protocols import Hit, NoteChange
-from theworld.stores.records import Filters
+from theworld.stores.records import Filters, NoteRecord
+from theworld.stores.sparse.indexed_words import LONGEST_TOKEN, indexed_words
 from theworld.stores.sparse.readable_place import ReadablePlace
 from theworld.text import tokens
 
-FORMAT = 3
+FORMAT = 4
 """Raised whenever the schema or the tokens change, so that old indexes are built anew."""
 
 _HEAP_BYTES = 50_000_000
-_LONGEST_TOKEN = 255
 _NOT_SCORED = 0.0
 _TRIES = 5
 _DEPTH, _KEPT = 100, 8
@@ -47,7 +47,7 @@ def _schema() -> tantivy.Schema:
 
 
 class TantivySparse:
-    """BM25 (k1 = 1.2, b = 0.75) over title and text; document frequencies are those of the whole index.
+    """BM25 (k1 = 1.2, b = 0.75) over title, headings, lead and text; document frequencies are those of the whole index.
 
     `applied.json` names the folder of the index and the last change applied; it is replaced atomically after tantivy's
     commit. A crash in between only repeats changes, and each note is deleted before it is added. Thread-safe; readers
@@ -214,7 +214,7 @@ class TantivySparse:
             size *= 4
 
     def _query(self, text: str, tenant: str, filters: Filters) -> Query | None:
-        counts = Counter(token for token in tokens(text) if len(token) <= _LONGEST_TOKEN)
+        counts = Counter(token for token in tokens(text) if len(token) <= LONGEST_TOKEN)
         if not counts:
             return None
         words = [(Occur.Should, self._word(token, count)) for token, count in counts.items()]
@@ -268,7 +268,7 @@ def _write(writer: tantivy.IndexWriter, changes: Iterable[NoteChange]) -> None:
         for change in changes:
             writer.delete_documents_by_term("key", _key(change))
             if change.note is not None:
-                writer.add_document(_document(change))
+                writer.add_document(_document(change, change.note))
         writer.commit()
     except BaseException:
         writer.rollback()
@@ -283,9 +283,7 @@ def _key(change: NoteChange) -> str:
     return f"{change.tenant}\x1f{change.note_id}"
 
 
-def _document(change: NoteChange) -> tantivy.Document:
-    note = change.note
-    text = note.text if note is not None else ""
+def _document(change: NoteChange, note: NoteRecord) -> tantivy.Document:
     document = tantivy.Document()
     document.add_text("key", _key(change))
     document.add_text("tenant", change.tenant)
@@ -293,6 +291,5 @@ def _document(change: NoteChange) -> tantivy.Document:
     document.add_text("note", change.note_id)
     for term in sorted(filter_terms(change.metadata)):
         document.add_text("terms", term)
-    body = (token for token in (*tokens(change.title), *tokens(text)) if len(token) <= _LONGEST_TOKEN)
-    document.add_text("body", " ".join(body))
+    document.add_text("body", " ".join(indexed_words(change.title, note)))
     return document

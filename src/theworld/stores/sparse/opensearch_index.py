@@ -11,9 +11,10 @@ from theworld.stores.engine_access import identifier, is_text
 from theworld.stores.filters import filter_terms, wanted_terms
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import Filters
+from theworld.stores.sparse.indexed_words import LONGEST_TOKEN, indexed_words
 from theworld.text import tokens
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever the mapping or the tokens change, so that old indexes are built anew."""
 STATE = "state"
 """Id of the one document that is no note: how far the index has come."""
@@ -21,7 +22,6 @@ MOST_CLAUSES = 1000
 """Distinct words of one query; the server refuses more than 1,024 clauses."""
 
 _K1, _B = 1.2, 0.75
-_LONGEST_TOKEN = 255
 _LONGEST_TERM = 512
 _NOTHING: dict[str, Any] = {"match_none": {}}
 
@@ -66,19 +66,18 @@ def actions(change: NoteChange) -> list[dict[str, Any]]:
     meta = {"_id": key(change.tenant, change.note_id), "version": change.sequence, "version_type": "external_gte"}
     if change.note is None:
         return [{"delete": meta}]
-    words = (token for token in (*tokens(change.title), *tokens(change.note.text)) if len(token) <= _LONGEST_TOKEN)
     note = {
         "note": change.note_id,
         "tenant": _term(change.tenant),
         "terms": sorted(_term(term) for term in filter_terms(change.metadata)),
-        "body": " ".join(words),
+        "body": " ".join(indexed_words(change.title, change.note)),
     }
     return [{"index": meta}, note]
 
 
 def query_words(text: str) -> Counter[str]:
     """Return the tokens of a query and how often each is asked."""
-    return Counter(token for token in tokens(text) if len(token) <= _LONGEST_TOKEN and is_text(token))
+    return Counter(token for token in tokens(text) if len(token) <= LONGEST_TOKEN and is_text(token))
 
 
 def query(words: Mapping[str, int], tenant: str, filters: Filters) -> dict[str, Any]:

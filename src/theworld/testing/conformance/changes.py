@@ -27,6 +27,8 @@ def put(
     metadata: Mapping[str, Any] | None = None,
     names: Sequence[str] = (),
     vectors: Mapping[str, Embedded] | None = None,
+    section: Sequence[str] = (),
+    lead: str = "",
 ) -> NoteChange:
     """Return a note to be put, as the ledger gives it; `names` become mentions, the id up to `#` is its document."""
     mentions = tuple(Mention(surface=name, key=entity_key(name)) for name in names)
@@ -34,7 +36,10 @@ def put(
     given = vectors or {}
     codes = {space: encode_tokens(one.tokens) for space, one in given.items() if one.tokens is not None}
     plain = {space: Embedded(one.vector) for space, one in given.items()}
-    note = NoteRecord(note_id, 0, text, 0, len(text), language, mentions=mentions, vectors=plain, codes=codes)
+    note = NoteRecord(
+        note_id, 0, text, 0, len(text), language, tuple(section),
+        lead=lead, mentions=mentions, vectors=plain, codes=codes,
+    )  # fmt: skip
     document = note_id.split("#", maxsplit=1)[0]
     return NoteChange(0, tenant, note_id, document, title, tuple(aliases), metadata or {}, note)
 

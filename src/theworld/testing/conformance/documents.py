@@ -84,6 +84,9 @@ def _note(random: np.random.Generator, number: int, ordinal: int, shape: tuple[i
         start=0,
         end=len(text),
         language="zh" if chinese else "en",
+        section=("附录", f"第{ordinal}节") if chinese and ordinal else (f"Part {ordinal}",) if ordinal else (),
+        kind="list" if ordinal else "paragraph",
+        lead=f"What part {ordinal} lists:" if ordinal else "",
         mentions=mentions,
         vectors={space: embedded},
     )

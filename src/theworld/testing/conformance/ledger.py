@@ -56,6 +56,7 @@ class LedgerConformance:
             assert set(notes) == {"doc-00000#0", "doc-00001#1"}
             note, record = notes["doc-00001#1"], documents[1].notes[1]
             assert (note.text, note.language, note.ordinal, note.end) == (record.text, "zh", 1, record.end)
+            assert (note.section, note.kind, note.lead) == (("附录", "第1节"), "list", "What part 1 lists:")
             assert (note.mentions, note.metadata) == (record.mentions, documents[1].metadata)
             assert (note.title, note.source, note.tenant) == (documents[1].title, documents[1].source, TENANT)
             assert opened.titles(TENANT) == [(d.id, d.title, d.aliases) for d in documents]
@@ -77,13 +78,17 @@ class LedgerConformance:
             expected = encode_tokens(embedded.tokens)
             assert np.array_equal(change.note.codes[space].ids, expected.ids)
             assert np.array_equal(change.note.codes[space].codes, expected.codes)
+            place = change.note.section, change.note.kind, change.note.lead
+            assert place == (record.section, record.kind, record.lead)
         (bare, _) = ledger.changes(0, 9, NoteParts(text=False, mentions=False, vectors=False))
-        assert all(c.note is not None and not (c.note.text or c.note.mentions or c.note.vectors) for c in bare)
+        assert all(c.note is not None and not (c.note.text or c.note.section or c.note.lead) for c in bare)
+        assert all(c.note is not None and not (c.note.mentions or c.note.vectors) for c in bare)
 
     @pytest.mark.parametrize("text", [HOSTILE, "\\u0000", "é\u0301 ﷽ \u202e", "%(tenant)s", "{}", "$1"])
     def test_any_text_is_only_text(self, ledger: Ledger, text: str) -> None:
         plain = make_document(2)
-        note = replace(plain.notes[0], id=f"{text}#0", text=text, mentions=(Mention(surface=text, key=text),))
+        mentions = (Mention(surface=text, key=text),)
+        note = replace(plain.notes[0], id=f"{text}#0", text=text, section=(text, text), lead=text, mentions=mentions)
         metadata = {text: [text], "n": 1, "f": 0.1, "b": True}
         hostile = replace(
             plain, id=text, title=text, tenant=text, text=text, aliases=(text,), metadata=metadata, notes=(note,)
@@ -91,6 +96,7 @@ class LedgerConformance:
         ledger.put([plain, hostile])
         found = ledger.notes([f"{text}#0"], tenant=text)[f"{text}#0"]
         assert (found.text, found.title, found.metadata) == (text, text, metadata)
+        assert (found.section, found.lead) == ((text, text), text)
         assert ledger.titles(text) == [(text, text, (text,))]
         assert ledger.delete([text], tenant=text) == 1
         assert (ledger.titles(text), len(ledger.titles(TENANT))) == ([], 1)
@@ -100,6 +106,9 @@ class LedgerConformance:
         ledger.put([make_document(0)])
         with pytest.raises(StoreError, match=r"surrogates|control"):
             ledger.put([replace(make_document(1), tenant=text)])
+        for place in ({"section": ("Leave", text)}, {"lead": text}):
+            with pytest.raises(StoreError, match="surrogates"):
+                ledger.put([_with(replace(make_document(4).notes[0], **place))])
         assert ledger.notes(["doc-00000#0"], tenant=text) == {}
         assert ledger.notes([text], tenant=TENANT) == {}
         assert (ledger.titles(text), ledger.document_hashes(text), ledger.known_names(text)) == ([], {}, {})
@@ -143,7 +152,12 @@ class LedgerConformance:
         before = ledger.sequence(), ledger.counts()
         thief = replace(make_document(2), notes=(replace(make_document(2).notes[0], id="doc-00000#0"),))
         wrong = replace(make_document(4).notes[0], vectors={"space-en": Embedded(np.ones(3, np.float32))})
-        for documents, said in (([make_document(1), thief], "another document"), ([_with(wrong)], "8 finite numbers")):
+        unknown: dict[str, Any] = {"kind": "poem"}
+        for documents, said in (
+            ([make_document(1), thief], "another document"),
+            ([_with(wrong)], "8 finite numbers"),
+            ([_with(replace(make_document(4).notes[0], **unknown))], "'poem' is none"),
+        ):
             with pytest.raises(StoreError, match=said):
                 ledger.put(documents)
             assert (ledger.sequence(), ledger.counts()) == before

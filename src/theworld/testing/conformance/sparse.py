@@ -24,6 +24,8 @@ NOTES = [
         title="莫言",
         metadata={"year": 2012, "in": ["cn"], "living": True},
     ),
+    put("leave#0", "Ask your manager.", title="Handbook", section=["Parental leave", "Eligibility"], lead="Adoption:"),
+    put("soup#0", "煮二十分钟。", title="汤", section=["操作", "焯水"], lead="砂锅步骤："),
 ]
 
 
@@ -54,6 +56,11 @@ class SparseConformance(ProjectionConformance[SparseStore]):
             ("谁获得了诺贝尔文学奖", "mo#0"),
             ("誰獲得了諾貝爾文學獎", "mo#0"),
             ("诺贝尔 husband physicist 文学奖", "mo#0"),
+            ("eligibility for parents", "leave#0"),
+            ("adoption", "leave#0"),
+            ("handbook", "leave#0"),
+            ("怎么焯水", "soup#0"),
+            ("砂锅", "soup#0"),
         ],
     )
     def test_it_finds_in_both_languages(self, filled: SparseStore, query: str, first: str) -> None:
@@ -64,8 +71,19 @@ class SparseConformance(ProjectionConformance[SparseStore]):
         assert self.found(store, "天一阁在哪里") == self.found(store, "天一閣在哪裡") == ["a#0"]
         assert self.found(store, "圖書館") == ["b#0"]
 
+    def test_headings_do_not_make_words_where_they_meet(self, store: SparseStore) -> None:
+        feed(store, put("a#0", "鱼", title="红烧", section=["肉", "类"]))
+        assert self.found(store, "肉类") == []
+        assert self.found(store, "红烧") == ["a#0"]
+
     def test_scores_are_bm25(self, filled: SparseStore) -> None:
-        for query in ("physicist radium", "the physicist, her husband", "著名作家 鲁迅", "莫言 莫言 作家"):
+        for query in (
+            "physicist radium",
+            "the physicist, her husband",
+            "著名作家 鲁迅",
+            "莫言 莫言 作家",
+            "leave manager 二十分钟",
+        ):
             expected = bm25(query, NOTES)
             hits = filled.search(query, tenant=TENANT, filters={}, limit=10)
             assert {hit.note_id for hit in hits} == set(expected)
@@ -163,7 +181,8 @@ class SparseConformance(ProjectionConformance[SparseStore]):
 
 def bm25(query: str, notes: list[NoteChange], k1: float = 1.2, b: float = 0.75) -> dict[str, float]:
     """Return the textbook score of each note that has a token of the query."""
-    bodies = {n.note_id: Counter(tokens(f"{n.title} {n.note.text}")) for n in notes if n.note is not None}
+    texts = {n.note_id: (n.title, *n.note.section, n.note.lead, n.note.text) for n in notes if n.note is not None}
+    bodies = {note_id: Counter(tokens("\n".join(parts))) for note_id, parts in texts.items()}
     mean = sum(body.total() for body in bodies.values()) / len(bodies)
     scores: dict[str, float] = {}
     for token, times in Counter(tokens(query)).items():

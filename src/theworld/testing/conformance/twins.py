@@ -57,6 +57,8 @@ class RandomNotes:
             note_id,
             " ".join(chance.choices(_WORDS, k=chance.randint(1, 60))),
             title=chance.choice((*_NAMES, f"Title {number}")),
+            section=chance.choices(_WORDS, k=chance.choice((0, 0, 1, 3))),
+            lead=" ".join(chance.choices(_WORDS, k=chance.choice((0, 0, 4)))),
             aliases=chance.sample(_NAMES, k=chance.choice((0, 0, 1))),
             tenant=tenant,
             metadata={"year": chance.randint(2000, 2003), "tags": chance.sample(["a", "b", "历史"], k=2)},
