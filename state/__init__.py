@@ -22,6 +22,7 @@ from theworld.state.ontology import (
     OntologyMatch,
     OntologyPath,
 )
+from theworld.state.places import PATH_SEPARATOR, place_of
 from theworld.state.query import Context, QueryInput, QueryOutput, QueryState, Update, context_of
 from theworld.state.references import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.state.routes import ChannelPlan, Intent, RouteDecision, RoutePath
@@ -56,6 +57,7 @@ __all__ = [
     "OntologyEvidence",
     "OntologyMatch",
     "OntologyPath",
+    "PATH_SEPARATOR",
     "PathStep",
     "QueryInput",
     "QueryOutput",
@@ -74,4 +76,5 @@ __all__ = [
     "Update",
     "Value",
     "context_of",
+    "place_of",
 ]

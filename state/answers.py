@@ -8,6 +8,7 @@ from pydantic import Field
 
 from theworld.state.answer_scores import AnswerScores
 from theworld.state.candidates import Candidate, Value
+from theworld.state.places import place_of
 
 AnswerKind = Literal["entity", "extractive", "generated", "computed", "none"]
 """How the answer was made: `computed` from rows of a database, `none` when the evidence does not suffice."""
@@ -25,6 +26,10 @@ class Citation(Value):
     start: int = Field(ge=0, description="Character offset of the quote in the document")
     end: int = Field(ge=0, description="End offset, exclusive")
     quote: str = Field(default="", description="The cited text")
+    place: str = Field(
+        default_factory=lambda data: place_of(data["document_id"], data["source"], data["title"], data["section"]),
+        description="Where a reader finds it: file, title and headings (follows from the other fields)",
+    )
 
     @classmethod
     def of(cls, number: int, note: Candidate, start: int = 0, end: int | None = None) -> Citation:

@@ -51,6 +51,7 @@ def test_json_is_the_whole_output_and_nothing_else(cli, store: Path) -> None:
     citation = found["citations"][0]
     assert citation["quote"]
     assert citation["end"] > citation["start"]
+    assert citation["title"] in citation["place"]
 
 
 def test_chinese_is_answered_in_chinese_and_printed_as_it_is(cli, store: Path) -> None:

@@ -200,6 +200,8 @@ def test_8_all_endpoints_are_in_the_openapi_with_examples(own):
         ("GET", "/api/v1/eval/jobs/{job_id}"),
     }
     schemas = document["components"]["schemas"]
+    assert {"section", "place"} <= schemas["Citation"]["properties"].keys()
+    assert {"section", "kind", "lead"} <= schemas["Candidate"]["properties"].keys()
     for path, item in document["paths"].items():
         body = item.get("post", {}).get("requestBody")
         if body is not None:

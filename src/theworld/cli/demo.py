@@ -136,7 +136,7 @@ def show_turn(out: Console, turn: Turn, *, judged: bool = True) -> None:
     out.print(f"     {headline(output, turn.elapsed_ms)}", style="dim")
     if output.query != output.question:
         out.print(f"     understood as: {printable(output.query)}")
-    sources = list(dict.fromkeys(f"{citation.title} ({citation.document_id})" for citation in output.citations))
+    sources = list(dict.fromkeys(f"{citation.place} ({citation.document_id})" for citation in output.citations))
     if sources:
         out.print(f"     sources: {printable('; '.join(sources))}")
     cited = {citation.note_id for citation in output.citations}

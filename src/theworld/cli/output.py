@@ -90,7 +90,7 @@ def show_sources(out: Console, citations: Sequence[Citation]) -> None:
         out.print("\nSources")
     for citation in citations:
         place = f"{citation.source or citation.document_id}, characters {citation.start}-{citation.end}"
-        out.print(f"  [{citation.number}] {printable(citation.title or citation.document_id)} ({printable(place)})")
+        out.print(f"  [{citation.number}] {printable(citation.place)} ({printable(place)})")
         quote = printable(citation.quote)
         shown = quote if len(quote) <= QUOTE_CHARACTERS else quote[: QUOTE_CHARACTERS - 1] + "…"
         if shown:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from theworld.models.protocols import Embedded
-from theworld.state import Mention
+from theworld.state import PATH_SEPARATOR, Mention
 from theworld.stores.token_codes import TokenCodes
 
 Metadata = Mapping[str, str | int | float | bool | list[str]]
@@ -18,8 +18,6 @@ Filters = Mapping[str, str | list[str]]
 
 NoteKind = Literal["heading", "paragraph", "list", "table", "code", "admonition", "section"]
 """What a block or note is made of; `section`: several blocks of one section."""
-PATH_SEPARATOR = " › "
-"""Between the headings of a section path."""
 
 
 def section_path(title: str, section: Sequence[str]) -> str:

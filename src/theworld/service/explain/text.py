@@ -86,7 +86,9 @@ def _ending(found: Explanation, say: _Speaker) -> Iterator[str]:
     if found.answer is not None:
         yield say("answer", found.answer)
         yield say("why", found.answer)
-        yield from (say("citation", citation) for citation in found.answer["citations"])
+        for citation in found.answer["citations"]:
+            # Requests of older versions have no place on record.
+            yield say("citation", {"place": citation["title"], **citation})
     yield say("timings", found.timings)
     yield from (say("stage", stage) for stage in found.timings["stages"])
     yield from (say("degradation", item) for item in found.degradations)

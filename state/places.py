@@ -1,0 +1,42 @@
+"""Where a passage stands, in words a person finds it by: `leave.md › Parental leave › Eligibility`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from urllib.parse import unquote
+
+PATH_SEPARATOR = " › "
+"""Between the parts of a place or section path."""
+
+_FILE = re.compile(r".*[^\s.]\.[A-Za-z][A-Za-z0-9]{0,7}")
+_QUERY = re.compile(r"[?#]")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def place_of(document_id: str, source: str, title: str, section: Sequence[str]) -> str:
+    """Return the file's name, the title unless the file is named so, and the headings; without any, the title alone."""
+    headings = [" ".join(heading.split()) for heading in section if heading.strip()]
+    title = " ".join(title.split())
+    if not headings:
+        return title or document_id
+    name = _file_name(document_id, source)
+    named_so = title and _words(title) in (_words(name), _words(PurePosixPath(name).stem))
+    parts = [name, "" if named_so else title] if name else [title or document_id]
+    return PATH_SEPARATOR.join(part for part in (*parts, *headings) if part)
+
+
+def _file_name(document_id: str, source: str) -> str:
+    """Return the name of the document's own file or page, "" where there is none.
+
+    A path as source is not looked at: the file may hold many documents.
+    """
+    address = source.partition("://")[2]
+    page = unquote(_QUERY.split(address.partition("/")[2])[0])
+    names = (PurePosixPath(path).name for path in (document_id, page))
+    return next((name for name in names if _FILE.fullmatch(name)), "")
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
