@@ -75,7 +75,7 @@ def _reader(resources: Resources) -> DatabaseReader | None:
 
 
 def _find_parts(resources: Resources) -> FindParts:
-    return parts_finder(resources.settings, resources.strategy, _reader(resources))
+    return parts_finder(resources.settings, _reader(resources))
 
 
 def _part_answerer(resources: Resources) -> Callable[[QueryState, Context], Mapping[str, Any]]:

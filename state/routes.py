@@ -9,9 +9,9 @@ from pydantic import Field
 from theworld.state.candidates import Channel, Value
 
 RoutePath = Literal["sql", "sparse", "dense", "graph", "hybrid", "none"]
-"""Which way a question goes; `none` for questions that need no retrieval."""
+"""Which way a question goes; `none` for small talk, and where the caller allows no channel."""
 
-Intent = Literal["statistics", "detail", "relation", "question", "smalltalk", "unanswerable"]
+Intent = Literal["statistics", "detail", "relation", "question", "smalltalk"]
 """What the question wants."""
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, get_args
 
 import yaml
 
@@ -15,8 +15,9 @@ from theworld.text import Language, cjk_share, detect_language, fold
 from theworld.text.folding import simplified
 from theworld.text.language import CJK_RANGES
 
-SignalKind = str
-"""A section of data/signals.yaml: statistics, relation, open, smalltalk, impossible, unanswerable."""
+SignalKind = Literal["statistics", "relation", "open"]
+"""What words tell a question to want: a section of data/signals.yaml."""
+SIGNAL_KINDS: tuple[SignalKind, ...] = get_args(SignalKind)
 
 
 class DatabaseView(NamedTuple):
@@ -55,8 +56,8 @@ class Features(NamedTuple):
     language: Language
     signals: Mapping[SignalKind, tuple[str, ...]]
     """Words found, by kind."""
-    smalltalk_rest: int
-    """Letters and ideographs besides small talk; -1 when there is no small talk in it."""
+    smalltalk: bool
+    """Whether it is small talk from beginning to end."""
     literal: float
     """Share of the question that is quoted or looks like an identifier."""
     quoted: bool
@@ -77,8 +78,8 @@ class Features(NamedTuple):
 
 
 @cache
-def signals() -> dict[SignalKind, re.Pattern[str]]:
-    """Return one pattern per kind, compiled from data/signals.yaml."""
+def signals() -> dict[str, re.Pattern[str]]:
+    """Return one pattern per section, compiled from data/signals.yaml."""
     table = yaml.safe_load((files("theworld.nodes.route_query") / "data" / "signals.yaml").read_text("utf-8"))
     return {kind: _pattern(words) for kind, words in table.items()}
 
@@ -105,24 +106,17 @@ _LITERAL_ASK = re.compile(
 )
 _NAME_EN = re.compile(r"(?<=[a-z,] )[A-Z][a-z][\w'’.-]*")
 _LETTERS = re.compile(r"[^\W_]")
-_FILLER = re.compile(
-    r"(?<![a-z])(?:there|very|much|so|a|lot|the|your?|me|really|just|today|again|then|and|it|is|tomorrow|everyone|all|my|friend|for)"
-    r"(?![a-z])|[呀啊哦呢吗了的吧哈呐嘛你您我很都先啦过一下大家朋友]"
-)
-
-
 LONGEST_READ = 2_000
 """Characters of a query that are looked at: of a longer one half at its beginning, half at its end."""
 
 
 def features_of(query: str, context: Context, *, deadline_ms: float, database: DatabaseView | None = None) -> Features:
     """Return the features of one query."""
+    smalltalk = len(query) <= LONGEST_READ and is_smalltalk(query)
     if len(query) > LONGEST_READ:
         query = f"{query[: LONGEST_READ // 2]} {query[-LONGEST_READ // 2 :]}"
     folded = fold(query)
-    found = {kind: tuple(m.group() for m in pattern.finditer(folded)) for kind, pattern in signals().items()}
-    chatter = signals()["smalltalk"].sub(" ", folded)
-    rest = len(_LETTERS.findall(_FILLER.sub("", chatter))) if found["smalltalk"] else -1
+    found = {kind: tuple(m.group() for m in signals()[kind].finditer(folded)) for kind in SIGNAL_KINDS}
     size = max(1, len("".join(query.split())))
     plain = simplified(query)
     literals = [m.group() for p in (_QUOTED, _IDENTIFIER) for m in p.finditer(plain)]
@@ -133,7 +127,7 @@ def features_of(query: str, context: Context, *, deadline_ms: float, database: D
     return Features(
         language=language,
         signals=found,
-        smalltalk_rest=rest,
+        smalltalk=smalltalk,
         literal=0.0 if not literals else 1.0 - min(1.0, left / size),
         quoted=bool(_QUOTED.search(query)),
         named=bool(_NAME_EN.search(query)) or "《" in query or view.entities > 0 or _mixed(query),
@@ -142,6 +136,13 @@ def features_of(query: str, context: Context, *, deadline_ms: float, database: D
         deadline_ms=deadline_ms,
         tokens_left=context.tokens_left,
     )
+
+
+def is_smalltalk(query: str) -> bool:
+    """Return whether a message is small talk and nothing else: any other letter or digit makes it a question."""
+    words, folded = signals(), fold(query)
+    rest = words["smalltalk"].sub(" ", folded)
+    return rest != folded and not _LETTERS.search(words["beside_smalltalk"].sub(" ", rest))
 
 
 def _mixed(query: str) -> bool:

@@ -1,7 +1,7 @@
 """Strategy `learned-v1`: a small calibrated linear model over the same features and hashed character n-grams.
 
-Its weights are data, made by `theworld router train`. It never opens fewer ways than the rules would: what the rules
-send to retrieval is never refused, and a path it is unsure of is widened like any other.
+Its weights are data, made by `theworld router train`. It chooses among the paths that search; small talk is told by the
+rules, and a path it is unsure of is widened like any other.
 """
 
 from __future__ import annotations
@@ -17,29 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.errors import SettingsError
-from theworld.nodes.route_query.features import Features
+from theworld.nodes.route_query.features import SIGNAL_KINDS, Features
 from theworld.nodes.route_query.rules import Rules
 from theworld.nodes.route_query.strategies import Choice
 from theworld.state import RoutePath
 from theworld.text import fold
 
 FloatArray = NDArray[np.float64]
-PATHS: tuple[RoutePath, ...] = ("sql", "sparse", "dense", "graph", "hybrid", "none")
+PATHS: tuple[RoutePath, ...] = ("sql", "sparse", "dense", "graph", "hybrid")
 BUCKETS = 256
 """Buckets of hashed n-grams."""
-KINDS = ("statistics", "relation", "open", "smalltalk", "impossible", "unanswerable")
 BUNDLED = "learned-v1.json"
 
 
 def vector_of(query: str, features: Features) -> FloatArray:
     """Return the features of a query as numbers in about [0, 1], shape (width(),)."""
     view = features.database
-    counts = [min(3, len(features.signals.get(kind, ()))) / 3 for kind in KINDS]
+    counts = [min(3, len(features.signals.get(kind, ()))) / 3 for kind in SIGNAL_KINDS]
     chosen = Rules().choose(query, features).path
     dense = [
         *counts,
         *(float(count > 0) for count in counts),
-        float(0 <= features.smalltalk_rest <= 4),
         features.literal,
         float(features.quoted),
         float(features.named),
@@ -62,7 +60,7 @@ def vector_of(query: str, features: Features) -> FloatArray:
 
 def width() -> int:
     """Return the length of a vector."""
-    return 2 * len(KINDS) + 15 + len(PATHS) + 1 + BUCKETS
+    return 2 * len(SIGNAL_KINDS) + 14 + len(PATHS) + 1 + BUCKETS
 
 
 def _grams(query: str) -> FloatArray:
@@ -112,16 +110,12 @@ class LearnedStrategy:
         return cast("FloatArray", exps / exps.sum())
 
     def choose(self, query: str, features: Features) -> Choice:
-        """Return the most probable path that the rules' floor and the database allow."""
+        """Return the most probable path, `sql` only with a database; small talk as the rules say."""
         ruled = self._rules.choose(query, features)
-        if ruled.path == "none" and ruled.intent == "smalltalk":
+        if ruled.path == "none":
             return ruled
         probabilities = self.probabilities(query, features)
-        allowed = [
-            i
-            for i, path in enumerate(PATHS)
-            if (path != "none" or ruled.path == "none") and (path != "sql" or features.database.available)
-        ]
+        allowed = [i for i, path in enumerate(PATHS) if path != "sql" or features.database.available]
         best = max(allowed, key=lambda i: (probabilities[i], -i))
         path = PATHS[best]
         intent = ruled.intent if path == ruled.path else _INTENT_OF.get(path, ruled.intent)

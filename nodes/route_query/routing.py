@@ -46,7 +46,7 @@ def features_for(query: str, context: Context, settings: Settings, database: Dat
 def explored(query: str, choice: Choice, share: float) -> tuple[Choice, float]:
     """Return the choice, or by the hash of the query in a share of cases another; and the probability it had.
 
-    Small talk, what cannot be answered, and questions to the database are never explored.
+    Small talk and questions to the database are never explored.
     """
     if share <= 0 or choice.path not in _EXPLORED:
         return choice, 1.0

@@ -6,18 +6,10 @@ from theworld.nodes.route_query.features import Features
 from theworld.nodes.route_query.strategies import Choice
 from theworld.state import Intent
 
-SMALLTALK_REST = 4
-"""Letters besides greetings that small talk may have."""
 LITERAL_SHARE = 0.8
 """Share of a query that must be quoted or an identifier, words of asking for it set aside."""
 MOSTLY_KNOWN = 0.2
 """Largest share of characters unknown to the database at which a question for figures is still one for it."""
-
-
-MOSTLY_UNKNOWN = 0.3
-"""Share of unknown characters from which a question is not about the database, whatever it happens to name."""
-
-
 SPREADING = frozenset(["传导", "波及", "牵连", "蔓延", "连锁", "拖累", "affect", "influence", "spread to", "lead to"])
 """Words of one thing acting on another."""
 
@@ -28,15 +20,12 @@ class Rules:
     name = "rules-v1"
 
     def choose(self, query: str, features: Features) -> Choice:  # noqa: ARG002, PLR0911 - one return a path
-        """Return path, intent and reasons; `hybrid` when nothing else speaks."""
+        """Return path, intent and reasons; `hybrid` when nothing else speaks, `none` for small talk alone."""
         view = features.database
-        if _is_smalltalk(features):
+        if features.smalltalk and not view.fields:
             return Choice("none", "smalltalk", 0.95, ("small talk needs no retrieval",))
         if features.literal >= LITERAL_SHARE and not (view.understood and not features.quoted):
             return Choice("sparse", "detail", 0.85, ("quoted words or an identifier, and little else",))
-        told = _unanswerable(features)
-        if told and (view.unknown > MOSTLY_UNKNOWN or not view.fields + view.entities):
-            return Choice("none", "unanswerable", 0.8, (f"no document can know this: {told!r}",))
         if view.understood:
             return Choice("sql", _figures(features), 0.95, ("the database understands every word of it",))
         other = features.has("open") or features.has("relation")
@@ -52,17 +41,6 @@ class Rules:
             reason = f"it asks for a figure ({features.signals['statistics'][0]!r}) that no database holds"
             return Choice("hybrid", "statistics", 0.7, (reason,))
         return Choice("hybrid", "question", 0.6, ("no signal speaks for one path",))
-
-
-def _is_smalltalk(features: Features) -> bool:
-    return 0 <= features.smalltalk_rest <= SMALLTALK_REST and features.database.fields == 0
-
-
-def _unanswerable(features: Features) -> str:
-    """Return the words that no document can answer, nothing when there are none or a name makes them uncertain."""
-    certain, likely = features.signals.get("impossible", ()), features.signals.get("unanswerable", ())
-    found = certain or (() if features.named else likely)
-    return found[0] if found else ""
 
 
 def _asks_figures(features: Features) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from theworld.nodes.route_query import DatabaseReader, Strategy, route
+from theworld.nodes.route_query import DatabaseReader
 from theworld.nodes.split_question.joining import join_parts
 from theworld.nodes.split_question.splitting import split_parts
 from theworld.settings import Settings
@@ -20,32 +20,21 @@ FindParts = Callable[[str, Context], list[str]]
 """Says the parts of a question, [] for one that stays whole."""
 
 
-def parts_finder(settings: Settings, strategy: Strategy, database: DatabaseReader | None) -> FindParts:
-    """Return what says the parts of a question that need different ways; [] leaves it whole.
+def parts_finder(settings: Settings, database: DatabaseReader | None) -> FindParts:
+    """Return what says the parts of a question of which some are for the database and some for the documents.
 
-    So does a strategy that fails: it fails again when the whole is routed, and is named there.
+    [] leaves a question whole, as always without a database: parts that are all searched find more together.
     """
 
     def find(query: str, context: Context) -> list[str]:
         enabled = settings.router.enabled if context.router is None else context.router
-        parts = split_parts(query) if enabled and context.channels is None else []
-        ways = set()
-        for part in parts:
-            view = database(part, context) if database is not None else None
-            try:
-                decision = route(part, context, settings, strategy, database=view)
-            except Exception:  # of one's own; see above
-                return []
-            understood = view is not None and view.understood and decision.database
-            ways.add("database" if understood else _way(decision.path))
-        return parts if len(ways) > 1 else []
+        if database is None or not enabled or context.channels is not None or context.database is False:
+            return []
+        parts = split_parts(query)
+        understood = {database(part, context).understood for part in parts}
+        return parts if len(understood) > 1 else []
 
     return find
-
-
-def _way(path: str) -> str:
-    """Return what a path needs besides the database: all of retrieval's run the same channels."""
-    return "nothing" if path == "none" else "retrieval"
 
 
 def answer_parts(state: QueryState, runtime: Runtime[Context], *, find_parts: FindParts, answer: AnswerOne) -> Update:

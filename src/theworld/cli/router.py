@@ -90,8 +90,8 @@ def train(
 ) -> None:
     """Train learned-v1 on labelled questions (a third is held back) and, with --log, on logged requests that succeeded.
 
-    What switching to it would have done on the logged requests is printed; nothing is switched: that is the setting
-    router.strategy, with router.weights naming the file.
+    Small talk is left to the rules. What switching to it would have done on the logged requests is printed; nothing is
+    switched: that is the setting router.strategy, with router.weights naming the file.
     """
     import numpy as np
 
@@ -100,7 +100,7 @@ def train(
     from theworld.evaluation.router_training import train as fit
     from theworld.evaluation.routing import accuracy, read_labelled
     from theworld.nodes.route_query import features_for, route
-    from theworld.nodes.route_query.learned import vector_of
+    from theworld.nodes.route_query.learned import PATHS, vector_of
 
     questions, told = read_labelled(labelled), console()
     logged: list[Logged] = read_log(log) if log is not None else []
@@ -111,6 +111,7 @@ def train(
 
         known = [(q.question, q.path) for q in questions if not q.held_back]
         known += [(item.question, item.path) for item in logged if item.success]
+        known = [(question, path) for question, path in known if path in PATHS]  # small talk is not learned
         vectors = np.array([vector_of(question, features(question)) for question, _ in known])
         trained = fit(vectors, [path for _, path in known], name="learned-v1")
         save(trained, out)

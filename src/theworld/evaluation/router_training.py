@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +126,7 @@ def read_log(file: Path) -> list[Logged]:
         try:
             row = json.loads(line)
             item = Logged(str(row["question"]), row["path"], bool(row["success"]), float(row.get("propensity", 1.0)))
-            if item.path not in PATHS or not 0 < item.propensity <= 1:
+            if item.path not in get_args(RoutePath) or not 0 < item.propensity <= 1:
                 raise ValueError("path or propensity out of range")
         except (ValueError, KeyError, TypeError) as error:
             raise IngestionError(

@@ -27,8 +27,6 @@ INTENTS = [
     ("who wrote Dream of the Red Chamber?", "question"),
     ("红楼梦的作者是谁", "question"),
     ("this country is counted among the best", "question"),
-    ("what's the weather like in Paris today?", "unanswerable"),
-    ("帮我订一张机票", "unanswerable"),
     ("error code E4031", "detail"),
 ]
 

@@ -4,22 +4,12 @@ from typing import Any
 
 import pytest
 
-from theworld.nodes.route_query import Rules
+from theworld.nodes.route_query import DatabaseReader
 from theworld.nodes.split_question import answer_parts, parts_finder, split_parts
 from theworld.settings import Settings
 from theworld.state import Context, QueryState
 
-TWO_WAYS = "Who wrote Dune? What will the weather be like tomorrow?"
-
-
-class Failing:
-    """A strategy of one's own."""
-
-    name = "own"
-
-    def choose(self, query: str, features: object) -> Any:
-        """Fail."""
-        raise RuntimeError("broken")
+TWO_WAYS = "Who wrote Dune? What is the total credit?"
 
 
 @pytest.mark.parametrize(
@@ -34,9 +24,27 @@ def test_parts(question: str, parts: list[str]) -> None:
     assert split_parts(question) == parts
 
 
-def test_a_strategy_that_fails_leaves_the_question_whole() -> None:
-    assert parts_finder(Settings(), Rules(), None)(TWO_WAYS, Context())
-    assert parts_finder(Settings(), Failing(), None)(TWO_WAYS, Context()) == []
+@pytest.mark.parametrize(
+    ("question", "choices", "split"),
+    [
+        (TWO_WAYS, {}, True),
+        ("星槎精工的授信总额是多少？星槎精工主要生产什么产品？", {}, True),
+        (TWO_WAYS, {"database": False}, False),
+        (TWO_WAYS, {"router": False}, False),
+        (TWO_WAYS, {"channels": ["dense"]}, False),
+        ("Who wrote Dune? Who wrote Emma?", {}, False),
+        ("What is the total credit? What was the total credit in 2023?", {}, False),
+        ("How are you? How do I reset my password?", {}, False),
+    ],
+)
+def test_only_parts_of_which_some_are_for_the_database_are_asked_one_by_one(
+    mapped_settings: Settings, read: DatabaseReader, asked: Context, question: str, choices: dict[str, Any], split: bool
+) -> None:
+    context = asked.model_copy(update=choices)
+    parts = split_parts(question)
+    assert len(parts) == 2
+    assert parts_finder(mapped_settings, read)(question, context) == (parts if split else [])
+    assert parts_finder(mapped_settings, None)(question, context) == []
 
 
 def test_parts_without_an_answer_are_not_called_answered() -> None:
