@@ -140,7 +140,7 @@ def _add_answers(graph: Graph, resources: Resources) -> None:
         graph.add_node("generate_answer", bind(generate_answer, model=model, settings=answers))
     graph.add_node("answer_with_extract", bind(answer_with_extract, settings=answers))
     graph.add_node("reply_to_smalltalk", bind(reply_to_smalltalk, optional=False))
-    graph.add_node("report_no_evidence", bind(report_no_evidence, optional=False))
+    graph.add_node("report_no_evidence", bind(report_no_evidence, optional=False, store=resources.store))
     graph.add_node("finish_answer", bind(finish_answer, optional=False))
 
 

@@ -1,20 +1,29 @@
-"""The honest end: there is not enough evidence, or the question cannot be answered at the moment."""
+"""The honest end: not enough evidence, nothing to search yet, or no answer at the moment."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
+from typing import Protocol
+
 from langgraph.runtime import Runtime
 
-from theworld.state import Answer, Candidate, Context, QueryState, Update, context_of
+from theworld.deadline import Deadline
+from theworld.errors import StoreError
+from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
 from theworld.text import fold
 
 SHOWN_TITLES = 3
 """Titles named as what was found instead."""
+LOOK_MS = 200.0
+"""How long a ledger on a server is asked whether it holds anything."""
 
 _TEXTS = {
     "en": {
         "insufficient": "There is not enough evidence to answer this question.",
         "found": " The closest documents found: {titles}.",
         "nothing": " Nothing relevant was found.",
+        "empty": "The store holds no documents yet. Run `theworld ingest FOLDER --store STORE{tenant}`.",
         "failed": "The question cannot be answered now, because the search failed: {reasons}.",
         "separator": "; ",
         "title": '"{}"',
@@ -23,6 +32,7 @@ _TEXTS = {
         "insufficient": "没有足够的证据来回答这个问题。",
         "found": "找到的最相近的文档：{titles}。",
         "nothing": "没有找到相关内容。",
+        "empty": "知识库中还没有文档。请运行 `theworld ingest 文件夹 --store 知识库{tenant}`。",
         "failed": "现在无法回答这个问题，因为检索失败：{reasons}。",
         "separator": "；",
         "title": "《{}》",
@@ -30,10 +40,36 @@ _TEXTS = {
 }
 
 
-def report_no_evidence(state: QueryState, runtime: Runtime[Context]) -> Update:
-    """Set `result` to an answer of kind `none` in the question's language, naming what was found instead."""
-    language = context_of(runtime).language or state.language
-    words = _TEXTS.get(language, _TEXTS["en"])
+class NoteStore(Protocol):
+    """Knows whether there is anything to be found."""
+
+    def has_notes(self, *, tenant: str, within: Deadline | None = None) -> bool:
+        """Tell whether the tenant has any note; StoreError when that cannot be said in time."""
+
+
+def report_no_evidence(state: QueryState, runtime: Runtime[Context], *, store: NoteStore) -> Update:
+    """Set `result` to an answer of kind `none` in the question's language, naming what was found instead.
+
+    Where nothing was found because there is nothing yet, it says so.
+    """
+    context = context_of(runtime)
+    words = _TEXTS.get(context.language or state.language, _TEXTS["en"])
+    try:
+        empty = not state.candidates and not store.has_notes(tenant=context.tenant, within=Deadline.after(LOOK_MS))
+    except StoreError as error:
+        if context.strict:
+            raise
+        reason = f"the ledger cannot say whether it holds any notes: {error}"
+        return {**_result(state, words), "degradations": [Degradation(stage="report_no_evidence", reason=reason)]}
+    if empty:
+        tenant = "" if context.tenant == "default" else f" --tenant {shlex.quote(context.tenant)}"
+        text = words["empty"].format(tenant=tenant)
+        return {"result": Answer(text=text, kind="none", reason="the store is empty")}
+    return _result(state, words)
+
+
+def _result(state: QueryState, words: Mapping[str, str]) -> Update:
+    """Say why there is no answer: the search failed, found too little, found nothing, or did not take place."""
     failures = _failures(state)
     if failures:
         text = words["failed"].format(reasons=words["separator"].join(failures))
@@ -41,8 +77,10 @@ def report_no_evidence(state: QueryState, runtime: Runtime[Context]) -> Update:
     else:
         titles = _titles(state.evidence or state.candidates)
         quoted = words["separator"].join(words["title"].format(title) for title in titles)
-        text = words["insufficient"] + (words["found"].format(titles=quoted) if titles else words["nothing"])
-        reason = "the evidence does not suffice" if titles else "nothing was found"
+        nothing = words["nothing"] if state.channel_results else ""
+        text = words["insufficient"] + (words["found"].format(titles=quoted) if titles else nothing)
+        searched = "nothing was found" if state.channel_results else "no document was searched"
+        reason = "the evidence does not suffice" if titles else searched
     return {"result": Answer(text=text, kind="none", confidence=0.0, reason=reason)}
 
 

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-import pytest
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
 
-from theworld.nodes.report_no_evidence import report_no_evidence
-from theworld.state import Answer, Candidate, ChannelResult, Context, Degradation, QueryState
+import pytest
+from langgraph.runtime import Runtime
+
+from theworld.deadline import Deadline
+from theworld.errors import EngineUnavailableError
+from theworld.nodes.report_no_evidence import NoteStore, report_no_evidence
+from theworld.state import Answer, Candidate, ChannelResult, Context, Degradation, QueryState, Update
+from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.testing.conformance.documents import make_document
 
 NOTES = [
     Candidate(note_id=str(i), document_id=str(i), title=title) for i, title in enumerate(["A", "a", "B", "", "C", "D"])
 ]
 
 
+SEARCHED = {"sparse": ChannelResult(channel="sparse")}
+
+
+def run(fields: Mapping[str, object], context: Context | None = None, store: NoteStore | None = None) -> Update:
+    with tempfile.TemporaryDirectory() as folder, KnowledgeStore.open(folder, create=True) as full:
+        full.put([make_document(0)])
+        state, runtime = QueryState.model_validate(fields), Runtime(context=context or Context())
+        return report_no_evidence(state, runtime, store=store or full)
+
+
 def report(**fields: object) -> Answer:
-    answer: Answer = report_no_evidence(QueryState.model_validate(fields), None)["result"]  # type: ignore[arg-type]
+    answer: Answer = run(fields)["result"]
     assert (answer.kind, answer.confidence, answer.citations) == ("none", 0.0, ())
     assert answer.reason
     return answer
@@ -30,8 +49,47 @@ def test_names_what_was_found(language: str, start: str, titles: str) -> None:
 
 
 def test_nothing_found() -> None:
-    assert "Nothing relevant" in report(language="en").text
-    assert "没有找到" in report(language="zh").text
+    assert "Nothing relevant" in report(language="en", channel_results=SEARCHED).text
+    assert "没有找到" in report(language="zh", channel_results=SEARCHED).text
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_nothing_is_said_to_be_missing_that_was_not_searched(language: str) -> None:
+    answer = report(language=language)
+    assert answer.reason == "no document was searched"
+    assert report(language=language, channel_results=SEARCHED).text.removeprefix(answer.text).strip() != ""
+
+
+@pytest.mark.parametrize(
+    ("language", "tenant", "start", "end"),
+    [
+        ("en", "default", "The store holds no documents yet.", "--store STORE`."),
+        ("zh", "default", "知识库中还没有文档。", "--store 知识库`。"),
+        ("en", "a b", "The store holds no documents yet.", "--store STORE --tenant 'a b'`."),
+    ],
+)
+def test_an_empty_store_says_so(language: str, tenant: str, start: str, end: str, tmp_path: Path) -> None:
+    with KnowledgeStore.open(tmp_path, create=True) as store:
+        store.put([make_document(0, tenant="other")])
+        answer = run({"language": language}, Context(tenant=tenant), store)["result"]
+    assert (answer.kind, answer.reason) == ("none", "the store is empty")
+    assert answer.text.startswith(start)
+    assert "`theworld ingest " in answer.text
+    assert answer.text.endswith(end)
+
+
+class Unreachable:
+    def has_notes(self, *, tenant: str, within: Deadline | None = None) -> bool:
+        raise EngineUnavailableError("it is gone", where="ledger")
+
+
+def test_a_ledger_that_cannot_be_asked_is_told_and_nothing_is_claimed_empty() -> None:
+    update = run({"language": "en", "channel_results": SEARCHED}, store=Unreachable())
+    assert "Nothing relevant" in update["result"].text
+    assert "it is gone" in update["degradations"][0].reason
+    assert "degradations" not in run({"language": "en", "candidates": NOTES}, store=Unreachable())
+    with pytest.raises(EngineUnavailableError):
+        run({"language": "en"}, Context(strict=True), Unreachable())
 
 
 def test_failed_search_is_not_missing_evidence() -> None:
@@ -50,11 +108,7 @@ def test_one_channel_that_answered_is_enough_to_say_there_is_no_evidence() -> No
 
 
 def test_the_callers_language_wins() -> None:
-    class Runtime:
-        context = Context(language="zh")
-
-    answer = report_no_evidence(QueryState(language="en"), Runtime())["result"]  # type: ignore[arg-type]
-    assert "没有" in answer.text
+    assert "没有" in run({"language": "en"}, Context(language="zh"))["result"].text
 
 
 def test_notes_that_were_found_and_cannot_be_read_are_not_missing_evidence() -> None:

@@ -162,6 +162,12 @@ class KnowledgeStore:
             return kept
         return self._reads.run(lambda: self._notes.read(ids, tenant, mentions=mentions), within)
 
+    def has_notes(self, *, tenant: str, within: Deadline | None = None) -> bool:
+        """Tell whether the tenant has any note; EngineUnavailableError when a ledger on a server does not answer."""
+        if within is None or not self.ledger.remote:
+            return self.ledger.has_notes(tenant)
+        return self._reads.run(lambda: self.ledger.has_notes(tenant), within)
+
     def remembered(self, ids: Sequence[str], *, tenant: str, mentions: bool = True) -> list[StoredNote]:
         """Return those that were read so and are in memory: what is left when the ledger cannot be asked."""
         return self._notes.kept(ids, tenant, mentions=mentions)

@@ -178,6 +178,7 @@ class LedgerConformance:
         assert ledger.notes(["doc-00002#0"], tenant=TENANT) == {}
         assert ledger.delete(["doc-00001", "doc-00002"], tenant=TENANT) == 1
         assert list(ledger.counts()) == ["other"]
+        assert (ledger.has_notes("other"), ledger.has_notes(TENANT), ledger.has_notes("a\x00b")) == (True, False, False)
         assert {note.metadata["version"] for note in ledger.iter_notes("other")} == {0, 2}
 
     def test_a_reader_sees_writes_and_refuses_to_write(self, ledger: Ledger, make: Make) -> None:
