@@ -93,6 +93,21 @@ def test_another_tenant_sees_nothing(graph):
     assert (output["kind"], output["candidates"]) == ("none", [])
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Should I tell my boss what the weather will be like tomorrow?",
+        "Hi, can I find a director near me?",
+        "帮我找一下附近的导演",
+        "我未来可以做什么",
+    ],
+)
+def test_no_wording_keeps_a_question_from_the_documents(graph, question):
+    output = graph.invoke({"question": question})
+    assert {"retrieve_sparse", "retrieve_dense", "retrieve_graph"} <= {trace.stage for trace in output["stages"]}
+    assert output["candidates"]
+
+
 def test_small_talk_searches_nothing(graph):
     output = graph.invoke({"question": "你好"})
     assert "retrieve_sparse" not in {trace.stage for trace in output["stages"]}
