@@ -15,7 +15,7 @@ from theworld.graph.resources import Resources
 from theworld.graph.tracing import bind
 from theworld.nodes.answer_from_history import answer_from_history
 from theworld.nodes.answer_with_entity import answer_with_entity
-from theworld.nodes.answer_with_extract import answer_with_extract
+from theworld.nodes.answer_with_passages import answer_with_passages
 from theworld.nodes.disambiguate_entities import (
     accept_no_candidates,
     find_entity_candidates,
@@ -138,7 +138,8 @@ def _add_answers(graph: Graph, resources: Resources) -> None:
     graph.add_node("link_answer", bind(link_answer, judge=resources.judge, **lookup))
     if model is not None:
         graph.add_node("generate_answer", bind(generate_answer, model=model, settings=answers))
-    graph.add_node("answer_with_extract", bind(answer_with_extract, settings=answers))
+    shown: dict[str, Any] = {"notes": resources.store, "settings": resources.settings}
+    graph.add_node("answer_with_passages", bind(answer_with_passages, **shown))
     graph.add_node("reply_to_smalltalk", bind(reply_to_smalltalk, optional=False))
     graph.add_node("report_no_evidence", bind(report_no_evidence, optional=False, store=resources.store))
     graph.add_node("finish_answer", bind(finish_answer, optional=False))
@@ -174,8 +175,8 @@ def _connect_answers(graph: Graph, resources: Resources) -> None:
     )
     graph.add_conditional_edges(
         "rerank_candidates",
-        edges.after_reranking(resources.settings.answers),
-        ["find_entity_candidates", "restore_fused_order", "report_no_evidence"],
+        edges.after_reranking,
+        ["find_entity_candidates", "restore_fused_order"],
     )
     graph.add_edge("restore_fused_order", "find_entity_candidates")
     graph.add_conditional_edges(
@@ -187,12 +188,12 @@ def _connect_answers(graph: Graph, resources: Resources) -> None:
     graph.add_conditional_edges(
         "answer_with_entity",
         edges.after_entity_answer(has_model=has_model),
-        ["link_answer", *generation, "answer_with_extract"],
+        ["link_answer", *generation, "answer_with_passages"],
     )
-    graph.add_edge("link_answer", "finish_answer")
+    graph.add_edge("link_answer", "answer_with_passages")
     if has_model:
-        graph.add_conditional_edges("generate_answer", edges.after_generation, ["finish_answer", "answer_with_extract"])
-    graph.add_conditional_edges("answer_with_extract", edges.after_extract, ["finish_answer", "report_no_evidence"])
+        graph.add_conditional_edges("generate_answer", edges.after_generation, ["finish_answer", "answer_with_passages"])
+    graph.add_conditional_edges("answer_with_passages", edges.after_passages, ["finish_answer", "report_no_evidence"])
     graph.add_edge("reply_to_smalltalk", "finish_answer")
     graph.add_edge("report_no_evidence", "finish_answer")
     graph.add_edge("finish_answer", END)

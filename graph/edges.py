@@ -7,11 +7,8 @@ from collections.abc import Callable, Sequence
 from langgraph.runtime import Runtime
 
 from theworld.nodes.answer_from_history import asks_what_was_said
-from theworld.nodes.answer_with_entity.one_entity import names_in
 from theworld.nodes.split_question import FindParts
-from theworld.settings import AnswerSettings
-from theworld.state import Candidate, Context, QueryState, context_of
-from theworld.text import entity_key, without_qualifier
+from theworld.state import Context, QueryState, context_of
 
 CHANNEL_NODES = {"sparse": "retrieve_sparse", "dense": "retrieve_dense", "graph": "retrieve_graph"}
 
@@ -65,30 +62,10 @@ def after_fusion(state: QueryState) -> str:
     return "rerank_candidates" if state.route.rerank else "restore_fused_order"
 
 
-def after_reranking(settings: AnswerSettings) -> Callable[[QueryState], str]:
-    """A reranker that failed or ran out of time leaves the fused order; notes too far from the question, no answer.
-
-    The least relevance is on the evidence set's scale, which alone fills `covered`: no threshold crosses scales. It is
-    lower where an ontology knows what the question describes: then the notes need not repeat the question. A note whose
-    title the question names is never too far: what it leaves open, the answers after this look at.
-    """
-
-    def choose(state: QueryState) -> str:
-        if state.rerank_outcome not in {"complete", "partial"} or not state.candidates:
-            return "restore_fused_order"
-        best = state.candidates[0]
-        described = state.ontology is not None and bool(state.ontology.described)
-        least = settings.min_relevance_zh if state.language == "zh" else settings.min_relevance_en
-        least *= settings.described_share if described else 1.0
-        too_far = best.covered is not None and best.final_score < least
-        return "report_no_evidence" if too_far and not _names_title(state, best) else "find_entity_candidates"
-
-    return choose
-
-
-def _names_title(state: QueryState, note: Candidate) -> bool:
-    key = entity_key(without_qualifier(note.title))
-    return len(key) > 1 and names_in(state.understood)(key)
+def after_reranking(state: QueryState) -> str:
+    """A reranker that failed or ran out of time leaves the fused order."""
+    reranked = state.rerank_outcome in {"complete", "partial"} and state.candidates
+    return "find_entity_candidates" if reranked else "restore_fused_order"
 
 
 def after_entity_search(state: QueryState) -> str:
@@ -97,22 +74,22 @@ def after_entity_search(state: QueryState) -> str:
 
 
 def after_entity_answer(*, has_model: bool) -> Choose:
-    """A confident entity is the answer, and is linked; else the model, if configured and allowed; else an extract."""
+    """A confident entity is linked; else the model answers, if configured and allowed; else passages are shown."""
 
     def choose(state: QueryState, runtime: Runtime[Context]) -> str:
         if state.result is not None:
             return "link_answer"
         asks = has_model and context_of(runtime).use_model and state.route.model
-        return "generate_answer" if asks else "answer_with_extract"
+        return "generate_answer" if asks else "answer_with_passages"
 
     return choose
 
 
 def after_generation(state: QueryState) -> str:
-    """A model that failed or declined leaves the extract."""
-    return "finish_answer" if state.result is not None else "answer_with_extract"
+    """A model that failed or declined leaves the passages."""
+    return "finish_answer" if state.result is not None else "answer_with_passages"
 
 
-def after_extract(state: QueryState) -> str:
-    """No sentence good enough ends in the honest answer."""
+def after_passages(state: QueryState) -> str:
+    """Passages that are too unlikely to hold what is asked end in the honest answer."""
     return "finish_answer" if state.result is not None else "report_no_evidence"

@@ -1,7 +1,7 @@
 """What flows through the graph: the state, its schemas and its values. Imports nothing else of the project."""
 
 from theworld.state.answer_scores import AnswerScores, EntityEvidence, EvidencePart, SpanScore
-from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate, EntityJudgement
+from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate, EntityJudgement, Passage, Sureness
 from theworld.state.candidates import (
     Candidate,
     Channel,
@@ -58,6 +58,7 @@ __all__ = [
     "OntologyMatch",
     "OntologyPath",
     "PATH_SEPARATOR",
+    "Passage",
     "PathStep",
     "QueryInput",
     "QueryOutput",
@@ -70,6 +71,7 @@ __all__ = [
     "RouteDecision",
     "RoutePath",
     "ScoreScale",
+    "Sureness",
     "SpanScore",
     "StageTrace",
     "TableColumn",

@@ -48,10 +48,43 @@ class Citation(Value):
         )
 
 
+Sureness = Literal["sure", "likely", "unsure", "none"]
+"""How sure an answer is, in a word; `none` where nothing is answered."""
+
+
+class Passage(Value):
+    """A piece of a document that is shown as answer: a lead, then document.text[start:end]."""
+
+    number: int = Field(ge=1, description="Its number in the answer, from 1, and that of its citation")
+    document_id: str = Field(description="The document")
+    note_id: str = Field(description="Its first note")
+    title: str = Field(default="", description="Title of the document")
+    section: tuple[str, ...] = Field(default=(), description="Headings it stands under, outermost first")
+    source: str = Field(default="", description="Path or URL of the document")
+    place: str = Field(description="Where a reader finds it: file, title and headings")
+    text: str = Field(description="What is shown: a lead (a table's header, a list's introduction) and the passage")
+    start: int = Field(ge=0, description="Character offset of the passage in the document")
+    end: int = Field(ge=0, description="End offset, exclusive")
+    marks: tuple[tuple[int, int], ...] = Field(
+        default=(), description="(start, end) in `text` of the question's words, ascending"
+    )
+
+    @property
+    def citation(self) -> Citation:
+        """The passage as a citation, without its lead."""
+        quote = self.text[len(self.text) - (self.end - self.start) :]
+        shared = self.model_dump(exclude={"text", "marks"})
+        return Citation(**shared, quote=quote)
+
+
 class Answer(Value):
     """An answer with its evidence."""
 
     text: str = Field(default="", description="The answer, or what was found instead")
+    short: str = Field(default="", description="The short answer by itself: a name, a date, a figure with its unit")
+    passages: tuple[Passage, ...] = Field(default=(), description="The passages shown, best first")
+    see_also: tuple[str, ...] = Field(default=(), description="Places of further notes that may help")
+    sureness: Sureness = Field(default="none", description="How sure it is, in a word; follows from the confidence")
     kind: AnswerKind = Field(default="none", description="How it was made")
     confidence: float = Field(default=0.0, ge=0.0, le=1.0, description="Confidence in the answer")
     citations: tuple[Citation, ...] = Field(default=(), description="What it rests on, by number")
@@ -62,6 +95,11 @@ class Answer(Value):
     scores: AnswerScores | None = Field(
         default=None, description="What the numbers follow from, where the entity was chosen among typed spans"
     )
+
+    @property
+    def brief(self) -> str:
+        """The short answer where there is one, else the whole text."""
+        return self.short or self.text
 
 
 class EntityCandidate(Value):

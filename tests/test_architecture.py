@@ -13,7 +13,7 @@ PACKAGE = ROOT / "src" / "theworld"
 
 LEAVES = {"state", "text", "errors", "settings", "deadline", "remembering", "native_memory", "retry_after"}
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
-NODES = MACHINERY | {"nodes", "prompts"}
+NODES = MACHINERY | {"answers", "nodes", "prompts"}
 GRAPH = NODES | {"graph"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -31,6 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "wikidata": LEAVES | {"wikidata"},
     "ontology": LEAVES | {"stores", "ontology", "models.protocols"},
     "sql": LEAVES | {"ontology", "sql"},
+    "answers": LEAVES | {"answers", "stores"},
     "nodes": NODES,
     "graph": GRAPH,
     "ingestion": GRAPH | {"ingestion"},

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theworld.nodes.answer_with_extract import question_weights, said_tokens
+from theworld.nodes.rerank_candidates.question_tokens import question_weights, said_tokens
 from theworld.state import Candidate, OntologyEvidence
 from theworld.text import fold
 from theworld.text.folding import simplified

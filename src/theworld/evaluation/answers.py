@@ -97,7 +97,7 @@ def evaluate_answers(
     for query in answerable_queries(dataset, limit):
         output = graph.invoke(QueryInput(question=query.text), context=context)
         answer: Answer = output["result"]
-        results.append(AnsweredQuery(query, answer.text, answer.kind, answer.confidence))
+        results.append(AnsweredQuery(query, answer.brief, answer.kind, answer.confidence))
         on_query()
     return AnswersReport(dataset.name, tuple(results))
 

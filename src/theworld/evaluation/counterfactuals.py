@@ -9,7 +9,6 @@ from theworld.evaluation.failures import Change, Seen
 from theworld.evaluation.metrics import first_occurrences
 from theworld.graph import Resources, build_graph, make_resources
 from theworld.graph.checkpoints import allow_state_types
-from theworld.nodes.answer_with_extract.node import extract_answer
 from theworld.nodes.fuse_candidates.combining import Fused
 from theworld.nodes.fuse_candidates.node import to_candidate
 from theworld.state import Candidate, Context, QueryInput, Update
@@ -99,15 +98,12 @@ def seen_of(state: Mapping[str, Any]) -> Seen:
     """Return what a final state gave."""
     result, evidence = state.get("result"), state.get("evidence") or []
     route, candidates = state.get("route"), state.get("candidates") or []
-    extract = extract_answer(
-        state.get("query") or state.get("question") or "", state.get("language") or "en", evidence, candidates
-    )
     return Seen(
         documents=tuple(first_occurrences(candidate.document_id for candidate in candidates)),
-        answer=result.text if result is not None else "",
+        answer=result.brief if result is not None else "",
         kind=result.kind if result is not None else "none",
         evidence=tuple((note.document_id, f"{note.title}\n{note.text}") for note in evidence),
-        extract="\n".join(evidence[piece.note].text[piece.start : piece.end] for piece in extract.sentences),
+        passages="\n".join(passage.text for passage in result.passages) if result is not None else "",
         channels=tuple(route.channels) if route is not None else (),
         path=route.path if route is not None else "",
     )

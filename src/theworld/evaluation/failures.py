@@ -59,8 +59,8 @@ class Seen:
     kind: AnswerKind = "none"
     evidence: tuple[tuple[str, str], ...] = ()
     """The evidence, best first: document id, and title and text."""
-    extract: str = ""
-    """The best sentences of the evidence, whatever was answered."""
+    passages: str = ""
+    """The passages shown."""
     channels: tuple[str, ...] = ()
     """The channels that ran."""
     path: str = ""
@@ -155,8 +155,8 @@ def _of_answer(query: Query, base: Seen, ask: Ask, found: Callable[..., Failure]
     alone = ask(_gold_alone(tuple(sorted(query.grades)) or _stating(query, base)))
     if is_right(query, alone):
         return found(culprit, GOLD_ALONE, "other notes led it astray")
-    if contains(base.extract, query.answers) == 1.0:
-        return found(culprit, "the best sentences instead of the answer", f"answered {base.answer!r}")
+    if contains(base.passages, query.answers) == 1.0:
+        return found(culprit, "the passages instead of the short answer", f"answered {base.answer!r}")
     said = "it abstained" if base.kind == "none" else "the wrong part was read"
     stated = "" if _stating(query, alone) else "; the gold documents do not state the gold answer as written"
     return found("answer", detail=f"{said}, also with the gold documents alone{stated}")

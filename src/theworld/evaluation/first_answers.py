@@ -116,4 +116,4 @@ def baseline_candidates(channels: Mapping[str, ChannelResult], resources: Resour
 
 def _answered(query: Query, answer: Answer | None) -> AnsweredQuery:
     found = answer or Answer()
-    return AnsweredQuery(query, found.text, found.kind, found.confidence)
+    return AnsweredQuery(query, found.brief, found.kind, found.confidence)

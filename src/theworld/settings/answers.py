@@ -15,18 +15,13 @@ class AnswerSettings(Section):
     min_confidence: float = Field(
         default=0.35, ge=0.0, le=1.0, description="Least probability that an entity answer is right"
     )
-    min_extractive: float = Field(default=0.2, ge=0.0, le=1.0, description="Least coverage of an extractive answer")
-    min_extract_confidence_en: float = Field(
-        default=0.2, ge=0.0, le=1.0, description="English questions: least probability that an extract holds the answer"
+    min_evidence: float = Field(
+        default=0.1, ge=0.0, le=1.0, description="Least probability that passages hold what is asked, else no answer"
     )
-    min_extract_confidence_zh: float = Field(default=0.45, ge=0.0, le=1.0, description="The same for Chinese questions")
-    min_relevance_en: float = Field(
-        default=0.28, ge=0.0, le=1.0, description="English questions: least relevance of the best note, else no answer"
+    passage_characters_en: int = Field(
+        default=1600, ge=200, le=100_000, description="Longest answer of English passages, in characters"
     )
-    min_relevance_zh: float = Field(default=0.18, ge=0.0, le=1.0, description="The same for Chinese questions")
-    described_share: float = Field(
-        default=0.6, ge=0.0, le=1.0, description="Of these, what is asked where the ontology knows what is described"
-    )
+    passage_characters_zh: int = Field(default=700, ge=100, le=100_000, description="The same for Chinese passages")
     evidence_notes: int = Field(default=5, ge=1, le=50, description="Notes shown to answerers")
     evidence_tokens: int = Field(
         default=3000, ge=100, le=1_000_000, description="Of these, tokens shown to a language model (estimated)"

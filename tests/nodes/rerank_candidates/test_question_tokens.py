@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.nodes.answer_with_extract.question_tokens import content_tokens, question_weights, said_tokens
+from theworld.nodes.rerank_candidates.question_tokens import content_tokens, question_weights, said_tokens
 from theworld.state import Candidate
 from theworld.text import tokens
 

@@ -1,0 +1,71 @@
+"""The passages a person would be shown, under a short answer where there is one; or none, when too little was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langgraph.runtime import Runtime
+
+from theworld.answers import QuestionWords, answer_text, compose_passages, probability, see_also, sureness_of
+from theworld.errors import StoreError
+from theworld.nodes.note_source import NoteSource, reading_deadline
+from theworld.settings import Settings
+from theworld.state import Answer, Candidate, Context, QueryState, Update, context_of
+from theworld.stores.records import StoredNote
+
+
+def answer_with_passages(
+    state: QueryState, runtime: Runtime[Context], *, notes: NoteSource, settings: Settings
+) -> Update:
+    """Set `result` to the passages of the best notes, at most `answers.passage_characters_*` of them.
+
+    A short answer that is there already stands above them, and its own notes come first. Without one, passages that
+    are too unlikely to hold what is asked (`answers.min_evidence`) leave `result` None.
+    """
+    context, short = context_of(runtime), state.result
+    language = context.language or state.language
+    words = QuestionWords.of(state.understood, [f"{note.title} {note.text}" for note in state.candidates])
+    confidence = probability(state.candidates, words, state.language)
+    if short is None and confidence < settings.answers.min_evidence:
+        return {"result": None}
+
+    def read(ids: Sequence[str]) -> Sequence[StoredNote]:
+        try:
+            return notes.notes(
+                ids, tenant=context.tenant, mentions=False, within=reading_deadline(state, context, settings, 0.5)
+            )
+        except StoreError:
+            if context.strict:
+                raise
+            return notes.remembered(ids, tenant=context.tenant, mentions=False)  # a passage may stay as it is
+
+    limit = _limit(state.candidates, settings)
+    ranked = supports_first(state.candidates, short)
+    passages = compose_passages(ranked, words, limit, read)
+    if not passages:
+        return {"result": short}
+    answer = short or Answer(kind="extractive", confidence=confidence)
+    answer = answer.model_copy(
+        update={
+            "short": answer.text,
+            "passages": passages,
+            "see_also": see_also(ranked, passages),
+            "sureness": sureness_of(answer.confidence),
+            "citations": tuple(passage.citation for passage in passages),
+            "reason": answer.reason or f"the best notes hold what is asked with probability {confidence:.2f}",
+        }
+    )
+    return {"result": answer.model_copy(update={"text": answer_text(answer, language)})}
+
+
+def supports_first(candidates: Sequence[Candidate], short: Answer | None) -> list[Candidate]:
+    """Return the candidates, those first that a short answer was read off."""
+    supports = list(dict.fromkeys(citation.note_id for citation in short.citations)) if short else []
+    by_id = {candidate.note_id: candidate for candidate in candidates}
+    first = [by_id[note_id] for note_id in supports if note_id in by_id]
+    return [*first, *(candidate for candidate in candidates if candidate not in first)]
+
+
+def _limit(candidates: Sequence[Candidate], settings: Settings) -> int:
+    chinese = bool(candidates) and candidates[0].language == "zh"
+    return settings.answers.passage_characters_zh if chinese else settings.answers.passage_characters_en

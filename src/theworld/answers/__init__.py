@@ -1,0 +1,8 @@
+"""What is shown as an answer: passages with their places, and how sure they are."""
+
+from theworld.answers.passages import compose_passages, see_also
+from theworld.answers.question_words import QuestionWords
+from theworld.answers.sureness import probability, sureness_of
+from theworld.answers.wording import answer_text
+
+__all__ = ["QuestionWords", "answer_text", "compose_passages", "probability", "see_also", "sureness_of"]
