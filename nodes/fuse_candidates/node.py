@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from langgraph.runtime import Runtime
 
 from theworld.errors import EngineUnavailableError, RetrievalUnavailableError
-from theworld.nodes.fuse_candidates.by_score import fuse_distribution, fuse_minmax
+from theworld.nodes.fuse_candidates.by_score import fuse_minmax
 from theworld.nodes.fuse_candidates.combining import Fused, Ranking, found_by
+from theworld.nodes.fuse_candidates.graph_share import channel_weights
 from theworld.nodes.fuse_candidates.rrf import fuse
 from theworld.nodes.note_source import NoteSource, reading_deadline
 from theworld.settings import FusionSettings, Settings
@@ -61,19 +62,17 @@ def fuse_by(
     """Return the notes fused by the chosen method; ValueError where it cannot fuse such scores."""
     if settings.method == "minmax":
         return fuse_minmax(rankings, weights, depths=depths)
-    if settings.method == "dbsf":
-        return fuse_distribution(rankings, weights, depths=depths)
     return fuse(rankings, weights, k=settings.k, depths=depths)
 
 
 def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: NoteSource, settings: Settings) -> Update:
-    """Fuse what the channels found, by the chosen method with the route's weights; keep the reranker's pool.
+    """Fuse what the channels found, by the chosen method, the graph as far as its walk earns it; keep the reranker's pool.
 
     Where a channel's scores are not finite, so that only ranks can be fused, ranks are, and a Degradation says so.
     """
     context, chosen = context_of(runtime), settings.retrieval.fusion
     rankings: dict[str, Ranking] = {channel: result.hits for channel, result in state.channel_results.items()}
-    weights: dict[str, float] = {channel: plan.weight for channel, plan in state.route.channels.items()}
+    weights = channel_weights({channel: plan.weight for channel, plan in state.route.channels.items()}, rankings)
     depths = {"graph": settings.retrieval.graph_depth} if len(rankings) > 1 else {}
     update: Update = {}
     try:

@@ -10,6 +10,8 @@ import numpy as np
 
 from theworld.deadline import Deadline
 from theworld.models.protocols import Embedder
+from theworld.nodes.fuse_candidates.by_score import min_max
+from theworld.nodes.fuse_candidates.graph_share import graph_share
 from theworld.nodes.rerank_candidates.contract import Outcome, Ranked, Reranking
 from theworld.nodes.rerank_candidates.greedy_cover import (
     Choice,
@@ -28,6 +30,8 @@ from theworld.text import detect_language
 
 OTHER_LANGUAGE = 0.5
 """What coverage counts in notes of another language than the query's: their embedder may not know its words."""
+STANDING = {"sparse": 0.45, "dense": 0.55}
+"""What words and vectors count in their agreement, as in the baseline that gains are measured against."""
 MICRO_BATCH = 20
 """Notes scored between two looks at the clock."""
 
@@ -40,8 +44,6 @@ class Scores:
     """Candidate index -> (m,) best similarity by query unit."""
     pooled: dict[int, float] = field(default_factory=dict)
     """Candidate index -> pooled similarity."""
-    agreement: dict[int, float] = field(default_factory=dict)
-    """Candidate index -> what the other channels say of it, for notes scored by words alone."""
     idf: Floats = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
 
 
@@ -130,9 +132,6 @@ class EvidenceSetReranker:
             rows = sorted(words.rows)
             cover = lexical_cover(query, [f"{candidates[i].title} {candidates[i].text}" for i in rows])
             words.rows = dict(zip(rows, cover.similarity, strict=True))
-            words.agreement = dict(
-                zip(rows, self._agreement(query, [candidates[i] for i in rows], tenant), strict=True)
-            )
             words.pooled = dict(zip(rows, cover.pooled.tolist(), strict=True))
             words.idf = cover.idf
         given = self._assemble(query, candidates, tenant, scores)
@@ -146,12 +145,11 @@ class EvidenceSetReranker:
         kinds = [scores[kind] for kind in sorted(scores)]
         widths = np.cumsum([0, *(len(kind.idf) for kind in kinds)])
         similarity = np.zeros((n, int(widths[-1])), dtype=np.float32)
-        prior, agreement = np.zeros(n, dtype=np.float32), np.zeros(n, dtype=np.float32)
+        prior = np.zeros(n, dtype=np.float32)
         for kind, start in zip(kinds, widths[:-1], strict=True):
             for i, row in kind.rows.items():
                 similarity[i, start : start + len(row)] = row
                 prior[i] = kind.pooled.get(i, 0.0)
-                agreement[i] = kind.agreement.get(i, 0.0)
         language = detect_language(query)
         power = self._weights.idf_power
         importance = [
@@ -160,23 +158,9 @@ class EvidenceSetReranker:
         ]
         named = np.array([names_title(query, c.title) for c in candidates], dtype=np.float32)
         title_links, shared_links = self._links(query, candidates, tenant)
-        walk = _walk(candidates)
+        walk, agreement = _walk(candidates), _agreement(candidates)
         units = np.concatenate(importance).astype(np.float32) if importance else prior[:0]
         return CoverInput(similarity, units, prior, agreement, walk, named, title_links, shared_links)
-
-    def _agreement(self, query: str, candidates: Sequence[Candidate], tenant: str) -> list[float]:
-        """Return where cosine and BM25 put each candidate among these, in [0, 1]: words alone know no synonyms."""
-        ids = [candidate.note_id for candidate in candidates]
-        near = np.zeros(len(ids), dtype=np.float32)
-        for space in sorted(self._dense.spaces(tenant)):
-            embedder = self._embedder_of(space)
-            if embedder is not None:
-                near = np.maximum(
-                    near, _spread(self._dense.cosines(space, embedder.embed_query(query).vector, ids, tenant))
-                )
-        said = np.array([c.channels["sparse"].score if "sparse" in c.channels else 0.0 for c in candidates])
-        agreement: list[float] = ((near + said / max(float(said.max(initial=0.0)), 1e-9)) / 2).tolist()
-        return agreement
 
     def _links(self, query: str, candidates: Sequence[Candidate], tenant: str) -> tuple[Floats, Floats]:
         n = len(candidates)
@@ -193,18 +177,25 @@ class EvidenceSetReranker:
         return titled, shared
 
 
-def _spread(cosines: Floats) -> Floats:
-    """Return the cosines of the notes in a space (0: not in it) stretched to [0, 1], the least to 0."""
-    inside = cosines[cosines != 0.0]
-    if not inside.size:
-        return cosines
-    low, high = float(inside.min()), float(inside.max())
-    stretched: Floats = np.clip((cosines - low) / max(high - low, 1e-9), 0.0, 1.0)
-    return stretched
-
-
 def _is_in(language: str, kind: Scores, candidates: Sequence[Candidate]) -> bool:
     return 2 * sum(candidates[i].language == language for i in kind.rows) >= len(kind.rows)
+
+
+def _agreement(candidates: Sequence[Candidate]) -> Floats:
+    """Return how high words and vectors put each note, in [0, 1], times what the graph's walk leaves them."""
+    walked = [(c.note_id, c.channels["graph"]) for c in candidates if "graph" in c.channels]
+    share = graph_share([(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)])
+    standing = sum(weight * _standing(candidates, channel) for channel, weight in STANDING.items())
+    return np.asarray((1.0 - share) * standing, dtype=np.float32)
+
+
+def _standing(candidates: Sequence[Candidate], channel: str) -> Floats:
+    """Return a channel's scores over their range among the candidates, 0 for notes it has not found."""
+    found = {i: c.channels[channel].score for i, c in enumerate(candidates) if channel in c.channels}
+    standing = np.zeros(len(candidates), dtype=np.float32)
+    if found:
+        standing[list(found)] = min_max(list(found.values()))
+    return standing
 
 
 def _walk(candidates: Sequence[Candidate]) -> Floats:

@@ -9,15 +9,14 @@ from theworld.state import Channel, ChannelPlan, Context, RouteDecision, RoutePa
 
 SHORT_MS, SHORTEST_MS = 150.0, 60.0
 """Budgets below which half as many candidates are asked for, and below which nothing is reranked."""
-_LEADERS: dict[RoutePath, Channel] = {"sparse": "sparse", "dense": "dense"}
 
 
 def allocate(
     choice: Choice, features: Features, context: Context, settings: Settings, *, strategy: str
 ) -> RouteDecision:
-    """Return the decision of a choice. Every path but `none` keeps all channels, its own leads; the caller always wins.
+    """Return the decision of a choice. Every path but `none` asks all channels alike; the caller always wins.
 
-    The graph channel already contains what the other two agree on, so only `sparse` and `dense` change weights. A
+    How much each channel counts is decided by what it brings (`fuse_candidates`), not by the question's wording. A
     choice that is not sure enough is widened to `hybrid`.
     """
     choice = _widened(choice, settings.router.min_confidence)
@@ -31,7 +30,7 @@ def allocate(
         path = "hybrid" if path == "graph" else path
     if context.channels is not None:
         chosen = [name for name in dict.fromkeys(context.channels) if name != "graph" or context.graph is not False]
-        channels = {name: _plan(name, settings, 1.0) for name in chosen}
+        channels = {name: _plan(name, settings) for name in chosen}
         path = chosen[0] if len(chosen) == 1 else "hybrid" if chosen else "none"
         ask = False
         reasons.append(f"the caller chose {', '.join(chosen) or 'no channel'}")
@@ -75,21 +74,14 @@ def _widened(choice: Choice, least: float) -> Choice:
 
 
 def _channels(choice: Choice, settings: Settings) -> dict[Channel, ChannelPlan]:
-    if choice.path == "none":
-        return {}
-    leader = _LEADERS.get(choice.path)
-    heaviest = settings.retrieval.fusion.graph_weight or 1.0
-    found: dict[Channel, ChannelPlan] = {}
-    for name in ("sparse", "dense", "graph"):
-        plan = _plan(name, settings, 1.0)
-        found[name] = plan.model_copy(update={"weight": max(plan.weight, heaviest)}) if name == leader else plan
-    return found
+    names: tuple[Channel, ...] = () if choice.path == "none" else ("sparse", "dense", "graph")
+    return {name: _plan(name, settings) for name in names}
 
 
-def _plan(name: Channel, settings: Settings, factor: float) -> ChannelPlan:
+def _plan(name: Channel, settings: Settings) -> ChannelPlan:
     fusion = settings.retrieval.fusion
     weight = {"sparse": fusion.sparse_weight, "dense": fusion.dense_weight, "graph": fusion.graph_weight}[name]
-    return ChannelPlan(top_k=settings.retrieval.per_channel, weight=weight * factor)
+    return ChannelPlan(top_k=settings.retrieval.per_channel, weight=weight)
 
 
 def _graph_is_on(context: Context, settings: Settings) -> bool:

@@ -111,7 +111,8 @@ def made_ahead(maker: NoteMaker, batches: Iterable[Batch]) -> Iterator[tuple[Bat
 
 def note_texts(document: PlannedDocument) -> list[NoteText]:
     """Return what the models see of a document's notes."""
-    return [NoteText(document.document.title, span.text, span.language) for span in document.spans]
+    title = document.document.title
+    return [NoteText(title, span.text, span.language, span.section, span.lead) for span in document.spans]
 
 
 def batches(documents: Sequence[PlannedDocument], size: int = BATCH_NOTES) -> Iterator[list[PlannedDocument]]:

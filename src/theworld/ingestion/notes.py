@@ -1,23 +1,35 @@
-"""Text to paragraph-sized notes. Pure: the same text and limits give the same notes, each an exact slice."""
+"""Blocks to notes. Pure: the same blocks and limits give the same notes, each an exact slice of the text.
+
+1. What belongs together is taken together: a heading with the block after it, a list, table or code with the sentence
+   that introduces it (a *group*). A block above the limit is divided at its parts (items, rows, lines, sentences), and
+   its lead (a table's header, the introduction) goes with every piece that does not hold it itself.
+2. The groups of a section make one note while they fit the limit of their language.
+3. Small neighbouring notes of one document are joined, headings inside: a note of a few words says little by itself.
+   Their section is what their paths have in common.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from theworld.ingestion.blocks import Block
 from theworld.settings import NoteSettings
+from theworld.stores.records import NoteKind
 from theworld.text import Language, detect_language, split_sentences
 
-SMALL_SHARE = 1 / 3
-"""A note shorter than this share of the limit takes in the next paragraph."""
+JOINED_SHARE = {"en": 0.5, "zh": 0.9}
+"""Notes of several sections grow up to this share of the limit (which is lower for Chinese, whose characters say more)."""
 LONGEST_HEADING = 200
-"""A heading is joined to its paragraph even where both exceed the limit by this many characters."""
+"""A heading stays with its block even where both exceed the limit by this many characters."""
+LONGEST_LEAD = 400
+"""Characters of a lead; of a longer one, its end is kept for an introduction, its beginning for a table."""
 PASSAGE_FACTOR = 2
 """A ready-made passage stays whole up to this many limits: one passage, one note, as its relevance marks say."""
 
 _BLANK = re.compile(r"\r?\n(?:[ \t\u3000]*\r?\n)+")
-_HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+\S[^\n]*", re.MULTILINE)
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _SPACE = re.compile(r"\s+")
 
 
@@ -28,26 +40,47 @@ class NoteSpan(NamedTuple):
     start: int
     end: int
     language: Language
+    section: tuple[str, ...] = ()
+    kind: NoteKind = "paragraph"
+    lead: str = ""
 
 
-class _Block(NamedTuple):
+class _Group(NamedTuple):
+    """Some of the text that stays together: text[start:end]."""
+
     start: int
     end: int
+    section: tuple[str, ...]
+    kinds: frozenset[NoteKind]
+    lead: str = ""
     heading: bool = False
+    """Whether it begins with a heading."""
 
 
-def split_notes(text: str, limits: NoteSettings, *, start: int = 0, passage: bool = False) -> list[NoteSpan]:
+def split_notes(
+    text: str, limits: NoteSettings, *, start: int = 0, passage: bool = False, blocks: Sequence[Block] = ()
+) -> list[NoteSpan]:
     """Return the notes of a text from `start` on, in order, without surrounding white space.
 
-    Paragraphs end at blank lines and headings. A small one takes in the next while both fit the limit of the
-    language; a longer one is cut at sentence ends into pieces of similar size. `passage` marks a ready-made
-    passage: kept whole up to twice the limit.
+    Without blocks its paragraphs are taken, which end at blank lines. `passage` marks a ready-made passage: kept whole
+    up to twice the limit.
     """
     whole = text[start:].strip()
     if passage and whole and len(whole) <= PASSAGE_FACTOR * _limit(whole, limits) and _BLANK.search(whole) is None:
-        return [_note(text, _trimmed(text, start, len(text)))]
-    pieces = (piece for block in _blocks(text, start) for piece in _fitting(text, block, limits))
-    return [_note(text, block) for block in _merged(text, pieces, limits)]
+        begin, end = _trimmed(text, start, len(text))
+        return [NoteSpan(text[begin:end], begin, end, detect_language(whole))]
+    groups = [piece for group in _groups(text, blocks or paragraphs(text, start), limits) for piece in group]
+    return [_note(text, group) for group in _joined(text, _merged(text, groups, limits), limits)]
+
+
+def paragraphs(text: str, start: int = 0) -> Iterator[Block]:
+    """Yield the paragraphs of a plain text, which end at blank lines."""
+    begin = start
+    for gap in [*_BLANK.finditer(text, start), None]:
+        left, right = _trimmed(text, begin, gap.start() if gap else len(text))
+        if right > left:
+            yield Block("paragraph", left, right)
+        begin = gap.end() if gap else len(text)
 
 
 def _limit(text: str, limits: NoteSettings) -> int:
@@ -55,85 +88,152 @@ def _limit(text: str, limits: NoteSettings) -> int:
     return limits.max_characters_zh if detect_language(text) == "zh" else limits.max_characters_en
 
 
-def _note(text: str, block: _Block) -> NoteSpan:
-    piece = text[block.start : block.end]
-    return NoteSpan(piece, block.start, block.end, detect_language(piece))
+def _note(text: str, group: _Group) -> NoteSpan:
+    start, end = _trimmed(text, group.start, group.end)
+    piece = text[start:end]
+    kinds = group.kinds - {"heading"} or {"heading"}
+    kind: NoteKind = next(iter(kinds)) if len(kinds) == 1 else "section"
+    return NoteSpan(piece, start, end, detect_language(piece), group.section, kind, group.lead)
 
 
-def _trimmed(text: str, start: int, end: int, heading: bool = False) -> _Block:
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     piece = text[start:end]
     left = start + len(piece) - len(piece.lstrip())
-    return _Block(left, max(left, start + len(piece.rstrip())), heading)
+    return left, max(left, start + len(piece.rstrip()))
 
 
-def _blocks(text: str, start: int) -> Iterator[_Block]:
-    """Yield paragraphs and headings, trimmed, empty ones left out."""
-    begin = start
-    for gap in [*_BLANK.finditer(text, start), None]:
-        end = gap.start() if gap else len(text)
-        yield from _paragraph(text, begin, end)
-        begin = gap.end() if gap else end
+def _groups(text: str, blocks: Sequence[Block] | Iterator[Block], limits: NoteSettings) -> Iterator[list[_Group]]:
+    """Yield what must stay together, or the pieces of a block that is too long."""
+    held: list[Block] = []
+    for block in blocks:
+        follows = bool(held) and (
+            all(one.kind == "heading" for one in held)
+            or (block.lead is not None and block.lead == (held[-1].start, held[-1].end))
+        )
+        if held and not follows:
+            yield _fitting(text, held, limits)
+            held = []
+        held.append(block)
+        introduces = text[block.start : block.end].rstrip("*_ ").endswith((":", "：")) and block.kind == "paragraph"
+        if block.kind != "heading" and not introduces:
+            yield _fitting(text, held, limits)
+            held = []
+    if held:
+        yield _fitting(text, held, limits)
 
 
-def _paragraph(text: str, start: int, end: int) -> Iterator[_Block]:
-    for heading in _HEADING.finditer(text, start, end):
-        if text[start : heading.start()].strip():
-            yield _trimmed(text, start, heading.start())
-        yield _trimmed(text, heading.start(), heading.end(), heading=True)
-        start = heading.end()
-    if text[start:end].strip():
-        yield _trimmed(text, start, end)
+def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Group]:
+    """Return the blocks as one group, or as several where they do not fit together."""
+    start, end, last = held[0].start, held[-1].end, held[-1]
+    heading = held[0].kind == "heading"
+    limit = _limit(text[start:end], limits)
+    if end - start <= limit + (LONGEST_HEADING if heading else 0):
+        return [_Group(start, end, last.section, frozenset(one.kind for one in held), heading=heading)]
+    before = [block for block in held[:-1]]
+    pieces = list(_divided(text, last, limit))
+    if before and pieces[0][1] - before[0].start <= limit + LONGEST_HEADING:
+        pieces[0] = (before[0].start, pieces[0][1])
+        first = [_Group(*pieces[0], last.section, frozenset({last.kind}), heading=heading)]
+    else:
+        first = [_Group(b.start, b.end, b.section, frozenset({b.kind}), heading=b.kind == "heading") for b in before]
+        first.append(_Group(*pieces[0], last.section, frozenset({last.kind}), _lead(text, last, pieces[0][0])))
+    return first + [
+        _Group(begin, stop, last.section, frozenset({last.kind}), _lead(text, last, begin)) for begin, stop in pieces[1:]
+    ]
 
 
-def _fitting(text: str, block: _Block, limits: NoteSettings) -> Iterator[_Block]:
-    """Yield a block, or pieces within the limit and of similar size where it is longer."""
-    limit, length = _limit(text[block.start : block.end], limits), block.end - block.start
-    if length <= limit:
-        yield block
-        return
-    target = length / -(-length // limit)
+def _lead(text: str, block: Block, start: int) -> str:
+    """Return what a piece of a block that begins at `start` needs and does not hold."""
+    if block.lead is None or block.lead[0] >= start:
+        return ""
+    lead = text[slice(*block.lead)]
+    if len(lead) <= LONGEST_LEAD:
+        return lead
+    return lead[:LONGEST_LEAD] if block.kind == "table" else lead[-LONGEST_LEAD:]
+
+
+def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
+    """Yield pieces of a block, of similar size and within the limit where its parts allow, cut between parts."""
+    lead = len(_lead(text, block, block.end))
+    room = max(limit - lead, limit // 2)
+    target = (block.end - block.start) / -(-(block.end - block.start) // room)
     begin = end = block.start
-    for left, right in _sentences(text, block, limit):
+    for left, right in _parts(text, block, room):
         nearer = (end - begin) + (right - begin) > 2 * target
-        if end > begin and (right - begin > limit or nearer):
+        if end > begin and (right - begin > room or nearer):
             yield _trimmed(text, begin, end)
             begin = left
         end = right
-    yield _trimmed(text, begin, end)
+    yield _trimmed(text, begin, max(end, begin))
 
 
-def _sentences(text: str, block: _Block, limit: int) -> Iterator[tuple[int, int]]:
-    """Yield sentence spans of a block; one above the limit is cut at white space, or where there is none, hard."""
-    for sentence in split_sentences(text[block.start : block.end]):
-        start, end = block.start + sentence.start, block.start + sentence.end
-        while end - start > limit:
-            spaces = [gap.start() for gap in _SPACE.finditer(text, start + limit // 2, start + limit)]
-            cut = spaces[-1] if spaces else start + limit
-            yield start, cut
-            start = _trimmed(text, cut, end).start
-        yield start, end
+def _parts(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a block in order; one above the limit by lines, or by sentences where it is prose."""
+    end = block.start
+    for part in [*block.parts, (block.end, block.end)]:
+        if part[0] > end and text[end : part[0]].strip():
+            yield from _smaller(text, (end, part[0]), room, block.kind)
+        yield from _smaller(text, part, room, block.kind)
+        end = part[1]
 
 
-def _merged(text: str, pieces: Iterator[_Block], limits: NoteSettings) -> Iterator[_Block]:
-    """Join headings to what follows them, and small paragraphs to their neighbours within a section."""
-    current: _Block | None = None
-    for piece in pieces:
+def _smaller(text: str, part: tuple[int, int], room: int, kind: NoteKind) -> Iterator[tuple[int, int]]:
+    start, end = part
+    if end - start <= room:
+        if end > start:
+            yield part
+        return
+    if kind in {"code", "table", "list"}:
+        spans = [(match.start(), match.end()) for match in _LINE.finditer(text, start, end)]
+    else:
+        spans = [(start + one.start, start + one.end) for one in split_sentences(text[start:end])]
+    for left, right in spans:
+        while right - left > room:  # a line or sentence above the limit is cut at white space, or, without any, hard
+            spaces = [gap.start() for gap in _SPACE.finditer(text, left + room // 2, left + room)]
+            cut = spaces[-1] if spaces else left + room
+            yield left, cut
+            left = _trimmed(text, cut, right)[0]
+        if text[left:right].strip():
+            yield left, right
+
+
+def _merged(text: str, groups: Sequence[_Group], limits: NoteSettings) -> Iterator[_Group]:
+    """Join the groups of each section while they fit."""
+    current: _Group | None = None
+    for group in groups:
         if current is None:
-            current = piece
-        elif _belongs(current, piece, _limit(text[current.start : piece.end], limits)):
-            current = _Block(current.start, piece.end, current.heading and piece.heading)
+            current = group
+            continue
+        fits = group.end - current.start <= _limit(text[current.start : group.end], limits)
+        if fits and group.section == current.section and not group.heading and not group.lead:
+            current = _together(current, group)
         else:
             yield current
-            current = piece
+            current = group
     if current is not None:
         yield current
 
 
-def _belongs(current: _Block, piece: _Block, limit: int) -> bool:
-    together = piece.end - current.start
-    if current.heading and not piece.heading:
-        return together <= limit + LONGEST_HEADING
-    if together > limit or (piece.heading and not current.heading):
-        return False
-    smaller = min(current.end - current.start, piece.end - piece.start)
-    return piece.heading or smaller < limit * SMALL_SHARE
+def _joined(text: str, notes: Iterator[_Group], limits: NoteSettings) -> Iterator[_Group]:
+    """Join small notes beside each other, those of one section and of neighbouring ones."""
+    current: _Group | None = None
+    for note in notes:
+        if current is None:
+            current = note
+            continue
+        both = text[current.start : note.end]
+        most = JOINED_SHARE[detect_language(both)] * _limit(both, limits)
+        if len(both) <= most and not note.lead:
+            current = _together(current, note)
+        else:
+            yield current
+            current = note
+    if current is not None:
+        yield current
+
+
+def _together(first: _Group, second: _Group) -> _Group:
+    section = first.section
+    while second.section[: len(section)] != section:
+        section = section[:-1]
+    return _Group(first.start, second.end, section, first.kinds | second.kinds, first.lead, first.heading)

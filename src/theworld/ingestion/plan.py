@@ -15,7 +15,7 @@ from theworld.settings import NoteSettings
 from theworld.stores.records import content_hash
 from theworld.text import Language, without_qualifier
 
-PROCESSING = "notes-2"
+PROCESSING = "notes-3"
 """Changes whenever the same text would be processed in another way, so that everything is made anew."""
 
 ModelNames = Callable[[Language], tuple[str, str]]
@@ -103,7 +103,9 @@ class Planner:
             self._fail(plan, FailedSource(source, reason))
             return
         plan.owners[identity] = source
-        spans = split_notes(document.text, self.limits, start=document.body_start, passage=document.passage)
+        spans = split_notes(
+            document.text, self.limits, start=document.body_start, passage=document.passage, blocks=document.blocks
+        )
         digest = self._hash(document, source, spans)
         if self.known.get(identity) == digest and not self.remake:
             plan.unchanged += 1

@@ -12,14 +12,11 @@ from theworld.settings.section import Section
 class FusionSettings(Section):
     """How the channels' lists become one.
 
-    The graph channel starts from the best notes of the other two, so its list already holds what they agree on. At
-    equal weights the two weaker lists outvote it; with small ones they only add candidates (and decide among
-    themselves when the graph channel is off).
+    The graph's weight counts times the share that its list earns on each question, the others' times the rest
+    (`nodes/fuse_candidates/graph_share.py`).
     """
 
-    method: Literal["rrf", "minmax", "dbsf"] = Field(
-        default="rrf", description="By rank, by score over the list's range, or by score over mean +- 3 sigma"
-    )
+    method: Literal["minmax", "rrf"] = Field(default="minmax", description="By score over the list's range, or by rank")
     k: int = Field(default=60, ge=1, le=10_000, description="RRF constant; ranks count from 1")
     min_channels: int = Field(
         default=1,
@@ -27,8 +24,8 @@ class FusionSettings(Section):
         le=3,
         description="Channels that must list a note; where no note is in so many, the most any note is in",
     )
-    sparse_weight: float = Field(default=0.005, ge=0.0, le=100.0, description="Weight of the sparse channel")
-    dense_weight: float = Field(default=0.005, ge=0.0, le=100.0, description="Weight of the dense channel")
+    sparse_weight: float = Field(default=0.45, ge=0.0, le=100.0, description="Weight of the sparse channel")
+    dense_weight: float = Field(default=0.55, ge=0.0, le=100.0, description="Weight of the dense channel")
     graph_weight: float = Field(default=1.0, ge=0.0, le=100.0, description="Weight of the graph channel")
 
     @model_validator(mode="after")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
+from theworld.ingestion.blocks import Block
 from theworld.ingestion.report import FailedSource
 
 Plain = str | int | float | bool | list[str]
@@ -37,6 +38,8 @@ class SourceDocument:
     """Plain metadata for filters."""
     body_start: int = 0
     """Where the text proper begins, after front matter and the title's heading."""
+    blocks: tuple[Block, ...] = ()
+    """What it is made of, in order; none: paragraphs."""
     passage: bool = False
     """True for a ready-made passage of a corpus: it is cut later than other text."""
 

@@ -1,4 +1,4 @@
-"""Markdown with optional YAML front matter. The text is kept as written, so offsets refer to the file itself."""
+"""Markdown and MDX with optional YAML front matter. Offsets refer to the cleaned text (`markdown_cleaning`)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from theworld.ingestion.readers.document import (
     without_surrogates,
 )
 from theworld.ingestion.readers.encoding import read_text
+from theworld.ingestion.readers.markdown_blocks import markdown_blocks
+from theworld.ingestion.readers.markdown_cleaning import cleaned
 
-EXTENSIONS = (".md", ".markdown")
+EXTENSIONS = (".md", ".markdown", ".mdx")
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(?P<yaml>(?:.*?\r?\n)?)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_HEADING = re.compile(
-    r"^#{1,6}[ \t]+(?P<title>[^\r\n]*?)[ \t#]*\r?$|^(?P<over>[^\s#>|-][^\r\n]*)\r?\n=+[ \t]*\r?$", re.M
-)
 
 
 class _Loader(yaml.SafeLoader):
@@ -45,19 +44,27 @@ def read(path: Path) -> Iterator[SourceDocument]:
 
 
 def from_markdown(text: str, path: Path, *, with_front_matter: bool = True) -> SourceDocument:
-    """Return the document a Markdown text describes; raises IngestionError for bad front matter or no text."""
-    text = require_text(text, path)
-    fields, start = front_matter(text, path) if with_front_matter else ({}, 0)
+    """Return the document a Markdown text describes; raises IngestionError for bad front matter or no text.
+
+    The title is the front matter's, else the first heading, else the file's name.
+    """
+    fields, start = front_matter(require_text(text, path), path) if with_front_matter else ({}, 0)
     given = " ".join(without_surrogates(str(_text(fields, "title", path, str) or "")).split())
     aliases = names_in(_text(fields, "aliases", path, str | list) or _text(fields, "alias", path, str | list))
+    text = text[:start] + cleaned(require_text(text, path)[start:])
     if not text[start:].strip():
-        raise IngestionError("there is no text after the front matter", where=str(path))
-    heading = _HEADING.search(text, start)
-    found = plain_heading(heading) if heading else ""
+        raise IngestionError("there is no text in it but markup", where=str(path))
+    blocks = markdown_blocks(text, start)
+    heading = next((block for block in blocks if block.kind == "heading"), None)
+    found = heading.section[-1] if heading and heading.section else ""
     title = given or found or title_from_name(path)
-    if heading and found == title and not text[start : heading.start()].strip() and text[heading.end() :].strip():
-        start = heading.end()
-    return SourceDocument(title, text, aliases=aliases, metadata=plain_metadata(fields), body_start=start)
+    if found == title:
+        blocks = markdown_blocks(text, start, title)
+        if blocks[0].kind == "heading" and len(blocks) > 1:
+            blocks = blocks[1:]
+    start = blocks[0].start if blocks else start
+    metadata = plain_metadata(fields)
+    return SourceDocument(title, text, aliases=aliases, metadata=metadata, body_start=start, blocks=blocks)
 
 
 def _text(fields: dict[object, object], name: str, path: Path, kinds: Any) -> object:
@@ -66,12 +73,6 @@ def _text(fields: dict[object, object], name: str, path: Path, kinds: Any) -> ob
     if isinstance(value, dict | list) and not isinstance(value, kinds):
         raise IngestionError(f"`{name}` in the front matter is a {type(value).__name__}, not text", where=str(path))
     return value
-
-
-def plain_heading(heading: re.Match[str]) -> str:
-    """Return a heading's words without emphasis, code and link markup."""
-    words = heading["title"] or heading["over"] or ""
-    return re.sub(r"[*`]|!?\[|\]\([^)]*\)", "", words).strip()
 
 
 def front_matter(text: str, path: Path) -> tuple[dict[object, object], int]:

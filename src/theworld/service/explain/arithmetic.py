@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from theworld.nodes.fuse_candidates.combining import Fused, Ranking, found_by
+from theworld.nodes.fuse_candidates.graph_share import channel_weights
 from theworld.nodes.fuse_candidates.node import fuse_by
 from theworld.settings import FusionSettings
 from theworld.stores.ledger.request_log import RequestRecord
@@ -20,9 +21,9 @@ def logged_rankings(record: RequestRecord) -> dict[str, Ranking]:
 
 
 def logged_weights(record: RequestRecord) -> dict[str, float]:
-    """Return each channel's weight as the router decided it."""
+    """Return the weight each channel's list was fused with: the router's, shared by what the graph brought."""
     channels = (record.route or {}).get("decision", {}).get("channels", {})
-    return {name: plan["weight"] for name, plan in channels.items()}
+    return channel_weights({name: plan["weight"] for name, plan in channels.items()}, logged_rankings(record))
 
 
 def fusion_settings(record: RequestRecord) -> tuple[FusionSettings, dict[str, int], int]:
