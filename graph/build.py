@@ -192,7 +192,9 @@ def _connect_answers(graph: Graph, resources: Resources) -> None:
     )
     graph.add_edge("link_answer", "answer_with_passages")
     if has_model:
-        graph.add_conditional_edges("generate_answer", edges.after_generation, ["finish_answer", "answer_with_passages"])
+        graph.add_conditional_edges(
+            "generate_answer", edges.after_generation, ["finish_answer", "answer_with_passages"]
+        )
     graph.add_conditional_edges("answer_with_passages", edges.after_passages, ["finish_answer", "report_no_evidence"])
     graph.add_edge("reply_to_smalltalk", "finish_answer")
     graph.add_edge("report_no_evidence", "finish_answer")

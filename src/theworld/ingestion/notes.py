@@ -138,7 +138,8 @@ def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Gr
         first = [_Group(b.start, b.end, b.section, frozenset({b.kind}), heading=b.kind == "heading") for b in before]
         first.append(_Group(*pieces[0], last.section, frozenset({last.kind}), _lead(text, last, pieces[0][0])))
     return first + [
-        _Group(begin, stop, last.section, frozenset({last.kind}), _lead(text, last, begin)) for begin, stop in pieces[1:]
+        _Group(begin, stop, last.section, frozenset({last.kind}), _lead(text, last, begin))
+        for begin, stop in pieces[1:]
     ]
 
 

@@ -1,7 +1,8 @@
 """Markdown without what is not text: comments, template tags and HTML wrappers dropped, entities decoded.
 
-Code (fences and spans) stays as it is. HTML tables become Markdown tables, and tables lose their padding. A text without any of these stays the same to
-the letter, so that offsets refer to the file itself; else they refer to the cleaned text, which is what is stored.
+Code (fences and spans) stays as it is. HTML tables become Markdown tables, and tables lose their padding. A text
+without any of these stays the same to the letter, so that offsets refer to the file itself; else they refer to the
+cleaned text, which is what is stored.
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ _SPAN = re.compile(r"(?P<mark>`+)(?!`)(?:[^`\n]|\n(?!\s*\n)|`(?!(?P=mark)))+?(?P
 _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
 _COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}|\{#.*?#\}", re.S)
 _TEMPLATE = re.compile(r"\{%-?.*?-?%\}|\{\{[<%].*?[%>]\}\}", re.S)
-_MODULE = re.compile(r"^(?:import\s.+?\sfrom\s+['\"].+?['\"];?|import\s+['\"].+?['\"];?|export\s+(?:const|default)\s[^\n]*)[ \t]*\n", re.M)
+_MODULE = re.compile(
+    r"^(?:import\s.+?\sfrom\s+['\"].+?['\"];?|import\s+['\"].+?['\"];?|export\s+(?:const|default)\s[^\n]*)[ \t]*\n",
+    re.M,
+)
 _WRAPPER = re.compile(r"^[ \t]*:{3,}[ \t]*(?P<kind>\w*)[ \t]*(?P<title>[^\n]*)$", re.M)
 """The lines around an admonition of Docusaurus, VitePress and Pandoc: `:::note Title` and `:::`."""
 _BREAK = re.compile(r"<br\s*/?>", re.I)
 _ELEMENTS = (
-    "a abbr address article aside b big blockquote body button center cite code col colgroup dd del details dfn div dl dt "
-    "em embed figcaption figure font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label li "
-    "link main mark meta nav ol p path picture pre q s samp section small source span strike strong style sub summary sup "
-    "svg table tbody td tfoot th thead time tr u ul var video"
+    "a abbr address article aside b big blockquote body button center cite code col colgroup dd del details dfn div "
+    "dl dt em embed figcaption figure font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd "
+    "label li link main mark meta nav ol p path picture pre q s samp section small source span strike strong style sub "
+    "summary sup svg table tbody td tfoot th thead time tr u ul var video"
 ).split()
 _TAG = re.compile(
     rf"</?(?:(?:{'|'.join(_ELEMENTS)})|[A-Z][A-Za-z0-9.]*)(?:\s+(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)?/?>",
