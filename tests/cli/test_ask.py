@@ -91,8 +91,8 @@ def test_options_reach_the_graph(cli, store: Path) -> None:
     assert len(ask("--top-k", "1")["candidates"]) == 1
     nobody = ask("--tenant", "nobody")
     assert (nobody["kind"], nobody["candidates"]) == ("none", [])
-    assert str(nobody["answer"]).startswith("There is not enough evidence")
-    assert str(ask("--tenant", "nobody", "--language", "zh")["answer"]).startswith("没有足够的证据")
+    assert "no documents yet" in str(nobody["answer"]), "an empty store says that it is empty"
+    assert "还没有" in str(ask("--tenant", "nobody", "--language", "zh")["answer"])
 
 
 def test_the_store_may_come_from_the_environment(cli, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,9 +70,8 @@ def test_what_is_not_in_the_corpus_is_not_asked_for():
         ({"kind": "entity", "answer": "Graz"}, True, "entity", "the gold documents alone"),
         ({"kind": "extractive", "answer": "He studied in Graz."}, True, "answer", "the gold documents alone"),
         ({"kind": "none"}, True, "answer", "the gold documents alone"),
-        ({"kind": "entity", "answer": "Graz", "extract": "Born in Vienna."}, False, "entity", "the best sentences"),
-        ({"kind": "none", "extract": "Born in Vienna."}, False, "answer", "the best sentences"),
-        ({"kind": "entity", "answer": "Graz", "extract": "He was born."}, False, "answer", ""),
+        ({"kind": "entity", "answer": "Graz", "passages": "Born in Vienna."}, False, "entity", "the passages"),
+        ({"kind": "entity", "answer": "Graz", "passages": "He was born."}, False, "answer", ""),
         ({"kind": "none"}, False, "answer", ""),
     ],
 )

@@ -127,7 +127,7 @@ def test_without_reranking_relevance_is_the_share_of_the_best_fused_score(call):
     assert found["rerank"]["model_version"] == ""
 
 
-@pytest.mark.parametrize("method", ["rrf", "minmax", "dbsf"])
+@pytest.mark.parametrize("method", ["rrf", "minmax"])
 def test_the_terms_add_up_for_every_method_of_fusion(service, method):
     from theworld.graph import build_graph
     from theworld.service.explain.arithmetic import fused_again, terms_by_note

@@ -46,7 +46,7 @@ SEED = 20_260_101
 HANG_S = 20.0
 SLACK_MS = 12_000
 TEST_IS_OVER = threading.Event()
-SETTINGS = Settings(answers={"min_relevance_en": 0.0, "min_relevance_zh": 0.0})
+SETTINGS = Settings()
 
 ENGINE = ["none", "slow", "hang", "raise", "too_few", "too_many", "nan", "nothing"]
 LIES = [
@@ -230,8 +230,8 @@ class Bench:
         graph.add_node("rerank_candidates", bind(rerank_candidates, reranker=self.reranker(case), **kept))
         graph.add_node("restore_fused_order", bind(restore_fused_order, optional=False, **kept))
         graph.add_edge(START, "rerank_candidates")
-        ends = {"restore_fused_order": "restore_fused_order", "find_entity_candidates": END, "report_no_evidence": END}
-        graph.add_conditional_edges("rerank_candidates", after_reranking(SETTINGS.answers), ends)
+        ends = {"restore_fused_order": "restore_fused_order", "find_entity_candidates": END}
+        graph.add_conditional_edges("rerank_candidates", after_reranking, ends)
         query = f"{case.fault}|{case.question}" if case.kind == "remote" else case.question
         compiled = graph.compile()
         begun = time.perf_counter()
