@@ -35,10 +35,10 @@ MARKDOWN = [
     ("Text before\n\n## Heading\n\nBody", "Heading", "Text before\n\n## Heading\n\nBody"),
     ("Over\n====\n\nBody", "Over", "Body"),
     ("No heading at all", "some file", "No heading at all"),
-    ("---\nA rule, not front matter", "some file", "---\nA rule, not front matter"),
+    ("---\nA rule, not front matter", "some file", "A rule, not front matter"),
     ("---\n---\nBody", "some file", "Body"),
     ("---\r\ntitle: T\r\n---\r\n\r\nBody\r\n", "T", "Body"),
-    ("---\n- a\n- b\n---\nBody", "some file", "---\n- a\n- b\n---\nBody"),
+    ("---\n- a\n- b\n---\nBody", "some file", "- a\n- b\n---\nBody"),
     ("# [Link](http://x.org) `code`\n\nBody", "Link code", "Body"),
     ("# Only a heading", "Only a heading", "# Only a heading"),
 ]

@@ -87,7 +87,7 @@ class Planner:
     def _read(self, file: SourceFile, plan: Plan) -> None:
         failures = len(plan.failed)
         try:
-            for found in read_source(file.path):
+            for found in read_source(file.path, file.root):
                 if isinstance(found, FailedSource):
                     self._fail(plan, found)
                 else:

@@ -23,6 +23,11 @@ class SourceFile:
     id: str
     """Path relative to the root, in POSIX form."""
 
+    @property
+    def root(self) -> Path:
+        """The folder it was found in; a single file's own."""
+        return self.path.parents[self.id.count("/")]
+
 
 @dataclass(slots=True)
 class Sources:

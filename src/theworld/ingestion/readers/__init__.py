@@ -6,18 +6,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import beir, converted, html, markdown, plain
+from theworld.ingestion.readers import beir, converted, html, markdown, plain, rst
 from theworld.ingestion.readers.document import Reader, SourceDocument
 from theworld.ingestion.report import FailedSource
 
 READERS: dict[str, Reader] = {
-    extension: module.read for module in (markdown, plain, html, converted, beir) for extension in module.EXTENSIONS
+    extension: module.read
+    for module in (markdown, rst, plain, html, converted, beir)
+    for extension in module.EXTENSIONS
 }
 """Reader by file extension, lower case with the dot."""
 
 
-def read_source(path: Path) -> Iterator[SourceDocument | FailedSource]:
-    """Yield the documents of one file; raises IngestionError when the file as a whole cannot be read."""
+def read_source(path: Path, root: Path | None = None) -> Iterator[SourceDocument | FailedSource]:
+    """Yield the documents of one file; raises IngestionError when the file as a whole cannot be read.
+
+    `root` is the ingested folder, of which a file may include others.
+    """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise IngestionError(
@@ -25,7 +30,7 @@ def read_source(path: Path) -> Iterator[SourceDocument | FailedSource]:
             where=str(path),
             remedy=f"Supported: {', '.join(sorted(READERS))}.",
         )
-    yield from reader(path)
+    yield from rst.read(path, root) if reader is rst.read else reader(path)
 
 
 __all__ = ["READERS", "Reader", "SourceDocument", "read_source"]

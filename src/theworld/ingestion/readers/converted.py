@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers.document import SourceDocument
+from theworld.ingestion.readers.document import SourceDocument, require_text
 from theworld.ingestion.readers.encoding import read_bytes
-from theworld.ingestion.readers.markdown import from_markdown
+from theworld.ingestion.readers.markdown import described
 
 EXTENSIONS = (".pdf", ".docx")
 INSTALL = 'pip install "theworld[documents]"'
@@ -24,7 +24,7 @@ def read(path: Path) -> Iterator[SourceDocument]:
         raise IngestionError(
             "there is no text in it", where=str(path), remedy="If its pages are scanned images, run OCR on it first."
         )
-    yield from_markdown(text, path, with_front_matter=False)
+    yield described(require_text(text, path), path)
 
 
 def _convert(data: bytes, path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
@@ -11,6 +12,7 @@ from markdownify import ATX, MarkdownConverter
 
 from theworld.ingestion.readers.document import SourceDocument, require_text, title_from_name
 from theworld.ingestion.readers.encoding import read_bytes, read_text
+from theworld.ingestion.readers.markdown import described
 
 EXTENSIONS = (".html", ".htm", ".xhtml")
 
@@ -28,7 +30,15 @@ def read(path: Path) -> Iterator[SourceDocument]:
         tag.decompose()
     if soup.h1 is not None and _text_of(soup.h1) == title:
         soup.h1.decompose()
-    yield SourceDocument(title, require_text(_to_text(soup), path), metadata=metadata)
+    yield replace(described(require_text(_to_text(soup), path), path, title=title), metadata=metadata)
+
+
+def markdown_of(markup: str) -> str:
+    """Return a piece of HTML as Markdown."""
+    soup = BeautifulSoup(markup, "html.parser")
+    for tag in soup(_NOT_TEXT):
+        tag.decompose()
+    return _to_text(soup)
 
 
 def _markup(path: Path) -> str:

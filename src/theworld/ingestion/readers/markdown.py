@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,28 +44,36 @@ def read(path: Path) -> Iterator[SourceDocument]:
     yield from_markdown(read_text(path), path)
 
 
-def from_markdown(text: str, path: Path, *, with_front_matter: bool = True) -> SourceDocument:
-    """Return the document a Markdown text describes; raises IngestionError for bad front matter or no text.
+def from_markdown(text: str, path: Path) -> SourceDocument:
+    """Return the document a Markdown file describes; raises IngestionError for bad front matter or no text.
 
     The title is the front matter's, else the first heading, else the file's name.
     """
-    fields, start = front_matter(require_text(text, path), path) if with_front_matter else ({}, 0)
+    text = require_text(text, path)
+    fields, start = front_matter(text, path)
     given = " ".join(without_surrogates(str(_text(fields, "title", path, str) or "")).split())
     aliases = names_in(_text(fields, "aliases", path, str | list) or _text(fields, "alias", path, str | list))
-    text = text[:start] + cleaned(require_text(text, path)[start:])
+    document = described(text[:start] + cleaned(text[start:]), path, start=start, title=given)
+    return replace(document, aliases=aliases, metadata=plain_metadata(fields))
+
+
+def described(text: str, path: Path, *, start: int = 0, title: str = "") -> SourceDocument:
+    """Return the document that is written in Markdown from `start` on; raises IngestionError where there is no text.
+
+    The title is the one given, else the first heading, else the file's name. A first heading that says the same is no
+    part of the body.
+    """
     if not text[start:].strip():
-        raise IngestionError("there is no text in it but markup", where=str(path))
+        raise IngestionError("there is no text in it", where=str(path))
     blocks = markdown_blocks(text, start)
     heading = next((block for block in blocks if block.kind == "heading"), None)
     found = heading.section[-1] if heading and heading.section else ""
-    title = given or found or title_from_name(path)
+    title = title or found or title_from_name(path)
     if found == title:
         blocks = markdown_blocks(text, start, title)
         if blocks[0].kind == "heading" and len(blocks) > 1:
             blocks = blocks[1:]
-    start = blocks[0].start if blocks else start
-    metadata = plain_metadata(fields)
-    return SourceDocument(title, text, aliases=aliases, metadata=metadata, body_start=start, blocks=blocks)
+    return SourceDocument(title, text, body_start=blocks[0].start if blocks else start, blocks=blocks)
 
 
 def _text(fields: dict[object, object], name: str, path: Path, kinds: Any) -> object:

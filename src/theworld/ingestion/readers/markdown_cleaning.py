@@ -11,6 +11,8 @@ import html
 import re
 from collections.abc import Iterator
 
+from theworld.ingestion.readers.tables import html_table
+
 _FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[ \t]*(?P=mark)[`~]*[ \t]*(?:\n|\Z)", re.M | re.S)
 _SPAN = re.compile(r"(?P<mark>`+)(?!`)(?:[^`\n]|\n(?!\s*\n)|`(?!(?P=mark)))+?(?P=mark)(?!`)")
 _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
@@ -25,9 +27,9 @@ _WRAPPER = re.compile(r"^[ \t]*:{3,}[ \t]*(?P<kind>\w*)[ \t]*(?P<title>[^\n]*)$"
 _BREAK = re.compile(r"<br\s*/?>", re.I)
 _ELEMENTS = (
     "a abbr address article aside b big blockquote body button center cite code col colgroup dd del details dfn div "
-    "dl dt em embed figcaption figure font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd "
-    "label li link main mark meta nav ol p path picture pre q s samp section small source span strike strong style sub "
-    "summary sup svg table tbody td tfoot th thead time tr u ul var video"
+    "dl dt em embed figcaption figure font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins "
+    "kbd label li link main mark meta nav ol p path picture pre q s samp section small source span strike strong style "
+    "sub summary sup svg table tbody td tfoot th thead time tr u ul var video"
 ).split()
 _TAG = re.compile(
     rf"</?(?:(?:{'|'.join(_ELEMENTS)})|[A-Z][A-Za-z0-9.]*)(?:\s+(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)?/?>",
@@ -82,38 +84,7 @@ def _label(match: re.Match[str]) -> str:
 
 
 def _as_markdown(table: str) -> str:
-    """Return an HTML table as a Markdown table; rows and cells that span others are repeated where they span."""
+    """Return an HTML table as a Markdown table between blank lines."""
     from bs4 import BeautifulSoup
 
-    rows: list[list[str]] = []
-    spanning: dict[int, tuple[int, str]] = {}
-    for row in BeautifulSoup(table, "html.parser").find_all("tr"):
-        cells: list[str] = []
-
-        def fill(cells: list[str] = cells) -> None:
-            while len(cells) in spanning:
-                left, text = spanning.pop(len(cells))
-                if left > 1:
-                    spanning[len(cells)] = (left - 1, text)
-                cells.append(text)
-
-        for cell in row.find_all(["td", "th"]):
-            fill()
-            words = " ".join(cell.get_text(" ").split()).replace("|", "\\|")
-            for _ in range(_span(cell.get("colspan"))):
-                if (down := _span(cell.get("rowspan"))) > 1:
-                    spanning[len(cells)] = (down - 1, words)
-                cells.append(words)
-        fill()
-        if any(cells):
-            rows.append(cells)
-    if not rows:
-        return ""
-    width = max(map(len, rows))
-    lines = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in rows]
-    return "\n".join(["", "", lines[0], f"|{' --- |' * width}", *lines[1:], "", ""])
-
-
-def _span(value: object) -> int:
-    text = str(value or "1")
-    return min(int(text), 50) if text.isdigit() else 1
+    return f"\n\n{html_table(BeautifulSoup(table, 'html.parser'))}\n\n"

@@ -13,4 +13,9 @@ EXTENSIONS = (".txt", ".text")
 
 def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the file's one document."""
-    yield SourceDocument(title_from_name(path), require_text(read_text(path), path))
+    yield plain_document(read_text(path), path)
+
+
+def plain_document(text: str, path: Path) -> SourceDocument:
+    """Return a document of paragraphs; raises IngestionError where there is no text."""
+    return SourceDocument(title_from_name(path), require_text(text, path))

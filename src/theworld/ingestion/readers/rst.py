@@ -1,0 +1,73 @@
+"""reStructuredText of docutils and Sphinx. Offsets refer to the Markdown that `rst_markdown` writes of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from theworld.ingestion.readers.document import LONGEST_LINE, SourceDocument, plain_metadata, require_text
+from theworld.ingestion.readers.encoding import read_text
+from theworld.ingestion.readers.markdown import described
+from theworld.ingestion.readers.plain import plain_document
+
+if TYPE_CHECKING:
+    from docutils import nodes
+
+EXTENSIONS = (".rst", ".rest")
+
+_SETTINGS: Mapping[str, Any] = {
+    "_disable_config": True,
+    "doctitle_xform": False,
+    "file_insertion_enabled": False,  # but for the directives that look where the file lies (`rst_directives`)
+    "halt_level": 6,
+    "input_encoding": "unicode",
+    "line_length_limit": LONGEST_LINE,
+    "raw_enabled": True,
+    "report_level": 6,
+    "smart_quotes": False,
+    "syntax_highlight": "none",
+}
+
+
+def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
+    """Yield the file's one document; `include` and the like may name files below `root` (the file's folder)."""
+    text = require_text(read_text(path), path)
+    try:
+        tree = _parsed(text, path, root or path.parent)
+    except Exception:  # docutils fails on some texts with whatever it comes upon: then it is read as it is written
+        yield plain_document(text, path)
+        return
+    from theworld.ingestion.readers.rst_markdown import MarkdownWriter
+
+    fields = _front_matter(tree)
+    markdown = MarkdownWriter(tree).text()
+    yield replace(described(require_text(markdown, path), path), metadata=plain_metadata(fields))
+
+
+def _parsed(text: str, path: Path, root: Path) -> nodes.document:
+    from docutils.core import publish_doctree
+
+    from theworld.ingestion.readers.rst_directives import register_unknown
+
+    register_unknown(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        settings = {**_SETTINGS, "root_prefix": str(root)}
+        return publish_doctree(text, source_path=str(path), settings_overrides=settings)
+
+
+def _front_matter(tree: nodes.document) -> dict[str, str]:
+    """Take the fields before the text, and those docutils knows (author, date), out of the tree."""
+    from docutils import nodes
+
+    for info in tree.findall(nodes.docinfo):
+        fields = {}
+        for field in info.children:
+            name, body = field.children if isinstance(field, nodes.field) else (None, field)
+            fields[name.astext() if name is not None else field.tagname] = body.astext()  # type: ignore[attr-defined]
+        info.parent.remove(info)
+        return fields
+    return {}

@@ -1,0 +1,250 @@
+"""What docutils does not know of Sphinx: other roles and directives, and files included from inside the folder only.
+
+Before a text is parsed, its roles and directives are looked up; those that docutils lacks are registered as general
+ones. A general role leaves the words it shows; a general directive leaves its argument as a bold line, and its content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import Directive, directives, languages, roles
+from docutils.parsers.rst.directives.misc import Include
+from docutils.parsers.rst.directives.tables import CSVTable
+from docutils.utils import Reporter, new_document
+
+from theworld.errors import IngestionError
+from theworld.ingestion.readers.encoding import read_text
+
+CROSS_REFERENCE = "cross-reference"
+"""Class of an inline node that names a label: its words are the label's heading, where that is in the same text."""
+
+_DIRECTIVE = re.compile(r"^[ \t]*(?:[-*+]|\w+\.|\.\.(?:[ \t]+\|[^|\n]+\|)?)[ \t]+([\w:.+-]+?)::(?:\s|$)", re.M)
+_ROLE = re.compile(r":([\w.+-]+(?::[\w.+-]+)*):`|`:([\w.+-]+(?::[\w.+-]+)*):")
+_TITLED = re.compile(r"(?P<title>.+?)\s*<(?P<target>[^<>]*)>\Z", re.S)
+_WORDS = frozenset("abbr any dfn doc download eq guilabel index keyword menuselection numref ref sup sub term".split())
+"""Roles of Sphinx that show words; others show code, names and paths."""
+_LABELS = {
+    "seealso": "See also",
+    "todo": "To do",
+    "versionadded": "Added in version",
+    "versionchanged": "Changed in version",
+    "versionremoved": "Removed in version",
+    "deprecated": "Deprecated since version",
+    "deprecated-removed": "Deprecated since version, removed in version",
+}
+_SILENT = (
+    "toctree index highlight currentmodule py:currentmodule module py:module program default-domain sectionauthor "
+    "moduleauthor codeauthor tabularcolumns only-index meta contents sectnum"
+).split()
+"""Directives that say nothing to a reader: navigation and settings."""
+_LITERAL = (
+    "code-block sourcecode code prompt doctest testcode testoutput testsetup testcleanup productionlist graphviz "
+    "digraph mermaid uml plantuml ipython"
+).split()
+
+
+class _AnyOptions(dict[str, Callable[[str], Any]]):
+    """Options as they come: those that a directive defines are converted, others are taken as text."""
+
+    def __missing__(self, _name: str) -> Callable[[str], Any]:
+        return lambda value: value
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class _General(Directive):
+    """Argument and content of a directive that docutils does not know."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec: ClassVar[Any] = _AnyOptions()
+
+    def run(self) -> list[nodes.Node]:
+        """Return each line of the argument in bold (a tab's title, a function's signature), then the content."""
+        found = nodes.container()
+        for line in (self.arguments or [""])[0].splitlines():
+            words, _ = self.state.inline_text(line.strip(), self.lineno)
+            found += nodes.paragraph("", "", nodes.strong("", "", *words))
+        self.state.nested_parse(self.content, self.content_offset, found, match_titles=True)
+        return [found]
+
+
+class _Labelled(_General):
+    """A remark of Sphinx: what kind it is, of which version it speaks, and the words."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return an admonition."""
+        version, rest = _split_version((self.arguments or [""])[0])
+        found = nodes.admonition("", nodes.title("", " ".join([_LABELS[self.name], *version])))
+        if rest:
+            found += nodes.paragraph("", "", *self.state.inline_text(rest, self.lineno)[0])
+        self.state.nested_parse(self.content, self.content_offset, found)
+        return [found]
+
+
+class _Silent(_General):
+    def run(self) -> list[nodes.Node]:
+        """Return nothing."""
+        return []
+
+
+class _Literal(_General):
+    """Code, with or without a caption."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a literal block; an argument of several words is code itself (`productionlist`, `prompt`)."""
+        argument = (self.arguments or [""])[0]
+        code = "\n".join(self.content) or argument
+        return _literal(code, argument if self.content and " " not in argument else "", self.options.get("caption"))
+
+
+class _Include(Include):
+    """`include`, of files inside the ingested folder only."""
+
+    option_spec: ClassVar[Any] = _AnyOptions(Include.option_spec or {})
+
+    def run(self) -> list[Any]:
+        """Return the nodes of the file, or put its lines into those being parsed."""
+        settings = self.state.document.settings
+        self.arguments[0] = str(_inside(self, self.arguments[0]))
+        settings.file_insertion_enabled = True
+        try:
+            return list(super().run())
+        finally:
+            settings.file_insertion_enabled = False
+
+    def read_file(self, path: Any) -> str:
+        """Return the wanted part of a file, what docutils does not know in it made known."""
+        text = super().read_file(path)
+        register_unknown(text)
+        return text
+
+
+class _LiteralInclude(_General):
+    """A file inside the ingested folder, or some of its lines, as code."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a literal block."""
+        lines = _read(self, self.arguments[0] if self.arguments else "").splitlines()
+        code = "\n".join(_chosen(lines, self.options))
+        return _literal(code, self.options.get("language", ""), self.options.get("caption"))
+
+
+class _CSVTable(CSVTable):
+    """`csv-table`, its `:file:` inside the ingested folder only."""
+
+    option_spec: ClassVar[Any] = _AnyOptions({**CSVTable.option_spec, "encoding": str})
+
+    def run(self) -> list[Any]:
+        """Return the table."""
+        if "file" in self.options:
+            text = _read(self, self.options.pop("file"))
+            self.content = type(self.content)(text.splitlines(), source=self.name)
+        self.options.pop("encoding", None)
+        return list(super().run())
+
+
+def register_unknown(text: str) -> None:
+    """Make known to docutils the roles and directives a text uses that it does not know."""
+    _register_own()
+    language: Any = languages.get_language("en")
+    nothing = _empty()
+    for name in {match[1] for match in _DIRECTIVE.finditer(text)}:
+        if directives.directive(name.lower(), language, nothing)[0] is None:
+            directives.register_directive(name.lower(), _General)
+    for name in {match[1] or match[2] for match in _ROLE.finditer(text)}:
+        if roles.role(name.lower(), language, 0, nothing.reporter)[0] is None:
+            roles.register_local_role(name.lower(), _role)
+
+
+@cache
+def _register_own() -> None:
+    own: dict[str, Any] = {"include": _Include, "literalinclude": _LiteralInclude, "csv-table": _CSVTable}
+    own |= dict.fromkeys(_LABELS, _Labelled) | dict.fromkeys(_SILENT, _Silent) | dict.fromkeys(_LITERAL, _Literal)
+    for name, directive in own.items():
+        directives.register_directive(name, directive)
+    for name in ("index", "pep", "rfc"):
+        roles.register_local_role(name, _role)
+
+
+@cache
+def _empty() -> nodes.document:
+    document = new_document("")
+    document.reporter = Reporter("", report_level=6, halt_level=6)
+    return document
+
+
+def _role(
+    name: str, rawtext: str, text: str, _line: int, _inliner: Any, _options: Any = None, _content: Sequence[str] = ()
+) -> tuple[Any, Any]:
+    """Return the words that a role of Sphinx shows: a given title, else what it names."""
+    given, kind = nodes.unescape(text), name.rpartition(":")[2].lower()
+    titled = _TITLED.match(given)
+    words = titled["title"] if titled else given.lstrip("!")
+    if kind in {"pep", "rfc"} and not titled:
+        return [nodes.Text(f"{kind.upper()} {words}")], []
+    if kind in {"ref", "doc", "numref"} and not titled:
+        spoken = re.sub(r"[-_]+", " ", words.rpartition("/")[2])
+        return [nodes.inline(rawtext, spoken, classes=[CROSS_REFERENCE], names=[nodes.fully_normalize_name(words)])], []
+    if kind in _WORDS or titled:
+        return [nodes.Text(words)], []
+    return [nodes.literal(rawtext, words.rpartition(".")[2] if words.startswith("~") else words)], []
+
+
+def _split_version(argument: str) -> tuple[list[str], str]:
+    """Return the versions an argument begins with, and the rest of it."""
+    words = argument.split()
+    count = next((i for i, word in enumerate(words) if not word[0].isdigit() and word != "next"), len(words))
+    return words[:count], " ".join(words[count:])
+
+
+def _literal(code: str, language: str, caption: str | None) -> list[nodes.Node]:
+    block = nodes.literal_block(code, code, classes=["code", *language.split()])
+    return [nodes.paragraph("", "", nodes.strong("", caption)), block] if caption else [block]
+
+
+def _inside(directive: Directive, name: str) -> Path:
+    """Return the file that a directive names, from its own file's folder or, after a slash, from a folder above.
+
+    Raises docutils' error for one outside the ingested folder (`root_prefix`).
+    """
+    root = Path(directive.state.document.settings.root_prefix).resolve()
+    here = Path(directive.state.document.current_source or "").resolve().parent
+    folders = [here, *here.parents] if name.startswith("/") else [here]
+    for folder in folders:
+        path = (folder / name.strip().lstrip("/")).resolve()
+        if path.is_relative_to(root) and path.is_file():
+            return path
+    raise directive.error(f"there is no file {name!r} inside the folder")
+
+
+def _read(directive: Directive, name: str) -> str:
+    path = _inside(directive, name)
+    try:
+        return read_text(path)
+    except IngestionError as error:
+        raise directive.error(str(error)) from error
+
+
+def _chosen(lines: list[str], options: dict[str, str]) -> list[str]:
+    """Return the lines that the options of `literalinclude` choose."""
+    if "lines" in options:
+        bounds = [re.match(r"\s*(\d*)\s*(-?)\s*(\d*)", part) for part in options["lines"].split(",")]
+        spans = [(int(b[1] or 1), int(b[3] or len(lines)) if b[2] else int(b[1] or 1)) for b in bounds if b]
+        return [line for first, last in spans for line in lines[first - 1 : last]]
+    first, last = 0, len(lines)
+    for name, after in (("start-at", 0), ("start-after", 1)):
+        if name in options:
+            first = next((i + after for i, line in enumerate(lines) if options[name] in line), first)
+    for name, after in (("end-at", 1), ("end-before", 0)):
+        if name in options:
+            last = next((i + after for i, line in enumerate(lines) if i >= first and options[name] in line), last)
+    return lines[first:last]

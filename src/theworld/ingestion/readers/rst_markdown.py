@@ -1,0 +1,235 @@
+"""A document tree of docutils as Markdown: headings, lists, tables and code in the form that the other formats have.
+
+Each node gives blocks of lines. Block quotes are flattened (in RST an indented list is one), field lists, option lists
+and definitions become lists whose items begin with a bold term, admonitions become quotes with a bold label.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from docutils import nodes
+
+from theworld.ingestion.readers.rst_directives import CROSS_REFERENCE
+from theworld.ingestion.readers.tables import markdown_table
+
+_BREAK = re.compile(r"[ \t]*\n[ \t]*")
+_CHINESE = r"[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]"
+_BETWEEN_CHINESE = re.compile(f"(?<={_CHINESE}) (?={_CHINESE})")
+_MISREAD = re.compile(r"(?=(?:#{1,6}|>|[-+*])(?:\s|\Z)|(?:-{2,}|={2,}|`{3,}|~{3,})\Z)")
+"""Beginnings of a paragraph that would be markup."""
+_PROBLEM = re.compile(r"\A[`|*:\w-]*?[`|*]+|[`|*]+_{0,2}\Z|(?<=\w)_{1,2}\Z")
+_OPTION = re.compile(r"\s*:[\w-]+:")
+
+
+class MarkdownWriter:
+    """Writes one document tree."""
+
+    def __init__(self, tree: nodes.document) -> None:
+        self._tree = tree
+        self._writers: list[tuple[Any, Callable[[Any], Iterable[str]]]] = [
+            ((nodes.Admonition, nodes.topic), self._admonition),
+            ((nodes.title, nodes.rubric, nodes.caption), self._label),
+            ((nodes.literal_block, nodes.doctest_block, nodes.math_block), _fenced),
+            ((nodes.bullet_list, nodes.enumerated_list), self._list),
+            ((nodes.definition_list, nodes.field_list, nodes.option_list), self._terms),
+            (nodes.table, self._table),
+            (nodes.line_block, self._verse),
+            ((nodes.footnote, nodes.citation), self._footnote),
+            (nodes.system_message, _kept_of_error),
+            (nodes.raw, lambda node: [_words_of(node)]),
+            (nodes.attribution, lambda node: [f"— {self._line(node)}"]),
+            (nodes.image, lambda node: [str(node.get("alt", ""))]),
+            ((nodes.Invisible, nodes.transition, nodes.label, nodes.decoration), lambda _: []),
+            (nodes.TextElement, self._paragraph),
+        ]
+
+    def text(self) -> str:
+        """Return the whole tree as Markdown."""
+        return "\n\n".join(self._blocks(self._tree, 0)) + "\n"
+
+    def _blocks(self, node: nodes.Element, depth: int) -> list[str]:
+        return [block for child in node.children for block in self._written(child, depth) if block.strip()]
+
+    def _written(self, node: nodes.Node, depth: int) -> Iterator[str]:
+        """Yield the blocks of a node; what shows nothing yields none."""
+        if isinstance(node, nodes.section):
+            yield from self._blocks(node, depth + 1)
+        elif isinstance(node, nodes.title) and isinstance(node.parent, nodes.section | nodes.document):
+            yield f"{'#' * min(max(depth, 1), 6)} {self._line(node)}"
+        elif isinstance(node, nodes.Element):
+            write = next((write for kinds, write in self._writers if isinstance(node, kinds)), None)
+            yield from write(node) if write else self._blocks(node, depth)
+
+    def _paragraph(self, node: nodes.Element) -> list[str]:
+        line = self._line(node)
+        return [f"\\{line}" if _MISREAD.match(line) else line]
+
+    def _label(self, node: nodes.Element) -> list[str]:
+        return [_bold(self._line(node))]
+
+    def _line(self, node: nodes.Node) -> str:
+        """Return running text on one line; no blank where a line of Chinese was broken."""
+        return _BETWEEN_CHINESE.sub("", _BREAK.sub(" ", self._inline(node))).strip()
+
+    def _inline(self, node: nodes.Node) -> str:
+        words = "".join(map(self._inline, node.children)) if not isinstance(node, nodes.Text) else str(node)
+        if not isinstance(node, nodes.Element):
+            return words
+        if isinstance(node, nodes.inline) and CROSS_REFERENCE in node["classes"]:
+            return self._heading_of(node["names"][0]) or words
+        show = next((show for kinds, show in _INLINE if isinstance(node, kinds)), None)
+        return show(node, words) if show else words
+
+    def _heading_of(self, label: str) -> str:
+        """Return the heading that a label of this text stands before, else nothing."""
+        target = self._tree.ids.get(self._tree.nameids.get(label) or "")
+        if isinstance(target, nodes.section):
+            return self._line(target[0])
+        return ""
+
+    def _admonition(self, node: nodes.Element) -> list[str]:
+        label = "" if isinstance(node.children[0], nodes.title) else f"**{node.tagname.capitalize()}**"
+        blocks = [label, *self._blocks(node, 0)]
+        return ["\n".join(f"> {line}".rstrip() for line in "\n\n".join(filter(None, blocks)).split("\n"))]
+
+    def _list(self, node: nodes.Element) -> list[str]:
+        first = int(node.get("start", 1))
+        numbered = isinstance(node, nodes.enumerated_list)
+        items = [_without_list_of_one(child) for child in node.children if isinstance(child, nodes.list_item)]
+        marks = [f"{first + place}. " if numbered else "- " for place in range(len(items))]
+        return [_joined([_item(mark, self._written_item(item)) for mark, item in zip(marks, items, strict=True)])]
+
+    def _terms(self, node: nodes.Element) -> list[str]:
+        return [_joined([_item("- ", self._term(term)) for term in node.children if isinstance(term, nodes.Element)])]
+
+    def _footnote(self, node: nodes.Element) -> list[str]:
+        label = next(iter(node.findall(nodes.label)), None)
+        first, *rest = self._blocks(node, 0) or [""]
+        return [f"[{label.astext()}] {first}" if label is not None else first, *rest]
+
+    def _written_item(self, item: nodes.Element) -> list[str]:
+        return self._term(item) if isinstance(item, nodes.definition_list_item) else self._blocks(item, 0)
+
+    def _term(self, node: nodes.Element) -> list[str]:
+        """Return the blocks of a term (a field, an option) and what is said of it."""
+        terms = [one for one in node.children if isinstance(one, nodes.term | nodes.field_name | nodes.option_group)]
+        more = [self._line(one) for one in node.children if isinstance(one, nodes.classifier)]
+        said = [
+            one for one in node.children if isinstance(one, nodes.definition | nodes.field_body | nodes.description)
+        ]
+        blocks = [block for body in said for block in self._blocks(body, 0)]
+        term = ", ".join(_bold(self._line(one).rstrip(":：")) for one in terms) + (
+            f" ({', '.join(more)})" if more else ""
+        )
+        runs_on = bool(said) and bool(said[0].children) and isinstance(said[0].children[0], nodes.paragraph)
+        return [f"{term}: {blocks[0]}", *blocks[1:]] if blocks and runs_on else [term, *blocks]
+
+    def _verse(self, node: nodes.Element) -> list[str]:
+        return ["\n".join(self._verses(node))]
+
+    def _verses(self, node: nodes.Element) -> Iterator[str]:
+        for child in node.children:
+            if isinstance(child, nodes.line_block):
+                yield from self._verses(child)
+            elif words := self._line(child):
+                yield f"{words}  "
+
+    def _table(self, node: nodes.Element) -> Iterator[str]:
+        """Yield a table's title and the table; a cell of several blocks becomes one line."""
+        if isinstance(node.children[0], nodes.title):
+            yield _bold(self._line(node.children[0]))
+        rows = []
+        for row in node.findall(nodes.row):
+            cells = [cell for cell in row.children if isinstance(cell, nodes.entry)]
+            spans = [(cell.get("morecols", 0) + 1, cell.get("morerows", 0) + 1) for cell in cells]
+            rows.append([(self._cell(cell), *span) for cell, span in zip(cells, spans, strict=True)])
+        yield markdown_table(rows)
+
+    def _cell(self, entry: nodes.entry) -> str:
+        return " ".join(" ".join(self._blocks(entry, 0)).split())
+
+
+def _bold(words: str) -> str:
+    return f"**{words.replace('**', '')}**"
+
+
+def _item(mark: str, blocks: list[str]) -> list[str]:
+    """Return the lines of a list item, its further blocks indented below the first."""
+    lines = "\n\n".join(blocks).split("\n")
+    return [mark + lines[0], *(" " * len(mark) + line if line else "" for line in lines[1:])]
+
+
+def _without_list_of_one(item: nodes.Element) -> nodes.Element:
+    """Return a list's item, or the only item of the list that is all it holds (`- term` with its definition below)."""
+    inner = item.children[0] if len(item.children) == 1 else None
+    one = isinstance(inner, nodes.definition_list | nodes.bullet_list) and len(inner.children) == 1
+    return inner.children[0] if one else item  # type: ignore[union-attr, return-value]
+
+
+def _joined(items: list[list[str]]) -> str:
+    """Return a list's items; those of several blocks are set apart by blank lines."""
+    gap = "\n\n" if any("" in lines for lines in items) else "\n"
+    return gap.join("\n".join(lines) for lines in items)
+
+
+def _fenced(node: nodes.Element) -> list[str]:
+    text = node.astext()
+    if isinstance(node, nodes.math_block):
+        return [f"$$\n{text}\n$$"]
+    classes: list[str] = node.get("classes", [])
+    language = next((name for name in classes if name != "code"), "")
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`{3,}", text)), 3)
+    return [f"{fence}{language}\n{text}\n{fence}"]
+
+
+def _code_span(text: str) -> str:
+    mark = "`" * (1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+    return f"{mark} {text} {mark}" if "`" in text else f"{mark}{text}{mark}" if text.strip() else text
+
+
+def _link(words: str, address: str) -> str:
+    if not re.match(r"(?:https?|ftp|mailto):", address) or address in {words, f"mailto:{words}"}:
+        return words
+    return f"[{words}]({address})"
+
+
+def _words_of(node: nodes.Element) -> str:
+    """Return the words of raw HTML; what is raw for other formats is not shown."""
+    if "html" not in str(node.get("format", "")):
+        return ""
+    from theworld.ingestion.readers.html import markdown_of
+
+    return markdown_of(node.astext()).strip()
+
+
+def _kept_of_error(node: nodes.system_message) -> Iterator[str]:
+    """Yield the source of what docutils could not parse, without the line of the directive and its options."""
+    for block in node.findall(nodes.literal_block):
+        lines = block.astext().split("\n")
+        kept = [line for line in lines if not _OPTION.match(line) and not line.lstrip().startswith("..")]
+        if any(line.strip() for line in kept):
+            text = "\n".join(kept).strip("\n")
+            yield from _fenced(nodes.literal_block(text, text))
+
+
+def _wrapped(mark: str) -> Callable[[nodes.Element, str], str]:
+    return lambda _node, words: f"{mark}{words}{mark}" if words.strip() else words
+
+
+_INLINE: list[tuple[Any, Callable[[nodes.Element, str], str]]] = [
+    ((nodes.literal, nodes.literal_block), lambda node, _: _code_span(node.astext())),
+    (nodes.problematic, lambda node, _: _PROBLEM.sub("", node.astext())),
+    (nodes.image, lambda node, _: str(node.get("alt", ""))),
+    ((nodes.footnote_reference, nodes.citation_reference), lambda node, _: f"[{node.astext()}]"),
+    (nodes.raw, lambda node, _: _words_of(node)),
+    (nodes.target, lambda _, words: words),
+    ((nodes.system_message, nodes.Invisible), lambda _node, _words: ""),
+    (nodes.reference, lambda node, words: _link(words, str(node.get("refuri", "")))),
+    (nodes.emphasis, _wrapped("*")),
+    (nodes.strong, _wrapped("**")),
+    (nodes.math, _wrapped("$")),
+]
+"""How the kinds of running text are shown, given the words inside; others are the words."""

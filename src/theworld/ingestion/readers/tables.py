@@ -1,0 +1,71 @@
+"""Rows of cells, and tables of HTML, as Markdown tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bs4 import Tag
+
+Cell = tuple[str, int, int]
+"""Words, columns and rows it spans."""
+MOST_SPANNED = 50
+"""Columns or rows; more is a mistake, or meant to fill memory."""
+
+
+def markdown_table(rows: Iterable[Sequence[Cell]]) -> str:
+    """Return rows as a Markdown table, the first its header; "" for no rows.
+
+    Cells are repeated where they span, empty rows dropped.
+    """
+    filled = [row for row in _filled(rows) if any(row)]
+    if not filled:
+        return ""
+    width = max(map(len, filled))
+    lines = [table_row([*row, *[""] * (width - len(row))]) for row in filled]
+    return "\n".join([lines[0], f"|{' --- |' * width}", *lines[1:]])
+
+
+def table_row(cells: Iterable[str]) -> str:
+    """Return one row of a Markdown table."""
+    return f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def html_table(table: Tag) -> str:
+    """Return a table of HTML as a Markdown table, its caption above it."""
+    caption = table.find("caption")
+    rows = [
+        [
+            (cell.get_text(" "), _span(cell.get("colspan")), _span(cell.get("rowspan")))
+            for cell in row.find_all(["td", "th"])
+            if cell.find_parent("tr") is row
+        ]
+        for row in table.find_all("tr")
+    ]
+    return "\n\n".join(
+        part for part in (caption.get_text(" ").strip() if caption else "", markdown_table(rows)) if part
+    )
+
+
+def _span(value: object) -> int:
+    text = str(value or "1")
+    return int(text) if text.isdecimal() and len(text) < 4 else 1
+
+
+def _filled(rows: Iterable[Sequence[Cell]]) -> Iterable[list[str]]:
+    """Yield each row's words by column, those of spanning cells repeated."""
+    spanning: dict[int, tuple[int, str]] = {}
+    for row in rows:
+        cells: list[str] = []
+        for words, wide, deep in [*row, ("", 0, 0)]:
+            while len(cells) in spanning:
+                left, above = spanning.pop(len(cells))
+                if left > 1:
+                    spanning[len(cells)] = (left - 1, above)
+                cells.append(above)
+            for _ in range(min(wide, MOST_SPANNED)):
+                if deep > 1:
+                    spanning[len(cells)] = (min(deep, MOST_SPANNED) - 1, words)
+                cells.append(words)
+        yield cells
