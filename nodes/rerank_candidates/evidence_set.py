@@ -32,6 +32,11 @@ OTHER_LANGUAGE = 0.5
 """What coverage counts in notes of another language than the query's: their embedder may not know its words."""
 STANDING = {"sparse": 0.45, "dense": 0.55}
 """What words and vectors count in their agreement, as in the baseline that gains are measured against."""
+WORDS_ALONE = 2.5
+"""How much more agreement counts for a note without token vectors, of which only the words it shares are known."""
+LINKED = (0.25, 0.5)
+"""Shares of the graph up to which its links, its walk and named titles count nothing, and from which they count in
+full."""
 MICRO_BATCH = 20
 """Notes scored between two looks at the clock."""
 
@@ -157,8 +162,12 @@ class EvidenceSetReranker:
             for kind in kinds
         ]
         named = np.array([names_title(query, c.title) for c in candidates], dtype=np.float32)
-        title_links, shared_links = self._links(query, candidates, tenant)
-        walk, agreement = _walk(candidates), _agreement(candidates)
+        share = _graph_share(candidates)
+        linked = float(np.clip((share - LINKED[0]) / (LINKED[1] - LINKED[0]), 0.0, 1.0))
+        title_links, shared_links = (linked * links for links in self._links(query, candidates, tenant))
+        walk, agreement = linked * _walk(candidates), (1.0 - share) * _agreement(candidates)
+        agreement[list(scores[""].rows) if "" in scores else []] *= WORDS_ALONE
+        named = linked * named
         units = np.concatenate(importance).astype(np.float32) if importance else prior[:0]
         return CoverInput(similarity, units, prior, agreement, walk, named, title_links, shared_links)
 
@@ -181,12 +190,16 @@ def _is_in(language: str, kind: Scores, candidates: Sequence[Candidate]) -> bool
     return 2 * sum(candidates[i].language == language for i in kind.rows) >= len(kind.rows)
 
 
-def _agreement(candidates: Sequence[Candidate]) -> Floats:
-    """Return how high words and vectors put each note, in [0, 1], times what the graph's walk leaves them."""
+def _graph_share(candidates: Sequence[Candidate]) -> float:
+    """Return how far the graph leads among these notes, as in their fusion."""
     walked = [(c.note_id, c.channels["graph"]) for c in candidates if "graph" in c.channels]
-    share = graph_share([(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)])
+    return graph_share([(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)])
+
+
+def _agreement(candidates: Sequence[Candidate]) -> Floats:
+    """Return how high words and vectors together put each note, in [0, 1]."""
     standing = sum(weight * _standing(candidates, channel) for channel, weight in STANDING.items())
-    return np.asarray((1.0 - share) * standing, dtype=np.float32)
+    return np.asarray(standing, dtype=np.float32)
 
 
 def _standing(candidates: Sequence[Candidate], channel: str) -> Floats:

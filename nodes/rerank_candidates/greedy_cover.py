@@ -33,8 +33,8 @@ class CoverWeights:
     """Exponent on the idf of query tokens (see `importance_of`)."""
     prior: float = 0.15
     """Weight of the pooled similarity of query and note."""
-    agreement: float = 0.4
-    """Weight of what the other channels say of a note without token vectors."""
+    agreement: float = 0.6
+    """Weight of how high words and vectors together put a note, where the graph does not lead."""
     walk: float = 0.16
     """Weight of the graph channel's score over its best: how often a walk from the question's seeds comes by."""
     named: float = 0.09
@@ -68,7 +68,7 @@ class CoverInput:
     prior: Floats
     """(n,) pooled similarity, in [0, 1]."""
     agreement: Floats
-    """(n,) how high the other channels put a note among the candidates, in [0, 1]; 0 where token vectors say more."""
+    """(n,) how high words and vectors put a note among the candidates, in [0, 1], as far as the graph does not lead."""
     walk: Floats
     """(n,) graph channel's score over the best one's, 0 where that channel has not found the note."""
     named: Floats

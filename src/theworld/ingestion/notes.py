@@ -17,14 +17,16 @@ from typing import NamedTuple
 from theworld.ingestion.blocks import Block
 from theworld.settings import NoteSettings
 from theworld.stores.records import NoteKind
-from theworld.text import Language, detect_language, split_sentences
+from theworld.text import Language, cjk_share, detect_language, split_sentences
 
-JOINED_SHARE = {"en": 0.5, "zh": 0.9}
-"""Notes of several sections grow up to this share of the limit (which is lower for Chinese, whose characters say more)."""
+JOINED = {"en": 600, "zh": 450}
+"""Characters up to which small notes of several sections are joined; with fewer a note says too little by itself."""
 LONGEST_HEADING = 200
 """A heading stays with its block even where both exceed the limit by this many characters."""
 LONGEST_LEAD = 400
 """Characters of a lead; of a longer one, its end is kept for an introduction, its beginning for a table."""
+MIXED_SHARE = 0.05
+"""Share of Chinese characters from which all of a document, its code and tables too, lies in one space with them."""
 PASSAGE_FACTOR = 2
 """A ready-made passage stays whole up to this many limits: one passage, one note, as its relevance marks say."""
 
@@ -70,7 +72,8 @@ def split_notes(
         begin, end = _trimmed(text, start, len(text))
         return [NoteSpan(text[begin:end], begin, end, detect_language(whole))]
     groups = [piece for group in _groups(text, blocks or paragraphs(text, start), limits) for piece in group]
-    return [_note(text, group) for group in _joined(text, _merged(text, groups, limits), limits)]
+    language = detect_language(text) if passage else _language(text[start:])
+    return [_note(text, group, language) for group in _joined(text, _merged(text, groups, limits), limits)]
 
 
 def paragraphs(text: str, start: int = 0) -> Iterator[Block]:
@@ -84,16 +87,22 @@ def paragraphs(text: str, start: int = 0) -> Iterator[Block]:
 
 
 def _limit(text: str, limits: NoteSettings) -> int:
-    """Return the longest note, in characters, in the language of a text."""
-    return limits.max_characters_zh if detect_language(text) == "zh" else limits.max_characters_en
+    """Return the longest note, in characters: between those of the languages, by the share of Chinese characters."""
+    share = cjk_share(text)
+    return int(1 / (share / limits.max_characters_zh + (1 - share) / limits.max_characters_en))
 
 
-def _note(text: str, group: _Group) -> NoteSpan:
+def _language(text: str) -> Language:
+    """Return the language whose models read a document: those for Chinese know English, too, and not the reverse."""
+    return "zh" if cjk_share(text) >= MIXED_SHARE else "en"
+
+
+def _note(text: str, group: _Group, language: Language) -> NoteSpan:
     start, end = _trimmed(text, group.start, group.end)
     piece = text[start:end]
     kinds = group.kinds - {"heading"} or {"heading"}
     kind: NoteKind = next(iter(kinds)) if len(kinds) == 1 else "section"
-    return NoteSpan(piece, start, end, detect_language(piece), group.section, kind, group.lead)
+    return NoteSpan(piece, start, end, language, group.section, kind, group.lead)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -223,8 +232,7 @@ def _joined(text: str, notes: Iterator[_Group], limits: NoteSettings) -> Iterato
             current = note
             continue
         both = text[current.start : note.end]
-        most = JOINED_SHARE[detect_language(both)] * _limit(both, limits)
-        if len(both) <= most and not note.lead:
+        if len(both) <= min(JOINED[detect_language(both)], _limit(both, limits)) and not note.lead:
             current = _together(current, note)
         else:
             yield current
