@@ -1,4 +1,4 @@
-"""`theworld eval retrieval` and `theworld eval answers`: the graph measured on a BEIR folder."""
+"""`theworld eval`: the graph measured on a BEIR folder, or on documents with questions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from theworld.cli.evaluate_documents import documents
 from theworld.cli.options import StoreOption, settings_for
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from theworld.graph import Resources
     from theworld.graph.build import CompiledGraph
 
-evaluate_app = typer.Typer(help="Measure retrieval or answers on a BEIR folder.", no_args_is_help=True)
+evaluate_app = typer.Typer(
+    help="Measure retrieval or answers on a BEIR folder, or all of it on documents.", no_args_is_help=True
+)
+evaluate_app.command()(documents)
 
 DatasetArgument = Annotated[
     Path, typer.Argument(metavar="DATASET", help="Folder with corpus.jsonl, queries.jsonl and qrels/test.tsv.")

@@ -134,18 +134,7 @@ def compare_peers(
 
 
 def _measured(name: str, folder: Path) -> PeerResult:
-    missing = PEERS[name].missing() if name in PEERS else []
-    if missing:
-        raise TheWorldError(f"{', '.join(missing)} not installed.", where=LABELS[name], remedy=f"{INSTALL}.")
-    command = [sys.executable, "-m", "theworld.evaluation.peers.worker", str(folder), name]
-    environment = os.environ | {"HAYSTACK_TELEMETRY_ENABLED": "False", "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(  # noqa: S603 - our own module and a folder we made
-        command, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
-    )
-    if done.returncode:
-        said = "\n".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
-        raise TheWorldError(f"failed: {said}", where=LABELS[name], remedy=f"Its packages must be those of {INSTALL}.")
-    found = json.loads((folder / f"{name}.json").read_text("utf-8"))
+    found = run_worker(name, folder)
     return PeerResult(
         name=name,
         rankings=tuple(tuple(documents_of(ranking)) for ranking in found["rankings"]),
@@ -155,3 +144,19 @@ def _measured(name: str, folder: Path) -> PeerResult:
         memory_mb=found["memory_mb"],
         versions=found["versions"],
     )
+
+
+def run_worker(name: str, folder: Path) -> dict[str, Any]:
+    """Return what the worker says of one retriever over the folder's material; TheWorldError when it cannot run."""
+    if name in PEERS:
+        PEERS[name].require()
+    command = [sys.executable, "-m", "theworld.evaluation.peers.worker", str(folder), name]
+    environment = os.environ | {"HAYSTACK_TELEMETRY_ENABLED": "False", "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(  # noqa: S603 - our own module and a folder we made
+        command, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    if done.returncode:
+        said = "\n".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
+        raise TheWorldError(f"failed: {said}", where=LABELS[name], remedy=f"Its packages must be those of {INSTALL}.")
+    found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text("utf-8"))
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from theworld.errors import StoreError
 from theworld.evaluation.peers.protocols import Material, PeerNote
 from theworld.models.bundle import Models
-from theworld.models.protocols import FloatArray
+from theworld.models.protocols import Embedder, FloatArray
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import NoteParts
 from theworld.stores.protocols import NoteChange
@@ -28,25 +28,34 @@ def write_material(folder: Path, store: KnowledgeStore, models: Models, tenant: 
     Peers know one embedder: the one that most notes have vectors of. Notes of other spaces are embedded by it here.
     Raises StoreError when no configured embedder made any of the vectors.
     """
-    spaces = store.dense.spaces(tenant)
-    space = max(spaces, key=lambda name: (spaces[name], name), default="")
-    embedder = models.by_space(space)
-    if embedder is None:
-        raise StoreError("holds no vectors of a configured embedder.", where=str(store.path), remedy="Ingest anew.")
+    embedder = common_embedder(store, models, tenant)
     notes: list[PeerNote] = []
     vectors: list[FloatArray] = []
     for change in _notes(store, tenant):
         note = _peer_note(change)
-        known = change.note.vectors.get(space) if change.note else None
+        known = change.note.vectors.get(embedder.name) if change.note else None
         notes.append(note)
         vectors.append((known or embedder.embed_passages([note.text])[0]).vector)
     order = sorted(range(len(notes)), key=lambda place: notes[place].id)
+    write_notes(folder, [notes[place] for place in order], [vectors[place] for place in order])
+    return embedder.name
+
+
+def common_embedder(store: KnowledgeStore, models: Models, tenant: str) -> Embedder:
+    """Return the embedder that most of the tenant's notes have vectors of; StoreError when none is configured."""
+    spaces = store.dense.spaces(tenant)
+    embedder = models.by_space(max(spaces, key=lambda name: (spaces[name], name), default=""))
+    if embedder is None:
+        raise StoreError("holds no vectors of a configured embedder.", where=str(store.path), remedy="Ingest anew.")
+    return embedder
+
+
+def write_notes(folder: Path, notes: Sequence[PeerNote], vectors: Sequence[FloatArray]) -> None:
+    """Write notes and their vectors, in the same order, for `read_material`."""
     with (folder / NOTES).open("w", encoding="utf-8") as file:
-        for place in order:
-            note = notes[place]
+        for note in notes:
             file.write(json.dumps([note.id, note.text, note.entities], ensure_ascii=False) + "\n")
-    np.save(folder / VECTORS, np.asarray([vectors[place] for place in order], np.float32))
-    return space
+    np.save(folder / VECTORS, np.asarray(vectors, np.float32))
 
 
 def read_material(folder: Path, models: Models, space: str) -> Material:

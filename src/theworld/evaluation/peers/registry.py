@@ -35,10 +35,14 @@ class PeerEntry:
         """Return the installed versions, by distribution."""
         return {name: importlib.metadata.version(name) for name in self.requires.values()}
 
+    def require(self) -> None:
+        """Raise TheWorldError when a package is not installed."""
+        if missing := self.missing():
+            raise TheWorldError(f"{', '.join(missing)} not installed.", where=self.label, remedy=f"{INSTALL}.")
+
     def make(self, material: Material) -> Peer:
         """Return the peer, ready to be asked; TheWorldError when a package is not installed."""
-        if missing := self.missing():
-            raise TheWorldError(f"needs {', '.join(missing)}.", where=self.label, remedy=INSTALL)
+        self.require()
         peer: Peer = getattr(importlib.import_module(f"theworld.evaluation.peers.{self.module}"), self.type_name)(
             material
         )

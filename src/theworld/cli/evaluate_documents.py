@@ -1,0 +1,159 @@
+"""`theworld eval documents`: questions over folders of documents, asked and measured as users get their answers."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from theworld.cli.options import JsonFlag, settings_for
+
+if TYPE_CHECKING:
+    from theworld.evaluation.documents import DocumentsReport, QuestionSet, Rivals
+    from theworld.evaluation.documents.asking import Watch
+    from theworld.ingestion import IngestReport
+    from theworld.settings import Settings
+
+
+def documents(
+    sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Folders with corpus/ and questions.jsonl.")],
+    *,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            "--store",
+            metavar="DIR",
+            help="Keep the store there and reuse it: only changed files cost time. With several sets: DIR/NAME.",
+            show_default="a temporary folder",
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first questions.")] = None,
+    failures: Annotated[bool, typer.Option("--failures", help="List each failed question with its cause.")] = False,
+    compare: Annotated[
+        bool,
+        typer.Option("--compare", help="Measure BM25, LangChain and LlamaIndex too, on the same files and questions."),
+    ] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results",
+            metavar="FILE",
+            help="Write answers, files and notes as JSON lines; with several sets: FILE/NAME.jsonl.",
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Ask the questions of a set over its documents, without a language model, and measure the answers.
+
+    A set is a folder with the documents in corpus/ and one question a line in questions.jsonl:
+
+    {"id": "q1", "kind": "fact", "lang": "en", "question": "How many days of leave do I get?",
+    "answers": ["25 days"], "files": ["leave.md"], "tags": ["number"]}
+
+    Kinds are fact, howto, two-file and unanswerable; docs/evaluation.md explains every field and measure.
+
+    For example: theworld eval documents ./handbook --store handbook.store --failures --compare
+    """
+    from theworld.cli.document_tables import show_report_of, show_sets
+    from theworld.cli.output import print_json
+    from theworld.evaluation.documents import load_question_set
+    from theworld.evaluation.documents.asking import write_results
+
+    loaded = [load_question_set(folder, limit) for folder in sets]
+    _check_names([questions.name for questions in loaded])
+    stores = _places(store, loaded, "")
+    files = _places(results, loaded, ".jsonl")
+    reports: list[DocumentsReport] = []
+    found: list[dict[str, Any]] = []
+    for questions, place, file in zip(loaded, stores, files, strict=True):
+        report, rivals = _measured(questions, place, compare=compare)
+        if file is not None:
+            write_results(file, report.answers)
+        if not as_json:
+            show_report_of(report, rivals, failures=failures)
+        reports.append(report)
+        found.append(report.as_json() | ({} if rivals is None else {"compare": rivals.as_json(report)}))
+    if as_json:
+        print_json({"sets": found})
+    elif len(reports) > 1:
+        show_sets(reports)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise typer.BadParameter(f"two sets are named {twice!r}: rename one of the folders.", param_hint="SET...")
+
+
+def _places(place: Path | None, sets: Sequence[QuestionSet], ending: str) -> list[Path | None]:
+    """Return where each set's part goes: the place itself for one set, else below it; its folder is made."""
+    if place is None:
+        return [None] * len(sets)
+    places = [place] if len(sets) == 1 else [place / f"{questions.name}{ending}" for questions in sets]
+    places[0].absolute().parent.mkdir(parents=True, exist_ok=True)
+    return [*places]
+
+
+def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> tuple[DocumentsReport, Rivals | None]:
+    """Bring the set's store up to date, ask its questions, and measure the rivals where wanted."""
+    from theworld.evaluation.documents import DocumentsReport, ask_questions, measure_rivals
+    from theworld.evaluation.documents.preparation import check_only_corpus, ingest_facts
+    from theworld.graph import build_graph, open_resources
+
+    with _store_folder(place) as folder, _watching() as watch:
+        settings = settings_for(folder)
+        report = _ingested(questions, settings)
+        with open_resources(settings) as resources:
+            check_only_corpus(resources.store, questions)
+            answers = ask_questions(questions, build_graph(resources), watch)
+            mine = DocumentsReport(questions, answers, ingest_facts(report))
+            rivals = measure_rivals(questions, resources.store, resources.models, watch) if compare else None
+    for reason in rivals.left_out.values() if rivals is not None else ():
+        _say(f"LEFT OUT: {reason}", style="bold red")
+    return mine, rivals
+
+
+def _ingested(questions: QuestionSet, settings: Settings) -> IngestReport:
+    from theworld.cli.ingesting import ingest_paths, show_report
+    from theworld.cli.output import error_console
+
+    _say(f"Reading the documents of {questions.name}")
+    report = ingest_paths([questions.corpus], settings, prune=True)
+    show_report(error_console(), report, settings.store)
+    return report
+
+
+@contextmanager
+def _store_folder(place: Path | None) -> Iterator[Path]:
+    if place is not None:
+        yield place
+        return
+    with tempfile.TemporaryDirectory(prefix="theworld-documents-") as folder:
+        yield Path(folder) / "documents.store"
+
+
+@contextmanager
+def _watching() -> Iterator[Watch]:
+    """Yield what shows each piece of work: a line when it begins, and on a terminal a bar."""
+    from theworld.cli.ingesting import progress_bars
+    from theworld.cli.output import error_console
+
+    with progress_bars(error_console()) as progress:
+
+        def watch(label: str, total: int) -> Callable[[], None]:
+            if progress.disable:
+                progress.console.print(label)
+            task = progress.add_task(label, total=total)
+            return lambda: progress.advance(task)
+
+        yield watch
+
+
+def _say(text: str, style: str = "") -> None:
+    from theworld.cli.output import error_console
+
+    error_console().print(text, style=style, soft_wrap=True)

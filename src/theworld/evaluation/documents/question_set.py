@@ -1,0 +1,113 @@
+"""Read a question set: a folder with `corpus/`, the documents, and `questions.jsonl`, one question a line."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from theworld.errors import IngestionError
+from theworld.evaluation.datasets import read_lines
+
+CORPUS, QUESTIONS = "corpus", "questions.jsonl"
+_LAYOUT = f"A question set holds {CORPUS}/ and {QUESTIONS}."
+QuestionKind = Literal["fact", "howto", "two-file", "unanswerable"]
+
+
+class DocumentQuestion(BaseModel):
+    """A question with what shows that an answer to it is right; fields that are not listed are passed over."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str = Field(min_length=1)
+    """Unique within the set."""
+    question: str = Field(min_length=1)
+    """As a user puts it."""
+    kind: QuestionKind
+    """`unanswerable`: the documents do not say it."""
+    lang: str = ""
+    """Language of the question."""
+    cross: bool = False
+    """True when the documents are in another language than the question."""
+    answers: tuple[str, ...] = ()
+    """Strings of which one shows that the answer is there."""
+    parts: tuple[tuple[str, ...], ...] = ()
+    """Several such lists instead, when something of each is needed."""
+    files: tuple[str, ...] = ()
+    """Files with the evidence, relative to the corpus; all of them are needed."""
+    also: tuple[tuple[str, ...], ...] = ()
+    """For each of them, in the same order, other files that say the same."""
+    tags: tuple[str, ...] = ()
+    """What the question is about or how it is put."""
+
+    @property
+    def answerable(self) -> bool:
+        """Whether the documents hold the answer."""
+        return self.kind != "unanswerable"
+
+    @property
+    def needed(self) -> tuple[tuple[str, ...], ...]:
+        """Lists of strings; an answer holds at least one string of each."""
+        return self.parts or ((self.answers,) if self.answers else ())
+
+    @property
+    def accepted_files(self) -> list[set[str]]:
+        """For each file needed, the files that hold its evidence."""
+        others = self.also or ((),) * len(self.files)
+        return [{file, *more} for file, more in zip(self.files, others, strict=True)]
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.answerable and (not self.needed or not all(self.needed)):
+            raise ValueError("an answerable question needs `answers`, or `parts` without an empty list")
+        if self.also and len(self.also) != len(self.files):
+            raise ValueError(f"`also` has {len(self.also)} entries for {len(self.files)} files")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """Questions over a folder of documents."""
+
+    name: str
+    """The folder's name."""
+    corpus: Path
+    """Absolute path of the documents' folder."""
+    questions: tuple[DocumentQuestion, ...]
+    """In the order of the file."""
+
+
+def load_question_set(folder: Path, limit: int | None = None) -> QuestionSet:
+    """Read a set, only the first questions with `limit`; all lines are checked.
+
+    Raises IngestionError with file, line and field when something is missing or wrong.
+    """
+    folder = Path(os.path.abspath(folder.expanduser()))
+    corpus = folder / CORPUS
+    if not corpus.is_dir():
+        raise IngestionError(f"has no folder {CORPUS}/.", where=str(folder), remedy=_LAYOUT)
+    questions: dict[str, DocumentQuestion] = {}
+    for number, line in read_lines(folder / QUESTIONS, _LAYOUT):
+        where = f"{folder / QUESTIONS}, line {number}"
+        question = _read_question(line, where)
+        if question.id in questions:
+            raise IngestionError(f"repeats the id {question.id!r}.", where=where, remedy="Ids must be unique.")
+        missing = [file for file in question.files if not (corpus / file).is_file()]
+        if missing:
+            raise IngestionError(f"files: {missing[0]!r} is not in {CORPUS}/.", where=where)
+        questions[question.id] = question
+    if not questions:
+        raise IngestionError("holds no questions.", where=str(folder / QUESTIONS), remedy=_LAYOUT)
+    return QuestionSet(folder.name, corpus, tuple(questions.values())[:limit])
+
+
+def _read_question(line: str, where: str) -> DocumentQuestion:
+    try:
+        return DocumentQuestion.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        raise IngestionError(f"{field}: {first['msg']}." if field else f"{first['msg']}.", where=where) from error

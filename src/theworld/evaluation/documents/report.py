@@ -1,0 +1,119 @@
+"""The figures of one system on one question set: overall and by kind, language and tag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import fmean, median
+from typing import Any
+
+from theworld.evaluation.documents.asking import DocumentAnswer
+from theworld.evaluation.documents.failures import CAUSES, Cause, DocumentFailure, explain_failure
+from theworld.evaluation.documents.question_set import DocumentQuestion, QuestionSet
+from theworld.evaluation.documents.scoring import MEASURES, score
+from theworld.evaluation.metrics import percentile
+from theworld.evaluation.significance import PairedDifference, paired_difference
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Means over some questions."""
+
+    asked: int
+    """Number of questions."""
+    characters: float
+    """Median length of their answers."""
+    shares: Mapping[str, float]
+    """Mean of each measure that any of the questions has, in [0, 1]."""
+    counts: Mapping[str, int]
+    """How many questions have the measure."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the documented JSON object."""
+        measures = {name: {"share": round(self.shares[name], 6), "of": self.counts[name]} for name in self.shares}
+        return {"asked": self.asked, "median_characters": self.characters, "measures": measures}
+
+
+@dataclass(frozen=True)
+class DocumentsReport:
+    """What one system answered to all questions of a set; the answers are in the order of the questions."""
+
+    questions: QuestionSet
+    answers: Sequence[DocumentAnswer]
+    ingest: Mapping[str, Any] = field(default_factory=dict)
+    """What making the store took."""
+
+    @cached_property
+    def scores(self) -> list[dict[str, float]]:
+        """The measures of every question."""
+        return [score(*pair) for pair in self._pairs]
+
+    @property
+    def _pairs(self) -> list[tuple[DocumentQuestion, DocumentAnswer]]:
+        return list(zip(self.questions.questions, self.answers, strict=True))
+
+    @cached_property
+    def figures(self) -> Figures:
+        """The figures over all questions."""
+        return self._figures(range(len(self.answers)))
+
+    def groups(self) -> Iterator[tuple[str, str, Figures]]:
+        """Yield field, value and figures of every group that is not the whole set, in a fixed order."""
+        values: dict[str, dict[str, list[int]]] = {"kind": {}, "lang": {}, "cross": {}, "tag": {}}
+        for place, question in enumerate(self.questions.questions):
+            told = [("kind", question.kind), ("lang", question.lang), ("cross", "yes" if question.cross else "no")]
+            for name, value in dict.fromkeys((*told, *(("tag", tag) for tag in question.tags))):
+                if value:
+                    values[name].setdefault(value, []).append(place)
+        for name, groups in values.items():
+            for value, places in sorted(groups.items()):
+                if len(places) < len(self.answers):
+                    yield name, value, self._figures(places)
+
+    def _figures(self, places: Sequence[int]) -> Figures:
+        found = {name: [self.scores[i][name] for i in places if name in self.scores[i]] for name in MEASURES}
+        found = {name: values for name, values in found.items() if values}
+        return Figures(
+            len(places),
+            median(len(self.answers[i].text) for i in places),
+            {name: fmean(values) for name, values in found.items()},
+            {name: len(values) for name, values in found.items()},
+        )
+
+    def latency_ms(self) -> dict[str, float]:
+        """Return the nearest-rank percentiles 50 and 95 of the time a question took."""
+        times = [answer.elapsed_ms for answer in self.answers]
+        return {name: round(percentile(times, share), 2) for name, share in (("p50", 0.5), ("p95", 0.95))}
+
+    def failures(self) -> dict[Cause, list[DocumentFailure]]:
+        """Return the failed questions by cause, in the order of CAUSES."""
+        found: dict[Cause, list[DocumentFailure]] = {cause: [] for cause in CAUSES}
+        for pair in self._pairs:
+            failure = explain_failure(*pair)
+            if failure is not None:
+                found[failure.cause].append(failure)
+        return {cause: some for cause, some in found.items() if some}
+
+    def gain(self, over: DocumentsReport, measure: str) -> PairedDifference:
+        """Compare with another system question by question; ValueError when no question has the measure."""
+        pairs = [
+            (mine[measure], other[measure])
+            for mine, other in zip(self.scores, over.scores, strict=True)
+            if measure in mine
+        ]
+        return paired_difference([mine for mine, _ in pairs], [other for _, other in pairs])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the documented JSON object; shares are in [0, 1]."""
+        groups: dict[str, dict[str, Any]] = {}
+        for name, value, figures in self.groups():
+            groups.setdefault(name, {})[value] = figures.as_json()
+        return {
+            "set": self.questions.name,
+            **self.figures.as_json(),
+            "latency_ms": self.latency_ms(),
+            "groups": groups,
+            "failures": {cause: [one.as_json() for one in some] for cause, some in self.failures().items()},
+            "ingest": dict(self.ingest),
+        }

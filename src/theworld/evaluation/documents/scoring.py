@@ -1,0 +1,109 @@
+"""What one answer to a question about documents is worth.
+
+A string is in a text when it stands there as whole words and numbers once case, width, mark-up and white space are
+folded: `60` is in neither `160` nor `60.5`. A text holds a question's fact when it holds one string of each list that is
+needed. An answer is declined when its kind is `none` or its confidence is below LOW.
+
+The measures of a question, each 0 or 1 but for recall:
+
+- `file recall@K`: share of the files needed (or others that say the same) among the first K files;
+- `all files@5`: whether all are among the first five, where several are needed;
+- `fact in first note`, `fact in first 3 notes`: whether the notes, as they are shown, hold it;
+- `answer contained`: whether the answer holds it; `on the first screen`: whether as much of it does as FIRST_SCREEN;
+- `answerable declined`, `unanswerable handled`: whether it was declined, which is right for the latter only.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+
+from theworld.evaluation.documents.asking import DocumentAnswer
+from theworld.evaluation.documents.question_set import DocumentQuestion
+from theworld.text.language import detect_language
+
+LOW = 0.3
+"""Least confidence of an answer that counts as given."""
+FIRST_SCREEN: Mapping[str, int] = {"en": 1600, "zh": 700}
+"""Characters of an answer, by its language, that a reader sees at once: long answers hold more, and show less."""
+RECALL_DEPTHS = (1, 5, 10)
+CHOSEN = 3
+"""First notes that an answer can be made of."""
+MEASURES = (
+    *(f"file recall@{k}" for k in RECALL_DEPTHS),
+    "all files@5",
+    "fact in first note",
+    "fact in first 3 notes",
+    "answer contained",
+    "on the first screen",
+    "unanswerable handled",
+    "answerable declined",
+)
+_MARKUP = re.compile(r"[`*_\\]")
+_CJK = "\u3000-\u9fff\uf900-\ufaff"
+_SPACED_CJK = re.compile(rf" ?([{_CJK}]) ?")
+_DIGIT, _WORD = "[0-9]", "[0-9a-z]"
+
+
+def fold(text: str) -> str:
+    """Return the text in one case and width, without mark-up, white space as one space and none beside Chinese."""
+    plain = _MARKUP.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return _SPACED_CJK.sub(r"\1", " ".join(plain.split()))
+
+
+def holds_fact(question: DocumentQuestion, text: str) -> bool:
+    """Tell whether a text holds one string of each list that the question needs."""
+    folded = fold(text)
+    return all(any(_stands_in(folded, fold(string)) for string in strings) for strings in question.needed)
+
+
+def _stands_in(text: str, string: str) -> bool:
+    """Tell whether a string stands in a text, both folded, not within a longer word or number."""
+    before, after = "", ""
+    if re.match(_WORD, string):
+        before += f"(?<!{_WORD})"
+    if re.match(_DIGIT, string):
+        before += "(?<![0-9][.,])"
+    if re.search(f"{_WORD}$", string):
+        after += f"(?!{_WORD})"
+    if re.search(f"{_DIGIT}$", string):
+        after += "(?![.,][0-9])"
+    return re.search(before + re.escape(string) + after, text) is not None
+
+
+def declined(answer: DocumentAnswer) -> bool:
+    """Tell whether nothing was answered, or only with low confidence."""
+    return answer.kind == "none" or (answer.confidence is not None and answer.confidence < LOW)
+
+
+def files_found(question: DocumentQuestion, files: Sequence[str], depth: int | None = None) -> list[bool]:
+    """Tell for each file needed whether it, or one that says the same, is among the first `depth`, by default all."""
+    first = set(files[:depth])
+    return [bool(accepted & first) for accepted in question.accepted_files]
+
+
+def score(question: DocumentQuestion, answer: DocumentAnswer) -> dict[str, float]:
+    """Return the measures that the question has, in the order of MEASURES."""
+    if not question.answerable:
+        return {"unanswerable handled": float(declined(answer))}
+    scores: dict[str, float] = {}
+    if question.files:
+        for depth in RECALL_DEPTHS:
+            found = files_found(question, answer.files, depth)
+            scores[f"file recall@{depth}"] = sum(found) / len(found)
+    if len(question.files) > 1:
+        scores["all files@5"] = float(all(files_found(question, answer.files, 5)))
+    screen = answer.text[: FIRST_SCREEN[detect_language(answer.text)]]
+    return scores | {
+        "fact in first note": float(holds_fact(question, joined(answer.notes[:1]))),
+        "fact in first 3 notes": float(holds_fact(question, joined(answer.notes[:CHOSEN]))),
+        "answer contained": float(holds_fact(question, answer.text)),
+        "on the first screen": float(holds_fact(question, screen)),
+        "answerable declined": float(declined(answer)),
+    }
+
+
+def joined(notes: Iterable[str]) -> str:
+    """Return notes as one text."""
+    return "\n".join(notes)
