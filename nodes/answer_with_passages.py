@@ -8,14 +8,14 @@ from langgraph.runtime import Runtime
 
 from theworld.answers import QuestionWords, answer_text, compose_passages, probability, see_also, sureness_of
 from theworld.errors import StoreError
-from theworld.nodes.note_source import NoteSource, reading_deadline
+from theworld.nodes.note_source import TextSource, reading_deadline
 from theworld.settings import Settings
 from theworld.state import Answer, Candidate, Context, QueryState, Update, context_of
 from theworld.stores.records import StoredNote
 
 
 def answer_with_passages(
-    state: QueryState, runtime: Runtime[Context], *, notes: NoteSource, settings: Settings
+    state: QueryState, runtime: Runtime[Context], *, notes: TextSource, settings: Settings
 ) -> Update:
     """Set `result` to the passages of the best notes, at most `answers.passage_characters_*` of them.
 
@@ -39,9 +39,18 @@ def answer_with_passages(
                 raise
             return notes.remembered(ids, tenant=context.tenant, mentions=False)  # a passage may stay as it is
 
+    def between(document_id: str, start: int, end: int) -> str:
+        try:
+            within = reading_deadline(state, context, settings, 0.5)
+            return notes.text(document_id, start, end, tenant=context.tenant, within=within)
+        except StoreError:
+            if context.strict:
+                raise
+            return ""  # the notes stay apart
+
     limit = _limit(state.candidates, settings)
     ranked = supports_first(state.candidates, short)
-    passages = compose_passages(ranked, words, limit, read)
+    passages = compose_passages(ranked, words, limit, read, between)
     if not passages:
         return {"result": short}
     answer = short or Answer(kind="extractive", confidence=confidence)

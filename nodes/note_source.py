@@ -32,6 +32,13 @@ class NoteSource(Protocol):
         """Return those that need not be read."""
 
 
+class TextSource(NoteSource, Protocol):
+    """Gives notes by id, and what stands between them in their documents."""
+
+    def text(self, document_id: str, start: int, end: int, *, tenant: str, within: Deadline | None = None) -> str:
+        """Return document.text[start:end]; EngineUnavailableError when it cannot be read in time."""
+
+
 def reading_deadline(state: QueryState, context: Context, settings: Settings, share: float = 1.0) -> Deadline:
     """Return how long reading notes may take: a share of what is left, and some time in any case."""
     whole = retrieval_deadline(state, context, settings.retrieval)

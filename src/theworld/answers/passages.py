@@ -1,12 +1,13 @@
 """The passages a person is shown: whole blocks under their headings, the best first, within a limit of characters.
 
-1. Notes are taken in their order while they fit. One that does not fit is cut to the run of its blocks, lines or rows
-   that holds most of the question's words, where enough of the limit is left; then nothing further is taken.
+1. Notes are taken in their order while they fit. One that does not fit is cut to the run of its paragraphs, lines or
+   sentences that holds most of the question's words, where enough of the limit is left; then nothing further is taken.
 2. What is left over lets the first passage grow outwards within its own section, downwards first.
-3. Notes that follow each other in one section become one passage; passages keep the order of their best notes.
+3. Notes that follow each other with nothing but white space between become one passage, which stands under the
+   headings that they share; passages keep the order of their best notes.
 
-A passage's words are those of its document from `start` to `end`. What they lack to be understood (a table's header, a
-list's introduction) is the lead, which is shown before them.
+A passage's words are those of its document from `start` to `end`, to the letter. What they lack to be understood (a
+table's header, a list's introduction) is the lead, which is shown before them.
 """
 
 from __future__ import annotations
@@ -14,27 +15,37 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import takewhile
 
 from theworld.answers.question_words import QuestionWords
 from theworld.state import Candidate, Passage
 from theworld.state.places import place_of
 from theworld.stores.records import StoredNote
+from theworld.text import split_sentences
 
 Note = Candidate | StoredNote
 ReadNotes = Callable[[Sequence[str]], Sequence[StoredNote]]
 """Note ids to those that exist."""
+ReadText = Callable[[str, int, int], str]
+"""(document id, start, end) to the document's text there; empty when it cannot be read."""
 
 NOTES = 6
 """Notes, best first, that passages are taken from."""
 LEAST_SHARE = 0.15
 """Share of the limit that must be left for a piece of a note that does not fit."""
+LEAD_SHARE = 0.5
+"""Share of what is left that a lead may take; a longer one is left out."""
 NEIGHBOURS = 3
 """Notes on each side of the first that it may grow by."""
 SEE_ALSO = 3
 """Further places named."""
-LONGEST_GAP = 2
-"""Characters between notes of one passage: with more, what stands between them is not known to be line ends alone."""
+LONGEST_GAP = 4
+"""Characters of white space between notes of one passage."""
+FRAME = 8
+"""Characters around a passage: its number, and the line ends to its place and to the next."""
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+_SPACE = re.compile(r"\s+")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -45,6 +56,8 @@ class _Piece:
     note: Note
     start: int
     end: int
+    lead: str = ""
+    """The note's lead, where it is shown."""
 
     @property
     def text(self) -> str:
@@ -55,27 +68,50 @@ class _Piece:
         return (self.note.document_id, self.note.ordinal)
 
     @property
+    def whole(self) -> bool:
+        return self.end - self.start == len(self.note.text)
+
+    @property
+    def begins(self) -> int:
+        """Offset in the document."""
+        return self.note.start + self.start
+
+    @property
+    def ends(self) -> int:
+        return self.note.start + self.end
+
+    @property
     def cost(self) -> int:
-        return self.end - self.start + len(self.note.lead)
+        return self.end - self.start + len(self.lead) + bool(self.lead)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Pieces that follow each other in a document, with its text from the first to the last."""
+
+    pieces: tuple[_Piece, ...]
+    text: str
 
 
 def compose_passages(
-    ranked: Sequence[Candidate], words: QuestionWords, limit: int, read: ReadNotes
+    ranked: Sequence[Candidate], words: QuestionWords, limit: int, read: ReadNotes, between: ReadText
 ) -> tuple[Passage, ...]:
-    """Return the passages of the best notes, at most `limit` characters in all, each with its number from 1."""
-    taken = _taken(ranked[:NOTES], words, limit)
+    """Return the passages of the best notes, each with its number from 1, as shown within `limit` characters.
+
+    The place of the first is shown in any case, however long.
+    """
+    taken, between = _taken(ranked[:NOTES], words, limit), cache(between)
     if not taken:
         return ()
-    left = limit - sum(piece.cost + len(_place(piece.note)) for piece in taken)
-    grown = _grown(taken[0], {piece.key for piece in taken}, left, read)
-    runs: list[list[_Piece]] = []
-    for piece in sorted(grown, key=lambda piece: piece.key) + taken[1:]:
-        run = next((run for run in runs if _follow(piece, run[0]) or _follow(piece, run[-1])), None)
-        if run is None:
-            runs.append([piece])
-        else:
-            run.append(piece)
-            run.sort(key=lambda one: one.key)
+    left = limit - sum(map(_shown, taken))
+    pieces = taken + _grown(taken, left, read, between)
+    order = {piece.key: place for place, piece in enumerate(pieces)}
+    runs: list[_Run] = []
+    for piece in sorted(pieces, key=lambda one: one.key):
+        joined = _joined(runs[-1], piece, between) if runs else None
+        runs[-1:] = [joined] if joined else [*runs[-1:], _Run((piece,), piece.text)]
+    runs = [run for run in runs if any(order[piece.key] < len(taken) for piece in run.pieces)]
+    runs.sort(key=lambda run: min(order[piece.key] for piece in run.pieces))
     return tuple(_passage(number, run, words) for number, run in enumerate(runs, 1))
 
 
@@ -89,22 +125,29 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> lis
     taken: list[_Piece] = []
     left = limit
     for note in ranked:
-        room = left - len(note.lead) - len(_place(note))
+        room = left - len(_place(note)) - FRAME
+        lead = note.lead if len(note.lead) < LEAD_SHARE * room else ""
+        room -= len(lead) + bool(lead)
         if len(note.text) <= room:
-            piece = _Piece(note, 0, len(note.text))
+            piece = _Piece(note, 0, len(note.text), lead)
         elif not taken or room >= LEAST_SHARE * limit:
-            piece = _cut(note, words, max(room, 1))
+            piece = _cut(note, words, max(room, 1), lead)
         else:
             break
         if piece.text.strip():
             taken.append(piece)
-            left -= piece.cost + len(_place(note))
-        if len(piece.text) < len(note.text):
+            left -= _shown(piece)
+        if not piece.whole:
             break
     return taken
 
 
-def _cut(note: Candidate, words: QuestionWords, room: int) -> _Piece:
+def _shown(piece: _Piece) -> int:
+    """Return the characters that a piece takes as a passage of its own."""
+    return piece.cost + len(_place(piece.note)) + FRAME
+
+
+def _cut(note: Candidate, words: QuestionWords, room: int, lead: str) -> _Piece:
     """Return the run of a note's units that fits and begins with, or holds, the one that says most of the question."""
     units = _units(note.text, room)
     covered = [words.covered(note.text[start:end]) for start, end in units]
@@ -119,12 +162,15 @@ def _cut(note: Candidate, words: QuestionWords, room: int) -> _Piece:
             first -= 1
         else:
             break
-    start, end = units[first][0], min(units[last][1], units[first][0] + room)
-    return _Piece(note, start, start + len(note.text[start:end].rstrip()))
+    start, end = units[first][0], units[last][1]
+    if end - start > room:  # one sentence above the limit: cut at white space or, without any, hard
+        spaces = [gap.start() for gap in _SPACE.finditer(note.text, start + room // 2, start + room)]
+        end = spaces[-1] if spaces else start + room
+    return _Piece(note, start, start + len(note.text[start:end].rstrip()), lead)
 
 
 def _units(text: str, room: int) -> list[tuple[int, int]]:
-    """Return (start, end) of a text's paragraphs; code stays whole if it fits; what does not fit, line by line."""
+    """Return (start, end) of a text's paragraphs, code whole; of what does not fit, its lines, and their sentences."""
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
     paragraphs: list[list[tuple[int, int]]] = [[]]
     fenced = False
@@ -138,60 +184,75 @@ def _units(text: str, room: int) -> list[tuple[int, int]]:
     units: list[tuple[int, int]] = []
     for paragraph in filter(None, paragraphs):
         whole = (paragraph[0][0], paragraph[-1][1])
-        units += [whole] if whole[1] - whole[0] <= room else paragraph
+        smaller = [whole] if whole[1] - whole[0] <= room else paragraph
+        for start, end in smaller:
+            sentences = split_sentences(text[start:end]) if end - start > room else []
+            units += [(start + one.start, start + one.end) for one in sentences] or [(start, end)]
     return units or [(0, len(text))]
 
 
-def _grown(first: _Piece, taken: set[tuple[str, int]], left: int, read: ReadNotes) -> list[_Piece]:
-    """Return the first piece with the notes around it of its own section, as far as they fit."""
-    note = first.note
-    if not note.section or len(first.text) < len(note.text):
-        return [first]
+def _grown(taken: Sequence[_Piece], left: int, read: ReadNotes, between: ReadText) -> list[_Piece]:
+    """Return the notes around the first piece that it grows by: of its own section, touching, as far as they fit."""
+    first = taken[0]
+    note, section = first.note, first.note.section
+    if not section or not first.whole:
+        return []
     wanted = [note.ordinal + step for step in range(-NEIGHBOURS, NEIGHBOURS + 1) if note.ordinal + step >= 0 and step]
     around = {one.ordinal: one for one in read([f"{note.document_id}#{ordinal}" for ordinal in wanted])}
-    pieces = [first]
+    there = {piece.key: piece for piece in taken}
+    pieces: list[_Piece] = []
     for step in (1, -1):
-        ordinal = note.ordinal + step
-        while (other := around.get(ordinal)) is not None and other.section[: len(note.section)] == note.section:
-            piece = _Piece(other, 0, len(other.text))
-            if piece.key not in taken:
-                if piece.cost > left:
+        last = first
+        while (other := around.get(last.note.ordinal + step)) is not None and other.section[: len(section)] == section:
+            piece = there.get((note.document_id, other.ordinal)) or _Piece(other, 0, len(other.text), other.lead)
+            gap = _gap(last, piece, between) if step > 0 else _gap(piece, last, between)
+            if not piece.whole or gap is None:
+                break
+            if piece.key not in there:
+                left -= len(piece.text) + LONGEST_GAP + (0 if piece.lead == first.lead else len(piece.lead) + 1)
+                if left < 0:
                     break
-                left -= piece.cost
                 pieces.append(piece)
-            ordinal += step
+            last = piece
     return pieces
 
 
-def _follow(one: _Piece, other: _Piece) -> bool:
-    """Tell whether two pieces touch in one section of a document, with nothing but one or two line ends between."""
-    first, second = sorted((one, other), key=lambda piece: piece.key)
-    together = first.note.document_id == second.note.document_id and first.note.ordinal + 1 == second.note.ordinal
-    gap = second.note.start + second.start - (first.note.start + first.end)
-    same = first.note.section[:1] == second.note.section[:1] and not second.note.lead
-    return together and same and 1 <= gap <= LONGEST_GAP and "\r" not in first.text + second.text
+def _joined(run: _Run, piece: _Piece, between: ReadText) -> _Run | None:
+    """Return a run with one more piece, None where it does not follow or stands in another section."""
+    same = run.pieces[0].note.section[:1] == piece.note.section[:1]
+    gap = _gap(run.pieces[-1], piece, between) if same else None
+    return None if gap is None else _Run((*run.pieces, piece), run.text + gap + piece.text)
 
 
-def _passage(number: int, run: Sequence[_Piece], words: QuestionWords) -> Passage:
-    first, last = run[0], run[-1]
-    quote, end = "", first.note.start + first.start
-    for piece in run:
-        start = piece.note.start + piece.start
-        quote += "\n" * (start - end) + piece.text
-        end = piece.note.start + piece.end
-    lead = first.note.lead
-    text = f"{lead}\n{quote}" if lead else quote
+def _gap(one: _Piece, other: _Piece, between: ReadText) -> str | None:
+    """Return the white space between two pieces of neighbouring notes.
+
+    None where something else stands there, or where the first does not show the second's lead.
+    """
+    length = other.begins - one.ends
+    led = other.lead == one.lead or other.lead in one.text
+    if not led or (one.note.document_id, one.note.ordinal + 1) != other.key or not 0 <= length <= LONGEST_GAP:
+        return None
+    gap = between(one.note.document_id, one.ends, other.begins) if length else ""
+    return gap if len(gap) == length and not gap.strip() else None
+
+
+def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
+    first, last = run.pieces[0], run.pieces[-1]
+    text = f"{first.lead}\n{run.text}" if first.lead else run.text
+    levels = zip(*(piece.note.section for piece in run.pieces), strict=False)
+    section = tuple(names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels))
     return Passage(
         number=number,
         document_id=first.note.document_id,
         note_id=f"{first.note.document_id}#{first.note.ordinal}",
         title=first.note.title,
-        section=first.note.section,
+        section=section,
         source=first.note.source,
-        place=_place(first.note),
+        place=place_of(first.note.document_id, first.note.source, first.note.title, section),
         text=text,
-        start=first.note.start + first.start,
-        end=last.note.start + last.end,
+        start=first.begins,
+        end=last.ends,
         marks=words.marks(text),
     )
 

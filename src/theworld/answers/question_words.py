@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Self
 
 from theworld.text import fold, tokens
@@ -14,15 +14,17 @@ from theworld.text.language import CJK_RANGES
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*|[{CJK_RANGES}]+")
 _CJK = re.compile(f"[{CJK_RANGES}]")
 MARKED_SHARE = 0.5
-"""A word is marked where it says at least this share of what the question's words say on average."""
+"""A word is marked where it says at least this share of what those of the question's words that were found say on
+average: pairs of characters across two Chinese words are found nowhere, and would keep the others from being marked."""
 
 
 class QuestionWords:
     """The index tokens of a question with their weights, which sum to 1."""
 
-    def __init__(self, weights: dict[str, float]) -> None:
+    def __init__(self, weights: dict[str, float], found: Collection[str]) -> None:
         self._weights = weights
-        average = sum(weights.values()) / len(weights) if weights else 0.0
+        told = [weight for token, weight in weights.items() if token in found]
+        average = math.fsum(told) / len(told) if told else 0.0
         self._marked = {token for token, weight in weights.items() if weight >= MARKED_SHARE * average}
 
     @classmethod
@@ -36,7 +38,7 @@ class QuestionWords:
             for token in dict.fromkeys(tokens(question))
         }
         total = math.fsum(idf.values())
-        return cls({token: weight / total for token, weight in idf.items()} if total else {})
+        return cls({token: weight / total for token, weight in idf.items()} if total else {}, frequency)
 
     def covered(self, text: str) -> float:
         """Return the weighted share of the question's words that a text holds, in [0, 1]."""

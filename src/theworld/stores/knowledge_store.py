@@ -162,6 +162,12 @@ class KnowledgeStore:
             return kept
         return self._reads.run(lambda: self._notes.read(ids, tenant, mentions=mentions), within)
 
+    def text(self, document_id: str, start: int, end: int, *, tenant: str, within: Deadline | None = None) -> str:
+        """Return document.text[start:end]; EngineUnavailableError when a ledger on a server does not answer."""
+        if within is None or not self.ledger.remote:
+            return self.ledger.text(document_id, start, end, tenant=tenant)
+        return self._reads.run(lambda: self.ledger.text(document_id, start, end, tenant=tenant), within)
+
     def has_notes(self, *, tenant: str, within: Deadline | None = None) -> bool:
         """Tell whether the tenant has any note; EngineUnavailableError when a ledger on a server does not answer."""
         if within is None or not self.ledger.remote:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import LedgerSettings
@@ -161,6 +161,15 @@ class Ledger:
             return False
         with self._reading(patient=False) as connection:
             return connection.scalar(select(models.Note.id).where(models.Note.tenant == tenant).limit(1)) is not None
+
+    def text(self, document_id: str, start: int, end: int, *, tenant: str) -> str:
+        """Return document.text[start:end], empty for a document that is unknown."""
+        if not _storable([document_id], tenant):
+            return ""
+        piece = func.substr(models.Document.text, start + 1, end - start)
+        query = select(piece).where(models.Document.tenant == tenant, models.Document.document_id == document_id)
+        with self._reading(patient=False) as connection:
+            return connection.scalar(query) or ""
 
     def iter_notes(self, tenant: str) -> Iterator[StoredNote]:
         """Yield all notes in the order they were written, without holding a transaction open."""

@@ -97,6 +97,7 @@ class LedgerConformance:
         found = ledger.notes([f"{text}#0"], tenant=text)[f"{text}#0"]
         assert (found.text, found.title, found.metadata) == (text, text, metadata)
         assert (found.section, found.lead) == ((text, text), text)
+        assert ledger.text(text, 1, 3, tenant=text) == text[1:3], "offsets are characters"
         assert ledger.titles(text) == [(text, text, (text,))]
         assert ledger.delete([text], tenant=text) == 1
         assert (ledger.titles(text), len(ledger.titles(TENANT))) == ([], 1)
@@ -111,6 +112,7 @@ class LedgerConformance:
                 ledger.put([_with(replace(make_document(4).notes[0], **place))])
         assert ledger.notes(["doc-00000#0"], tenant=text) == {}
         assert ledger.notes([text], tenant=TENANT) == {}
+        assert ledger.text("doc-00000", 0, 9, tenant=text) == ledger.text(text, 0, 9, tenant=TENANT) == ""
         assert (ledger.titles(text), ledger.document_hashes(text), ledger.known_names(text)) == ([], {}, {})
         assert list(ledger.iter_notes(text)) == []
         assert (ledger.delete(["doc-00000"], tenant=text), ledger.delete([text], tenant=TENANT)) == (0, 0)

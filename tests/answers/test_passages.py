@@ -1,0 +1,242 @@
+"""Passages over hand-made notes of hand-made documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theworld.answers import QuestionWords, compose_passages, see_also
+from theworld.answers.passages import FRAME, SEE_ALSO
+from theworld.state import Candidate, Passage
+from theworld.stores.records import StoredNote
+
+LEAVE, PAY = ("Leave",), ("Pay",)
+
+
+class Document:
+    """A document of notes, given as (section, text) or (section, text, lead), with `gap` between them."""
+
+    def __init__(
+        self, *notes: tuple[str, ...] | tuple[tuple[str, ...], ...], gap: str = "\n\n", name: str = "staff.md"
+    ):
+        self.name, self.text, self.notes = name, "", list[StoredNote]()
+        for ordinal, (section, text, *lead) in enumerate(notes):
+            self.text += gap if ordinal else ""
+            start = len(self.text)
+            self.text += text
+            language = "zh" if "\u4e00" <= text[0] <= "\u9fff" else "en"
+            place = (name, "default", "Staff", "", ordinal, text, start, len(self.text), language, {})
+            self.notes.append(StoredNote(f"{name}#{ordinal}", *place, section=section, lead="".join(lead)))
+
+    def candidates(self, *ordinals: int) -> list[Candidate]:
+        return [candidate(self.notes[ordinal]) for ordinal in ordinals]
+
+
+def candidate(note: StoredNote) -> Candidate:
+    return Candidate(
+        note_id=note.id,
+        document_id=note.document_id,
+        title=note.title,
+        section=note.section,
+        lead=note.lead,
+        text=note.text,
+        start=note.start,
+        end=note.end,
+        ordinal=note.ordinal,
+        language=note.language,
+    )
+
+
+def shown(
+    question: str, ranked: Sequence[Candidate], *documents: Document, limit: int = 1600, lost: bool = False
+) -> tuple[Passage, ...]:
+    """The passages of ranked notes of some documents; `lost`: the ledger gives nothing more."""
+    notes = {note.id: note for document in documents for note in document.notes}
+    texts = {document.name: document.text for document in documents}
+
+    def read(ids: Sequence[str]) -> list[StoredNote]:
+        return [] if lost else [notes[each] for each in ids if each in notes]
+
+    def between(document_id: str, start: int, end: int) -> str:
+        return "" if lost else texts[document_id][start:end]
+
+    words = QuestionWords.of(question, [note.text for note in ranked])
+    passages = compose_passages(ranked, words, limit, read, between)
+    for passage in passages:
+        quote = texts[passage.document_id][passage.start : passage.end]
+        assert passage.citation.quote == quote, "a citation is an exact slice"
+        assert passage.text.endswith(quote)
+    assert [passage.number for passage in passages] == list(range(1, len(passages) + 1))
+    return passages
+
+
+def test_whole_notes_first_in_their_order() -> None:
+    document = Document((LEAVE, "Ask your lead."), (PAY, "Paid monthly."), (("Tea",), "Tea is free."))
+    passages = shown("pay", document.candidates(1, 2, 0), document)
+    assert [passage.text for passage in passages] == ["Paid monthly.", "Tea is free.", "Ask your lead."]
+    assert passages[0].place == "staff.md › Pay"
+
+
+ROWS = [f"| {name} | {number * 111} |" for number, name in enumerate("amber beech cedar dahlia elder".split(), start=1)]
+CODE = "```\n" + "\n".join(f"run --step {number}" for number in range(9)) + "\n```"
+SICK = "Sick leave is short.\n\nParental leave is long.\n\nOther."
+CUTS = [
+    ("at rows, the lead above", "dahlia", "\n".join(ROWS), "| name | count |\n| --- | --- |", 105, ROWS[3]),
+    ("at paragraphs", "parental", SICK, "", 56, "Parental leave is long."),
+    ("whole code", "step 4", f"{'Before it. ' * 9}\n\n{CODE}\n\n{'After it. ' * 9}", "", 190, CODE),
+    ("long code at its lines", "step 4", CODE, "", 70, "run --step 4"),
+    ("Chinese lines", "杭州几度", "北京零度\n上海三度\n杭州五度\n广州九度", "城市气温", 34, "杭州五度"),
+]
+
+
+@pytest.mark.parametrize(("name", "question", "text", "lead", "limit", "held"), CUTS, ids=[case[0] for case in CUTS])
+def test_a_long_note_is_cut_at_its_parts(name: str, question: str, text: str, lead: str, limit: int, held: str) -> None:
+    document = Document((LEAVE, text, lead))
+    (passage,) = shown(question, document.candidates(0), document, limit=limit)
+    assert held in passage.text
+    assert passage.text.startswith(lead)
+    assert len(passage.text) <= limit
+    quote = passage.citation.quote
+    assert len(quote) < len(text)
+    assert all(line in text.splitlines() for line in quote.splitlines()), "no line is cut"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "limit", "quote"),
+    [
+        ("beech", "Amber is old. Beech is tall and slow. Cedar smells.", 48, "Beech is tall and slow."),
+        ("上海", "北京零度左右。上海明天三度有雨。广州九度。", 26, "上海明天三度有雨。"),
+        ("beech", "beech " * 30, 46, "beech beech beech beech beech"),
+        ("长", "很长" * 60, 33, "很长" * 10),
+    ],
+    ids=["sentences", "Chinese sentences", "a sentence too long, at white space", "without any, hard"],
+)
+def test_a_long_line_is_cut_at_its_sentences(question: str, text: str, limit: int, quote: str) -> None:
+    document = Document(((), text))
+    (passage,) = shown(question, document.candidates(0), document, limit=limit)
+    assert passage.text == quote
+
+
+def test_what_follows_a_cut_note_is_not_shown() -> None:
+    document = Document((LEAVE, "Long words. " * 40), (PAY, "Short."))
+    assert len(shown("words", document.candidates(0, 1), document, limit=300)) == 1
+
+
+def test_a_note_that_would_be_cut_to_little_is_left_out() -> None:
+    document = Document((LEAVE, "x" * 400), (PAY, "Pay is monthly. " * 20))
+    assert len(shown("pay", document.candidates(0, 1), document, limit=480)) == 1
+
+
+def test_a_lead_longer_than_half_the_limit_is_left_out() -> None:
+    document = Document((LEAVE, "Step one.", "Introduction. " * 20))
+    (passage,) = shown("step", document.candidates(0), document, limit=200)
+    assert passage.text == "Step one."
+
+
+def test_the_first_grows_within_its_section_downwards_first() -> None:
+    notes = [(LEAVE, "Zero."), (PAY, "One."), (PAY, "Two."), ((*PAY, "Extra"), "Three."), (LEAVE, "Four.")]
+    document = Document(*notes)
+    (passage,) = shown("two", document.candidates(2), document)
+    assert passage.text == "One.\n\nTwo.\n\nThree."
+    assert passage.section == PAY
+    (below,) = shown("two", document.candidates(2), document, limit=len("staff.md › Pay") + FRAME + 15)
+    assert below.text == "Two.\n\nThree."
+
+
+@pytest.mark.parametrize("gap", ["\n", "\n\n", "\r\n\r\n", " ", ""])
+def test_whatever_white_space_stands_between_is_kept(gap: str) -> None:
+    document = Document((PAY, "One."), (PAY, "Two."), gap=gap)
+    (passage,) = shown("one", document.candidates(0), document)
+    assert passage.text == f"One.{gap}Two."
+
+
+@pytest.mark.parametrize(("gap", "lost"), [("\n\n---\n\n", False), ("\n" * 9, False), ("--", False), ("\n\n", True)])
+def test_what_does_not_touch_is_not_joined(gap: str, lost: bool) -> None:
+    document = Document((PAY, "One."), (PAY, "Two."), gap=gap)
+    assert [one.text for one in shown("one", document.candidates(0), document, lost=lost)] == ["One."]
+    assert [one.text for one in shown("one", document.candidates(1, 0), document, lost=lost)] == ["Two.", "One."]
+
+
+def test_neighbours_that_were_found_become_one_passage_where_the_best_stood() -> None:
+    document = Document((PAY, "Zero."), (PAY, "One."), (PAY, "Two."), (LEAVE, "Three."))
+    passages = shown("?", document.candidates(3, 2, 0, 1), document)
+    assert [passage.text for passage in passages] == ["Three.", "Zero.\n\nOne.\n\nTwo."]
+    assert passages[1].note_id == "staff.md#0"
+
+
+def test_sections_beside_each_other_share_what_their_paths_share() -> None:
+    document = Document(((*PAY, "A"), "One."), ((*PAY, "B"), "Two."), (LEAVE, "Three."))
+    passages = shown("?", document.candidates(0, 1, 2), document)
+    assert [(passage.text, passage.section) for passage in passages] == [("One.\n\nTwo.", PAY), ("Three.", LEAVE)]
+
+
+def test_pieces_of_a_table_that_touch_show_its_header_once() -> None:
+    header = "| name | count |\n| --- | --- |"
+    document = Document(
+        (PAY, f"{header}\n{ROWS[0]}"), (PAY, ROWS[1], header), (PAY, ROWS[2], header), (PAY, "- a", "Steps:"), gap="\n"
+    )
+    (passage,) = shown("beech", document.candidates(1), document)
+    assert passage.text == "\n".join([header, *ROWS[:3]])
+    (passage,) = shown("cedar", document.candidates(2), document, limit=95)
+    assert passage.text == "\n".join([header, *ROWS[1:3]]), "led by it where it does not reach it"
+
+
+def test_marks_are_the_questions_words_in_the_text_shown() -> None:
+    document = Document((LEAVE, "Parental leave lasts a year.", "How long leave lasts:"), (PAY, "Other words."))
+    passages = shown("How long is parental leave?", document.candidates(0, 1), document)
+    marked = [passages[0].text[start:end] for start, end in passages[0].marks]
+    assert "Parental" in marked
+    assert "leave" in marked, "in the lead too"
+    assert "year" not in marked
+    assert passages[1].marks == ()
+
+
+def test_chinese() -> None:
+    notes = [(("请假",), "事假须提前三天申请。"), (("请假",), "病假凭医院证明。"), (("工资",), "每月十日发放工资。")]
+    document = Document(*notes)
+    passages = shown("病假需要什么证明？", document.candidates(1, 2), document)
+    assert [passage.text for passage in passages] == ["事假须提前三天申请。\n\n病假凭医院证明。", "每月十日发放工资。"]
+    marked = [passages[0].text[start:end] for start, end in passages[0].marks]
+    assert marked == ["病假", "证明"]
+
+
+def test_see_also_names_what_is_not_shown_once() -> None:
+    document = Document(*((place, f"Text {n}.") for n, place in enumerate([LEAVE, PAY, PAY, ("A",), ("B",), ("C",)])))
+    ranked = document.candidates(0, 1, 2, 3, 4, 5)
+    passages = shown("?", ranked[:1], document)
+    assert see_also(ranked, passages) == ("staff.md › Pay", "staff.md › A", "staff.md › B")[:SEE_ALSO]
+
+
+def test_nothing_found_shows_nothing() -> None:
+    assert shown("?", []) == ()
+
+
+SECTIONS = st.lists(st.sampled_from("AB"), max_size=2).map(tuple)
+TEXTS = st.lists(
+    st.sampled_from(["word", "leave.", "\n", "\n\n", "假期", "- a", "```", "| r | c |"]), min_size=1, max_size=60
+)
+NOTES = st.tuples(
+    SECTIONS, TEXTS.map(" ".join).filter(str.strip).map(str.strip), st.sampled_from(["", "Lead:", "z" * 70])
+)
+
+
+@given(
+    st.lists(NOTES, min_size=1, max_size=8), st.sampled_from(["\n", "\n\n", "\r\n\r\n", " ", "\n\n\n\n\n"]), st.data()
+)
+def test_laws(notes: list[tuple[str, ...]], gap: str, data: st.DataObject) -> None:
+    """Exact slices, apart, in the limit as they are shown, the best first, each call the same."""
+    document, limit = Document(*notes, gap=gap), data.draw(st.integers(100, 700))
+    ranked = document.candidates(*data.draw(st.permutations(range(len(notes)))))
+    passages = shown("leave 假期", ranked, document, limit=limit)
+    assert passages == shown("leave 假期", ranked, document, limit=limit)
+    assert sum(len(passage.text) + len(passage.place) + FRAME for passage in passages) <= limit
+    spans = sorted((passage.start, passage.end) for passage in passages)
+    assert all(left[1] <= right[0] for left, right in pairwise(spans))
+    assert passages[0].start < ranked[0].end
+    assert passages[0].end > ranked[0].start
+    for passage in passages:
+        assert all(0 <= start < end <= len(passage.text) for start, end in passage.marks)
