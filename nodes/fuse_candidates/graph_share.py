@@ -19,7 +19,7 @@ from collections.abc import Mapping
 
 from theworld.nodes.fuse_candidates.combining import Ranking
 
-WEIGHTS = (4.76, -2.52, 2.91)
+WEIGHTS = (8.09, -4.71, 6.22)
 """Of 1, of the log of the effective number of notes, and of the share of documents among the first ten."""
 DEPTH = 50
 """Notes of the graph's list that are looked at."""
