@@ -35,10 +35,12 @@ def graph_share(hits: Ranking) -> float:
 def signs(hits: Ranking) -> tuple[float, float, float] | None:
     """Return the signs that the share is a function of, None where the list has no positive score."""
     scores = [score for _, score in hits[:DEPTH] if score > 0]
-    total = math.fsum(scores)
-    if not total or not math.isfinite(total):
+    best = max(scores, default=0.0)
+    if not best or not math.isfinite(best):
         return None
-    entropy = -math.fsum(score / total * math.log(score / total) for score in scores)
+    total = math.fsum(score / best for score in scores)
+    shares = (score / best / total for score in scores)
+    entropy = -math.fsum(share * math.log(share) for share in shares if share)
     first = [note_id.rpartition("#")[0] for note_id, _ in hits[:FIRST]]
     return 1.0, entropy, len(set(first)) / len(first)
 
