@@ -1,24 +1,36 @@
-"""HTML: converted to Markdown-like text without scripts, styles and link targets; offsets refer to that text."""
+"""HTML: converted to Markdown without scripts, styles, link targets and a site's furniture; offsets refer to that text.
+
+Tables become Markdown tables, those that only lay out a page become its text; definitions become lists whose items
+begin with a bold term, notes and warnings become quotes.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from bs4 import BeautifulSoup, Tag
-from markdownify import ATX, MarkdownConverter
 
 from theworld.ingestion.readers.document import SourceDocument, require_text, title_from_name
 from theworld.ingestion.readers.encoding import read_bytes, read_text
 from theworld.ingestion.readers.markdown import described
+from theworld.ingestion.readers.tables import html_table
 
 EXTENSIONS = (".html", ".htm", ".xhtml")
 
-_NOT_TEXT = ["script", "style", "noscript", "template", "svg", "iframe", "object", "head", "title"]
+_NOT_TEXT = ["script", "style", "noscript", "template", "svg", "iframe", "object", "head", "title", "button"]
+_FURNITURE = ["nav", "footer", "aside"]
+_LAYOUT = ["table", "pre", "h1", "h2", "h3", "h4", "h5", "h6"]
+"""What no table of data has in its cells."""
 _DECLARED = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
+_LANGUAGE = re.compile(r"(?:language|lang|highlight)-(?:source-)?(\w+)")
 _GAPS = re.compile(r"\n(?:[ \t]*\n)+")
+_FENCED = re.compile(r"^(?P<mark>`{3,})[^\n`]*\n.*?^(?P=mark)$", re.MULTILINE | re.DOTALL)
+_FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
 def read(path: Path) -> Iterator[SourceDocument]:
@@ -26,8 +38,7 @@ def read(path: Path) -> Iterator[SourceDocument]:
     soup = BeautifulSoup(_markup(path), "html.parser")
     title = _text_of(soup.title) or _text_of(soup.h1) or title_from_name(path)
     metadata = {"lang": lang} if isinstance(soup.html, Tag) and (lang := str(soup.html.get("lang", ""))) else {}
-    for tag in soup(_NOT_TEXT):
-        tag.decompose()
+    _drop(soup)
     if soup.h1 is not None and _text_of(soup.h1) == title:
         soup.h1.decompose()
     yield replace(described(require_text(_to_text(soup), path), path, title=title), metadata=metadata)
@@ -36,8 +47,7 @@ def read(path: Path) -> Iterator[SourceDocument]:
 def markdown_of(markup: str) -> str:
     """Return a piece of HTML as Markdown."""
     soup = BeautifulSoup(markup, "html.parser")
-    for tag in soup(_NOT_TEXT):
-        tag.decompose()
+    _drop(soup)
     return _to_text(soup)
 
 
@@ -57,8 +67,76 @@ def _text_of(tag: Tag | None) -> str:
     return " ".join(tag.get_text(" ").split()) if tag else ""
 
 
+def _drop(soup: BeautifulSoup) -> None:
+    """Take out what is not the page's text; furniture only where it leaves some."""
+    for tag in soup(_NOT_TEXT):
+        tag.decompose()
+    for link in soup.select("a[href^='#']"):
+        if not any(map(str.isalnum, link.get_text())) and link.find("img") is None:
+            link.decompose()  # the sign beside a heading that links to it
+    # An aside within the text is a note of it; beside the text, it is another menu.
+    furniture = [tag for tag in soup(_FURNITURE) if tag.name != "aside" or not tag.find_parent(["main", "article"])]
+    outermost = [tag for tag in furniture if not tag.find_parent(_FURNITURE)]
+    if sum(len(_text_of(tag)) for tag in outermost) < len(_text_of(soup)):
+        for tag in outermost:
+            tag.decompose()
+
+
 def _to_text(soup: BeautifulSoup) -> str:
-    converter = MarkdownConverter(
+    _plain_layout(soup)
+    try:
+        text = str(_converter().convert_soup(soup))
+    except RecursionError:  # nested hundreds of levels deep: the words without their markup
+        text = soup.get_text("\n")
+    pieces, end = [], 0
+    for code in _FENCED.finditer(text):
+        pieces += [_GAPS.sub("\n\n", text[end : code.start()]), code.group()]
+        end = code.end()
+    return "".join([*pieces, _GAPS.sub("\n\n", text[end:])]).strip() + "\n"
+
+
+def _plain_layout(soup: BeautifulSoup) -> None:
+    """Make blocks of tables that only lay out a page, and quotes of notes and warnings."""
+    for cell in soup.select("td.linenos, td.line-numbers, td.gutter"):
+        cell.decompose()
+    for table in [table for table in soup("table") if table.find(_LAYOUT)]:
+        inside = table.find_all(["caption", "thead", "tbody", "tfoot", "tr", "td", "th"])
+        for tag in [table, *[tag for tag in inside if tag.find_parent(["table"]) is table]]:
+            tag.name = "div"
+    for note in soup.select("aside, div.admonition"):
+        note.name = "blockquote"
+
+
+@cache
+def _converter() -> Any:
+    from markdownify import ATX, MarkdownConverter
+
+    class Converter(MarkdownConverter):
+        """Markdown as other readers make it."""
+
+        def convert_table(self, el: Tag, *_: object, **__: object) -> str:
+            return f"\n\n{html_table(el)}\n\n"
+
+        def convert_pre(self, el: Tag, *_: object, **__: object) -> str:
+            """Fence the words as they are, with more backticks than they hold."""
+            words = el.get_text().strip("\n")
+            if not words.strip():
+                return ""
+            fence = "`" * max(3, 1 + max(map(len, _FENCES.findall(words)), default=0))
+            return f"\n\n{fence}{_language_of(el)}\n{words.rstrip()}\n{fence}\n\n"
+
+        def convert_dl(self, _: Tag, text: str, **__: object) -> str:
+            return f"\n\n{text.strip()}\n\n"
+
+        def convert_dt(self, _: Tag, text: str, **__: object) -> str:
+            term = " ".join(text.split())
+            return f"\n\n- **{term.rstrip(':：')}**\n\n" if term else ""
+
+        def convert_dd(self, _: Tag, text: str, **__: object) -> str:
+            lines = (f"  {line}" if line.strip() else "" for line in text.strip().split("\n"))
+            return "\n\n" + "\n".join(lines) + "\n"
+
+    return Converter(
         heading_style=ATX,
         bullets="-",
         strip=["a", "img", "b", "strong", "i", "em", "code"],
@@ -67,8 +145,12 @@ def _to_text(soup: BeautifulSoup) -> str:
         escape_misc=False,
         autolinks=False,
     )
-    try:
-        text = converter.convert_soup(soup)
-    except RecursionError:  # nested hundreds of levels deep: the words without their markup
-        text = soup.get_text("\n")
-    return _GAPS.sub("\n\n", text).strip() + "\n"
+
+
+def _language_of(pre: Tag) -> str:
+    """Return the language of code that its classes, those within it or those around it name."""
+    for tag in [pre, *pre.find_all("code", limit=1), *pre.find_parents("div", limit=2)]:
+        found = _LANGUAGE.search(" ".join(tag.get("class") or []))
+        if found:
+            return found[1]
+    return ""

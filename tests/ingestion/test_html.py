@@ -1,0 +1,48 @@
+"""Pages of HTML to Markdown with their structure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from theworld.ingestion.readers import SourceDocument, read_source
+
+CASES = [
+    ("<pre><code class='language-bash'>ls  -l\n\n\n  cd</code></pre>", "```bash\nls  -l\n\n\n  cd\n```"),
+    ("<div class='highlight-python'><div><pre>x = 1\n</pre></div></div>", "```python\nx = 1\n```"),
+    ("<pre>```\nquoted\n```</pre>", "````\n```\nquoted\n```\n````"),
+    ("<ol><li>one<pre>x\n  y</pre></li><li>two</li></ol>", "1. one\n\n   ```\n   x\n     y\n   ```\n2. two"),
+    ("<dl><dt>term:</dt><dd>one</dd><dt>b</dt><dd><p>p</p><p>q</p></dd></dl>",
+     "- **term**\n\n  one\n\n- **b**\n\n  p\n\n  q"),
+    ("<table><tr><th>a</th><th>b|c</th></tr><tr><td rowspan=2>1</td><td>2<br>3</td></tr><tr><td>4</td></tr></table>",
+     "| a | b\\|c |\n| --- | --- |\n| 1 | 2 3 |\n| 1 | 4 |"),
+    ("<table><tr><td class=linenos><pre>1</pre></td><td><pre>a = 1</pre></td></tr></table>", "```\na = 1\n```"),
+    ("<table><tr><td><h2>Lay</h2>out</td><td><table><tr><th>x</th></tr><tr><td>1</td></tr></table></td></tr></table>",
+     "## Lay\n\nout\n\n| x |\n| --- |\n| 1 |"),
+    ("<main><aside>Mind this.</aside><p>x</main><aside>menu</aside>", "> Mind this.\n\nx"),
+    ("<nav>Home</nav><p>All of the text</p><footer>Imprint</footer>", "All of the text"),
+    ("<nav><h2>Only a menu</h2><ul><li>a</li></ul></nav>", "## Only a menu\n\n- a"),
+    ("<h2>Part<a class=headerlink href='#part'>¶</a></h2><p>see <a href='#n1'>1</a></p>", "## Part\n\nsee 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("markup", "markdown"), CASES)
+def test_structure(tmp_path: Path, markup: str, markdown: str) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(f"<html><head><title>T</title></head><body>{markup}</body></html>", encoding="utf-8")
+    (document,) = read_source(path)
+    assert isinstance(document, SourceDocument)
+    assert document.text == markdown + "\n"
+
+
+def test_blocks_stand_under_headings(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("<h1>Top</h1><h2>一</h2><p>Do:</p><ul><li>a</li><li>b</li></ul><h2>二</h2><pre>x</pre>")
+    (document,) = read_source(path)
+    assert isinstance(document, SourceDocument)
+    found = [(block.kind, block.section, len(block.parts)) for block in document.blocks]
+    assert found == [
+        ("heading", ("一",), 0), ("paragraph", ("一",), 0), ("list", ("一",), 2), ("heading", ("二",), 0),
+        ("code", ("二",), 0),
+    ]  # fmt: skip
