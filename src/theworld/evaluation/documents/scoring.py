@@ -1,7 +1,7 @@
 """What one answer to a question about documents is worth.
 
 A string is in a text when it stands there as whole words and numbers once case, width, mark-up and white space are
-folded: `60` is in neither `160` nor `60.5`. A text holds a question's fact when it holds one string of each list that is
+folded: `60` is in neither `160` nor `60.5`. A text holds a question's fact when it holds one string of each list
 needed. An answer is declined when its kind is `none` or its confidence is below LOW.
 
 The measures of a question, each 0 or 1 but for recall:
