@@ -49,12 +49,9 @@ def documents(
 ) -> None:
     """Ask the questions of a set over its documents, without a language model, and measure the answers.
 
-    A set is a folder with the documents in corpus/ and one question a line in questions.jsonl:
-
-    {"id": "q1", "kind": "fact", "lang": "en", "question": "How many days of leave do I get?",
-    "answers": ["25 days"], "files": ["leave.md"], "tags": ["number"]}
-
-    Kinds are fact, howto, two-file and unanswerable; docs/evaluation.md explains every field and measure.
+    A set is a folder with the documents in corpus/ and one JSON object a line in questions.jsonl: id, kind (fact, howto,
+    two-file or unanswerable), question, answers (a list of strings of which one shows that the answer is there) and
+    files (a list of those it stands in). docs/evaluation.md explains every field and measure.
 
     For example: theworld eval documents ./handbook --store handbook.store --failures --compare
     """
