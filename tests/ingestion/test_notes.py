@@ -1,4 +1,4 @@
-"""Text to notes."""
+"""Blocks to notes."""
 
 from __future__ import annotations
 
@@ -8,66 +8,199 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.ingestion.notes import LONGEST_HEADING, PASSAGE_FACTOR, split_notes
+from theworld.ingestion.blocks import Block
+from theworld.ingestion.notes import LONGEST_HEADING, LONGEST_LEAD, PASSAGE_FACTOR, NoteSpan, split_notes
+from theworld.ingestion.readers.markdown_blocks import markdown_blocks
 from theworld.settings import NoteSettings
 
 LIMITS = NoteSettings(max_characters_en=120, max_characters_zh=60)
-TEXTS = st.lists(
-    st.sampled_from(
-        [
-            "# Head\n",
-            "\n\n",
-            "\r\n\r\n",
-            "A sentence here. ",
-            "word ",
-            "一个句子。",
-            "中文，",
-            "x" * 150,
-            "\n",
-            "  ",
-            "- item\n",
-        ]
-    )
-    | st.text(max_size=20),
-    max_size=40,
-).map("".join)
+PIECES = [
+    "# Head\n",
+    "\n\n",
+    "\r\n\r\n",
+    "A sentence here. ",
+    "word ",
+    "一个句子。",
+    "中文，",
+    "x" * 150,
+    "\n",
+    "  ",
+    "- item\n",
+]
+PLAIN = st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=40).map("".join)
+SENTENCE = "This sentence has forty characters, yes. "  # 41 with its space
+
+MARKED = [
+    "# Head",
+    "## Below",
+    "### 小节",
+    SENTENCE,
+    SENTENCE * 4,
+    "一个句子。" * 20,
+    "Like this:",
+    "步骤：",
+    SENTENCE * 12 + "So:",
+]
+MARKED += ["- item\n- other", "\n".join(f"{n}. step {n} of many" for n in range(1, 15)), "- 项目\n  - 内项"]
+MARKED += ["| a | b |\n|---|---|\n" + "\n".join(f"| row {n} | {n * 11} |" for n in range(20))]
+MARKED += ["```\nrun it\n\n# now\n```", "```\n" + "line of code\n" * 20 + "```", "> a quote", "---", "x" * 300]
+MARKDOWN = st.lists(st.sampled_from(MARKED), max_size=14).map("\n\n".join)
 
 
-@given(TEXTS, st.booleans())
+def of_markdown(text: str, **limits: int) -> list[NoteSpan]:
+    return split_notes(text, NoteSettings(**limits) if limits else LIMITS, blocks=markdown_blocks(text))
+
+
+def is_exact(text: str, notes: list[NoteSpan]) -> bool:
+    """Tell whether notes are exact slices without white space around, ascending and apart."""
+    exact = all(note.text == text[note.start : note.end] for note in notes)
+    trimmed = all(note.text and note.text == note.text.strip() for note in notes)
+    return exact and trimmed and all(left.end <= right.start for left, right in pairwise(notes))
+
+
+def left_out(text: str, notes: list[NoteSpan], start: int, end: int) -> str:
+    """Return what is in no note of text[start:end], but for white space."""
+    covered = {place for note in notes for place in range(note.start, note.end)}
+    return "".join(text[place] for place in range(start, end) if place not in covered).strip()
+
+
+@given(PLAIN, st.booleans())
 def test_exact_ordered_and_complete(text: str, passage: bool) -> None:
     notes = split_notes(text, LIMITS, passage=passage)
-    assert all(note.text == text[note.start : note.end] for note in notes)
-    assert all(note.text and note.text == note.text.strip() for note in notes)
-    assert all(left.end <= right.start for left, right in pairwise(notes))
-    covered = {i for note in notes for i in range(note.start, note.end)}
-    assert all(text[i].isspace() for i in range(len(text)) if i not in covered)
+    assert is_exact(text, notes)
+    assert not left_out(text, notes, 0, len(text))
 
 
-@given(TEXTS, st.booleans())
+@given(PLAIN, st.booleans())
 def test_no_note_beyond_the_limit(text: str, passage: bool) -> None:
     longest = PASSAGE_FACTOR * 120 if passage else 120 + LONGEST_HEADING
     assert all(len(note.text) <= longest for note in split_notes(text, LIMITS, passage=passage))
 
 
-@given(TEXTS, st.integers(0, 30))
+@given(PLAIN, st.integers(0, 30))
 def test_start_is_respected(text: str, start: int) -> None:
     assert all(note.start >= min(start, len(text)) for note in split_notes(text, LIMITS, start=start))
 
 
-SENTENCE = "This sentence has forty characters, yes. "  # 41 with its space
+@given(MARKDOWN)
+def test_blocks_are_covered_whole_and_in_order(text: str) -> None:
+    notes = of_markdown(text)
+    assert is_exact(text, notes)
+    assert not "".join(left_out(text, notes, block.start, block.end) for block in markdown_blocks(text))
+
+
+@given(MARKDOWN)
+def test_no_note_of_blocks_beyond_the_limit(text: str) -> None:
+    assert all(len(note.text) <= 120 + LONGEST_HEADING for note in of_markdown(text))
+    assert all(len(note.lead) <= LONGEST_LEAD for note in of_markdown(text))
+
+
+@given(MARKDOWN)
+def test_a_heading_never_ends_a_note_that_something_of_its_section_follows(text: str) -> None:
+    blocks = markdown_blocks(text)
+    for heading, after in pairwise(blocks):
+        if heading.kind == "heading" and after.section == heading.section:
+            assert any(note.start <= heading.start and note.end > after.start for note in of_markdown(text))
+
+
+@given(MARKDOWN)
+def test_a_note_lies_under_the_headings_that_its_blocks_share(text: str) -> None:
+    blocks = markdown_blocks(text)
+    for note in of_markdown(text):
+        inside = [block for block in blocks if block.start < note.end and note.start < block.end]
+        others = [block.section for block in inside if block.kind != "heading"]
+        assert all(section[: len(note.section)] == note.section for section in others)
+        assert not blocks or any(block.section[: len(note.section)] == note.section for block in inside)
+
+
+@given(MARKDOWN)
+def test_a_piece_of_a_table_holds_its_header_or_is_led_by_it(text: str) -> None:
+    header = "| a | b |\n|---|---|"
+    for note in of_markdown(text):
+        if "| row" in note.text and not note.text.startswith("x"):
+            assert header in f"{note.lead}\n{note.text}"
+
+
 CASES = [
     ("two paragraphs stay two", f"{SENTENCE * 2}\n\n{SENTENCE * 2}", [81, 81]),
     ("small ones are joined", "One.\n\nTwo.\n\nThree.", [18]),
     ("a small last one joins", f"{SENTENCE * 2}\n\nEnd.", [88]),
-    ("a heading goes with what follows", f"{SENTENCE * 2}\n\n# Head\n\n{SENTENCE * 2}", [81, 89]),
-    ("a small section stays alone", f"{SENTENCE * 2}\n\n# Head\n\nEnd.", [81, 12]),
     ("long ones are cut at sentences, evenly", SENTENCE * 4, [81, 81]),
 ]
 
 
 @pytest.mark.parametrize(("name", "text", "lengths"), CASES, ids=[case[0] for case in CASES])
-def test_shapes(name: str, text: str, lengths: list[int]) -> None:
+def test_shapes_of_plain_text(name: str, text: str, lengths: list[int]) -> None:
     assert [len(note.text) for note in split_notes(text, LIMITS)] == lengths
+
+
+LIST = "\n".join(f"- item {n} of a list" for n in range(1, 31))
+SHAPES = [
+    (
+        "a heading goes with what follows",
+        f"{SENTENCE * 2}\n\n# Head\n\n{SENTENCE * 2}",
+        [((), "paragraph", 81), (("Head",), "paragraph", 89)],
+    ),
+    (
+        "two headings go with what follows",
+        f"{SENTENCE * 2}\n\n# Head\n\n## Below\n\n{SENTENCE * 2}",
+        [((), "paragraph", 81), (("Head", "Below"), "paragraph", 99)],
+    ),
+    (
+        "a section that fits is one note",
+        f"# Head\n\n{SENTENCE}\n\n- a\n- b\n\n# Other\n\n{SENTENCE * 2}",
+        [(("Head",), "section", 58), (("Other",), "paragraph", 90)],
+    ),
+    (
+        "small sections are joined under what they share",
+        "# Head\n\n## One\n\nA word.\n\n## Two\n\nA word.",
+        [(("Head",), "paragraph", 40)],
+    ),
+    (
+        "a list stays with its introduction",
+        f"{SENTENCE * 2}\n\nAs follows:\n\n- one\n- two\n- three\n- four",
+        [((), "paragraph", 81), ((), "section", 39)],
+    ),
+    (
+        "code stays whole",
+        f"{SENTENCE * 2}\n\n```\n" + "a b\n\n" * 12 + "```",
+        [((), "paragraph", 81), ((), "code", 67)],
+    ),
+    ("a heading alone", "# Head", [(("Head",), "heading", 6)]),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "shapes"), SHAPES, ids=[case[0] for case in SHAPES])
+def test_shapes_of_blocks(name: str, text: str, shapes: list[tuple[tuple[str, ...], str, int]]) -> None:
+    assert [(note.section, note.kind, len(note.text)) for note in of_markdown(text)] == shapes
+
+
+def test_a_long_list_is_cut_at_items_and_led_by_its_introduction() -> None:
+    first, *others = of_markdown(f"# Head\n\nDo as follows:\n\n{LIST}")
+    assert first.text.startswith("# Head\n\nDo as follows:\n\n- item 1 ")
+    assert first.lead == ""
+    assert others
+    assert all(note.lead == "Do as follows:" for note in others)
+    assert all(note.text.startswith("- item ") and note.text.endswith(" list") for note in others)
+    assert {note.section for note in (first, *others)} == {("Head",)}
+
+
+def test_a_long_table_is_cut_at_rows_and_led_by_its_header() -> None:
+    header = "| name | count |\n| --- | --- |"
+    rows = "\n".join(f"| name {n} | {n} |" for n in range(20))
+    first, *others = of_markdown(f"{header}\n{rows}")
+    assert first.text.startswith(header)
+    assert first.lead == ""
+    assert all(note.lead == header and note.kind == "table" for note in others)
+    assert "\n".join(note.text for note in (first, *others)) == f"{header}\n{rows}", "no row is cut"
+
+
+@pytest.mark.parametrize(("kind", "kept"), [("table", "A" * LONGEST_LEAD), ("list", "B" * LONGEST_LEAD)])
+def test_of_a_lead_too_long_a_header_keeps_its_beginning_an_introduction_its_end(kind: str, kept: str) -> None:
+    lead = "A" * LONGEST_LEAD + "B" * LONGEST_LEAD
+    text = f"{lead}\n{LIST}"
+    block = Block(kind, len(lead) + 1, len(text), parts=((len(lead) + 1, len(text)),), lead=(0, len(lead)))  # type: ignore[arg-type]
+    assert {note.lead for note in split_notes(text, LIMITS, blocks=[block])} == {kept}
 
 
 def test_passage_stays_whole_up_to_twice_the_limit() -> None:
@@ -92,9 +225,11 @@ def test_endless_sentence_is_cut_at_spaces() -> None:
     assert all(len(note.text) <= 120 for note in notes)
 
 
-def test_language_is_the_notes_own() -> None:
-    notes = split_notes(f"{SENTENCE * 2}\n\n{'天一阁由范钦主持建造，位于宁波月湖西侧，是著名的藏书楼。' * 2}", LIMITS)
-    assert [note.language for note in notes] == ["en", "zh"]
+def test_all_notes_of_a_document_lie_in_one_language() -> None:
+    """Its code and English tables are read by the models that read its Chinese."""
+    chinese = "天一阁由范钦主持建造，位于宁波月湖西侧，是著名的藏书楼。"
+    assert [note.language for note in split_notes(f"{SENTENCE * 2}\n\n{chinese * 2}", LIMITS)] == ["zh", "zh"]
+    assert {note.language for note in split_notes(f"{SENTENCE * 40}\n\n阁", LIMITS)} == {"en"}
 
 
 def test_default_limits_keep_typical_passages() -> None:
