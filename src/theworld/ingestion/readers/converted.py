@@ -1,44 +1,70 @@
-"""PDF and Word files through markitdown (extra `documents`); offsets refer to the converted text."""
+"""PDF, Word, PowerPoint, Excel and EPUB files through markitdown (extra `documents`) and openpyxl, which it brings.
+
+All but PDF are zip archives, in which a few bytes can stand for gigabytes: what one would unpack to is looked at first.
+Offsets refer to the Markdown they are converted to.
+"""
 
 from __future__ import annotations
 
+import re
+import zipfile
 from collections.abc import Iterator
+from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers.document import SourceDocument, require_text
+from theworld.ingestion.readers.document import SourceDocument, require_text, title_from_name
 from theworld.ingestion.readers.encoding import read_bytes
 from theworld.ingestion.readers.markdown import described
+from theworld.ingestion.readers.markdown_cleaning import cleaned
+from theworld.ingestion.readers.tables import markdown_table
 
-EXTENSIONS = (".pdf", ".docx")
+EXTENSIONS = (".pdf", ".docx", ".pptx", ".xlsx", ".epub")
 INSTALL = 'pip install "theworld[documents]"'
+LARGEST_UNPACKED = 500_000_000
+"""Bytes; parsers hold several times as much in memory. Books and slides with their pictures are well below."""
+SUSPECT_UNPACKED = 50_000_000
+MOST_PACKED = 150
+"""Times smaller than its content; the XML of real office files packs 5 to 60 times, above 50 MB anything more is meant
+to fill the memory (deflate's own limit is 1032)."""
+
+_BOOK_TITLE = re.compile(r"\A\*\*Title:\*\* (.+)$", re.MULTILINE)
 
 
 def read(path: Path) -> Iterator[SourceDocument]:
-    """Yield the file's one document; the first heading, else the file's name, is its title."""
+    """Yield the file's one document; the title is that of the book or workbook, else the first heading or the name."""
     data = read_bytes(path)
-    text = _convert(data, path)
+    title, text = _convert(data, path)
     if not text.strip():
         raise IngestionError(
             "there is no text in it", where=str(path), remedy="If its pages are scanned images, run OCR on it first."
         )
-    yield described(require_text(text, path), path)
+    yield described(cleaned(require_text(text, path)), path, title=" ".join(title.split()))
 
 
-def _convert(data: bytes, path: Path) -> str:
+def _convert(data: bytes, path: Path) -> tuple[str, str]:
+    """Return title and Markdown; raises IngestionError for missing packages, damaged and exploding files."""
+    kind = path.suffix.lower()
     try:
         from markitdown import MissingDependencyException, StreamInfo
-        from markitdown.converters import DocxConverter, PdfConverter
+        from markitdown.converters import DocxConverter, EpubConverter, PdfConverter, PptxConverter
     except ModuleNotFoundError as error:
         raise _missing(path) from error
     # The converter is chosen here: markitdown itself would take a broken file for plain text.
-    converters: dict[str, Any] = {".pdf": PdfConverter, ".docx": DocxConverter}
-    kind = path.suffix.lower()
+    converters: dict[str, Any] = {
+        ".pdf": PdfConverter, ".docx": DocxConverter, ".pptx": PptxConverter, ".epub": EpubConverter
+    }  # fmt: skip
     try:
-        return str(converters[kind]().convert(BytesIO(data), StreamInfo(extension=kind)).markdown)
-    except MissingDependencyException as error:
+        if kind != ".pdf":
+            _check_unpacked(data, path)
+        if kind == ".xlsx":
+            return _workbook(data, path)
+        text = str(converters[kind]().convert(BytesIO(data), StreamInfo(extension=kind)).markdown)
+    except IngestionError:
+        raise
+    except (MissingDependencyException, ModuleNotFoundError) as error:
         raise _missing(path) from error
     except Exception as error:  # whatever the parsers below raise on damaged or encrypted files
         reason = " ".join(f"{type(error).__name__} {error}".split())[:300]
@@ -47,6 +73,54 @@ def _convert(data: bytes, path: Path) -> str:
             where=str(path),
             remedy="Open it and save it anew.",
         ) from error
+    book = _BOOK_TITLE.match(text) if kind == ".epub" else None
+    return (book[1] if book else ""), text
+
+
+def _check_unpacked(data: bytes, path: Path) -> None:
+    """Refuse an archive that would fill the memory. A size that is declared too low only cuts what is read."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > LARGEST_UNPACKED or (size > SUSPECT_UNPACKED and size > MOST_PACKED * len(data)):
+        raise IngestionError(
+            f"its {len(data):,} bytes would unpack to {size:,}, more than can be read safely",
+            where=str(path),
+            remedy="Divide it, or save it without what it embeds.",
+        )
+
+
+def _workbook(data: bytes, path: Path) -> tuple[str, str]:
+    """Return title and sheets of a workbook, a heading and a table each, with the values that formulas had."""
+    from openpyxl import load_workbook
+
+    book = load_workbook(BytesIO(data), read_only=True, data_only=True)
+    sheets = ((sheet.title, list(_rows(sheet))) for sheet in book.worksheets)
+    text = "".join(f"## {name}\n\n{_sheet(rows)}\n\n" for name, rows in sheets if rows)
+    return book.properties.title or title_from_name(path), text
+
+
+def _rows(sheet: Any) -> Iterator[list[str]]:
+    sheet.reset_dimensions()  # what the file claims of its size may be wrong, or huge
+    for row in sheet.iter_rows(values_only=True):
+        cells = [_words(value) for value in row]
+        if any(cells):
+            yield cells
+
+
+def _sheet(rows: list[list[str]]) -> str:
+    """Return rows as a table; lines of one cell above it are its title and notes."""
+    width = max(map(len, rows))
+    used = [place for place in range(width) if any(place < len(row) and row[place] for row in rows)]
+    filled = [[row[place] if place < len(row) else "" for place in used] for row in rows]
+    above = next((i for i, row in enumerate(filled) if len(used) == 1 or sum(map(bool, row)) > 1), len(filled))
+    table = markdown_table([[(cell, 1, 1) for cell in row] for row in filled[above:]])
+    return "\n\n".join(part for part in [*(" ".join(row).strip() for row in filled[:above]), table] if part)
+
+
+def _words(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "minutes").removesuffix(" 00:00")
+    return "" if value is None else str(value).strip()
 
 
 def _missing(path: Path) -> IngestionError:

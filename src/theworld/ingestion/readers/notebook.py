@@ -1,0 +1,85 @@
+"""Jupyter notebooks by nbformat (extra `documents`): text cells as they are, code and its text outputs fenced.
+
+Offsets refer to the Markdown that is made of the cells. Images and widgets are dropped: no note can show them.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from theworld.errors import IngestionError
+from theworld.ingestion.readers.document import SourceDocument, require_text
+from theworld.ingestion.readers.encoding import read_text
+from theworld.ingestion.readers.markdown import described
+from theworld.ingestion.readers.markdown_cleaning import cleaned
+
+EXTENSIONS = (".ipynb",)
+INSTALL = 'pip install "theworld[documents]"'
+LONGEST_OUTPUT = 2_000
+"""Characters of one output; logs of a training run say nothing more after that."""
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_EMBEDDED = re.compile(r"!\[([^\]]*)\]\((?:data|attachment):[^)]*\)")
+_FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+
+
+def read(path: Path) -> Iterator[SourceDocument]:
+    """Yield the notebook's one document; its title is the first heading, else the file's name."""
+    notebook = _notebook(read_text(path), path)
+    about = notebook.metadata
+    language = str(about.get("language_info", {}).get("name") or about.get("kernelspec", {}).get("language") or "")
+    parts = (part.strip("\n") for cell in notebook.cells for part in _cell(cell, language))
+    text = "\n\n".join(part for part in parts if part.strip())
+    yield described(require_text(text + "\n", path), path, title=" ".join(str(about.get("title") or "").split()))
+
+
+def fenced(words: str, language: str = "") -> str:
+    """Return words as a fenced block of Markdown, with more backticks than they hold."""
+    fence = "`" * max(3, 1 + max(map(len, _FENCES.findall(words)), default=0))
+    return f"{fence}{language}\n{words}\n{fence}"
+
+
+def _notebook(text: str, path: Path) -> Any:
+    """Return the notebook in the present format, whichever it is written in."""
+    try:
+        import nbformat
+    except ModuleNotFoundError as error:
+        raise IngestionError("notebooks need an extra package", where=str(path), remedy=f"Run: {INSTALL}") from error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # cells without ids, which older programs write
+            untyped: Any = nbformat
+            return untyped.reads(text, as_version=4)
+    except Exception as error:  # on what is no notebook, the conversion of old formats raises whatever it meets
+        reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
+        raise IngestionError(
+            f"it is no notebook ({reason})", where=str(path), remedy="Open it in Jupyter and save it anew."
+        ) from error
+
+
+def _cell(cell: Mapping[str, Any], language: str) -> Iterator[str]:
+    source = str(cell["source"])
+    if cell["cell_type"] != "code":
+        yield cleaned(_EMBEDDED.sub(r"\1", source))
+    elif source.strip():
+        yield fenced(source.strip("\n"), language)
+        for output in cell["outputs"]:
+            said = _COLOURS.sub("", _output(output)).strip("\n")
+            if said.strip():
+                yield fenced(said if len(said) <= LONGEST_OUTPUT else said[:LONGEST_OUTPUT].rstrip() + " …", "text")
+
+
+def _output(output: Mapping[str, Any]) -> str:
+    """Return what an output says in text, "" for images and widgets; of an error, its name and message."""
+    kind = output["output_type"]
+    if kind == "stream":
+        return str(output["text"])
+    if kind == "error":
+        return f"{output['ename']}: {output['evalue']}"
+    data = output.get("data", {})
+    shown = any(name.startswith(("image/", "application/vnd.")) for name in data)
+    return "" if shown else str(data.get("text/plain", ""))
