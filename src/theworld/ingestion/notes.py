@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from theworld.ingestion.blocks import Block
+from theworld.ingestion.blocks import Block, introduces
 from theworld.settings import NoteSettings
 from theworld.stores.records import NoteKind
 from theworld.text import Language, cjk_share, detect_language, split_sentences
@@ -29,6 +29,8 @@ MIXED_SHARE = 0.05
 """Share of Chinese characters from which all of a document, its code and tables too, lies in one space with them."""
 PASSAGE_FACTOR = 2
 """A ready-made passage stays whole up to this many limits: one passage, one note, as its relevance marks say."""
+SAMPLE = 200_000
+"""Characters of a document by which its language is told."""
 
 _BLANK = re.compile(r"\r?\n(?:[ \t\u3000]*\r?\n)+")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -72,7 +74,7 @@ def split_notes(
         begin, end = _trimmed(text, start, len(text))
         return [NoteSpan(text[begin:end], begin, end, detect_language(whole))]
     groups = [piece for group in _groups(text, blocks or paragraphs(text, start), limits) for piece in group]
-    language = detect_language(text) if passage else _language(text[start:])
+    language = detect_language(text) if passage else _language(text[start : start + SAMPLE])
     return [_note(text, group, language) for group in _joined(text, _merged(text, groups, limits), limits)]
 
 
@@ -100,8 +102,8 @@ def _language(text: str) -> Language:
 def _note(text: str, group: _Group, language: Language) -> NoteSpan:
     start, end = _trimmed(text, group.start, group.end)
     piece = text[start:end]
-    kinds = group.kinds - {"heading"} or {"heading"}
-    kind: NoteKind = next(iter(kinds)) if len(kinds) == 1 else "section"
+    kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
+    kind = next(iter(kinds)) if len(kinds) == 1 else "section"
     return NoteSpan(piece, start, end, language, group.section, kind, group.lead)
 
 
@@ -115,18 +117,11 @@ def _groups(text: str, blocks: Sequence[Block] | Iterator[Block], limits: NoteSe
     """Yield what must stay together, or the pieces of a block that is too long."""
     held: list[Block] = []
     for block in blocks:
-        follows = bool(held) and (
-            all(one.kind == "heading" for one in held)
-            or (block.lead is not None and block.lead == (held[-1].start, held[-1].end))
-        )
-        if held and not follows:
+        introduced = bool(held) and block.kind != "heading" and introduces(text, held[-1])
+        if held and not (introduced or all(one.kind == "heading" for one in held)):
             yield _fitting(text, held, limits)
             held = []
         held.append(block)
-        introduces = text[block.start : block.end].rstrip("*_ ").endswith((":", "：")) and block.kind == "paragraph"
-        if block.kind != "heading" and not introduces:
-            yield _fitting(text, held, limits)
-            held = []
     if held:
         yield _fitting(text, held, limits)
 
@@ -138,13 +133,13 @@ def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Gr
     limit = _limit(text[start:end], limits)
     if end - start <= limit + (LONGEST_HEADING if heading else 0):
         return [_Group(start, end, last.section, frozenset(one.kind for one in held), heading=heading)]
-    before = [block for block in held[:-1]]
+    before = held[:-1]
     pieces = list(_divided(text, last, limit))
     if before and pieces[0][1] - before[0].start <= limit + LONGEST_HEADING:
         pieces[0] = (before[0].start, pieces[0][1])
         first = [_Group(*pieces[0], last.section, frozenset({last.kind}), heading=heading)]
     else:
-        first = [_Group(b.start, b.end, b.section, frozenset({b.kind}), heading=b.kind == "heading") for b in before]
+        first = [piece for block in before for piece in _fitting(text, [block], limits)]
         first.append(_Group(*pieces[0], last.section, frozenset({last.kind}), _lead(text, last, pieces[0][0])))
     return first + [
         _Group(begin, stop, last.section, frozenset({last.kind}), _lead(text, last, begin))
@@ -197,7 +192,8 @@ def _smaller(text: str, part: tuple[int, int], room: int, kind: NoteKind) -> Ite
         spans = [(match.start(), match.end()) for match in _LINE.finditer(text, start, end)]
     else:
         spans = [(start + one.start, start + one.end) for one in split_sentences(text[start:end])]
-    for left, right in spans:
+    for begin, right in spans:
+        left = begin
         while right - left > room:  # a line or sentence above the limit is cut at white space, or, without any, hard
             spaces = [gap.start() for gap in _SPACE.finditer(text, left + room // 2, left + room)]
             cut = spaces[-1] if spaces else left + room

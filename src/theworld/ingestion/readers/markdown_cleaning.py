@@ -1,22 +1,24 @@
-"""Markdown without what is not text: comments, template tags and HTML wrappers dropped, entities decoded.
+"""Markdown without what is not text: comments, template tags and wrappers of HTML and MDX dropped, entities decoded.
 
-Code (fences and spans) stays as it is. HTML tables become Markdown tables, and tables lose their padding. A text
-without any of these stays the same to the letter, so that offsets refer to the file itself; else they refer to the
-cleaned text, which is what is stored.
+Code (fences and spans) stays as it is. Tables, headings, lists and preformatted text in HTML become Markdown, tables
+lose their padding, the indented content of MkDocs' admonitions and tabs is put out to the margin. A text without any of
+these stays the same to the letter, so that offsets refer to the file itself; else they refer to the cleaned text, which
+is what is stored.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection
 
 from theworld.ingestion.readers.tables import html_table
 
 _FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[ \t]*(?P=mark)[`~]*[ \t]*(?:\n|\Z)", re.M | re.S)
 _SPAN = re.compile(r"(?P<mark>`+)(?!`)(?:[^`\n]|\n(?!\s*\n)|`(?!(?P=mark)))+?(?P=mark)(?!`)")
 _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
-_COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}|\{#.*?#\}", re.S)
+_PRE = re.compile(r"[ \t]*<pre\b[^>]*>(.*?)</pre\s*>", re.I | re.S)
+_COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}|\{#[^}\n]*#\}", re.S)
 _TEMPLATE = re.compile(r"\{%-?.*?-?%\}|\{\{[<%].*?[%>]\}\}", re.S)
 _MODULE = re.compile(
     r"^(?:import\s.+?\sfrom\s+['\"].+?['\"];?|import\s+['\"].+?['\"];?|export\s+(?:const|default)\s[^\n]*)[ \t]*\n",
@@ -24,17 +26,26 @@ _MODULE = re.compile(
 )
 _WRAPPER = re.compile(r"^[ \t]*:{3,}[ \t]*(?P<kind>\w*)[ \t]*(?P<title>[^\n]*)$", re.M)
 """The lines around an admonition of Docusaurus, VitePress and Pandoc: `:::note Title` and `:::`."""
-_BREAK = re.compile(r"<br\s*/?>", re.I)
-_ELEMENTS = (
-    "a abbr address article aside b big blockquote body button center cite code col colgroup dd del details dfn div "
-    "dl dt em embed figcaption figure font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins "
-    "kbd label li link main mark meta nav ol p path picture pre q s samp section small source span strike strong style "
-    "sub summary sup svg table tbody td tfoot th thead time tr u ul var video"
-).split()
-_TAG = re.compile(
-    rf"</?(?:(?:{'|'.join(_ELEMENTS)})|[A-Z][A-Za-z0-9.]*)(?:\s+(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)?/?>",
+_INDENTING = re.compile(
+    r"(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w -]*)(?:\"(?P<title>.*)\")?\s*|===\+?[ \t]+\"(?P<tab>.*)\"\s*"
 )
-"""Elements of HTML, and components of MDX, which begin with a capital; `<name>` in a text stays what it is."""
+"""The line above the indented content of an admonition or tab of MkDocs."""
+_INDENT = 4
+_BREAK = re.compile(r"<br\s*/?>", re.I)
+_INLINE = frozenset(
+    "a abbr b big cite code del dfn em embed font i iframe img input ins kbd label mark q s samp small source span "
+    "strike strong sub summary sup svg time u var video wbr".split()
+)
+_BLOCK = frozenset(
+    "address article aside blockquote body button center col colgroup dd details div dl dt figcaption figure footer "
+    "form h1 h2 h3 h4 h5 h6 head header hr html li link main meta nav ol p path picture section style tbody td tfoot "
+    "th thead tr table ul".split()
+)
+_TAG = re.compile(
+    r"(?P<after>(?<=\w))?<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z0-9.]*)(?P<rest>(?:\s+(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)?)/?>"
+)
+_COMPONENT = re.compile(r"</(?P<closed>[A-Z][A-Za-z0-9.]*)\s*>|<(?P<single>[A-Z][A-Za-z0-9.]*)(?:\s[^<>]*)?/>")
+_SPOKEN = re.compile(r"\b(?:label|title|summary)=(?:\"([^\"]*)\"|'([^']*)')")
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.M)
 _PADDING = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)|-{4,}")
 """What only lines up the columns of a table's source: it would fill notes and answers with blanks."""
@@ -43,39 +54,85 @@ _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 def cleaned(text: str) -> str:
     """Return a Markdown text without comments, template tags, HTML tags and entities; code stays untouched."""
-    parts = list(_apart(text, _FENCE))
-    done = [piece if is_code else _prose(piece) for piece, is_code in parts]
-    if done == [piece for piece, _ in parts]:
-        return text
-    return "".join(
-        piece if is_code else _EMPTY_LINES.sub("\n\n", piece) for piece, (_, is_code) in zip(done, parts, strict=True)
-    )
+    components = {match["closed"] or match["single"] for match in _COMPONENT.finditer(text)}
+    # Preformatted text becomes fences before anything else, so that it is code from then on.
+    given = _outside(_FENCE, _put_out(text), lambda piece: _PRE.sub(_as_fence, piece))
+    done = _outside(_FENCE, given, lambda piece: _prose(piece, components))
+    return text if done == text else _outside(_FENCE, done, lambda piece: _EMPTY_LINES.sub("\n\n", piece))
 
 
-def _apart(text: str, code: re.Pattern[str]) -> Iterator[tuple[str, bool]]:
-    """Yield the pieces of a text with whether they are code."""
+def _outside(code: re.Pattern[str], text: str, change: Callable[[str], str]) -> str:
+    """Return a text changed but for the code in it."""
+    pieces: list[str] = []
     end = 0
     for match in code.finditer(text):
-        yield text[end : match.start()], False
-        yield match.group(), True
+        pieces += [change(text[end : match.start()]), match.group()]
         end = match.end()
-    yield text[end:], False
+    return "".join([*pieces, change(text[end:])])
 
 
-def _prose(text: str) -> str:
+def _prose(text: str, components: Collection[str]) -> str:
     if "<table" in text.lower():
         text = _TABLE.sub(lambda match: _as_markdown(match.group()), text)
     for pattern in (_COMMENT, _TEMPLATE, _MODULE):
         text = pattern.sub("", text)
     text = _WRAPPER.sub(_label, text)
     text = _ROW.sub(lambda row: _PADDING.sub(lambda gap: "---" if gap.group()[0] == "-" else " ", row.group()), text)
-    return "".join(piece if is_code else _without_tags(piece) for piece, is_code in _apart(text, _SPAN))
+    return _outside(_SPAN, text, lambda piece: _without_tags(piece, components))
 
 
-def _without_tags(text: str) -> str:
+def _without_tags(text: str, components: Collection[str]) -> str:
     if "<" in text:
-        text = _TAG.sub("", _BREAK.sub(" ", text))
+        text = _TAG.sub(lambda tag: _instead_of(tag, components), _BREAK.sub(" ", text))
     return html.unescape(text).replace("\xa0", " ") if "&" in text else text
+
+
+def _instead_of(tag: re.Match[str], components: Collection[str]) -> str:
+    """Return what stands for a tag: the marks of a heading or an item, a component's label, a line's end.
+
+    What is no element of HTML and no component (`<name>`, `<Your Name>`, `List<String>`) stays.
+    """
+    name, closing = tag["name"], tag["close"] == "/"
+    if name in components:
+        spoken = None if closing else _SPOKEN.search(tag["rest"])
+        return f"\n\n**{spoken[1] or spoken[2]}**\n\n" if spoken else ""
+    if name.lower() not in _INLINE | _BLOCK or (name[0].isupper() and tag["after"] is not None and not closing):
+        return tag.group()
+    if name.lower() in _INLINE:
+        return "**" if name.lower() == "summary" else ""
+    if name.lower() == "li":
+        return "" if closing else "\n- "
+    if name[0] in "hH" and name[1:].isdigit():
+        return "\n\n" if closing else f"\n\n{'#' * int(name[1:])} "
+    at_line_end = tag.string[tag.end() : tag.end() + 1] in {"", "\n"}
+    return "" if at_line_end or name.lower() not in {"p", "div", "ul", "ol", "dd", "dt", "details"} else "\n"
+
+
+def _put_out(text: str) -> str:
+    """Return a text with the indented content of admonitions and tabs at the margin, their titles in bold above."""
+    if not re.search(r"^[ \t]*(?:!!!|\?\?\?|===)", text, re.M):
+        return text
+    lines, done, fence = text.split("\n"), [], ""
+    place = 0
+    while place < len(lines):
+        line = lines[place]
+        place += 1
+        opened = re.match(r"\s*(`{3,}|~{3,})", line)
+        if opened and (not fence or opened[1].startswith(fence)):
+            fence = "" if fence else opened[1]
+        head = None if fence else _INDENTING.fullmatch(line.lstrip())
+        if head is None:
+            done.append(line)
+            continue
+        margin = len(line) - len(line.lstrip())
+        end = place
+        while end < len(lines) and (not lines[end].strip() or lines[end].startswith(" " * (margin + _INDENT))):
+            end += 1
+        title = head["title"] or head["tab"] or (head["kind"] or "").strip().capitalize()
+        content = "\n".join(" " * margin + one[margin + _INDENT :] if one.strip() else "" for one in lines[place:end])
+        done += [*([f"{' ' * margin}**{title}**"] if title else []), "", *_put_out(content).split("\n")]
+        place = end
+    return "\n".join(done)
 
 
 def _label(match: re.Match[str]) -> str:
@@ -88,3 +145,9 @@ def _as_markdown(table: str) -> str:
     from bs4 import BeautifulSoup
 
     return f"\n\n{html_table(BeautifulSoup(table, 'html.parser'))}\n\n"
+
+
+def _as_fence(match: re.Match[str]) -> str:
+    """Return preformatted text as a fence."""
+    code = html.unescape(re.sub(r"</?[a-zA-Z][^<>]*>", "", match[1])).strip("\n")
+    return match.group() if "```" in code else f"\n```\n{code}\n```\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,10 @@ Cell = tuple[str, int, int]
 """Words, columns and rows it spans."""
 MOST_SPANNED = 50
 """Columns or rows; more is a mistake, or meant to fill memory."""
+
+
+_NUMBER = re.compile(r"\{?\s*(\d{1,3})\s*\}?\Z")
+"""A span in HTML, or in the braces of JSX."""
 
 
 def markdown_table(rows: Iterable[Sequence[Cell]]) -> str:
@@ -49,8 +54,8 @@ def html_table(table: Tag) -> str:
 
 
 def _span(value: object) -> int:
-    text = str(value or "1")
-    return int(text) if text.isdecimal() and len(text) < 4 else 1
+    number = _NUMBER.match(str(value))
+    return int(number[1]) if number else 1
 
 
 def _filled(rows: Iterable[Sequence[Cell]]) -> Iterable[list[str]]:

@@ -1,0 +1,53 @@
+"""Markdown to clean text, and what of it belongs together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from theworld.ingestion.readers import read_source
+from theworld.ingestion.readers.markdown_blocks import markdown_blocks
+from theworld.ingestion.readers.markdown_cleaning import cleaned
+
+
+def cases(name: str) -> list[Any]:
+    return [
+        pytest.param(case, id=case["name"])
+        for case in yaml.safe_load((Path(__file__).parent / name).read_text("utf-8"))
+    ]
+
+
+@pytest.mark.parametrize("case", cases("cleaning.yaml"))
+def test_cleaning(case: dict[str, Any]) -> None:
+    assert cleaned(case["given"]) == (case["given"] if case.get("same") else case["text"])
+
+
+@pytest.mark.parametrize("case", cases("blocks.yaml"))
+def test_blocks(case: dict[str, Any]) -> None:
+    text = case["text"]
+    for found, (kind, section, whole, *more) in zip(markdown_blocks(text), case["blocks"], strict=True):
+        parts, lead = [*more, *([], "")[len(more) :]]
+        assert (found.kind, "/".join(found.section), text[found.start : found.end]) == (kind, section, whole)
+        if kind in {"list", "table", "admonition"}:
+            assert [text[start:end] for start, end in found.parts] == parts
+        assert (text[slice(*found.lead)] if found.lead else "") == lead
+
+
+def test_a_long_item_may_be_divided_between_its_blocks() -> None:
+    text = f"- {'word ' * 90}\n\n  ```\n  code\n  ```\n\n- short\n\n  more\n"
+    (block,) = markdown_blocks(text)
+    assert [text[start:end][:6] for start, end in block.parts] == ["- word", "  ```\n", "- shor"]
+
+
+def test_offsets_refer_to_what_is_stored(tmp_path: Path) -> None:
+    path = tmp_path / "a.mdx"
+    path.write_text("---\ntitle: T\n---\n<!-- x -->\n\n# T\n\n## S\n\n&lt;b\n", "utf-8")
+    (document,) = read_source(path)
+    assert [(block.kind, block.section, document.text[block.start : block.end]) for block in document.blocks] == [
+        ("heading", ("S",), "## S"),
+        ("paragraph", ("S",), "<b"),
+    ]
+    assert document.body_start == document.blocks[0].start
