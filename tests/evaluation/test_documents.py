@@ -29,6 +29,7 @@ from theworld.evaluation.documents.rivals import ask_floor
 from theworld.evaluation.documents.scoring import holds_fact, score
 from theworld.evaluation.peers import PEERS, PeerEntry
 from theworld.state import Candidate
+from theworld.stores.knowledge_store import KnowledgeStore
 
 SMALL = Path(__file__).parent / "data" / "documents_small"
 EXPECTED = json.loads((SMALL / "expected.json").read_text("utf-8"))
@@ -66,11 +67,11 @@ def shares_of(report: DocumentsReport) -> dict[str, Any]:
 
 
 def asked(**fields: Any) -> DocumentQuestion:
-    return DocumentQuestion.model_validate({"id": "q", "question": "?", "kind": "fact", "answers": ["x"]} | fields)
+    return DocumentQuestion.model_validate({"id": "q", "question": "What?", "kind": "fact", "answers": ["x"]} | fields)
 
 
 def answered(text: str = "", notes: tuple[str, ...] = (), files: tuple[str, ...] = (), **fields: Any) -> DocumentAnswer:
-    given = {"kind": "extractive", "confidence": 0.9, "elapsed_ms": 1.0} | fields
+    given: dict[str, Any] = {"kind": "extractive", "confidence": 0.9, "elapsed_ms": 1.0} | fields
     return DocumentAnswer(id="q", text=text, notes=notes, files=files, **given)
 
 
@@ -88,7 +89,7 @@ def test_a_set_is_read(small: QuestionSet) -> None:
     assert [question.id for question in load_question_set(SMALL, limit=2).questions] == ["s-01", "s-02"]
 
 
-GOOD = {"id": "a", "question": "?", "kind": "fact", "answers": ["x"], "files": ["one.md"]}
+GOOD = {"id": "a", "question": "What?", "kind": "fact", "answers": ["x"], "files": ["one.md"]}
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,7 @@ GOOD = {"id": "a", "question": "?", "kind": "fact", "answers": ["x"], "files": [
         (json.dumps(GOOD | {"id": "b", "kind": "opinion"}), "kind: Input should be 'fact', 'howto', 'two-file'"),
         (json.dumps(GOOD | {"id": ""}), "id: String should have at least 1 character"),
         (json.dumps({"id": "b", "kind": "fact", "answers": ["x"]}), "question: Field required"),
+        (json.dumps(GOOD | {"id": "b", "question": "？!"}), "`question` holds no letter or digit"),
         (json.dumps(GOOD | {"id": "b", "answers": []}), "needs `answers`, or `parts`"),
         (json.dumps(GOOD | {"id": "b", "parts": [["x"], []]}), "`parts` without an empty list"),
         (json.dumps(GOOD | {"id": "b", "also": [[], []]}), "`also` has 2 entries for 1 files"),
@@ -336,7 +338,6 @@ def test_documents_are_measured_on_the_graph(command: Run, tmp_path: Path) -> No
 def test_several_sets_end_with_a_row_each(command: Run, tmp_path: Path) -> None:
     other = shutil.copytree(SMALL, tmp_path / "other")
     shutil.rmtree(other / "corpus" / "zh")
-    (other / "corpus" / "en" / "travel.md").rename(other / "corpus" / "en" / "trips.md")
     lines = (other / "questions.jsonl").read_text("utf-8").splitlines()[:3]
     (other / "questions.jsonl").write_text("\n".join(lines), "utf-8")
     code, out, err = command(other, SMALL, "--limit", 2, "--store", tmp_path / "stores", "--results", tmp_path / "out")
@@ -344,10 +345,39 @@ def test_several_sets_end_with_a_row_each(command: Run, tmp_path: Path) -> None:
     assert out.index("other: 2 questions") < out.index("documents_small: 2 questions") < out.index("All sets, per cent")
     assert {path.name for path in (tmp_path / "stores").iterdir() if path.is_dir()} == {"other", "documents_small"}
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"other.jsonl", "documents_small.jsonl"}
-    code, _, err = command(SMALL, "--store", tmp_path / "stores" / "other")
+
+
+def test_a_store_of_other_documents_is_refused_untouched(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "diary.md").write_text("It rained on Monday.", "utf-8")
+    store = tmp_path / "mine.store"
+    assert run(["ingest", str(tmp_path / "elsewhere"), "--store", str(store)]) == 0
+    code, _, err = command(SMALL, "--store", store)
     assert code == 5
     assert "1 of its documents are not in" in err
-    assert "'en/trips.md' for instance" in err
+    assert "'diary.md' for instance" in err
+    with KnowledgeStore.open(store) as kept:
+        assert {note.document_id for note in kept.iter_notes("default")} == {"diary.md"}
+
+
+def test_a_set_that_has_moved_keeps_its_store(command: Run, tmp_path: Path) -> None:
+    for place in ("before", "after"):
+        folder = shutil.copytree(SMALL, tmp_path / place / "small")
+        code, _, err = command(folder, "--limit", 1, "--store", tmp_path / "kept.store")
+        assert code == 0, err
+    with KnowledgeStore.open(tmp_path / "kept.store") as kept:
+        corpus = tmp_path / "after" / "small" / "corpus"
+        assert all(Path(note.source).is_relative_to(corpus) for note in kept.iter_notes("default"))
+
+
+def test_a_corpus_without_documents_is_told(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "bare" / "corpus").mkdir(parents=True)
+    question = {"id": "a", "kind": "unanswerable", "question": "Who?"}
+    (tmp_path / "bare" / "questions.jsonl").write_text(json.dumps(question), "utf-8")
+    code, out, err = command(tmp_path / "bare")
+    assert code == 5
+    assert "holds no file that can be read" in err
+    assert not out
 
 
 def test_what_is_wrong_is_told_before_the_work(command: Run, tmp_path: Path) -> None:

@@ -49,9 +49,11 @@ def documents(
 ) -> None:
     """Ask the questions of a set over its documents, without a language model, and measure the answers.
 
-    A set is a folder with the documents in corpus/ and one JSON object a line in questions.jsonl: id, kind (fact, howto,
-    two-file or unanswerable), question, answers (a list of strings of which one shows that the answer is there) and
-    files (a list of those it stands in). docs/evaluation.md explains every field and measure.
+    A set is a folder with the documents in corpus/ and one JSON object a line
+    in questions.jsonl: id, kind (fact, howto, two-file or unanswerable),
+    question, answers (a list of strings of which one shows that the answer is
+    there) and files (a list of those it stands in). docs/evaluation.md explains
+    every field and measure.
 
     For example: theworld eval documents ./handbook --store handbook.store --failures --compare
     """
@@ -98,14 +100,13 @@ def _places(place: Path | None, sets: Sequence[QuestionSet], ending: str) -> lis
 def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> tuple[DocumentsReport, Rivals | None]:
     """Bring the set's store up to date, ask its questions, and measure the rivals where wanted."""
     from theworld.evaluation.documents import DocumentsReport, ask_questions, measure_rivals
-    from theworld.evaluation.documents.preparation import check_only_corpus, ingest_facts
+    from theworld.evaluation.documents.preparation import ingest_facts
     from theworld.graph import build_graph, open_resources
 
     with _store_folder(place) as folder, _watching() as watch:
         settings = settings_for(folder)
         report = _ingested(questions, settings)
         with open_resources(settings) as resources:
-            check_only_corpus(resources.store, questions)
             answers = ask_questions(questions, build_graph(resources), watch)
             mine = DocumentsReport(questions, answers, ingest_facts(report))
             rivals = measure_rivals(questions, resources.store, resources.models, watch) if compare else None
@@ -115,12 +116,19 @@ def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> t
 
 
 def _ingested(questions: QuestionSet, settings: Settings) -> IngestReport:
+    """Bring the store up to date; one that holds other documents is refused before anything is written to it."""
     from theworld.cli.ingesting import ingest_paths, show_report
     from theworld.cli.output import error_console
+    from theworld.evaluation.documents.preparation import check_only_corpus, check_something_read
+    from theworld.stores.knowledge_store import open_store
 
+    if settings.store.exists():
+        with open_store(settings, create=True) as store:
+            check_only_corpus(store, questions)
     _say(f"Reading the documents of {questions.name}")
     report = ingest_paths([questions.corpus], settings, prune=True)
     show_report(error_console(), report, settings.store)
+    check_something_read(report, questions)
     return report
 
 
