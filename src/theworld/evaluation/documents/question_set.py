@@ -61,6 +61,8 @@ class DocumentQuestion(BaseModel):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
+        if not any(character.isalnum() for character in self.question):
+            raise ValueError("`question` holds no letter or digit")
         if self.answerable and (not self.needed or not all(self.needed)):
             raise ValueError("an answerable question needs `answers`, or `parts` without an empty list")
         if self.also and len(self.also) != len(self.files):

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from theworld.errors import TheWorldError
 from theworld.evaluation.peers.protocols import Material, Peer
 
-INSTALL = 'pip install "theworld[benchmarks]"'
+INSTALL = 'pip install "theworld[benchmarks]" (from a clone: pip install -e ".[benchmarks]")'
 
 
 @dataclass(frozen=True, slots=True)
