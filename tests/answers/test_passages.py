@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.answers import QuestionWords, compose_passages, see_also
-from theworld.answers.passages import FRAME, SEE_ALSO
+from theworld.answers.passages import FIRST_SHARE, FRAME, SEE_ALSO
 from theworld.state import Candidate, Passage
 from theworld.stores.records import StoredNote
 
@@ -121,14 +121,21 @@ def test_a_long_line_is_cut_at_its_sentences(question: str, text: str, limit: in
     assert passage.text == quote
 
 
-def test_what_follows_a_cut_note_is_not_shown() -> None:
+def test_a_long_first_note_leaves_room_for_the_second() -> None:
     document = Document((LEAVE, "Long words. " * 40), (PAY, "Short."))
-    assert len(shown("words", document.candidates(0, 1), document, limit=300)) == 1
+    passages = shown("words", document.candidates(0, 1), document, limit=300)
+    assert len(passages[0].text) <= FIRST_SHARE * 300
+    assert passages[1].text == "Short."
+    (alone,) = shown("words", document.candidates(0), document, limit=300)
+    assert len(alone.text) > FIRST_SHARE * 300
 
 
 def test_a_note_that_would_be_cut_to_little_is_left_out() -> None:
-    document = Document((LEAVE, "x" * 400), (PAY, "Pay is monthly. " * 20))
-    assert len(shown("pay", document.candidates(0, 1), document, limit=480)) == 1
+    document = Document((LEAVE, "x" * 300), (PAY, "y" * 100), (("Tea",), "Tea is free. " * 20))
+    assert [len(passage.text) for passage in shown("tea", document.candidates(0, 1, 2), document, limit=480)] == [
+        300,
+        100,
+    ]
 
 
 def test_a_lead_longer_than_half_the_limit_is_left_out() -> None:
@@ -208,7 +215,10 @@ def test_see_also_names_what_is_not_shown_once() -> None:
     document = Document(*((place, f"Text {n}.") for n, place in enumerate([LEAVE, PAY, PAY, ("A",), ("B",), ("C",)])))
     ranked = document.candidates(0, 1, 2, 3, 4, 5)
     passages = shown("?", ranked[:1], document)
-    assert see_also(ranked, passages) == ("staff.md › Pay", "staff.md › A", "staff.md › B")[:SEE_ALSO]
+    places = ("staff.md › Pay", "staff.md › A", "staff.md › B")[:SEE_ALSO]
+    assert see_also(ranked, passages, 100) == places
+    assert see_also(ranked, passages, sum(len(place) + FRAME for place in places[:2])) == places[:2]
+    assert see_also(ranked, passages, 5) == ()
 
 
 def test_nothing_found_shows_nothing() -> None:

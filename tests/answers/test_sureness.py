@@ -1,0 +1,112 @@
+"""How sure an answer is: the signs by hand, and laws that hold for any weights.
+
+`python tests/answers/test_sureness.py` prints the golden probabilities anew, after the weights have been fitted.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theworld.answers import probability, sureness_of
+from theworld.answers.sureness import LIKELY, SIGNS, SURE, WEIGHTS, signs
+from theworld.state import Candidate, ChannelHit, Sureness
+
+LISTS = {
+    "good": {"dense": [0.9, 0.5, 0.45], "sparse": [9.0, 4.0, 3.0], "final": [0.8, 0.5, 0.4]},
+    "poor": {"dense": [0.31, 0.3, 0.3], "sparse": [1.0, 0.5, 0.0], "final": [0.1, 0.1, 0.1]},
+}
+GOLDEN = {
+    ("good", "en"): 0.975542,
+    ("good", "zh"): 0.659688,
+    ("poor", "en"): 0.020144,
+    ("poor", "zh"): 0.005753,
+}
+
+
+def candidates(dense: list[float], sparse: list[float], final: list[float], language: str = "en") -> list[Candidate]:
+    """Notes with the scores of two channels; one that is below 0 is none."""
+    ranked = []
+    for n, scores in enumerate(zip(dense, sparse, strict=True)):
+        hits = {
+            name: ChannelHit(rank=n + 1, score=score)
+            for name, score in zip(("dense", "sparse"), scores, strict=True)
+            if score >= 0
+        }
+        given = {"note_id": f"d#{n}", "document_id": "d", "language": language, "channels": hits}
+        ranked.append(Candidate.model_validate(given | {"final_score": final[n]}))
+    return ranked
+
+
+def golden() -> dict[tuple[str, str], float]:
+    return {
+        (kind, language): round(probability(candidates(**LISTS[kind], language=language)), 6)
+        for kind, language in GOLDEN
+    }
+
+
+def test_golden_probabilities() -> None:
+    assert golden() == GOLDEN, "after a new fit: run this file"
+
+
+@pytest.mark.parametrize("language", WEIGHTS)
+def test_what_was_found_well_is_surer(language: str) -> None:
+    good, poor = (probability(candidates(**LISTS[kind], language=language)) for kind in ("good", "poor"))
+    assert good > poor
+
+
+def test_signs_by_hand() -> None:
+    named = dict(zip(SIGNS, signs(candidates(**LISTS["good"])), strict=True))
+    assert named == {"always": 1.0, "nearness": 0.9, "words": math.log(10.0), "relevance": 0.8}
+    elsewhere = candidates(dense=[0.2, 1.7], sparse=[-1, -1], final=[0.5, 0.4])
+    assert signs(elsewhere) == (1.0, 1.0, 0.0, 0.5), "the best of the channel, at most 1; none: 0"
+
+
+def test_a_language_without_weights_has_those_of_english() -> None:
+    assert probability(candidates(**LISTS["good"], language="de")) == probability(candidates(**LISTS["good"]))
+
+
+def test_nothing_found_is_no_evidence() -> None:
+    assert probability([]) == 0.0
+
+
+def test_the_words_for_a_probability() -> None:
+    said = [sureness_of(at) for at in (0.0, LIKELY - 1e-9, LIKELY, SURE - 1e-9, SURE, 1.0)]
+    assert said == ["unsure", "unsure", "likely", "likely", "sure", "sure"]
+    assert 0 < LIKELY < SURE < 1
+    assert set(said) == set(get_args(Sureness)) - {"none"}
+
+
+SCORE = st.floats(0, 1)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 60), SCORE), min_size=1, max_size=6),
+    st.tuples(SCORE, st.floats(0, 20), SCORE),
+    st.sampled_from(sorted(WEIGHTS)),
+)
+def test_monotone(scores: list[tuple[float, float, float]], more: tuple[float, float, float], language: str) -> None:
+    """Better scores of the best note never make an answer less sure; the same ones give the same."""
+    dense, sparse, final = (list(column) for column in zip(*scores, strict=True))
+    before = probability(candidates(dense, sparse, final, language))
+    assert 0.0 <= before <= 1.0
+    assert before == probability(candidates(dense, sparse, final, language))
+    dense[0], sparse[0] = max(dense[0], 0.0) + more[0], max(sparse[0], 0.0) + more[1]
+    after = probability(candidates(dense, sparse, [min(1.0, final[0] + more[2]), *final[1:]], language))
+    assert after >= before
+
+
+@pytest.mark.parametrize("language", WEIGHTS)
+def test_no_sign_speaks_against_an_answer(language: str) -> None:
+    """A fit on few questions may turn a sign around; then the sign is not worth having."""
+    assert len(WEIGHTS[language]) == len(SIGNS)
+    assert all(weight >= 0 for weight in WEIGHTS[language][1:])
+
+
+if __name__ == "__main__":
+    for (kind, language), value in golden().items():
+        print(f'    ("{kind}", "{language}"): {value},')
