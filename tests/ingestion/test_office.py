@@ -1,0 +1,159 @@
+"""Slides, workbooks, books and notebooks to Markdown; archives that would explode are refused."""
+
+from __future__ import annotations
+
+import builtins
+import zipfile
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from openpyxl import Workbook
+from pptx import Presentation
+from pptx.util import Inches
+
+from theworld.errors import IngestionError
+from theworld.ingestion.readers import READERS, SourceDocument, converted, notebook
+
+
+def read_one(path: Path) -> SourceDocument:
+    reader = notebook.read if path.suffix == ".ipynb" else READERS[path.suffix]
+    (document,) = reader(path)
+    assert isinstance(document, SourceDocument)
+    return document
+
+
+def kinds(document: SourceDocument) -> list[tuple[str, tuple[str, ...]]]:
+    return [(block.kind, block.section) for block in document.blocks]
+
+
+def test_slides(tmp_path: Path) -> None:
+    slides = Presentation()
+    first = slides.slides.add_slide(slides.slide_layouts[1])
+    first.shapes.title.text = "Leave"
+    first.placeholders[1].text = "Ask your lead."
+    second = slides.slides.add_slide(slides.slide_layouts[5])
+    second.shapes.title.text = "产假"
+    table = second.shapes.add_table(2, 2, Inches(1), Inches(2), Inches(4), Inches(1)).table
+    for row, words in enumerate([("Country", "Weeks"), ("France", "16")]):
+        for column, word in enumerate(words):
+            table.cell(row, column).text = word
+    slides.save(str(tmp_path / "a.pptx"))
+    document = read_one(tmp_path / "a.pptx")
+    assert document.title == "Leave"
+    assert "Slide number" not in document.text
+    assert kinds(document) == [("paragraph", ()), ("heading", ("产假",)), ("table", ("产假",))]
+    assert "| France | 16 |" in document.text
+
+
+def test_workbook(tmp_path: Path) -> None:
+    book = Workbook()
+    sheet = book.active
+    for row in [["Rooms of the house"], [], ["Room", None, "Since", "Free"], ["A|1", None, date(2024, 2, 1), True],
+                [None, None, 7, None]]:  # fmt: skip
+        sheet.append(row)
+    book.create_sheet("空")
+    book.create_sheet("价格").append(["只有一格"])
+    book.save(str(tmp_path / "the-rooms.xlsx"))
+    document = read_one(tmp_path / "the-rooms.xlsx")
+    assert document.title == "the rooms"
+    assert document.text == (
+        "## Sheet\n\nRooms of the house\n\n"
+        "| Room | Since | Free |\n| --- | --- | --- |\n| A\\|1 | 2024-02-01 | True |\n"
+        "| | 7 | |\n\n## 价格\n\n| 只有一格 |\n| --- |\n\n"
+    )
+    assert kinds(document)[:3] == [("heading", ("Sheet",)), ("paragraph", ("Sheet",)), ("table", ("Sheet",))]
+
+
+def test_book(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.epub", "w") as book:
+        book.writestr(
+            "META-INF/container.xml",
+            '<container><rootfiles><rootfile full-path="c.opf"/></rootfiles></container>',
+        )
+        book.writestr(
+            "c.opf",
+            '<package xmlns:dc="d"><metadata><dc:title>The Book</dc:title><dc:creator>Ada</dc:creator></metadata>'
+            '<manifest><item id="x" href="x.xhtml"/></manifest><spine><itemref idref="x"/></spine></package>',
+        )
+        book.writestr("x.xhtml", "<html><body><h1>Chapter</h1><ul><li>one</li><li>two</li></ul></body></html>")
+    document = read_one(tmp_path / "a.epub")
+    assert document.title == "The Book"
+    assert kinds(document) == [("paragraph", ()), ("heading", ("Chapter",)), ("list", ("Chapter",))]
+
+
+@pytest.mark.parametrize("name", ["a.pptx", "a.xlsx", "a.epub"])
+def test_broken(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"PK\x03\x04 not really")
+    with pytest.raises(IngestionError, match="damaged, encrypted or no"):
+        read_one(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.epub"])
+def test_exploding_archive(tmp_path: Path, name: str) -> None:
+    with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", bytes(converted.SUSPECT_UNPACKED + 1))
+    with pytest.raises(IngestionError, match="would unpack to 50,000,001"):
+        read_one(tmp_path / name)
+
+
+def test_large_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(converted, "LARGEST_UNPACKED", 99)
+    with zipfile.ZipFile(tmp_path / "a.docx", "w") as archive:
+        archive.writestr("x", bytes(100))
+    with pytest.raises(IngestionError, match="would unpack to 100"):
+        read_one(tmp_path / "a.docx")
+
+
+def write_notebook(path: Path, *cells: Any, **metadata: Any) -> Path:
+    nbformat.write(nbformat.v4.new_notebook(cells=list(cells), metadata=metadata), path)  # type: ignore[no-untyped-call]
+    return path
+
+
+def test_notebook(tmp_path: Path) -> None:
+    new: Any = nbformat.v4
+    outputs = [
+        new.new_output("stream", text="\x1b[31mred\x1b[0m\n"),
+        new.new_output("execute_result", data={"text/plain": "```\n42"}),
+        new.new_output("display_data", data={"image/png": "aGk=", "text/plain": "<Figure>"}),
+        new.new_output("error", ename="KeyError", evalue="'x'", traceback=["long"]),
+    ]
+    path = write_notebook(
+        tmp_path / "a.ipynb",
+        new.new_markdown_cell("# 标题\n\n![a picture](data:image/png;base64,aGk=) Run:"),
+        new.new_code_cell("x = 1\n", outputs=outputs),
+        new.new_code_cell("print(x)", outputs=[new.new_output("stream", text="y" * 9_999)]),
+        new.new_code_cell(""),
+        language_info={"name": "python"},
+    )
+    document = read_one(path)
+    assert document.title == "标题"
+    assert document.text.startswith(
+        "# 标题\n\na picture Run:\n\n```python\nx = 1\n```\n\n```text\nred\n```\n\n````text\n```\n42\n````\n\n"
+        "```text\nKeyError: 'x'\n```\n\n```python\nprint(x)\n```\n\n"
+    )
+    assert document.text.endswith(f"```text\n{'y' * notebook.LONGEST_OUTPUT} …\n```\n")
+    assert [kind for kind, _ in kinds(document)] == ["paragraph", *["code"] * 6]
+
+
+@pytest.mark.parametrize("text", ["not JSON", "[]", '{"cells": 3}', "{}", '{"nbformat": 4, "cells": [{}]}'])
+def test_no_notebook(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.ipynb").write_text(text)
+    with pytest.raises(IngestionError, match="it is no notebook"):
+        read_one(tmp_path / "a.ipynb")
+
+
+def test_notebook_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name == "nbformat":
+            raise ModuleNotFoundError(name)
+        return real(name, *rest)
+
+    path = write_notebook(tmp_path / "a.ipynb")
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(IngestionError, match=r'pip install "theworld\[documents\]"'):
+        read_one(path)
