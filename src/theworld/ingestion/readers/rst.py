@@ -23,7 +23,7 @@ _SETTINGS: Mapping[str, Any] = {
     "doctitle_xform": False,
     "file_insertion_enabled": False,  # but for the directives that look where the file lies (`rst_directives`)
     "halt_level": 6,
-    "input_encoding": "unicode",
+    "input_encoding": "utf-8-sig",
     "line_length_limit": LONGEST_LINE,
     "raw_enabled": True,
     "report_level": 6,

@@ -114,7 +114,8 @@ class _Include(Include):
     def run(self) -> list[Any]:
         """Return the nodes of the file, or put its lines into those being parsed."""
         settings = self.state.document.settings
-        self.arguments[0] = str(_inside(self, self.arguments[0]))
+        path = _inside(self, self.arguments[0])
+        self.arguments[0] = f"/{path.relative_to(Path(settings.root_prefix).resolve()).as_posix()}"
         settings.file_insertion_enabled = True
         try:
             return list(super().run())

@@ -75,7 +75,7 @@ class MarkdownWriter:
         return _BETWEEN_CHINESE.sub("", _BREAK.sub(" ", self._inline(node))).strip()
 
     def _inline(self, node: nodes.Node) -> str:
-        words = "".join(map(self._inline, node.children)) if not isinstance(node, nodes.Text) else str(node)
+        words = "".join(map(self._inline, node.children)) if not isinstance(node, nodes.Text) else node.astext()
         if not isinstance(node, nodes.Element):
             return words
         if isinstance(node, nodes.inline) and CROSS_REFERENCE in node["classes"]:
@@ -223,6 +223,7 @@ _INLINE: list[tuple[Any, Callable[[nodes.Element, str], str]]] = [
     ((nodes.literal, nodes.literal_block), lambda node, _: _code_span(node.astext())),
     (nodes.problematic, lambda node, _: _PROBLEM.sub("", node.astext())),
     (nodes.image, lambda node, _: str(node.get("alt", ""))),
+    (nodes.option_group, lambda node, _: ", ".join(option.astext() for option in node.children)),
     ((nodes.footnote_reference, nodes.citation_reference), lambda node, _: f"[{node.astext()}]"),
     (nodes.raw, lambda node, _: _words_of(node)),
     (nodes.target, lambda _, words: words),

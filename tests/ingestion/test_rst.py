@@ -1,0 +1,88 @@
+"""reStructuredText to Markdown and blocks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from theworld.ingestion.readers import SourceDocument, read_source
+
+CASES = yaml.safe_load(Path(__file__).with_name("rst.yaml").read_text("utf-8"))
+
+
+def read(path: Path, root: Path | None = None) -> SourceDocument:
+    (document,) = read_source(path, root)
+    assert isinstance(document, SourceDocument)
+    return document
+
+
+def written(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_rst", ".rst").replace("_csv", ".csv").replace("_py", ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return folder / "a.rst"
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_markdown_of_rst(case: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert read(written(tmp_path, a_rst=case["given"])).text == case["text"]
+    assert capfd.readouterr() == ("", ""), "docutils says nothing"
+
+
+def test_title_sections_and_fields_before_the_text(tmp_path: Path) -> None:
+    document = read(
+        written(tmp_path, a_rst=":author: Ada\n:topic: x\n\nThe title\n=========\n\nA\n-\n\nText::\n\n   code\n")
+    )
+    assert (document.title, document.metadata) == ("The title", {"author": "Ada", "topic": "x"})
+    assert [(block.kind, block.section) for block in document.blocks] == [
+        ("heading", ("A",)),
+        ("paragraph", ("A",)),
+        ("code", ("A",)),
+    ]
+    lead = document.blocks[2].lead
+    assert lead is not None
+    assert document.text[slice(*lead)] == "Text:"
+
+
+def test_files_inside_the_folder_are_included(tmp_path: Path) -> None:
+    given = (
+        ".. include:: part/b.rst\n\n.. literalinclude:: /part/c.py\n   :lines: 2-\n   :language: python\n\n"
+        ".. csv-table::\n   :file: part/d.csv\n   :header-rows: 1\n"
+    )
+    path = written(
+        tmp_path, a_rst=given, part__b_rst="From b, :role:`x`.\n\n.. odd::\n\n   Inside.\n", part__c_py="1\n2\n3\n",
+        part__d_csv="k,v\n1,2\n",
+    )  # fmt: skip
+    assert read(path, tmp_path).text == (
+        "From b, `x`.\n\nInside.\n\n```python\n2\n3\n```\n\n| k | v |\n| --- | --- |\n| 1 | 2 |\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "directive",
+    [
+        ".. include:: ../secret.txt",
+        ".. include:: {secret}",
+        ".. include:: link.txt",
+        ".. literalinclude:: ../secret.txt",
+        ".. csv-table::\n   :file: ../secret.txt",
+        ".. csv-table::\n   :url: file://{secret}",
+        ".. raw:: html\n   :file: ../secret.txt",
+        ".. raw:: html\n   :url: file://{secret}",
+        ".. include:: ../secret.txt\n   :literal:",
+    ],
+)
+def test_nothing_outside_the_folder_is_read(directive: str, tmp_path: Path) -> None:
+    secret, folder = tmp_path / "secret.txt", tmp_path / "folder"
+    secret.write_text("hidden words")
+    path = written(folder, a_rst="Text\n\n" + directive.format(secret=secret) + "\n")
+    (folder / "link.txt").symlink_to(secret)
+    assert read(path, folder).text == "Text\n"
+
+
+def test_a_file_that_includes_itself_ends(tmp_path: Path) -> None:
+    assert "Words" in read(written(tmp_path, a_rst="Words\n\n.. include:: a.rst\n")).text
