@@ -178,9 +178,12 @@ def test_stop_on_error_writes_nothing(world: Ingestor) -> None:
     assert world.notes() == {}
 
 
-def test_unknown_kind_is_skipped_in_a_folder_and_refused_by_name(world: Ingestor) -> None:
-    path = world.write("a.xyz", "Text.")
-    assert world().skipped == 1
+def test_binary_file_is_skipped_in_a_folder_and_refused_by_name(world: Ingestor) -> None:
+    world.write("README", "Text.")
+    path = world.folder / "a.xyz"
+    path.write_bytes(bytes(range(256)))
+    report = world()
+    assert (report.documents, report.skipped_kinds) == (1, {".xyz": 1})
     assert "Supported" in world(path).failed[0].reason
 
 

@@ -243,9 +243,12 @@ def test_lone_surrogates_are_replaced(tmp_path: Path) -> None:
     assert document.text == "x\ufffdy"
 
 
-def test_unknown_kind_named_directly(tmp_path: Path) -> None:
-    with pytest.raises(IngestionError, match=r"Supported: \.docx, \.htm"):
-        list(read_source(write(tmp_path / "a.xyz", "x")))
+def test_unknown_kind_is_read_when_it_is_text(tmp_path: Path) -> None:
+    assert read_one(write(tmp_path / "a-note.xyz", "x")).title == "a note"
+    assert read_one(write(tmp_path / "Makefile", "all: x")).text == "all: x"
+    (tmp_path / "b.xyz").write_bytes(b"x\x00\x01")
+    with pytest.raises(IngestionError, match=r"there is no text in files of the kind '\.xyz'.* Supported: any text"):
+        read_one(tmp_path / "b.xyz")
 
 
 @pytest.mark.parametrize("field", ["date: 2024-13-45", "n: !!float abc", "t: !!timestamp abc", "n: !!int abc"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from pathlib import Path
 
 import pytest
@@ -21,15 +22,51 @@ def test_order_and_ids(folder: Path) -> None:
     for name in ("b.md", "a/z.txt", "a/b/c.HTML", "picture.png", ".hidden/x.md", ".secret.md", "Makefile"):
         touch(folder / name)
     found = find_sources([folder])
-    assert [file.id for file in found.files] == ["a/b/c.HTML", "a/z.txt", "b.md"]
-    assert (found.skipped, found.failed) == ({".png": 1, "": 1}, [])
+    assert [file.id for file in found.files] == ["Makefile", "a/b/c.HTML", "a/z.txt", "b.md"]
+    assert (found.skipped, found.failed) == ({".png": 1}, [])
+
+
+CONTENTS = [
+    ("README", b"words", True),
+    ("a.xyz", "文字，也是".encode(), True),
+    ("a.xyz", "文字，也是".encode("gb18030"), True),
+    ("a.xyz", "words".encode("utf-16"), True),
+    ("a.xyz", b"d\xe9j\xe0 vu", True),
+    ("a.xyz", b"", False),
+    ("a.xyz", b"\x7fELF\x02\x01\x01\x00", False),
+    ("program", zlib.compress(b"words" * 99), False),
+    ("a.md", b"\x00", True),
+    ("page.min.js", b"x", False),
+    ("package-lock.json", b"{}", False),
+    ("uv.lock", b"x", False),
+    ("a.js.map", b"{}", False),
+    ("logo.SVG", b"<svg/>", False),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "is_read"), CONTENTS)
+def test_what_holds_text_is_read(folder: Path, name: str, content: bytes, is_read: bool) -> None:
+    (folder / name).write_bytes(content)
+    found = find_sources([folder])
+    assert ([file.id for file in found.files], found.skipped.total()) == (([name], 0) if is_read else ([], 1))
+
+
+def test_installed_packages_are_passed_over(folder: Path) -> None:
+    touch(folder / "node_modules/a/README.md")
+    assert find_sources([folder]).skipped == {"node_modules/": 1}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no pipes")
+def test_pipe_is_not_waited_for(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    assert find_sources([folder]).skipped == {"": 1}
 
 
 def test_corpus_folder_leaves_its_queries(folder: Path) -> None:
-    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv", "more/other.jsonl"):
+    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv", "more/other.jsonl", "more/a.tsv"):
         touch(folder / name)
     found = find_sources([folder])
-    assert [file.id for file in found.files] == ["corpus.jsonl", "more/other.jsonl"]
+    assert [file.id for file in found.files] == ["corpus.jsonl", "more/a.tsv", "more/other.jsonl"]
     assert found.skipped == {".jsonl": 1, ".tsv": 1}
 
 

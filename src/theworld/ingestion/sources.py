@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import READERS
-from theworld.ingestion.readers.beir import CORPUS
+from theworld.ingestion.kinds import INSTALLED, is_document
 from theworld.ingestion.report import FailedSource
 
 
@@ -36,11 +35,12 @@ class Sources:
     files: list[SourceFile] = field(default_factory=list)
     failed: list[FailedSource] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
-    """Files of a kind that is not read, counted by their ending (lower case, with the dot; "" for none)."""
+    """Files that are not read, counted by their ending (lower case, with the dot; "" for none), and folders of
+    installed packages by their name with a slash."""
 
 
 def find_sources(paths: Sequence[Path]) -> Sources:
-    """Return the files to read. Hidden entries below a folder are passed over, unknown kinds counted.
+    """Return the files to read. Hidden entries below a folder are passed over, files without text counted.
 
     Raises IngestionError before anything is read when a path does not exist or none is given.
     """
@@ -80,8 +80,7 @@ def _walk(folder: Path, root: Path, found: Sources, seen: set[tuple[int, int]]) 
 
 
 def _readable(entries: list[Path], found: Sources) -> Iterator[Path]:
-    """Yield folders and files of known kinds. Beside a corpus.jsonl, other JSON lines are its queries."""
-    with_corpus = any(entry.name == CORPUS for entry in entries)
+    """Yield folders and files that hold text."""
     for entry in entries:
         if entry.name.startswith("."):
             continue
@@ -90,12 +89,12 @@ def _readable(entries: list[Path], found: Sources) -> Iterator[Path]:
             found.failed.append(FailedSource(name, "its name has characters that cannot be shown: rename it"))
         elif not entry.exists():
             found.failed.append(FailedSource(str(entry), "this link leads nowhere"))
-        elif entry.is_dir():
+        elif entry.is_dir() and entry.name in INSTALLED:
+            found.skipped[f"{entry.name}/"] += 1
+        elif entry.is_dir() or is_document(entry):
             yield entry
-        elif entry.suffix.lower() not in READERS or (with_corpus and entry.suffix == ".jsonl" and entry.name != CORPUS):
-            found.skipped[entry.suffix.lower()] += 1
         else:
-            yield entry
+            found.skipped[entry.suffix.lower()] += 1
 
 
 def _has_printable_name(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""One file per format: Markdown, plain text, HTML, PDF and Word, corpora in the BEIR layout."""
+"""One file per format; text of any other kind is read as plain text."""
 
 from __future__ import annotations
 
@@ -6,13 +6,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import beir, converted, html, markdown, plain, rst
+from theworld.ingestion.readers import (
+    beir,
+    converted,
+    delimited,
+    html,
+    markdown,
+    notebook,
+    plain,
+    rst,
+    source_code,
+)
 from theworld.ingestion.readers.document import Reader, SourceDocument
+from theworld.ingestion.readers.encoding import is_text
 from theworld.ingestion.report import FailedSource
 
 READERS: dict[str, Reader] = {
     extension: module.read
-    for module in (markdown, rst, plain, html, converted, beir)
+    for module in (markdown, rst, plain, html, converted, notebook, beir, delimited, source_code)
     for extension in module.EXTENSIONS
 }
 """Reader by file extension, lower case with the dot."""
@@ -23,12 +34,12 @@ def read_source(path: Path, root: Path | None = None) -> Iterator[SourceDocument
 
     `root` is the ingested folder, of which a file may include others.
     """
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
+    reader = READERS.get(path.suffix.lower(), plain.read)
+    if reader is plain.read and path.suffix.lower() not in READERS and path.is_file() and not is_text(path):
         raise IngestionError(
-            f"files of the kind {path.suffix or path.name!r} are not read",
+            f"there is no text in files of the kind {path.suffix or path.name!r}",
             where=str(path),
-            remedy=f"Supported: {', '.join(sorted(READERS))}.",
+            remedy=f"Supported: any text, and {', '.join(sorted(READERS))}.",
         )
     yield from rst.read(path, root) if reader is rst.read else reader(path)
 

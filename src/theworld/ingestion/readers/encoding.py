@@ -25,6 +25,8 @@ BINARY_SHARE = 0.01
 COMMON_SHARE = 0.5
 """Least share of everyday Chinese characters among the non-ASCII ones for bytes to be taken as GB 18030."""
 SAMPLE = 200_000
+HEAD = 8_192
+"""Bytes that tell text from anything else: compressed, compiled and media files begin with control characters."""
 
 
 def read_bytes(path: Path) -> bytes:
@@ -40,6 +42,24 @@ def read_bytes(path: Path) -> bytes:
     if not data:
         raise IngestionError("the file is empty", where=str(path))
     return data
+
+
+def is_text(path: Path) -> bool:
+    """Tell whether a file of an unknown kind begins with text, in whatever encoding; an empty one does not."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError:
+        return True  # what it is, reading it will tell
+    if any(head.startswith(mark) for mark, _ in _MARKS):
+        return True
+    return (
+        bool(head)
+        and b"\x00" not in head
+        and len(_CONTROLS.findall(head.decode("latin-1"))) <= BINARY_SHARE * len(head)
+    )
 
 
 def read_text(path: Path) -> str:

@@ -36,7 +36,9 @@ _CLOSES = re.compile(r"[ \t})\]]|end\b|else\b|</")
 
 
 def read(path: Path) -> Iterator[SourceDocument]:
-    """Yield the file's one document, titled by its name."""
+    """Yield the file's one document, titled by its name; none of an empty file, which code has for its own reasons."""
+    if path.is_file() and not path.stat().st_size:
+        return
     text = require_text(read_text(path), path)
     symbols = _python(text) if path.suffix.lower() in {".py", ".pyi"} else symbols_of(text, path.suffix.lower())
     yield SourceDocument(path.name, text, blocks=tuple(code_blocks(text, symbols)))
