@@ -13,6 +13,9 @@ from theworld.settings import Settings
 from theworld.state import Answer, Candidate, Context, QueryState, Update, context_of
 from theworld.stores.records import StoredNote
 
+PLACES_SHARE = 0.05
+"""Share of an answer's characters that the places of further notes, and how sure it is, may take."""
+
 
 def answer_with_passages(
     state: QueryState, runtime: Runtime[Context], *, notes: TextSource, settings: Settings
@@ -25,7 +28,7 @@ def answer_with_passages(
     context, short = context_of(runtime), state.result
     language = context.language or state.language
     words = QuestionWords.of(state.understood, [f"{note.title} {note.text}" for note in state.candidates])
-    confidence = probability(state.candidates, words, state.language)
+    confidence = probability(state.candidates)
     if short is None and confidence < settings.answers.min_evidence:
         return {"result": None}
 
@@ -50,7 +53,8 @@ def answer_with_passages(
 
     limit = _limit(state.candidates, settings)
     ranked = supports_first(state.candidates, short)
-    passages = compose_passages(ranked, words, limit, read, between)
+    places = int(limit * PLACES_SHARE)
+    passages = compose_passages(ranked, words, limit - places - (len(short.text) if short else 0), read, between)
     if not passages:
         return {"result": short}
     answer = short or Answer(kind="extractive", confidence=confidence)
@@ -58,7 +62,7 @@ def answer_with_passages(
         update={
             "short": answer.text,
             "passages": passages,
-            "see_also": see_also(ranked, passages),
+            "see_also": see_also(ranked, passages, places),
             "sureness": sureness_of(answer.confidence),
             "citations": tuple(passage.citation for passage in passages),
             "reason": answer.reason or f"the best notes hold what is asked with probability {confidence:.2f}",

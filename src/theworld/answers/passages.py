@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from functools import cache
 from itertools import takewhile
 
@@ -32,10 +33,12 @@ ReadText = Callable[[str, int, int], str]
 
 NOTES = 6
 """Notes, best first, that passages are taken from."""
-LEAST_SHARE = 0.15
+LEAST_SHARE = 0.08
 """Share of the limit that must be left for a piece of a note that does not fit."""
 LEAD_SHARE = 0.5
 """Share of what is left that a lead may take; a longer one is left out."""
+FIRST_SHARE = 0.75
+"""Share of the limit that one note may take where others follow it: the second best often holds what it lacks."""
 NEIGHBOURS = 3
 """Notes on each side of the first that it may grow by."""
 SEE_ALSO = 3
@@ -115,10 +118,11 @@ def compose_passages(
     return tuple(_passage(number, run, words) for number, run in enumerate(runs, 1))
 
 
-def see_also(ranked: Sequence[Candidate], shown: Sequence[Passage]) -> tuple[str, ...]:
-    """Return the places of the best notes that are not shown, each once."""
-    places = dict.fromkeys(map(_place, ranked))
-    return tuple(place for place in places if place not in {passage.place for passage in shown})[:SEE_ALSO]
+def see_also(ranked: Sequence[Candidate], shown: Sequence[Passage], limit: int) -> tuple[str, ...]:
+    """Return the places of the best notes that are not shown, each once, as many as `limit` characters hold."""
+    hidden = [place for place in dict.fromkeys(map(_place, ranked)) if place not in {one.place for one in shown}]
+    lengths = accumulate(len(place) + FRAME for place in hidden[:SEE_ALSO])
+    return tuple(place for place, length in zip(hidden, lengths, strict=False) if length <= limit)
 
 
 def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> list[_Piece]:
@@ -128,6 +132,8 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> lis
         room = left - len(_place(note)) - FRAME
         lead = note.lead if len(note.lead) < LEAD_SHARE * room else ""
         room -= len(lead) + bool(lead)
+        if len(ranked) > 1:
+            room = min(room, int(FIRST_SHARE * limit))
         if len(note.text) <= room:
             piece = _Piece(note, 0, len(note.text), lead)
         elif not taken or room >= LEAST_SHARE * limit:
@@ -137,7 +143,7 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> lis
         if piece.text.strip():
             taken.append(piece)
             left -= _shown(piece)
-        if not piece.whole:
+        if not piece.whole and left < LEAST_SHARE * limit:
             break
     return taken
 
