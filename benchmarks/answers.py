@@ -1,10 +1,11 @@
-"""Answers without a model on BEIR folders: EM and F1, entity answers by confidence, and what extracts contain.
+"""Answers without a model on BEIR folders: EM and F1, entity answers by confidence, and what passages contain.
 
     theworld eval retrieval FOLDER        # makes the store; its place is printed
     python benchmarks/answers.py FOLDER=STORE [FOLDER=STORE ...] [--png CURVES.png] [--limit N]
 
-An entity answer is right when it equals a gold answer (exact match as SQuAD has it). An extract is right when it
-contains one; yes/no questions have no extract. Both are measured on all questions, whichever the graph would show.
+An entity answer is right when it equals a gold answer (exact match as SQuAD has it). Passages are right when one of
+them contains a gold answer; yes/no questions are left out there. Both are measured on all questions, whichever the
+graph would show; silent is the share in which neither is shown.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ from theworld.evaluation.metrics import calibration_error, contains, exact_match
 from theworld.graph import build, build_graph, open_resources
 from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.answer_with_entity.confidence import CONFIDENCE
-from theworld.nodes.answer_with_extract.node import extract_answer
+from theworld.nodes.answer_with_passages import answer_with_passages
 from theworld.nodes.disambiguate_entities import SnapshotKnowledge
 from theworld.nodes.fuse_candidates import fuse_candidates
+from theworld.nodes.note_source import TextSource
 from theworld.settings import AnswerSettings, Settings
 from theworld.state import Context, QueryState, Update
 
 ANY_SHARE = AnswerSettings(min_share=0.0, min_margin=0.0, min_confidence=0.0)
+ANY_EVIDENCE = Settings(answers={"min_evidence": 0.0})
 ENTRIES = SnapshotKnowledge()
 """The bundled entries, by which names are one entity; as in the graph by default."""
 FOLDS = 5
@@ -51,14 +54,16 @@ class Measured:
     right: bool
     shown: bool
     contained: bool | None
+    characters: int
+    silent: bool
     entity_ms: float
-    extract_ms: float
+    passages_ms: float
 
 
 def states_of(
     queries: Sequence[Query], store: Path, *, without_gold: bool = False
-) -> Iterator[tuple[Query, QueryState]]:
-    """Yield every question with the state in which the graph starts to answer it.
+) -> Iterator[tuple[Query, QueryState, TextSource]]:
+    """Yield every question with the state in which the graph starts to answer it, and the store.
 
     `without_gold` hides each question's gold documents from it, so that the store seldom answers it.
     """
@@ -82,21 +87,22 @@ def states_of(
             hidden.clear()
             hidden.update(query.grades if without_gold else ())
             graph.invoke({"question": query.text})
-            yield query, seen[-1] if seen else QueryState(question=query.text, query=query.text)
+            yield query, seen[-1] if seen else QueryState(question=query.text, query=query.text), resources.store
 
 
-def measure(query: Query, state: QueryState) -> Measured:
+def measure(query: Query, state: QueryState, store: TextSource) -> Measured:
     """Answer one question both ways."""
     began = time.process_time()
     entity = answer_with_entity(state, None, settings=ANY_SHARE, entries=ENTRIES)["result"]
     shown = answer_with_entity(state, None, settings=AnswerSettings(), entries=ENTRIES)["result"]
     middle = time.process_time()
-    evidence = state.evidence[: AnswerSettings().evidence_notes]
-    extract = extract_answer(state.query, state.language, evidence, state.candidates)
+    runtime, alone = Runtime(context=Context()), state.model_copy(update={"result": None})
+    found = answer_with_passages(alone, runtime, notes=store, settings=ANY_EVIDENCE)["result"]
     end = time.process_time()
-    text = "\n".join(f"{evidence[item.note].title}: {item.text}" for item in extract.sentences)
+    text = "\n\n".join(passage.text for passage in found.passages) if found else ""
     yes_no = query.answers[0].casefold() in {"yes", "no"}
-    said = shown.text if shown else text
+    silent = shown is None and (found is None or found.confidence < AnswerSettings().min_evidence)
+    said = shown.text if shown else "" if silent else text
     return Measured(
         exact_match(said, query.answers),
         f1(said, query.answers),
@@ -104,6 +110,8 @@ def measure(query: Query, state: QueryState) -> Measured:
         bool(entity and exact_match(entity.text, query.answers)),
         shown is not None,
         None if yes_no else contains(text, query.answers) == 1.0,
+        len(text),
+        silent,
         (middle - began) * 500,
         (end - middle) * 1000,
     )
@@ -137,7 +145,7 @@ def draw(curves: Mapping[str, Sequence[Point]], file: Path) -> None:
 
 
 def overall(results: Sequence[Measured]) -> str:
-    """Return exact match and F1 over all questions: the entity where it is shown, else the extract."""
+    """Return exact match and F1 over all questions: the entity where it is shown, else the passages."""
     return f"all questions: EM {fmean(item.exact for item in results):.3f}, F1 {fmean(item.f1 for item in results):.3f}"
 
 
@@ -173,7 +181,7 @@ def cross_fitted(shown: Sequence[Measured]) -> list[float]:
 def report(name: str, results: Sequence[Measured]) -> list[Point]:
     """Print the figures of one set and return its curve."""
     shown = [item for item in results if item.shown]
-    extracts = [item.contained for item in results if item.contained is not None]
+    contained = [item.contained for item in results if item.contained is not None]
     points = curve(results)
     print(f"{name}: {len(results)} questions")
     print(f"  {overall(results)}")
@@ -184,9 +192,11 @@ def report(name: str, results: Sequence[Measured]) -> list[Point]:
         point = next((point for point in points if point[0] >= coverage), None)
         if point:
             print(f"    coverage {coverage:.2f}: precision {point[1]:.2f} (confidence {point[2]:.2f})")
-    print(f"  extracts contain the answer: {fmean(extracts):.3f} of {len(extracts)}")
-    entity_ms, extract_ms = median(i.entity_ms for i in results), median(i.extract_ms for i in results)
-    print(f"  median CPU: entity {entity_ms:.1f} ms, extract {extract_ms:.1f} ms", flush=True)
+    length = median(item.characters for item in results)
+    print(f"  passages contain the answer: {fmean(contained):.3f} of {len(contained)}, median {length:.0f} characters")
+    print(f"  silent: {fmean(item.silent for item in results):.3f}")
+    entity_ms, passages_ms = median(i.entity_ms for i in results), median(i.passages_ms for i in results)
+    print(f"  median CPU: entity {entity_ms:.1f} ms, passages {passages_ms:.1f} ms", flush=True)
     return points
 
 
@@ -203,7 +213,7 @@ def main() -> None:
     for given in arguments.sets:
         folder, _, store = given.partition("=")
         queries = answerable_queries(load_dataset(Path(folder)), arguments.limit)[:: arguments.every]
-        results = [measure(query, state) for query, state in states_of(queries, Path(store))]
+        results = [measure(query, state, notes) for query, state, notes in states_of(queries, Path(store))]
         curves[Path(folder).name] = report(Path(folder).name, results)
     if arguments.png:
         draw(curves, arguments.png)

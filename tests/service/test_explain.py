@@ -38,7 +38,7 @@ def test_section_10_2_explain_restores_route_and_evidence(call, question):
 def test_every_number_is_recomputed_from_the_logged_parts(call, question):
     reply = call(ASK, {"question": question, "stream": False})
     found = explained(call, reply["request_id"])
-    fusion, k = found["fusion"], found["fusion"]["k"]
+    fusion = found["fusion"]
     ranks = {
         (name, hit["note_id"]): hit["rank"] for name, channel in found["channels"].items() for hit in channel["hits"]
     }
@@ -47,10 +47,15 @@ def test_every_number_is_recomputed_from_the_logged_parts(call, question):
     }
     totals = {}
     for name in sorted(found["channels"]):
-        depth = fusion["depths"].get(name, math.inf)
-        for hit in found["channels"][name]["hits"]:
-            product = found["channels"][name]["weight"] * (1 / (k + hit["rank"])) if hit["rank"] <= depth else 0.0
-            totals[hit["note_id"]] = totals.get(hit["note_id"], 0.0) + product
+        hits, weight = found["channels"][name]["hits"], found["channels"][name]["weight"]
+        counted = hits[: fusion["depths"].get(name, len(hits))]
+        scale = max((abs(hit["score"]) for hit in counted), default=0.0) or 1.0
+        scaled = [hit["score"] / scale for hit in counted]
+        for hit in hits:
+            totals.setdefault(hit["note_id"], 0.0)
+        for hit, score in zip(counted, scaled, strict=True):
+            width = max(scaled) - min(scaled)
+            totals[hit["note_id"]] += weight * ((score - min(scaled)) / width if width else 1.0)
     order = sorted(totals, key=lambda note: (-totals[note], note))[: fusion["kept"]]
     assert [note["note_id"] for note in fusion["notes"]] == order
     for place, note in enumerate(fusion["notes"], start=1):
