@@ -387,6 +387,9 @@ def test_what_is_wrong_is_told_before_the_work(command: Run, tmp_path: Path) -> 
     code, _, err = command(SMALL, SMALL)
     assert code == 2
     assert "two sets are named" in err
+    code, _, err = command(SMALL, "--store", tmp_path / "kept.store", "--results", tmp_path)
+    assert code == 2
+    assert "Invalid value for --results" in err
     assert not (tmp_path / "kept.store").exists()
 
 

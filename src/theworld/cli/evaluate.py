@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from theworld.cli.evaluate_documents import documents
-from theworld.cli.options import StoreOption, settings_for
+from theworld.cli.options import STDOUT, StoreOption, check_writable, settings_for
 
 if TYPE_CHECKING:
     from theworld.evaluation.answers import AnswersReport
@@ -34,7 +33,6 @@ JsonFile = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to this file; - for standard output.")
 ]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first queries.")]
-STDOUT = Path("-")
 GAINS = ("recall@5", "ndcg@10")
 """Metrics whose gain over the baseline is printed with its interval and paired test."""
 
@@ -56,7 +54,7 @@ def retrieval(
     """Recall, MRR and nDCG of every stage; the corpus goes into --store, or into a store kept in the user's cache."""
     from theworld.evaluation.retrieval import evaluate_retrieval, judged_queries
 
-    _check_writable(json_file)
+    check_writable(json_file, "--json")
     _check_plot(plot, compare=compare)
     with _prepared(dataset, store) as (data, graph, resources, facts):
         with _counting(len(judged_queries(data, limit))) as on_query:
@@ -86,7 +84,7 @@ def answers(
     """Exact match, F1 and precision of the answers, by kind."""
     from theworld.evaluation.answers import answerable_queries, evaluate_answers
 
-    _check_writable(json_file)
+    check_writable(json_file, "--json")
     with _prepared(dataset, store) as (data, graph, *_):
         with _counting(len(answerable_queries(data, limit))) as on_query:
             report = evaluate_answers(data, graph, limit=limit, use_model=model, on_query=on_query)
@@ -123,14 +121,6 @@ def _counting(total: int) -> Iterator[Callable[[], None]]:
     with progress_bars(error_console()) as progress:
         task = progress.add_task("Asking", total=total)
         yield lambda: progress.advance(task)
-
-
-def _check_writable(file: Path | None) -> None:
-    """Refuse a place that cannot be written before hours of work, not after."""
-    if file is None or file == STDOUT:
-        return
-    if file.is_dir() or not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
-        raise typer.BadParameter(f"{file} cannot be written.", param_hint="--json")
 
 
 def _check_plot(folder: Path | None, *, compare: bool) -> None:

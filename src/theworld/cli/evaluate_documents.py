@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from theworld.cli.options import JsonFlag, settings_for
+from theworld.cli.options import JsonFlag, check_writable, settings_for
 
 if TYPE_CHECKING:
     from theworld.evaluation.documents import DocumentsReport, QuestionSet, Rivals
@@ -66,6 +66,8 @@ def documents(
     _check_names([questions.name for questions in loaded])
     stores = _places(store, loaded, "")
     files = _places(results, loaded, ".jsonl")
+    for file in files:
+        check_writable(file, "--results")
     reports: list[DocumentsReport] = []
     found: list[dict[str, Any]] = []
     for questions, place, file in zip(loaded, stores, files, strict=True):

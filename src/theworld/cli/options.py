@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -38,6 +39,8 @@ HistoryOption = Annotated[
     typer.Option("--history", metavar="FILE", help="Earlier messages: JSON list or JSON lines of {role, content}."),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+STDOUT = Path("-")
+"""As the value of an option that names a file: standard output."""
 
 
 def settings_for(store: Path | None) -> Settings:
@@ -45,6 +48,14 @@ def settings_for(store: Path | None) -> Settings:
     from theworld.settings import Settings
 
     return Settings.load(store=store)
+
+
+def check_writable(file: Path | None, option: str) -> None:
+    """Refuse a file that cannot be written before hours of work, not after."""
+    if file is None or file == STDOUT:
+        return
+    if file.is_dir() or not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
+        raise typer.BadParameter(f"{file} cannot be written.", param_hint=option)
 
 
 def read_filters(pairs: Sequence[str]) -> dict[str, str | list[str]]:
