@@ -34,17 +34,36 @@ def test_bad_files_are_reported_and_the_rest_goes_on(cli, texts: dict[str, str],
     (folder / "good.md").write_text(texts["rush.md"], encoding="utf-8")
     (folder / "empty.md").write_bytes(b"")
     (folder / "binary.txt").write_bytes(bytes(range(256)) * 8)
-    for name in ("table.csv", "OTHER.CSV", "Makefile"):
-        (folder / name).write_text("x", encoding="utf-8")
+    for name in ("logo.png", "OTHER.PNG", "program"):
+        (folder / name).write_bytes(bytes(range(256)))
     done = cli("ingest", folder, "--store", tmp_path / "s")
     assert done.code == 0
     assert "1 document written" in done.out
-    assert "3 files of other kinds (no ending, .csv) passed over" in done.out
+    assert "3 files of other kinds (no ending, .png) passed over" in done.out
     assert "2 left out:" in done.out
     assert "empty.md" in done.out
     assert "binary.txt" in done.out
     (folder / "good.md").unlink()
     assert cli("ingest", folder, "--store", tmp_path / "t").code == 5, "nothing at all could be ingested"
+
+
+@pytest.mark.parametrize(("name", "reason"), [("logo.png", "see above"), ("", "no file was found")])
+def test_a_folder_of_which_nothing_is_read_fails(cli, tmp_path: Path, name: str, reason: str) -> None:
+    folder = tmp_path / "d"
+    folder.mkdir()
+    if name:
+        (folder / name).write_bytes(bytes(range(256)))
+    done = cli("ingest", folder, "--store", tmp_path / "s")
+    assert (done.code, done.err) == (5, f"Nothing could be read: {reason}.\n")
+
+
+def test_a_folder_that_became_empty_may_be_pruned(cli, texts: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / "d"
+    folder.mkdir()
+    (folder / "a.md").write_text(texts["rush.md"], encoding="utf-8")
+    assert cli("ingest", folder, "--store", tmp_path / "s").code == 0
+    (folder / "a.md").unlink()
+    assert cli("ingest", folder, "--store", tmp_path / "s", "--prune").code == 0
 
 
 def test_pruning_and_tenants(cli, texts: dict[str, str], documents: Path, tmp_path: Path) -> None:

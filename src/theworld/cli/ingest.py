@@ -15,7 +15,7 @@ NOTHING_INGESTED = 5
 
 def ingest(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Files and folders: md, txt, html, pdf, docx, BEIR jsonl.")
+        list[Path], typer.Argument(metavar="PATH...", help="Files and folders: documents, tables, code, any text.")
     ],
     *,
     store: StoreOption = None,
@@ -26,9 +26,9 @@ def ingest(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Read documents into a store; only what is new or changed costs time. Exit code 5 when all sources failed."""
+    """Read documents into a store; only what is new or changed costs time. Exit code 5 when nothing could be read."""
     from theworld.cli.ingesting import ingest_paths, show_report
-    from theworld.cli.output import console, print_json
+    from theworld.cli.output import console, error_console, print_json
 
     settings = settings_for(store)
     report = ingest_paths(paths, settings, tenant=check_tenant(tenant), reembed=reembed, prune=prune)
@@ -36,5 +36,7 @@ def ingest(
         print_json(asdict(report) | {"store": str(settings.store)})
     else:
         show_report(console(), report, settings.store)
-    if report.failed and not report.documents + report.unchanged:
+    if not report.documents + report.unchanged + report.pruned:
+        reasons = "see above" if report.failed or report.skipped else "no file was found"
+        error_console().print(f"Nothing could be read: {reasons}.")
         raise typer.Exit(NOTHING_INGESTED)
