@@ -13,9 +13,9 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from answers import measure, report, states_of
 from environment import environment
 
+from answers import measure, report, states_of
 from theworld.evaluation.answers import answerable_queries
 from theworld.evaluation.chinese_scripts import in_simplified
 from theworld.evaluation.datasets import load_dataset

@@ -66,7 +66,7 @@ def fuse_by(
 
 
 def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: NoteSource, settings: Settings) -> Update:
-    """Fuse what the channels found, by the chosen method, the graph as far as its walk earns it; keep the reranker's pool.
+    """Fuse what the channels found, by the chosen method, the graph as its walk earns it; keep the reranker's pool.
 
     Where a channel's scores are not finite, so that only ranks can be fused, ranks are, and a Degradation says so.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from theworld.nodes.route_query.features import Features
 from theworld.nodes.route_query.strategies import Choice
 from theworld.settings import Settings
-from theworld.state import Channel, ChannelPlan, Context, RouteDecision, RoutePath
+from theworld.state import Channel, ChannelPlan, Context, RouteDecision
 
 SHORT_MS, SHORTEST_MS = 150.0, 60.0
 """Budgets below which half as many candidates are asked for, and below which nothing is reranked."""

@@ -15,9 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from functools import cache
-from itertools import takewhile
+from itertools import accumulate, takewhile
 
 from theworld.answers.question_words import QuestionWords
 from theworld.state import Candidate, Passage

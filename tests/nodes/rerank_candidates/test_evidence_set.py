@@ -1,4 +1,4 @@
-"""What the evidence set reads off stores and channels: links by direction, and how high words and vectors put a note."""
+"""What the evidence set reads off stores and channels: links by direction, how high words and vectors put a note."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def walked(notes: Sequence[Candidate]) -> list[Candidate]:
     """The notes as if the graph's walk had ended on just them, which lie in different documents."""
     hits = [ChannelHit(rank=rank, score=0.5) for rank in range(1, len(notes) + 1)]
     return [
-        one.model_copy(update={"channels": {**one.channels, "graph": hit}}) for one, hit in zip(notes, hits, strict=True)
+        one.model_copy(update={"channels": {**one.channels, "graph": hit}})
+        for one, hit in zip(notes, hits, strict=True)
     ]
 
 
