@@ -32,7 +32,7 @@ OTHER_LANGUAGE = 0.5
 """What coverage counts in notes of another language than the query's: their embedder may not know its words."""
 STANDING = {"sparse": 0.45, "dense": 0.55}
 """What words and vectors count in their agreement, as in the baseline that gains are measured against."""
-WORDS_ALONE = 5.0
+WORDS_ALONE = 10.0
 """How much more agreement counts for a note without token vectors, of which only the words it shares are known."""
 LINKED = (0.25, 0.5)
 """Shares of the graph up to which its links, its walk and named titles count nothing, and from which they count in
