@@ -38,9 +38,8 @@ def read(path: Path) -> Iterator[SourceDocument]:
     data = read_bytes(path)
     title, text = _convert(data, path)
     if not text.strip():
-        raise IngestionError(
-            "there is no text in it", where=str(path), remedy="If its pages are scanned images, run OCR on it first."
-        )
+        remedy = "If its pages are scanned images, run OCR on it first." if path.suffix.lower() == ".pdf" else ""
+        raise IngestionError("there is no text in it", where=str(path), remedy=remedy)
     yield described(cleaned(require_text(text, path)), path, title=" ".join(title.split()))
 
 
