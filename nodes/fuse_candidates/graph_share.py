@@ -9,7 +9,7 @@ share of the weight is a logistic function of two signs of its list:
 - share of different documents among its first ten: 1 where notes are linked across documents.
 
 Weights were fitted by how much the graph's list beats the other two on each question (nDCG@10);
-`benchmarks/fit_graph_share.py` fits them and judges each set with weights fitted on the others.
+`benchmarks/fit_evidence.py` fits them and judges each set with weights fitted on the others.
 """
 
 from __future__ import annotations

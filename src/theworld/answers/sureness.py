@@ -1,7 +1,7 @@
 """How sure it is that the notes found hold what is asked: a probability, from what retrieval saw.
 
 Wording does not decide: no word list is looked at. The signs are few, because more of them fitted the development sets
-better and other sets worse. `benchmarks/fit_sureness.py` fits the weights on sets of documents and of encyclopedia
+better and other sets worse. `benchmarks/fit_evidence.py` fits the weights on sets of documents and of encyclopedia
 passages together, their gold documents there and hidden, and judges each set with weights fitted on the others.
 """
 
