@@ -175,8 +175,8 @@ def _connect_answers(graph: Graph, resources: Resources) -> None:
     )
     graph.add_conditional_edges(
         "rerank_candidates",
-        edges.after_reranking,
-        ["find_entity_candidates", "restore_fused_order"],
+        edges.after_reranking(resources.settings.answers),
+        ["find_entity_candidates", "restore_fused_order", "report_no_evidence"],
     )
     graph.add_edge("restore_fused_order", "find_entity_candidates")
     graph.add_conditional_edges(

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 
 from langgraph.runtime import Runtime
 
+from theworld.answers import probability
 from theworld.nodes.answer_from_history import asks_what_was_said
 from theworld.nodes.split_question import FindParts
+from theworld.settings import AnswerSettings
 from theworld.state import Context, QueryState, context_of
 
 CHANNEL_NODES = {"sparse": "retrieve_sparse", "dense": "retrieve_dense", "graph": "retrieve_graph"}
@@ -62,10 +64,17 @@ def after_fusion(state: QueryState) -> str:
     return "rerank_candidates" if state.route.rerank else "restore_fused_order"
 
 
-def after_reranking(state: QueryState) -> str:
-    """A reranker that failed or ran out of time leaves the fused order."""
-    reranked = state.rerank_outcome in {"complete", "partial"} and state.candidates
-    return "find_entity_candidates" if reranked else "restore_fused_order"
+def after_reranking(settings: AnswerSettings) -> Callable[[QueryState], str]:
+    """A reranker that failed or ran out of time leaves the fused order; too little evidence reaches no judge or model."""
+
+    def choose(state: QueryState) -> str:
+        if state.rerank_outcome not in {"complete", "partial"} or not state.candidates:
+            return "restore_fused_order"
+        known = state.candidates[0].covered is not None
+        enough = not known or probability(state.candidates) >= settings.min_evidence
+        return "find_entity_candidates" if enough else "report_no_evidence"
+
+    return choose
 
 
 def after_entity_search(state: QueryState) -> str:

@@ -3,6 +3,7 @@
 import pytest
 
 from theworld.graph import edges
+from theworld.settings import AnswerSettings
 from theworld.state import (
     Answer,
     Candidate,
@@ -63,15 +64,22 @@ def test_zero_candidates_skip_to_the_honest_end(candidates, rerank, node):
     ],
 )
 def test_a_failed_reranker_leaves_the_fused_order(outcome, node):
-    assert edges.after_reranking(QueryState(rerank_outcome=outcome, candidates=SOME)) == node
+    choose = edges.after_reranking(AnswerSettings())
+    assert choose(QueryState(rerank_outcome=outcome, candidates=SOME)) == node
 
 
-@pytest.mark.parametrize("covered", [None, 0.0, 0.01])
-def test_no_relevance_keeps_reranked_notes_from_being_looked_at(covered):
-    """Whether the evidence suffices is decided once, by the probability of the passages, not by a reranker's scale."""
+@pytest.mark.parametrize(
+    ("covered", "least", "node"),
+    [
+        (0.0, 0.15, "report_no_evidence"),
+        (0.0, 0.0, "find_entity_candidates"),
+        (None, 0.15, "find_entity_candidates"),  # another reranker's scale says nothing of the evidence
+    ],
+)
+def test_too_little_evidence_reaches_no_judge_or_model(covered, least, node):
     best = SOME[0].model_copy(update={"final_score": 0.01, "covered": covered})
     state = QueryState(rerank_outcome="complete", candidates=[best])
-    assert edges.after_reranking(state) == "find_entity_candidates"
+    assert edges.after_reranking(AnswerSettings(min_evidence=least))(state) == node
 
 
 def test_zero_entity_candidates_never_reach_a_judge():

@@ -46,7 +46,7 @@ def graph(resources, server):
     settings = ModelSettings(name="tiny", base_url=server.url, api_key="sk-test", retries=0, timeout_s=60)
     models = Models(resources.models.embedders, resources.models.taggers, OpenAIChatModel(settings))
     # Entity answers need more certainty than there is, so that every question reaches the model.
-    answers = resources.settings.answers.model_copy(update={"min_confidence": 1.0})
+    answers = resources.settings.answers.model_copy(update={"min_confidence": 1.0, "min_evidence": 0.3})
     changed = resources.settings.model_copy(update={"answers": answers})
     return build_graph(dataclasses.replace(resources, models=models, settings=changed))
 
