@@ -15,6 +15,7 @@ import pytest
 from theworld.ingestion import IngestInterrupted, ingest
 from theworld.ingestion.interruption import Interruption
 from theworld.ingestion.making import BATCH_NOTES
+from theworld.ingestion.report import SilentProgress
 from theworld.models.bundle import Models
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore
@@ -39,6 +40,7 @@ class Stopper:
 
     def __init__(self, part: str, after: int, times: int = 1) -> None:
         self.part, self.after, self.times = part, after, times
+        self.told = 0
 
     def start(self, part: str, total: int) -> None:
         """Notice nothing."""
@@ -50,6 +52,9 @@ class Stopper:
                 presses, self.times = self.times, 0
                 for _ in range(presses):
                     signal.raise_signal(signal.SIGINT)
+
+    def stopping(self) -> None:
+        self.told += 1
 
 
 @pytest.fixture(autouse=True)
@@ -69,8 +74,10 @@ def is_complete(store: KnowledgeStore) -> bool:
 def test_ctrl_c_finishes_the_batch_in_hand(
     corpus: Path, store: KnowledgeStore, models: Models, settings: Settings
 ) -> None:
+    stopper = Stopper("notes", BATCH_NOTES + 1)
     with pytest.raises(IngestInterrupted) as stopped:
-        ingest([corpus], store, models, settings, progress=Stopper("notes", BATCH_NOTES + 1))
+        ingest([corpus], store, models, settings, progress=stopper)
+    assert stopper.told == 1
     assert (stopped.value.report.documents, stopped.value.report.interrupted) == (2 * BATCH_NOTES, True)
     assert isinstance(stopped.value, KeyboardInterrupt)
     assert store.info()["lag"] == {"sparse": 0, "dense": 0, "graph": 0, "ontology": 0}
@@ -87,10 +94,34 @@ def test_ctrl_c_while_reading_writes_nothing(
     assert store.document_hashes("default") == {}
 
 
+def test_ctrl_c_leaves_a_document_of_many_notes(
+    folder: Path, store: KnowledgeStore, models: Models, settings: Settings
+) -> None:
+    (folder / "long.txt").write_text("\n\n".join(f"Paragraph {i}. " + "word " * 200 for i in range(2 * BATCH_NOTES)))
+    stopper = Stopper("notes", 1)
+    with pytest.raises(IngestInterrupted) as stopped:
+        ingest([folder], store, models, settings, progress=stopper)
+    assert stopped.value.report.notes == 0
+    assert -stopper.after < BATCH_NOTES, "the notes after those in hand are not made"
+    assert store.document_hashes("default") == {}
+
+
+def test_ctrl_c_while_linking_is_made_good(
+    folder: Path, store: KnowledgeStore, models: Models, settings: Settings
+) -> None:
+    rows = ({"_id": str(i), "text": f"Resident {i} lived in Springfield Hills."} for i in range(50))
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ingest([folder], store, models, settings)
+    (folder / "town.md").write_text("# Springfield Hills\n\nA town.")
+    with pytest.raises(IngestInterrupted):
+        ingest([folder], store, models, settings, progress=Stopper("link", 10))
+    assert len(store.document_hashes("default")) == 50
+    assert ingest([folder], store, models, settings).linked == 50
+
+
 def test_second_ctrl_c_stops_at_once(corpus: Path, store: KnowledgeStore, models: Models, settings: Settings) -> None:
     with pytest.raises(KeyboardInterrupt) as stopped:
-        # Reading goes on in this thread, so that both signals are handled where they are raised.
-        ingest([corpus], store, models, settings, progress=Stopper("read", 1, times=2))
+        ingest([corpus], store, models, settings, progress=Stopper("notes", 1, times=2))
     assert not isinstance(stopped.value, IngestInterrupted)
     assert store.document_hashes("default") == {}
     ingest([corpus], store, models, settings)
@@ -99,7 +130,7 @@ def test_second_ctrl_c_stops_at_once(corpus: Path, store: KnowledgeStore, models
 
 def test_handler_is_put_back() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with Interruption() as interruption:
+    with Interruption(SilentProgress()) as interruption:
         assert signal.getsignal(signal.SIGINT) != before
         assert not interruption.is_asked()
     assert signal.getsignal(signal.SIGINT) == before

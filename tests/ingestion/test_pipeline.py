@@ -328,6 +328,20 @@ def test_a_missing_model_is_an_error(world: Ingestor) -> None:
         world()
 
 
+def test_what_an_earlier_version_made_is_made_anew_and_told(world: Ingestor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("theworld.ingestion.plan.PROCESSING", "notes-0")
+    world.write("a.md", "Text.")
+    world.write("b.md", "More.")
+    assert (world().documents, world().remade) == (2, 0)
+    monkeypatch.undo()
+    world.write("c.md", "New.")
+    report = world()
+    assert (report.documents, report.remade, report.unchanged) == (3, 2, 0)
+    world.write("a.md", "Other text.")
+    report = world()
+    assert (report.documents, report.remade, report.unchanged) == (1, 0, 2)
+
+
 class Recorder:
     """Keeps what a progress bar would be told."""
 
@@ -347,7 +361,8 @@ def test_progress_adds_up(world: Ingestor) -> None:
     world.write("a.md", "Text.")
     seen = Recorder()
     report = world(progress=seen)
-    assert seen.totals["read"] == seen.steps["read"] == 2
+    size = sum(path.stat().st_size for path in world.folder.iterdir())
+    assert seen.totals["read"] == seen.steps["read"] == size
     assert seen.totals["notes"] == seen.steps["notes"] == report.notes == 601
     assert seen.totals["index"] == seen.steps["index"] > 0
 

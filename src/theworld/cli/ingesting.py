@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.filesize import decimal
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from theworld.cli.output import counted, error_console, printable, tell_troubles
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 FAILURES_SHOWN = 20
 KINDS_SHOWN = 8
+STOPPING = "Stopping: what is under way is finished and saved, or left. Ctrl-C again stops at once."
 LABELS = {"read": "Reading", "notes": "Making notes", "link": "Linking", "index": "Indexing"}
 
 
@@ -39,11 +42,25 @@ class ProgressBars:
         """Move a bar on."""
         self._progress.advance(self._tasks[part], steps)
 
+    def stopping(self) -> None:
+        """Say that Ctrl-C was heard."""
+        with suppress(RuntimeError):  # a signal may come while this very thread is printing
+            self._progress.console.print(STOPPING)
+
+
+class _Done(ProgressColumn):
+    """How much is done, of how much: in bytes where files are read."""
+
+    def render(self, task: Task) -> Text:
+        show = decimal if task.description == LABELS["read"] else "{:,}".format
+        done = show(int(task.completed))
+        return Text(done if task.total is None else f"{done} of {show(int(task.total))}", style="progress.download")
+
 
 @contextmanager
 def progress_bars(out: Console) -> Iterator[Progress]:
     """Show progress while entered, on a terminal only."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), _Done(), TimeElapsedColumn())
     with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
         yield progress
 
@@ -99,6 +116,8 @@ def show_report(out: Console, report: IngestReport, store: Path) -> None:
     speed = report.notes_per_second
     rate = f" ({speed:.{0 if speed >= 10 else 1}f} notes/s)" if report.notes else ""
     out.print(f"{', '.join(parts)} in {total:.1f} s{rate}. Store: {store}")
+    if report.remade:
+        out.print(f"{report.remade} of them made anew: this version reads or divides documents in another way.")
     if report.failed:
         out.print(f"{len(report.failed)} left out:")
     for failure in report.failed[:FAILURES_SHOWN]:

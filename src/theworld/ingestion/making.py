@@ -56,9 +56,13 @@ class MakerHere:
         """Begin with some notes."""
 
         def outcomes() -> list[Outcome]:
+            advance = _advance(self._progress)
+            made: list[Outcome] = []
             with self._watch.shared("models"):
-                advance = _advance(self._progress)
-                return model_notes(self._models, notes, self._watch, advance, side_by_side=True)
+                for first in range(0, len(notes), BATCH_NOTES):  # a document may have any number of them
+                    some = notes[first : first + BATCH_NOTES]
+                    made += model_notes(self._models, some, self._watch, advance, side_by_side=True)
+            return made
 
         return outcomes
 

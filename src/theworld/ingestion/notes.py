@@ -11,7 +11,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from theworld.ingestion.blocks import Block, introduces
@@ -19,7 +20,7 @@ from theworld.settings import NoteSettings
 from theworld.stores.records import NoteKind
 from theworld.text import Language, cjk_share, detect_language, split_sentences
 
-JOINED = {"en": 600, "zh": 450}
+JOINED: Mapping[Language, int] = {"en": 600, "zh": 450}
 """Characters up to which small notes of several sections are joined; with fewer a note says too little by itself."""
 LONGEST_HEADING = 200
 """A heading stays with its block even where both exceed the limit by this many characters."""
@@ -64,24 +65,34 @@ class _Group(NamedTuple):
 def split_notes(
     text: str, limits: NoteSettings, *, start: int = 0, passage: bool = False, blocks: Sequence[Block] = ()
 ) -> list[NoteSpan]:
-    """Return the notes of a text from `start` on, in order, without surrounding white space.
+    """Return the notes of a text; see `iter_notes`."""
+    return list(iter_notes(text, limits, start=start, passage=passage, blocks=blocks))
+
+
+def iter_notes(
+    text: str, limits: NoteSettings, *, start: int = 0, passage: bool = False, blocks: Sequence[Block] = ()
+) -> Iterator[NoteSpan]:
+    """Yield the notes of a text from `start` on, in order, without surrounding white space.
 
     Without blocks its paragraphs are taken, which end at blank lines. `passage` marks a ready-made passage: kept whole
     up to twice the limit.
     """
-    whole = text[start:].strip()
-    if passage and whole and len(whole) <= PASSAGE_FACTOR * _limit(whole, limits) and _BLANK.search(whole) is None:
+    if passage:
         begin, end = _trimmed(text, start, len(text))
-        return [NoteSpan(text[begin:end], begin, end, detect_language(whole))]
-    groups = [piece for group in _groups(text, blocks or paragraphs(text, start), limits) for piece in group]
+        whole = text[begin:end]
+        if whole and len(whole) <= PASSAGE_FACTOR * _limit(whole, limits) and _BLANK.search(whole) is None:
+            yield NoteSpan(whole, begin, end, detect_language(whole))
+            return
     language = detect_language(text) if passage else _language(text[start : start + SAMPLE])
-    return [_note(text, group, language) for group in _joined(text, _merged(text, groups, limits), limits)]
+    groups = (piece for group in _groups(text, blocks or paragraphs(text, start), limits) for piece in group)
+    for group in _joined(text, _merged(text, groups, limits), limits):
+        yield _note(text, group, language)
 
 
 def paragraphs(text: str, start: int = 0) -> Iterator[Block]:
     """Yield the paragraphs of a plain text, which end at blank lines."""
     begin = start
-    for gap in [*_BLANK.finditer(text, start), None]:
+    for gap in chain(_BLANK.finditer(text, start), [None]):
         left, right = _trimmed(text, begin, gap.start() if gap else len(text))
         if right > left:
             yield Block("paragraph", left, right)
@@ -92,6 +103,14 @@ def _limit(text: str, limits: NoteSettings) -> int:
     """Return the longest note, in characters: between those of the languages, by the share of Chinese characters."""
     share = cjk_share(text)
     return int(1 / (share / limits.max_characters_zh + (1 - share) / limits.max_characters_en))
+
+
+def _fits(text: str, start: int, end: int, limits: NoteSettings, most: Mapping[Language, int] | None = None) -> bool:
+    """Tell whether text[start:end] is within the limit, and within `most` for its language."""
+    if end - start > max((most or {"en": limits.max_characters_en, "zh": limits.max_characters_zh}).values()):
+        return False
+    piece = text[start:end]
+    return len(piece) <= _limit(piece, limits) and (most is None or len(piece) <= most[detect_language(piece)])
 
 
 def _language(text: str) -> Language:
@@ -113,7 +132,7 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return left, max(left, start + len(piece.rstrip()))
 
 
-def _groups(text: str, blocks: Sequence[Block] | Iterator[Block], limits: NoteSettings) -> Iterator[list[_Group]]:
+def _groups(text: str, blocks: Iterable[Block], limits: NoteSettings) -> Iterator[list[_Group]]:
     """Yield what must stay together, or the pieces of a block that is too long."""
     held: list[Block] = []
     for block in blocks:
@@ -203,15 +222,15 @@ def _smaller(text: str, part: tuple[int, int], room: int, kind: NoteKind) -> Ite
             yield left, right
 
 
-def _merged(text: str, groups: Sequence[_Group], limits: NoteSettings) -> Iterator[_Group]:
+def _merged(text: str, groups: Iterable[_Group], limits: NoteSettings) -> Iterator[_Group]:
     """Join the groups of each section while they fit."""
     current: _Group | None = None
     for group in groups:
         if current is None:
             current = group
             continue
-        fits = group.end - current.start <= _limit(text[current.start : group.end], limits)
-        if fits and group.section == current.section and not group.heading and not group.lead:
+        alike = group.section == current.section and not group.heading and not group.lead
+        if alike and _fits(text, current.start, group.end, limits):
             current = _together(current, group)
         else:
             yield current
@@ -220,15 +239,14 @@ def _merged(text: str, groups: Sequence[_Group], limits: NoteSettings) -> Iterat
         yield current
 
 
-def _joined(text: str, notes: Iterator[_Group], limits: NoteSettings) -> Iterator[_Group]:
+def _joined(text: str, notes: Iterable[_Group], limits: NoteSettings) -> Iterator[_Group]:
     """Join small notes beside each other, those of one section and of neighbouring ones."""
     current: _Group | None = None
     for note in notes:
         if current is None:
             current = note
             continue
-        both = text[current.start : note.end]
-        if len(both) <= min(JOINED[detect_language(both)], _limit(both, limits)) and not note.lead:
+        if not note.lead and _fits(text, current.start, note.end, limits, JOINED):
             current = _together(current, note)
         else:
             yield current

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
-from theworld.ingestion.interruption import Interruption
-from theworld.ingestion.making import RecordMaker, batches, made_ahead, note_maker
+from theworld.ingestion.interruption import Interruption, Stopped
+from theworld.ingestion.making import BATCH_NOTES, RecordMaker, batches, made_ahead, note_maker
 from theworld.ingestion.names import NameIndex
 from theworld.ingestion.plan import Plan, Planner
 from theworld.ingestion.pruning import gone_documents
@@ -61,9 +62,10 @@ def ingest(
     KeyboardInterrupt with the report) after Ctrl-C, when the batch in hand is written.
     """
     given = [Path(path) for path in ([paths] if isinstance(paths, Path | str) else paths)]
-    run = _Run(store, models, settings, tenant, progress or SilentProgress(), on_error == "stop")
-    with Interruption() as interruption:
-        run.execute(given, interruption, reembed=reembed, prune=prune)
+    with Interruption(progress or SilentProgress()) as interruption:
+        run = _Run(store, models, settings, tenant, interruption, on_error == "stop")
+        with suppress(Stopped):
+            run.execute(given, reembed=reembed, prune=prune)
     if interruption.is_asked():
         raise IngestInterrupted(run.report(interrupted=True))
     return run.report()
@@ -82,7 +84,7 @@ def ingest_given(
     They are processed as if they had been read from files; a document that is given twice is reported in `failed`.
     Raises what `ingest` raises, but for paths and interruptions.
     """
-    run = _Run(store, models, settings, tenant, SilentProgress(), False)
+    run = _Run(store, models, settings, tenant, Interruption(SilentProgress()), False)
     run.execute_given(documents)
     return run.report()
 
@@ -109,7 +111,7 @@ class _Run:
     models: Models
     settings: Settings
     tenant: str
-    progress: IngestProgress
+    interruption: Interruption
     stop_on_error: bool
     watch: Stopwatch = field(default_factory=Stopwatch)
     started: float = field(default_factory=perf_counter)
@@ -117,56 +119,64 @@ class _Run:
     plan: Plan = field(default_factory=Plan)
     failed: list[FailedSource] = field(default_factory=list)
     spent_before: dict[str, float] = field(default_factory=dict)
+    progress: IngestProgress = field(init=False)
     processes: int = 1
     documents: int = 0
     notes: int = 0
+    remade: int = 0
     linked: int = 0
     pruned: int = 0
 
     def __post_init__(self) -> None:
+        self.progress = self.interruption.watching()
         self.spent_before = dict(self.store.spent)
 
-    def execute(self, paths: Sequence[Path], interruption: Interruption, *, reembed: bool, prune: bool) -> None:
-        """Do everything, or until an interruption is asked for."""
-        with self.watch("read"):
+    def execute(self, paths: Sequence[Path], *, reembed: bool, prune: bool) -> None:
+        """Do everything; raises Stopped after Ctrl-C, or ends early when the batch in hand is written."""
+        with self.watch("read"), self.interruption.at_once():
             self.sources = find_sources(paths)
             self._read(remake=reembed)
             gone = self._gone(paths) if prune else []
-        if not interruption.is_asked():
-            self._bring_up_to_date(gone, interruption, reembed=reembed)
+        self._bring_up_to_date(gone, reembed=reembed)
 
     def execute_given(self, documents: Sequence[tuple[SourceDocument, str]]) -> None:
         """Do everything for documents that need no reading."""
         with self.watch("read"):
             self.plan = self._planner(remake=False).plan_given(documents)
             self.failed.extend(self.plan.failed)
-        self._bring_up_to_date([], Interruption(), reembed=False)
+        self._bring_up_to_date([], reembed=False)
 
-    def _bring_up_to_date(self, gone: Sequence[str], interruption: Interruption, *, reembed: bool) -> None:
+    def _bring_up_to_date(self, gone: Sequence[str], *, reembed: bool) -> None:
         if not reembed:
             self.store.check_embedders(self._spaces())
         index = self._relink(gone)
         if gone:
             with self.watch("write"):
                 self.pruned = self.store.delete(gone, tenant=self.tenant)
-        self._make(index, interruption, replace=reembed)
+        self._make(index, replace=reembed)
+        self.interruption.leave(between_steps=False)
         with self.watch("write"):
             self.store.catch_up(_IndexProgress(self.progress))
 
-    def _make(self, index: NameIndex, interruption: Interruption, *, replace: bool) -> None:
+    def _make(self, index: NameIndex, *, replace: bool) -> None:
         """Make and write the changed documents, batch by batch."""
         number = sum(len(document.spans) for document in self.plan.changed)
+        if self.interruption.is_asked():
+            return
         records = RecordMaker(index, self.tenant, stop_on_error=self.stop_on_error)
         self.progress.start("notes", number)
         with note_maker(self.models, self.settings, number, self.watch, self.progress) as maker:
             self.processes = maker.processes
             for batch, outcomes in made_ahead(maker, batches(self.plan.changed)):
-                if interruption.is_asked():
+                # A single document above the usual size would keep Ctrl-C waiting.
+                self.interruption.leave(between_steps=sum(len(document.spans) for document in batch) > BATCH_NOTES)
+                if self.interruption.is_asked():
                     break
-                made = outcomes()
-                with self.watch("link"):
-                    some = records.records(batch, made)
-                self._write(some, replace=replace)
+                with suppress(Stopped):
+                    made = outcomes()
+                    with self.watch("link"):
+                        some = records.records(batch, made)
+                    self._write(some, replace=replace)
         self.failed.extend(records.failed)
 
     def _read(self, *, remake: bool) -> None:
@@ -192,7 +202,9 @@ class _Run:
     def _relink(self, gone: Sequence[str]) -> NameIndex:
         """Link older notes to the coming titles; return the index of all names."""
         with self.watch("link"):
-            change = name_change(self.store, self.tenant, self.plan.changed, gone)
+            with self.interruption.at_once():
+                change = name_change(self.store, self.tenant, self.plan.changed, gone)
+            self.interruption.leave(between_steps=True)  # what is linked by then is written, the rest found again
             leave = {document.id for document in self.plan.changed}.union(gone)
             self.linked = relink(self.store, self.tenant, change, leave, self.progress)
             return change.index
@@ -204,6 +216,7 @@ class _Run:
                 self.store.delete([record.id for record in records], tenant=self.tenant)
             self.store.put(records)
         self.documents += len(records)
+        self.remade += sum(record.id in self.plan.remade for record in records)
         self.notes += sum(len(record.notes) for record in records)
 
     def report(self, *, interrupted: bool = False) -> IngestReport:
@@ -213,6 +226,7 @@ class _Run:
         return IngestReport(
             documents=self.documents,
             unchanged=self.plan.unchanged,
+            remade=self.remade,
             notes=self.notes,
             linked=self.linked,
             pruned=self.pruned,

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from theworld.errors import IngestionError
-from theworld.ingestion.notes import NoteSpan, split_notes
+from theworld.ingestion.notes import NoteSpan, iter_notes
 from theworld.ingestion.readers import SourceDocument, read_source
-from theworld.ingestion.report import FailedSource, IngestProgress
+from theworld.ingestion.report import FailedSource, IngestProgress, SilentProgress
 from theworld.ingestion.sources import SourceFile, Sources
 from theworld.settings import NoteSettings
 from theworld.stores.records import content_hash
 from theworld.text import Language, without_qualifier
 
 PROCESSING = "notes-3"
-"""Changes whenever the same text would be processed in another way, so that everything is made anew."""
+"""Changes whenever the same text would be processed in another way, so that everything is made anew. Hashes begin with
+it: what was made by an earlier version is known by that."""
+
+TOLD_BYTES = 100_000
+"""Bytes of a file after which its progress is told."""
 
 ModelNames = Callable[[Language], tuple[str, str]]
 """Language to the names of its embedder and tagger."""
@@ -46,6 +51,8 @@ class Plan:
 
     changed: list[PlannedDocument] = field(default_factory=list)
     """Documents to write, in the order of their sources."""
+    remade: set[str] = field(default_factory=set)
+    """Ids of those in `changed` that an earlier version of the program has made in another way."""
     unchanged: int = 0
     failed: list[FailedSource] = field(default_factory=list)
     owners: dict[str, str] = field(default_factory=dict)
@@ -71,55 +78,98 @@ class Planner:
         plan = Plan()
         for failure in sources.failed:
             self._fail(plan, failure)
-        progress.start("read", len(sources.files))
-        for file in sources.files:
-            self._read(file, plan)
-            progress.advance("read", 1)
+        sizes = [_size(file.path) for file in sources.files]
+        progress.start("read", sum(sizes))
+        for file, size in zip(sources.files, sizes, strict=True):
+            meter = _Meter(progress, size)
+            self._read(file, plan, meter)
+            meter.finish()
         return plan
 
     def plan_given(self, documents: Iterable[tuple[SourceDocument, str]]) -> Plan:
         """Plan documents that are in memory already, each with the source it names; every one needs an id."""
         plan = Plan()
         for document, source in documents:
-            self._add(document, document.id or "", source, plan)
+            self._add(document, document.id or "", source, plan, _Meter(SilentProgress(), 0))
         return plan
 
-    def _read(self, file: SourceFile, plan: Plan) -> None:
+    def _read(self, file: SourceFile, plan: Plan, meter: _Meter) -> None:
         failures = len(plan.failed)
         try:
             for found in read_source(file.path, file.root):
                 if isinstance(found, FailedSource):
                     self._fail(plan, found)
                 else:
-                    self._add(found, found.id or file.id, str(file.path), plan)
+                    self._add(found, found.id or file.id, str(file.path), plan, meter)
         except IngestionError as error:
             self._fail(plan, FailedSource(str(file.path), str(IngestionError(error.what, remedy=error.remedy))))
         if len(plan.failed) == failures:
             plan.complete.add(str(file.path))
 
-    def _add(self, document: SourceDocument, identity: str, source: str, plan: Plan) -> None:
+    def _add(self, document: SourceDocument, identity: str, source: str, plan: Plan, meter: _Meter) -> None:
         if identity in plan.owners:
             reason = f"the document id {identity!r} is already taken by {plan.owners[identity]}"
             self._fail(plan, FailedSource(source, reason))
             return
         plan.owners[identity] = source
-        spans = split_notes(
+        spans = list(meter.along(self._notes(document)))
+        digest = self._hash(document, source, spans)
+        known = self.known.get(identity)
+        if known == digest and not self.remake:
+            plan.unchanged += 1
+            return
+        plan.changed.append(PlannedDocument(identity, source, document, tuple(spans), digest))
+        if known is not None and not known.startswith(f"{PROCESSING}:"):
+            plan.remade.add(identity)
+
+    def _notes(self, document: SourceDocument) -> Iterator[NoteSpan]:
+        return iter_notes(
             document.text, self.limits, start=document.body_start, passage=document.passage, blocks=document.blocks
         )
-        digest = self._hash(document, source, spans)
-        if self.known.get(identity) == digest and not self.remake:
-            plan.unchanged += 1
-        else:
-            plan.changed.append(PlannedDocument(identity, source, document, tuple(spans), digest))
 
     def _hash(self, document: SourceDocument, source: str, spans: Iterable[NoteSpan]) -> str:
         languages = sorted({span.language for span in spans})
         models = [name for language in languages for name in self.model_names(language)]
         plain = json.dumps([document.aliases, document.metadata], ensure_ascii=False, sort_keys=True)
         limits = self.limits.model_dump_json()
-        return content_hash(PROCESSING, source, document.title, document.text, plain, limits, *models)
+        return f"{PROCESSING}:{content_hash(source, document.title, document.text, plain, limits, *models)}"
 
     def _fail(self, plan: Plan, failure: FailedSource) -> None:
         if self.stop_on_error:
             raise IngestionError(failure.reason, where=failure.path)
         plan.failed.append(failure)
+
+
+class _Meter:
+    """Tells how far the reading of a file has come, in bytes, by the places in its text that notes have reached."""
+
+    def __init__(self, progress: IngestProgress, size: int) -> None:
+        self._progress, self._left = progress, size
+
+    def along(self, notes: Iterable[NoteSpan]) -> Iterator[NoteSpan]:
+        """Yield notes, telling that they are reached."""
+        end = told = 0
+        for note in notes:
+            end += len(note.text.encode("utf-8", "surrogatepass"))
+            if end - told >= TOLD_BYTES:
+                self._advance(end - told)
+                told = end
+            yield note
+        self._advance(end - told)
+
+    def finish(self) -> None:
+        """Tell that the file is read."""
+        self._advance(self._left)
+
+    def _advance(self, steps: int) -> None:
+        steps = min(steps, self._left)
+        self._left -= steps
+        if steps:
+            self._progress.advance("read", steps)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

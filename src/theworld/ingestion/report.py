@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 Part = Literal["read", "notes", "link", "index"]
-"""The parts a progress bar shows: files read, notes made, older notes linked to new titles, changes indexed."""
+"""The parts a progress bar shows: bytes read, notes made, older notes linked to new titles, changes indexed."""
 
 MODELLED = ("embed", "tag", "codes")
 PROJECTED = ("sparse", "dense", "graph", "ontology")
@@ -34,6 +34,9 @@ class IngestProgress(Protocol):
     def advance(self, part: Part, steps: int) -> None:
         """Go on by some steps."""
 
+    def stopping(self) -> None:
+        """Say that Ctrl-C was noticed, and what is still finished. Called from a signal handler, in the main thread."""
+
 
 class SilentProgress:
     """Watches nothing."""
@@ -44,6 +47,9 @@ class SilentProgress:
     def advance(self, part: Part, steps: int) -> None:
         """Ignore the steps."""
 
+    def stopping(self) -> None:
+        """Ignore that it stops."""
+
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
@@ -53,6 +59,8 @@ class IngestReport:
     """Documents written, new or changed."""
     unchanged: int = 0
     """Documents that were in the store as they are."""
+    remade: int = 0
+    """Of `documents`, those made anew because an earlier version of the program read or divided them in another way."""
     notes: int = 0
     """Notes written."""
     linked: int = 0
@@ -94,7 +102,7 @@ class IngestReport:
 
 
 class IngestInterrupted(KeyboardInterrupt):
-    """Ctrl-C: the batch in hand was finished; `report` says how far it came."""
+    """Ctrl-C: what had been begun was finished or left out; `report` says how far it came."""
 
     def __init__(self, report: IngestReport) -> None:
         self.report = report

@@ -15,6 +15,8 @@ CHINESE_SHARE = 0.3
 
 def cjk_share(text: str) -> float:
     """Return the share of CJK ideographs among the non-space characters, 0.0 for an empty text."""
+    if text.isascii():
+        return 0.0
     total = len(_NON_SPACE.findall(text))
     return len(_CJK.findall(text)) / total if total else 0.0
 
