@@ -18,6 +18,7 @@ from bs4 import BeautifulSoup, Tag
 from theworld.ingestion.readers.document import SourceDocument, require_text, title_from_name
 from theworld.ingestion.readers.encoding import read_bytes, read_text
 from theworld.ingestion.readers.markdown import described
+from theworld.ingestion.readers.notebook import fenced
 from theworld.ingestion.readers.tables import html_table
 
 EXTENSIONS = (".html", ".htm", ".xhtml")
@@ -30,7 +31,6 @@ _DECLARED = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)""", re.IGNO
 _LANGUAGE = re.compile(r"(?:language|lang|highlight)-(?:source-)?(\w+)")
 _GAPS = re.compile(r"\n(?:[ \t]*\n)+")
 _FENCED = re.compile(r"^(?P<mark>`{3,})[^\n`]*\n.*?^(?P=mark)$", re.MULTILINE | re.DOTALL)
-_FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
 def read(path: Path) -> Iterator[SourceDocument]:
@@ -118,12 +118,9 @@ def _converter() -> Any:
             return f"\n\n{html_table(el)}\n\n"
 
         def convert_pre(self, el: Tag, *_: object, **__: object) -> str:
-            """Fence the words as they are, with more backticks than they hold."""
+            """Fence the words as they are."""
             words = el.get_text().strip("\n")
-            if not words.strip():
-                return ""
-            fence = "`" * max(3, 1 + max(map(len, _FENCES.findall(words)), default=0))
-            return f"\n\n{fence}{_language_of(el)}\n{words.rstrip()}\n{fence}\n\n"
+            return f"\n\n{fenced(words.rstrip(), _language_of(el))}\n\n" if words.strip() else ""
 
         def convert_dl(self, _: Tag, text: str, **__: object) -> str:
             return f"\n\n{text.strip()}\n\n"
