@@ -147,7 +147,8 @@ def test_ctrl_c_says_what_is_saved_and_a_rerun_goes_on(cli, tmp_path: Path) -> N
     assert (process.returncode, out) == (130, ""), err
     assert "is saved; run the same command again" in err
     assert "Traceback" not in err
-    written = re.match(r"(\d+) documents? written", err)
+    assert err.startswith("Stopping: ")
+    written = re.search(r"^(\d+) documents? written", err, re.M)
     assert written is not None, err
     tenants = json.loads(cli("info", "--store", store, "--json").out)["store"]["tenants"]
     saved = tenants.get("default", {"documents": 0})["documents"]

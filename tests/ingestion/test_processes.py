@@ -149,6 +149,7 @@ from worker_models import perilous_models
 class Stopper:
     notes = 0
     def start(self, part, total): pass
+    def stopping(self): pass
     def advance(self, part, steps):
         before, self.notes = self.notes, self.notes + (steps if part == "notes" else 0)
         if before < int(sys.argv[4]) <= self.notes:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 FAILURES_SHOWN = 20
 KINDS_SHOWN = 8
-STOPPING = "Stopping: what is under way is finished and saved, or left. Ctrl-C again stops at once."
+STOPPING = "Stopping: the batch in hand is finished and saved. Ctrl-C again stops at once."
 LABELS = {"read": "Reading", "notes": "Making notes", "link": "Linking", "index": "Indexing"}
 
 
