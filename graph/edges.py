@@ -65,7 +65,7 @@ def after_fusion(state: QueryState) -> str:
 
 
 def after_reranking(settings: AnswerSettings) -> Callable[[QueryState], str]:
-    """A reranker that failed or ran out of time leaves the fused order; too little evidence reaches no judge or model."""
+    """A reranker that failed leaves the fused order; too little evidence reaches no judge and no model."""
 
     def choose(state: QueryState) -> str:
         if state.rerank_outcome not in {"complete", "partial"} or not state.candidates:

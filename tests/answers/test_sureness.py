@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.answers import probability, sureness_of
-from theworld.answers.sureness import LIKELY, SIGNS, SURE, WEIGHTS, signs
+from theworld.answers.sureness import LIKELY, SIGNS, SURE, USUAL, WEIGHTS, signs
 from theworld.state import Candidate, ChannelHit, Sureness
 
 LISTS = {
@@ -38,7 +38,7 @@ def candidates(dense: list[float], sparse: list[float], final: list[float], lang
             if score >= 0
         }
         given = {"note_id": f"d#{n}", "document_id": "d", "language": language, "channels": hits}
-        ranked.append(Candidate.model_validate(given | {"final_score": final[n]}))
+        ranked.append(Candidate.model_validate(given | {"final_score": final[n], "covered": final[n]}))
     return ranked
 
 
@@ -62,8 +62,13 @@ def test_what_was_found_well_is_surer(language: str) -> None:
 def test_signs_by_hand() -> None:
     named = dict(zip(SIGNS, signs(candidates(**LISTS["good"])), strict=True))
     assert named == {"always": 1.0, "words": math.log(10.0), "relevance": 0.8}
-    elsewhere = candidates(dense=[0.2, 1.7], sparse=[-1, -1], final=[0.5, 0.4])
-    assert signs(elsewhere) == (1.0, 0.0, 0.5), "a channel that found nothing: 0"
+
+
+def test_what_is_not_known_has_its_usual_value() -> None:
+    unheard = candidates(dense=[0.2, 1.7], sparse=[-1, -1], final=[0.5, 0.4])
+    assert signs(unheard) == (1.0, USUAL["words"], 0.5)
+    elsewhere = [one.model_copy(update={"covered": None}) for one in candidates(**LISTS["good"])]
+    assert signs(elsewhere) == (1.0, math.log(10.0), USUAL["relevance"])
 
 
 def test_a_language_without_weights_has_those_of_english() -> None:
@@ -92,6 +97,7 @@ SCORE = st.floats(0, 1)
 def test_monotone(scores: list[tuple[float, float, float]], more: tuple[float, float, float], language: str) -> None:
     """Better scores of the best note never make an answer less sure; the same ones give the same."""
     dense, sparse, final = (list(column) for column in zip(*scores, strict=True))
+    sparse[0] = max(sparse[0], 0.0)  # a channel that found nothing counts as usual, not as 0
     before = probability(candidates(dense, sparse, final, language))
     assert 0.0 <= before <= 1.0
     assert before == probability(candidates(dense, sparse, final, language))

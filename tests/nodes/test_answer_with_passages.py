@@ -141,7 +141,7 @@ def test_the_limit_is_that_of_the_notes_language() -> None:
 
 
 def test_the_words_around_it_are_in_the_language_asked_for() -> None:
-    weak = [candidate(0, channels={}, final_score=0.0)]
+    weak = [candidate(0, channels={}, final_score=0.0, covered=0.0)]
     answer = answered(candidates=weak, context={"language": "zh"})
     assert answer is not None
     assert (answer.sureness, answer.text.splitlines()[0]) == ("unsure", "不确定：以下内容未必回答了这个问题。")

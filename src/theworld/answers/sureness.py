@@ -16,8 +16,8 @@ SIGNS = ("always", "words", "relevance")
 """What the probability is a logistic function of; see `signs`."""
 WEIGHTS = {"en": (-5.3, 1.02, 6.93), "zh": (-4.22, 1.35, 1.4)}
 """Of SIGNS, by the language of the best note: without token vectors the reranker's relevance says less."""
-UNKNOWN = 0.3
-"""Relevance that counts where it is not known: about the median of questions that documents answer."""
+USUAL = {"words": 2.7, "relevance": 0.3}
+"""About the medians of questions that documents answer."""
 SURE, LIKELY = 0.8, 0.3
 """Probabilities from which an answer is called sure, and likely; below, unsure."""
 
@@ -26,11 +26,11 @@ def signs(ranked: Sequence[Candidate]) -> tuple[float, ...]:
     """Return the signs of ranked candidates, in the order of SIGNS.
 
     words: log of 1 + the best BM25; relevance: that of the best note on the evidence set's scale, which alone fills
-    `covered`; no scale is taken for another, so that without it relevance is UNKNOWN.
+    `covered`. A sign that is not known (the channel failed, another reranker has another scale) has its usual value.
     """
-    said = max((c.channels["sparse"].score for c in ranked if "sparse" in c.channels), default=0.0)
-    best = ranked[0]
-    return 1.0, math.log1p(max(said, 0.0)), best.final_score if best.covered is not None else UNKNOWN
+    said = [c.channels["sparse"].score for c in ranked if "sparse" in c.channels]
+    words = math.log1p(max(*said, 0.0)) if said else USUAL["words"]
+    return 1.0, words, ranked[0].final_score if ranked[0].covered is not None else USUAL["relevance"]
 
 
 def probability(ranked: Sequence[Candidate]) -> float:

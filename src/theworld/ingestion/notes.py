@@ -158,7 +158,7 @@ def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Gr
         pieces[0] = (before[0].start, pieces[0][1])
         first = [_Group(*pieces[0], last.section, frozenset({last.kind}), heading=heading)]
     else:
-        first = [piece for block in before for piece in _fitting(text, [block], limits)]
+        first = _fitting(text, before, limits) if before else []
         first.append(_Group(*pieces[0], last.section, frozenset({last.kind}), _lead(text, last, pieces[0][0])))
     return first + [
         _Group(begin, stop, last.section, frozenset({last.kind}), _lead(text, last, begin))
@@ -180,9 +180,10 @@ def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
     """Yield pieces of a block, of similar size and within the limit where its parts allow, cut between parts."""
     lead = len(_lead(text, block, block.end))
     room = max(limit - lead, limit // 2)
-    target = (block.end - block.start) / -(-(block.end - block.start) // room)
     begin = end = block.start
     for left, right in _parts(text, block, room):
+        rest = block.end - begin
+        target = rest / -(-rest // room)  # of what is left, so that the last piece is no mere remainder
         nearer = (end - begin) + (right - begin) > 2 * target
         if end > begin and (right - begin > room or nearer):
             yield _trimmed(text, begin, end)

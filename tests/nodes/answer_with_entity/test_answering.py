@@ -36,7 +36,7 @@ def answer(question: str, evidence: list[Candidate], language: str = "zh", **fie
     state = QueryState.model_validate(
         {"question": question, "query": question, "language": language, "evidence": evidence, **fields}
     )
-    update = answer_with_entity(state, None, settings=AnswerSettings())  # type: ignore[arg-type]
+    update = answer_with_entity(state, None, settings=AnswerSettings(min_confidence=0.35))  # type: ignore[arg-type]
     assert set(update) == {"result"}
     result: Answer | None = update["result"]
     return result
