@@ -22,7 +22,7 @@ from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.ingestion.readers.tables import markdown_table
 
 EXTENSIONS = (".pdf", ".docx", ".pptx", ".xlsx", ".epub")
-INSTALL = 'pip install "theworld[documents]"'
+INSTALL = 'pip install "theworld[documents]", in a clone: pip install -e ".[documents]"'
 LARGEST_UNPACKED = 500_000_000
 """Bytes; parsers hold several times as much in memory. Books and slides with their pictures are well below."""
 SUSPECT_UNPACKED = 50_000_000

@@ -18,7 +18,7 @@ from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 
 EXTENSIONS = (".ipynb",)
-INSTALL = 'pip install "theworld[documents]"'
+INSTALL = 'pip install "theworld[documents]", in a clone: pip install -e ".[documents]"'
 LONGEST_OUTPUT = 2_000
 """Characters of one output; logs of a training run say nothing more after that."""
 
