@@ -42,7 +42,7 @@ def test_few_segments_remain_and_only_the_end_is_merged(sizes: list[int]) -> Non
     classes = [merging.size_class(size) for size in segments]
     assert merging.merge_from(segments) is None
     for wanted in set(classes):  # a larger segment ends a run: what lies before it is merged no more
-        runs = [list(run) for larger, run in groupby(classes, lambda one: one > wanted) if not larger]
+        runs = [list(run) for larger, run in groupby(classes, wanted.__lt__) if not larger]
         assert all(run.count(wanted) < merging.FAN_IN for run in runs)
 
 
