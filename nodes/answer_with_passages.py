@@ -68,7 +68,23 @@ def answer_with_passages(
             "reason": answer.reason or f"the best notes hold what is asked with probability {confidence:.2f}",
         }
     )
-    return {"result": answer.model_copy(update={"text": answer_text(answer, language)})}
+    told = meanings(state, language) if short is None else []
+    text = "\n\n".join([*told, answer_text(answer, language)])
+    return {"result": answer.model_copy(update={"text": text})}
+
+
+def meanings(state: QueryState, language: str) -> list[str]:
+    """Return a line for each description whose meaning the ontology's facts tell: what it is, and by which fact."""
+    pattern, joined = ("{}：{}（{}）", "、") if language == "zh" else ("{}: {} ({})", ", ")
+    return [
+        pattern.format(
+            one.text,
+            joined.join(one.names),
+            "; ".join(f"{fact.source} —{fact.relation}→ {fact.target}" for fact in one.facts),
+        )
+        for one in (state.ontology.described if state.ontology else ())
+        if len(one.names) == 1
+    ]
 
 
 def supports_first(candidates: Sequence[Candidate], short: Answer | None) -> list[Candidate]:

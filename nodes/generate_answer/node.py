@@ -61,7 +61,7 @@ def generate_answer(
     except ModelError as error:
         if context.strict:
             raise
-        reason = f"{model.name} failed ({error}); the answer falls back to quoted sentences"
+        reason = f"{model.name} failed ({error}); passages are shown instead"
         return {"result": None, "usage": usage_of(error), "degradations": [_degradation(reason, began)]}
     return _update(completion, [state.evidence[index] for index in packed.shown], model.name, began)
 
@@ -123,14 +123,14 @@ def _update(completion: Completion, notes: list[Candidate], name: str, began: fl
     problems = ["the model's answer was cut off at the token limit"] if completion.truncated else []
     if not text or declines(text):
         reason = "the model found no answer in the notes" if text else "the model's answer was empty"
-        problems.append(f"{reason}; quoted sentences are used instead")
+        problems.append(f"{reason}; passages are shown instead")
         return update | {"degradations": [_degradation(problem, began) for problem in problems]}
     checked = check_citations(text, len(notes))
     if checked.invented:
         numbers = ", ".join(f"[{number}]" for number in checked.invented)
         problems.append(f"the model cited notes that do not exist ({numbers}); the citations were removed")
     if not checked.text:
-        problems.append("nothing was left of the model's answer; quoted sentences are used instead")
+        problems.append("nothing was left of the model's answer; passages are shown instead")
     else:
         update["result"] = _answer(checked, notes, name)
     update["degradations"] = [_degradation(problem, began) for problem in problems]

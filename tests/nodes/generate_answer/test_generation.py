@@ -106,7 +106,7 @@ def test_citations(text: str, notes: int, expected: str, cited: tuple[int, ...],
 def test_no_answer_leaves_the_quoted_sentences(reply: str) -> None:
     update = run(FakeChatModel([reply]))
     assert update["result"] is None
-    assert "quoted sentences" in update["degradations"][0].reason
+    assert "passages are shown" in update["degradations"][0].reason
 
 
 @pytest.mark.parametrize(
