@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
+from theworld.nodes.retrieve_graph.wording import distinct_paths
 from theworld.state import Answer, Context, Message, QueryState, Update, context_of
 
 
 def finish_answer(state: QueryState, runtime: Runtime[Context]) -> Update:
-    """Write answer, kind, confidence and citations, and append the turn to `history` and `messages`.
+    """Write answer, kind, confidence, citations and distinct paths, and append the turn to `history` and `messages`.
 
     The turn is stamped with the caller's `now`, else the clock, so that a thread can be asked about "two days ago".
     """
@@ -24,6 +25,7 @@ def finish_answer(state: QueryState, runtime: Runtime[Context]) -> Update:
         "kind": result.kind,
         "confidence": result.confidence,
         "citations": list(result.citations),
+        "paths": distinct_paths(state.paths),
         "history": [*state.history, *turn],
         "messages": [AIMessage(content=result.text, response_metadata={"kind": result.kind})],
     }

@@ -33,7 +33,7 @@ OTHER_LANGUAGE = 0.5
 STANDING = {"sparse": 0.45, "dense": 0.55}
 """What words and vectors count in their agreement, as in the baseline that gains are measured against."""
 WORDS_ALONE = 10.0
-"""How much more agreement counts for a note without token vectors, of which only the words it shares are known."""
+"""How much more agreement counts where most notes have no token vectors, of which only the shared words are known."""
 LINKED = (0.25, 0.5)
 """Shares of the graph up to which its links, its walk and named titles count nothing, and from which they count in
 full."""
@@ -166,7 +166,8 @@ class EvidenceSetReranker:
         linked = float(np.clip((share - LINKED[0]) / (LINKED[1] - LINKED[0]), 0.0, 1.0))
         title_links, shared_links = (linked * links for links in self._links(query, candidates, tenant))
         walk, agreement = linked * _walk(candidates), (1.0 - share) * _agreement(candidates)
-        agreement[list(scores[""].rows) if "" in scores else []] *= WORDS_ALONE
+        if "" in scores and 2 * len(scores[""].rows) > n:
+            agreement *= WORDS_ALONE
         named = linked * named
         units = np.concatenate(importance).astype(np.float32) if importance else prior[:0]
         return CoverInput(similarity, units, prior, agreement, walk, named, title_links, shared_links)

@@ -15,7 +15,7 @@ from theworld.nodes.retrieve_dense import EmbedderOf, nearest
 from theworld.nodes.retrieve_graph.ontology import Asked, OntologyChannel, merge
 from theworld.nodes.retrieve_graph.query_entities import query_entities
 from theworld.nodes.retrieve_graph.seeds import SEED_NOTES, seed_entities, seed_notes
-from theworld.nodes.retrieve_graph.wording import word_paths
+from theworld.nodes.retrieve_graph.wording import telling_steps, word_paths
 from theworld.settings import RetrievalSettings
 from theworld.state import Channel, ChannelPlan, ChannelResult, Context, Degradation, QueryState, Update
 from theworld.stores.protocols import DenseStore, GraphStore, Hit, SparseStore
@@ -122,8 +122,9 @@ def _with_ontology(ontology: OntologyChannel, asked: Asked, found: Update, begun
     merged = merge(before.hits, told.notes, ontology.settings.weight, asked.limit)
     named = ", ".join(dict.fromkeys(match.label for match in told.evidence.matches))
     reached = {path.note_id for path in found["paths"]}
+    further = (path for path in told.evidence.note_paths if path.note_id not in reached and telling_steps(path.steps))
     return {
         **ranked("graph", merged, begun, f"{before.note}; ontology: {named}, {len(told.notes)} notes"),
-        "paths": [*found["paths"], *(path for path in told.evidence.note_paths if path.note_id not in reached)],
+        "paths": [*found["paths"], *further],
         "ontology": told.evidence,
     }

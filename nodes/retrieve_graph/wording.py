@@ -1,11 +1,15 @@
-"""Evidence paths in words, in the language of the query."""
+"""Evidence paths in words, in the language of the query.
+
+A document and its title are one thing to a reader, so that a step between them (`Fritz Lang —is the title of→ Fritz
+Lang`) is left out of the words. A way that then leads nowhere, or comes back to where it has been, says nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from theworld.state import EvidencePath, PathStep
-from theworld.text import Language
+from theworld.text import Language, fold
 
 _RELATIONS = {
     "mentions": {"en": "—mentions→", "zh": "—提到→"},
@@ -26,12 +30,22 @@ def word_path(steps: Sequence[PathStep], language: Language) -> str:
     return " ".join(words)
 
 
-def says_something(path: EvidencePath) -> bool:
-    """Return False for a way from a document to another note of the same document over its own title."""
-    return len(path.steps) < 2 or len({label for step in path.steps for label in (step.source, step.target)}) > 1
+def telling_steps(steps: Iterable[PathStep]) -> tuple[PathStep, ...]:
+    """Return the steps that lead from one name to another; none where a name comes a second time."""
+    kept = tuple(step for step in steps if fold(step.source) != fold(step.target))
+    names = [fold(name) for name in (*(step.source for step in kept[:1]), *(step.target for step in kept))]
+    return kept if len(set(names)) == len(names) else ()
 
 
-def word_paths(paths: Sequence[EvidencePath], language: Language) -> list[EvidencePath]:
-    """Return the paths that say something, with their text filled in."""
-    told = [path for path in paths if says_something(path)]
-    return [path.model_copy(update={"text": word_path(path.steps, language)}) for path in told]
+def word_paths(paths: Iterable[EvidencePath], language: Language) -> list[EvidencePath]:
+    """Return the paths that say something, with their text filled in; their steps stay whole."""
+    told = [(path, telling_steps(path.steps)) for path in paths]
+    return [path.model_copy(update={"text": word_path(steps, language)}) for path, steps in told if steps]
+
+
+def distinct_paths(paths: Iterable[EvidencePath]) -> list[EvidencePath]:
+    """Return the paths, each wording once: notes of one document are often reached the same way."""
+    ways: dict[str, EvidencePath] = {}
+    for path in paths:
+        ways.setdefault(path.text or path.note_id, path)
+    return list(ways.values())

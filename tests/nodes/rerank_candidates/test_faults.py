@@ -31,7 +31,7 @@ from theworld.nodes.rerank_candidates import (
     rerank_candidates,
 )
 from theworld.nodes.restore_fused_order import restore_fused_order
-from theworld.settings import Settings
+from theworld.settings import AnswerSettings, Settings
 from theworld.state import Candidate, Context, QueryState
 from theworld.stores.dense import NumpyDense
 from theworld.stores.records import StoredNote
@@ -231,7 +231,8 @@ class Bench:
         graph.add_node("restore_fused_order", bind(restore_fused_order, optional=False, **kept))
         graph.add_edge(START, "rerank_candidates")
         ends = {"restore_fused_order": "restore_fused_order", "find_entity_candidates": END}
-        graph.add_conditional_edges("rerank_candidates", after_reranking, ends)
+        choose = after_reranking(AnswerSettings(min_evidence=0.0))
+        graph.add_conditional_edges("rerank_candidates", choose, ends)
         query = f"{case.fault}|{case.question}" if case.kind == "remote" else case.question
         compiled = graph.compile()
         begun = time.perf_counter()
