@@ -18,7 +18,7 @@ def finish_answer(state: QueryState, runtime: Runtime[Context]) -> Update:
     """
     result = state.result or Answer(reason="no node produced an answer")
     now = context_of(runtime).now or datetime.now(UTC)
-    turn = [Message("user", state.question, now), Message("assistant", result.text, now)]
+    turn = [Message("user", state.question, now), Message("assistant", remembered(result), now)]
     return {
         "result": result,
         "answer": result.text,
@@ -29,3 +29,10 @@ def finish_answer(state: QueryState, runtime: Runtime[Context]) -> Update:
         "history": [*state.history, *turn],
         "messages": [AIMessage(content=result.text, response_metadata={"kind": result.kind})],
     }
+
+
+def remembered(result: Answer) -> str:
+    """Return what the thread's history keeps: the short answer and the first passage; all of another answer."""
+    if not result.passages:
+        return result.text
+    return "\n".join(part for part in (result.short, result.passages[0].text) if part)

@@ -17,7 +17,7 @@ from theworld.service.runtime import open_service
 
 pytestmark = pytest.mark.slow
 ASK = {"question": TWO_HOP, "stream": False}
-STRATEGY = '{"name": "no-rerank", "rerank": false, "settings": {"retrieval": {"fusion": {"method": "minmax"}}}}'
+STRATEGY = '{"name": "no-rerank", "rerank": false, "settings": {"retrieval": {"fusion": {"method": "rrf"}}}}'
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +47,9 @@ def test_section_10_2_both_arms_are_logged_and_the_callers_answer_is_the_main_on
     record = both.journal.read(other, tenant="default")
     assert (record.request["arm"], record.request["parent"]) == ("no-rerank", data["request_id"])
     assert record.route["decision"]["rerank"] is False
-    assert record.request["outcome"]["fusion"]["settings"]["method"] == "minmax"
+    assert record.request["outcome"]["fusion"]["settings"]["method"] == "rrf"
     main = both.journal.read(data["request_id"], tenant="default")
-    assert main.request["outcome"]["fusion"]["settings"]["method"] == "rrf"
+    assert main.request["outcome"]["fusion"]["settings"]["method"] == "minmax"
     told = as_text(explain(main, arms=[other]), "en")
     assert told.endswith(f"Beside it, to compare: request {other}")
     assert f"Run beside request {data['request_id']}" in as_text(explain(record), "en")
