@@ -8,10 +8,10 @@ import pytest
 
 from theworld.cli.ask import run_question
 from theworld.cli.options import ChannelName
-from theworld.cli.output import headline
+from theworld.cli.output import answer_in_colours, headline, visible
 from theworld.graph import build_graph, open_resources
 from theworld.settings import Settings
-from theworld.state import Context, QueryOutput
+from theworld.state import Answer, Context, Passage, QueryOutput
 from theworld.state.candidates import Channel
 from theworld.testing.fakes import FakeChatModel
 
@@ -39,6 +39,38 @@ def test_a_person_sees_answer_sources_stages_and_calls(cli, store: Path) -> None
         "finish_answer",
     ):
         assert part in done.out
+
+
+def test_sources_repeat_no_passage_and_say_how_sure(cli, store: Path) -> None:
+    done = cli("ask", QUESTION, "--store", store)
+    assert done.out.count("Its drummer was Neil Peart") == 1, "the passage is shown, its source only named"
+    sources = done.out[done.out.index("\nSources\n") : done.out.index("Stage ")]
+    assert "  [1] Rush (" in sources
+    assert not [line for line in sources.splitlines() if line.startswith("      ")], "no quotes beneath the sources"
+    result = json.loads(cli("ask", QUESTION, "--store", store, "--json").out)["result"]
+    assert any(line.startswith(f"{result['sureness']} · {result['kind']} · ") for line in done.out.splitlines())
+    assert ("See also: " in done.out) == bool(result["see_also"])
+
+
+def test_marked_words_stand_out_on_a_terminal_only(cli, store: Path) -> None:
+    assert "\x1b[" not in cli("ask", QUESTION, "--store", store).out
+    result = Answer.model_validate(json.loads(cli("ask", QUESTION, "--store", store, "--json").out)["result"])
+    coloured = answer_in_colours(QueryOutput(answer=result.text, kind=result.kind, result=result))
+    assert coloured.plain == result.text
+    bold = {coloured.plain[span.start : span.end] for span in coloured.spans if span.style == "bold"}
+    marked = {passage.text[start:end] for passage in result.passages for start, end in passage.marks}
+    assert bold == marked >= {"drummer"}
+
+
+def test_a_passage_keeps_lines_and_indentation_and_moves_no_cursor() -> None:
+    body = "Steps\n  1. Open\x1b[2J it\n\tmake run\u200b now"
+    passage = Passage(number=1, document_id="d", note_id="d#0", place="d.md › A\x07", text=body, start=0, end=len(body))
+    marked = passage.model_copy(update={"marks": ((body.index("run"), body.index("run") + 3),)})
+    answer = Answer(text=f"d.md › A\x07 [1]\n{body}", kind="extractive", passages=(marked,), sureness="unsure")
+    coloured = answer_in_colours(QueryOutput(answer=answer.text, result=answer))
+    assert coloured.plain == "d.md › A  [1]\nSteps\n  1. Open [2J it\n make run  now"
+    assert visible(body) in coloured.plain
+    assert [coloured.plain[s.start : s.end] for s in coloured.spans] == ["d.md › A  [1]\n", "run"]
 
 
 def test_json_is_the_whole_output_and_nothing_else(cli, store: Path) -> None:

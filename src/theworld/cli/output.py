@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from theworld.state import Citation, Degradation, EntityJudgement, EvidencePath, QueryOutput, QueryTable, StageTrace
+    from theworld.state import Degradation, EntityJudgement, EvidencePath, QueryOutput, QueryTable, StageTrace
 
 QUOTE_CHARACTERS = 160
 NO_CANDIDATES = "无候选"
@@ -58,23 +58,51 @@ def tell_troubles(troubles: Mapping[str, str]) -> None:
 
 def show_answer(out: Console, answer: QueryOutput, elapsed_ms: float) -> None:
     """Print answer, sources, paths, stages and degradations."""
-    out.print(Text("\n".join(printable(line) for line in answer.answer.splitlines()), style="bold"))
-    out.print(Text(headline(answer, elapsed_ms), style="dim"))
+    out.print(answer_in_colours(answer))
+    out.print(Text(f"\n{headline(answer, elapsed_ms)}", style="dim"))
     if answer.query != answer.question:
         out.print(f"Understood as: {printable(answer.query)}")
     for table in answer.tables:
         show_table(out, table)
-    show_sources(out, answer.citations)
+    show_sources(out, answer)
     show_entities(out, answer.judgements)
     show_paths(out, answer.paths, [citation.note_id for citation in answer.citations])
     show_stages(out, answer.stages)
     show_degradations(out, answer.degradations)
 
 
+def answer_in_colours(answer: QueryOutput) -> Text:
+    """Return the answer's own words; on a terminal its passages stand out: their places, and the question's words."""
+    text, result = Text(visible(answer.answer)), answer.result
+    if result is None or not result.passages:
+        text.stylize("bold")
+        return text
+    begin, place_style = 0, "bold yellow" if result.sureness == "unsure" else "bold cyan"
+    for passage in result.passages:
+        head = visible(f"{passage.place} [{passage.number}]\n")
+        place = text.plain.find(head + visible(passage.text), begin)
+        if place < 0:
+            continue
+        begin = place + len(head)
+        text.stylize(place_style, place, begin)
+        for mark_start, mark_end in passage.marks:
+            text.stylize("bold", begin + mark_start, begin + mark_end)
+    if result.short and (place := text.plain.find(visible(result.short))) >= 0:
+        text.stylize("bold green", place, place + len(result.short))
+    return text
+
+
+def visible(text: str) -> str:
+    """Return the text with its lines and indentation, what a terminal would obey as spaces; offsets stay."""
+    return "".join(c if c == "\n" or c.isprintable() else " " for c in text)
+
+
 def headline(answer: QueryOutput, elapsed_ms: float) -> str:
-    """Return kind, confidence, model calls, tokens, cost and time in one line."""
+    """Return how sure it is, kind, confidence, model calls, tokens, cost and time in one line."""
     tokens = answer.usage.prompt_tokens + answer.usage.completion_tokens
+    sureness = answer.result.sureness if answer.result else "none"
     parts = [
+        *([sureness] if sureness != "none" else []),
         answer.kind,
         f"confidence {answer.confidence:.2f}",
         counted(answer.usage.calls, "LLM call"),
@@ -84,17 +112,19 @@ def headline(answer: QueryOutput, elapsed_ms: float) -> str:
     return " · ".join([*parts, f"{elapsed_ms:.0f} ms"])
 
 
-def show_sources(out: Console, citations: Sequence[Citation]) -> None:
-    """Print the citations with their places and quotes."""
-    if citations:
+def show_sources(out: Console, answer: QueryOutput) -> None:
+    """Print the citations with their places, and with their quotes where the answer does not show them."""
+    passages = answer.result.passages if answer.result else ()
+    shown = {(passage.number, passage.start, passage.end) for passage in passages}
+    if answer.citations:
         out.print("\nSources")
-    for citation in citations:
+    for citation in answer.citations:
         place = f"{citation.source or citation.document_id}, characters {citation.start}-{citation.end}"
         out.print(f"  [{citation.number}] {printable(citation.place)} ({printable(place)})")
-        quote = printable(citation.quote)
-        shown = quote if len(quote) <= QUOTE_CHARACTERS else quote[: QUOTE_CHARACTERS - 1] + "…"
-        if shown:
-            out.print(Text(f"      {shown}", style="dim"))
+        if (citation.number, citation.start, citation.end) not in shown and citation.quote.strip():
+            quote = printable(citation.quote)
+            short = quote if len(quote) <= QUOTE_CHARACTERS else quote[: QUOTE_CHARACTERS - 1] + "…"
+            out.print(Text(f"      {short}", style="dim"))
 
 
 def show_entities(out: Console, judgements: Sequence[EntityJudgement]) -> None:
