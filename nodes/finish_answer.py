@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
+from theworld.answers import said_text
+from theworld.nodes.receive_question import SAID
 from theworld.nodes.retrieve_graph.wording import distinct_paths
 from theworld.state import Answer, Context, Message, QueryState, Update, context_of
 
@@ -17,8 +19,10 @@ def finish_answer(state: QueryState, runtime: Runtime[Context]) -> Update:
     The turn is stamped with the caller's `now`, else the clock, so that a thread can be asked about "two days ago".
     """
     result = state.result or Answer(reason="no node produced an answer")
-    now = context_of(runtime).now or datetime.now(UTC)
-    turn = [Message("user", state.question, now), Message("assistant", remembered(result), now)]
+    context = context_of(runtime)
+    now = context.now or datetime.now(UTC)
+    said = said_text(result, context.language or state.language)
+    turn = [Message("user", state.question, now), Message("assistant", said, now)]
     return {
         "result": result,
         "answer": result.text,
@@ -27,12 +31,5 @@ def finish_answer(state: QueryState, runtime: Runtime[Context]) -> Update:
         "citations": list(result.citations),
         "paths": distinct_paths(state.paths),
         "history": [*state.history, *turn],
-        "messages": [AIMessage(content=result.text, response_metadata={"kind": result.kind})],
+        "messages": [AIMessage(content=result.text, response_metadata={"kind": result.kind, SAID: said})],
     }
-
-
-def remembered(result: Answer) -> str:
-    """Return what the thread's history keeps: the short answer and the first passage; all of another answer."""
-    if not result.passages:
-        return result.text
-    return "\n".join(part for part in (result.short, result.passages[0].text) if part)

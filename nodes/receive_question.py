@@ -30,6 +30,8 @@ from theworld.text import detect_language
 REFRESH_SHARE = 0.25
 """Of the time for retrieval, what may be waited for news: without them the notes already known can still answer."""
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+SAID = "said"
+"""Key of a message's response_metadata: what a conversation remembers of an answer, shorter than what is shown."""
 _JOINERS = "\u200c\u200d"
 """Invisible characters that spell words (Persian, Hindi) and join emoji."""
 
@@ -72,8 +74,12 @@ def clean_question(question: str) -> str:
 
 
 def history_of(messages: list[AnyMessage]) -> list[Message]:
-    """Return chat messages as history, their text parts joined."""
-    return [Message(role=_ROLES.get(m.type, m.type), content=str(m.text)) for m in messages]
+    """Return chat messages as history, their text parts joined; of our own answers what is remembered of them."""
+    said = [m.response_metadata.get(SAID) if m.type == "ai" else None for m in messages]
+    return [
+        Message(role=_ROLES.get(m.type, m.type), content=remembered if isinstance(remembered, str) else str(m.text))
+        for m, remembered in zip(messages, said, strict=True)
+    ]
 
 
 def find_question(question: str, messages: list[AnyMessage]) -> tuple[str, list[AnyMessage]]:

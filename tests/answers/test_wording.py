@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from theworld.answers import answer_text
+from theworld.answers import answer_text, said_text
 from theworld.state import Answer, Passage
 
 
@@ -38,3 +38,11 @@ def test_everything_in_its_order() -> None:
 def test_what_is_not_there_leaves_no_trace(sureness: str) -> None:
     answer = Answer.model_validate({"passages": (LEAVE,), "sureness": sureness})
     assert answer_text(answer, "en") == answer_text(answer, "zh") == "leave.md › Parental leave [1]\nA year."
+
+
+def test_a_conversation_remembers_the_short_answer_and_the_first_passage_under_its_title() -> None:
+    leave = LEAVE.model_copy(update={"title": "Leave"})
+    answer = EVERYTHING.model_copy(update={"passages": (leave, PAY)})
+    assert said_text(answer, "en") == "1731 g\nLeave: A year."
+    assert said_text(answer.model_copy(update={"short": ""}), "zh") == "《Leave》：A year."
+    assert said_text(Answer(text="Nothing was found."), "en") == "Nothing was found."

@@ -1,42 +1,113 @@
-"""The demo: how its answers are judged, and the whole of it."""
+"""The demo: how its answers are judged, what is printed, and the whole of it."""
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from theworld.cli.demo import Turn, expectation
-from theworld.demo import DemoQuestion, load_questions
-from theworld.state import QueryOutput
+from theworld.cli.demo import Turn, how_found, show_turn
+from theworld.demo import DemoBranch, DemoQuestion, load_questions
+from theworld.state import Answer, Candidate, ChannelHit, EvidencePath, Passage, PathStep, QueryOutput, Sureness
+
+DOCUMENT, OTHER = "en/guide.md", "en/other.md"
 
 
-def turn(answer: str, kind: str, *expected: str) -> Turn:
-    branch = "entity" if expected else "no-evidence"
-    question = DemoQuestion(id="q", language="en", branch=branch, question="?", answers=list(expected))
-    return Turn(question, QueryOutput.model_validate({"answer": answer, "kind": kind}), 1.0)
+def passage(text: str, document: str = DOCUMENT, number: int = 1) -> Passage:
+    note = f"{document}#0"
+    return Passage(
+        number=number, document_id=document, note_id=note, place="Peart › 1420", text=text, start=0, end=len(text)
+    )
+
+
+def output(*passages: Passage, short: str = "", sureness: Sureness = "likely", kind: str = "extractive") -> QueryOutput:
+    text = "\n\n".join(filter(None, [short, *(f"{p.place} [{p.number}]\n{p.text}" for p in passages)]))
+    result = Answer(text=text, short=short, passages=passages, sureness=sureness)
+    cited = [one.citation for one in passages]
+    return QueryOutput.model_validate({"answer": text, "kind": kind, "result": result, "citations": cited})
+
+
+def asked(
+    branch: DemoBranch = "entity", *answers: str, whole: list[str] | None = None, cites: str = DOCUMENT
+) -> DemoQuestion:
+    return DemoQuestion(
+        id="q",
+        language="en",
+        branch=branch,
+        question="?",
+        answers=list(answers),
+        whole=whole or [],
+        documents=[cites] if answers or whole else [],
+    )
+
+
+SILENCE = QueryOutput(answer="There is not enough evidence.", kind="none")
+STEPS = ["1. Open", "2. Close"]
 
 
 @pytest.mark.parametrize(
-    ("made", "right"),
+    ("question", "answered", "missing"),
     [
-        (turn("Neil Peart", "entity", "Peart", "Neil Peart"), True),
-        (turn("It was built in 1420.", "extractive", "1420"), True),
-        (turn("始建于1420年", "extractive", "1420"), True),
-        (turn("始建于1420年", "extractive", "420年"), False),
-        (turn("14201", "entity", "1420"), False),
-        (turn("I do not know about 1420.", "none", "1420"), False),
-        (turn("Nothing was found.", "none"), True),
-        (turn("Berlin", "entity"), False),
+        (asked("entity", "Peart", "Neil Peart"), output(passage("It was he."), short="Neil Peart"), []),
+        (asked("entity", "1420"), output(passage("It was built in 1420.")), []),
+        (asked("entity", "1420"), output(passage("始建于1420年")), []),
+        (asked("entity", "420年"), output(passage("始建于1420年")), ["420年"]),
+        (asked("entity", "1420"), output(passage("14201")), ["1420"]),
+        (asked("entity", "Peart"), output(passage("It was he.")), ["Peart"]),
+        (asked("entity", "1420"), output(passage("Long ago."), passage("In 1420.", OTHER, 2)), ["1420"]),
+        (asked("entity", "1420", cites=OTHER), output(passage("In 1420.")), ["1420", "en/other.md cited"]),
+        (asked("entity", "evidence"), SILENCE, ["evidence", "en/guide.md cited"]),
+        (asked("how-to", whole=STEPS), output(passage("1. Open\n2. Close")), []),
+        (
+            asked("how-to", whole=STEPS),
+            output(passage("1. Open"), passage("2. Close", number=2)),
+            ["in one passage: 1. Open, 2. Close"],
+        ),
+        (asked("no-evidence"), SILENCE, []),
+        (asked("no-evidence"), output(passage("Berlin"), sureness="unsure"), []),
+        (asked("no-evidence"), output(passage("Berlin")), ["not enough evidence, or unsure"]),
+        (asked("tenant"), SILENCE, []),
+        (asked("tenant"), output(passage("Berlin"), sureness="unsure"), ["not enough evidence, or unsure"]),
     ],
 )
-def test_an_answer_is_right_when_it_holds_what_is_expected_or_keeps_silent(made: Turn, right: bool) -> None:
-    assert made.is_right is right
+def test_what_an_answer_must_show_and_cite(question: DemoQuestion, answered: QueryOutput, missing: list[str]) -> None:
+    turn = Turn(question, answered, 1.0)
+    assert (turn.missing, turn.is_right) == (missing, not missing)
 
 
-def test_expectations_in_words() -> None:
-    assert expectation(turn("x", "entity", "a", "b").question) == "a or b"
-    assert expectation(turn("x", "none").question) == "an honest `none`"
+def test_a_turn_is_printed_with_its_lines_how_sure_and_how_found() -> None:
+    found = {
+        "graph": ChannelHit(rank=3, score=0.1),
+        "sparse": ChannelHit(rank=1, score=2.0),
+    }
+    note = Candidate(note_id=f"{DOCUMENT}#0", document_id=DOCUMENT, text="1. Open\n   it", channels=found)
+    path = EvidencePath(
+        note_id=note.note_id, steps=(PathStep(source="A", relation="mentions", target="B"),), text="A → B"
+    )
+    answered = output(passage("1. Open\n   it")).model_copy(update={"candidates": [note], "paths": [path]})
+    assert how_found(answered) == "by words (rank 1), the graph (rank 3); A → B"
+    out = Console(file=io.StringIO(), highlight=False, markup=False, soft_wrap=True)
+    show_turn(out, Turn(asked("how-to", whole=["2. Close"]), answered, 7.0))
+    assert out.file.getvalue().splitlines() == [  # type: ignore[attr-defined]
+        "     Peart › 1420 [1]",
+        "     1. Open",
+        "        it",
+        "   ✗ likely · extractive · confidence 0.00 · 0 LLM calls · 7 ms",
+        "     expected: in one passage: 2. Close",
+        "     found by words (rank 1), the graph (rank 3); A → B",
+    ]
+
+
+def test_a_long_line_is_wrapped_beside_its_margin_on_a_terminal() -> None:
+    out = Console(file=io.StringIO(), force_terminal=True, no_color=True, width=40, highlight=False, soft_wrap=True)
+    show_turn(out, Turn(asked("entity", "word"), output(passage("word " * 30)), 7.0))
+    lines = [line for line in out.file.getvalue().splitlines() if "word" in line]  # type: ignore[attr-defined]
+    assert len(lines) > 3
+    assert all(
+        line.lstrip("\x1b[0123456789m").startswith("     word") or line.startswith("     word") for line in lines
+    )
 
 
 @pytest.mark.slow
@@ -51,3 +122,13 @@ def test_the_demo_gives_every_expected_answer_twice(cli, tmp_path: Path) -> None
     assert "A conversation in one thread (en)" in first.out
     assert "A conversation in one thread (zh)" in first.out
     assert "answers as expected, 0 LLM calls." in first.out
+
+
+@pytest.mark.slow
+def test_a_wrong_answer_is_an_exit_code(cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no passage is ever evidence enough, passages are missing."""
+    monkeypatch.setenv("THEWORLD_ANSWERS__MIN_EVIDENCE", "1")
+    done = cli("demo", "--store", tmp_path / "demo.store")
+    assert done.code == 1
+    assert "✗" in done.out
+    assert "Expected: " in done.out

@@ -14,7 +14,8 @@ from theworld.ingestion.readers import SourceDocument, read_source
 from theworld.text import detect_language
 
 QUESTIONS = load_questions()
-SINGLE = {"no-evidence", "follow-up", "stance", "comparison", "filter", "tenant"}
+SINGLE = {"table", "list", "follow-up", "stance", "comparison", "filter", "tenant"}
+PAIRS = {"how-to", "entity", "extractive", "no-evidence", "disambiguation"}
 
 
 def load_documents() -> dict[str, SourceDocument]:
@@ -31,8 +32,8 @@ DOCUMENTS = load_documents()
 
 def test_size_and_balance() -> None:
     languages = Counter(document.metadata["lang"] for document in DOCUMENTS.values())
-    assert languages == {"en": 25, "zh": 25}
-    assert Counter(question.language for question in QUESTIONS) == {"en": 16, "zh": 16}
+    assert languages == {"en": 26, "zh": 26}
+    assert Counter(question.language for question in QUESTIONS) == {"en": 21, "zh": 21}
     assert len({question.id for question in QUESTIONS}) == len(QUESTIONS)
 
 
@@ -41,7 +42,7 @@ def test_every_branch_in_both_languages(language: str) -> None:
     branches = Counter(question.branch for question in QUESTIONS if question.language == language)
     assert all(branches[branch] == 1 for branch in SINGLE)
     assert branches["two-hop"] == 4
-    assert branches["entity"] == branches["extractive"] == 2
+    assert all(branches[branch] == 2 for branch in PAIRS)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -60,9 +61,10 @@ def test_documents(name: str) -> None:
 @pytest.mark.parametrize("question", QUESTIONS, ids=[question.id for question in QUESTIONS])
 def test_questions_can_be_answered(question: DemoQuestion) -> None:
     assert detect_language(question.question) == question.language
-    texts = [DOCUMENTS[name].text for name in question.documents]
-    if question.answers and question.branch != "stance":
-        assert any(answer in text for answer in question.answers for text in texts)
+    for expected in [question, *question.earlier] if question.branch != "stance" else ():
+        texts = [DOCUMENTS[name].text for name in expected.documents]
+        assert not expected.answers or any(answer in text for answer in expected.answers for text in texts)
+        assert not expected.whole or any(all(part in text for part in expected.whole) for text in texts)
     for key, value in question.filters.items():
         assert all(DOCUMENTS[name].metadata[key] == value for name in question.documents)
 
@@ -77,19 +79,33 @@ def test_two_hops_are_linked(question: DemoQuestion) -> None:
     assert not any(answer in first.text for answer in question.answers), "the first alone does not answer"
 
 
+def test_a_thread_asks_the_history_with_what_is_expected_of_each_answer() -> None:
+    follow_ups = [question for question in QUESTIONS if question.branch == "follow-up"]
+    for question in follow_ups:
+        assert [one.question for one in question.earlier] == [
+            message.content for message in question.history if message.role == "user"
+        ]
+        assert all(one.answers and one.documents and not one.history for one in question.earlier)
+    assert len(follow_ups) == 2
+
+
 def test_absent_topics_are_absent() -> None:
     texts = " ".join(document.text for document in DOCUMENTS.values())
-    assert not any(word in texts for word in ("football", "World Cup", "世博会", "吉祥物"))
+    assert not any(word in texts for word in ("football", "World Cup", "weather", "世博会", "吉祥物", "天气"))
 
 
 @pytest.mark.parametrize(
     "row",
     [
         {"id": "a", "language": "en", "branch": "entity", "question": "?"},
+        {"id": "a", "language": "en", "branch": "entity", "question": "?", "answers": ["x"]},
         {"id": "a", "language": "en", "branch": "no-evidence", "question": "?", "answers": ["x"]},
-        {"id": "a", "language": "en", "branch": "follow-up", "question": "?", "answers": ["x"]},
-        {"id": "A b", "language": "en", "branch": "entity", "question": "?", "answers": ["x"]},
-        {"id": "a", "language": "fr", "branch": "entity", "question": "?", "answers": ["x"]},
+        {"id": "a", "language": "en", "branch": "no-evidence", "question": "?", "documents": ["d"]},
+        {"id": "a", "language": "en", "branch": "follow-up", "question": "?", "answers": ["x"], "documents": ["d"]},
+        {"id": "A b", "language": "en", "branch": "entity", "question": "?", "answers": ["x"], "documents": ["d"]},
+        {"id": "a", "language": "fr", "branch": "entity", "question": "?", "answers": ["x"], "documents": ["d"]},
+        {"id": "a", "language": "en", "branch": "entity", "question": "?", "answers": ["x"], "documents": ["d"]}
+        | {"thread": [{"answers": ["x"], "documents": ["d"]}]},
     ],
 )
 def test_rows_that_make_no_sense_are_refused(row: dict[str, object]) -> None:

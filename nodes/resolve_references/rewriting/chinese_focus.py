@@ -158,8 +158,9 @@ def name_in_answer(question: str, answer: str, *, place: bool = False) -> str:
     """Return the name an answer gives, where the question asks for one: "谁发明了电话？" - "贝尔。" or "由贝尔发明。"
 
     Of an answer quoted from a document ("《题》：……") the document's title is the name; of one that compares
-    two things ("天坛比故宫大。") the first.
+    two things ("天坛比故宫大。") the first. Only its first line is looked at: passages follow.
     """
+    answer = answer.strip().partition("\n")[0]
     folded, told = fold_in_place(question), fold_in_place(answer)
     if _WHO_IS.fullmatch(bare(folded)):
         return ""

@@ -222,7 +222,7 @@ def _asked_about(history: Sequence[Message], recent: range) -> tuple[Antecedent,
 
 
 def _answered(history: Sequence[Message], recent: range) -> AnsweredName | None:
-    """Return the first new name of an answer to "who", "which" or "what is the ...", or the name that is all of it."""
+    """Return the first new name of an answer to "who", "which" or "what is the ...", or the name that is its first line."""
     asked = next((i for i in reversed(recent) if history[i].role == "user"), None)
     said = next((i for i in range(asked or 0, len(history)) if history[i].role == "assistant"), None)
     if asked is None or said is None:
@@ -232,7 +232,7 @@ def _answered(history: Sequence[Message], recent: range) -> AnsweredName | None:
     name = next((name.text for name in names_in(answer) if not _name_tokens(name.text) <= known), None)
     if name is None:
         return None
-    alone = _ARTICLE.sub("", answer).strip(" .!") == name
+    alone = _ARTICLE.sub("", answer.partition("\n")[0]).strip(" .!") == name
     if not (_ASKS_NAME.match(question) or (alone and _ASKS_THING.match(question))):
         return None
     return AnsweredName(Antecedent(_clean(name), said), question)

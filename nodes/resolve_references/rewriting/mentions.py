@@ -9,8 +9,10 @@ from typing import NamedTuple
 from theworld.nodes.resolve_references.tables import load_table
 
 _CAPITAL = r"[A-Z][\w.&-]*(?:['’](?!s\b)\w+)?"
+_GAP = r"[^\S\n]+"
+"""A name ends with its line: what is shown one below the other is apart."""
 _NAME = re.compile(
-    rf"(?<![\w'’]){_CAPITAL}(?:(?:\s+(?:of|de|van|von|der|la|le|du|del|the|for|&))*\s+(?:{_CAPITAL}|\d+\b))*"
+    rf"(?<![\w'’]){_CAPITAL}(?:(?:{_GAP}(?:of|de|van|von|der|la|le|du|del|the|for|&))*{_GAP}(?:{_CAPITAL}|\d+\b))*"
 )
 _QUOTED = re.compile(r"[\"“]([^\"“”]{2,60})[\"”]|‘([^‘’]{2,60})’")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\"“(]\s*)$")

@@ -3,6 +3,6 @@
 from theworld.answers.passages import compose_passages, see_also
 from theworld.answers.question_words import QuestionWords
 from theworld.answers.sureness import probability, sureness_of
-from theworld.answers.wording import answer_text
+from theworld.answers.wording import answer_text, said_text
 
-__all__ = ["QuestionWords", "answer_text", "compose_passages", "probability", "see_also", "sureness_of"]
+__all__ = ["QuestionWords", "answer_text", "compose_passages", "probability", "said_text", "see_also", "sureness_of"]

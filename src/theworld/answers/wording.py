@@ -5,8 +5,18 @@ from __future__ import annotations
 from theworld.state import Answer
 
 _WORDS = {
-    "en": {"unsure": "Unsure: this may not answer the question.", "see also": "See also: {}", "between": "; "},
-    "zh": {"unsure": "不确定：以下内容未必回答了这个问题。", "see also": "另见：{}", "between": "；"},
+    "en": {
+        "unsure": "Unsure: this may not answer the question.",
+        "see also": "See also: {}",
+        "between": "; ",
+        "quoted": "{}: {}",
+    },
+    "zh": {
+        "unsure": "不确定：以下内容未必回答了这个问题。",
+        "see also": "另见：{}",
+        "between": "；",
+        "quoted": "《{}》：{}",
+    },
 }
 
 
@@ -18,3 +28,15 @@ def answer_text(answer: Answer, language: str) -> str:
     parts += [f"{passage.place} [{passage.number}]\n{passage.text}" for passage in answer.passages]
     parts += [words["see also"].format(words["between"].join(answer.see_also))] if answer.see_also else []
     return "\n\n".join(parts)
+
+
+def said_text(answer: Answer, language: str) -> str:
+    """Return what a conversation remembers of an answer: its short form, and the first passage under its title.
+
+    What a later "she" or "there" may mean stands first; further passages would only offer more to be meant.
+    """
+    if not answer.passages:
+        return answer.text
+    first = answer.passages[0]
+    quoted = _WORDS["zh" if language == "zh" else "en"]["quoted"].format(first.title or first.place, first.text)
+    return "\n".join(filter(None, (answer.short, quoted)))

@@ -13,12 +13,16 @@ import typer
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from rich.console import Console
+    from rich.text import Text
 
     from theworld.demo import DemoQuestion
     from theworld.graph.build import CompiledGraph
-    from theworld.state import QueryOutput
+    from theworld.state import Channel, QueryOutput
 
 DEMO_STORE = Path(".demo/store")
+INDENT = 5
+CHANNELS: dict[Channel, str] = {"sparse": "words", "dense": "meaning", "graph": "the graph"}
+"""What each channel goes by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +35,25 @@ class Turn:
 
     @property
     def is_right(self) -> bool:
-        """Whether an expected answer is in the answer, or an expected silence was kept, and names are linked right."""
-        from theworld.evaluation.metrics import contains
+        """Whether nothing is missing."""
+        return not self.missing
 
-        if self.linked != self.question.entities:
-            return False
-        if not self.question.answers:
-            return self.output.kind == "none"
-        return self.output.kind != "none" and contains(self.output.answer, self.question.answers) == 1.0
+    @property
+    def missing(self) -> list[str]:
+        """What was expected and is not so, in words: silence, content, whole passages, documents cited, names linked."""
+        from theworld.demo import SILENT
+
+        question, cited = self.question, {citation.document_id for citation in self.output.citations}
+        unlinked = [name for name, qid in question.entities.items() if self.linked.get(name, "") != qid]
+        links = [f"{name} linked to {question.entities[name] or 'none'}" for name in unlinked]
+        if question.branch in SILENT:
+            return [*([] if self._silent else ["not enough evidence, or unsure"]), *links]
+        return [
+            *([] if self._holds_an_answer else [" or ".join(question.answers)]),
+            *([] if self._shows_the_whole else [f"in one passage: {', '.join(question.whole)}"]),
+            *(f"{name} cited" for name in question.documents if name not in cited),
+            *links,
+        ]
 
     @property
     def linked(self) -> dict[str, str | None]:
@@ -46,11 +61,38 @@ class Turn:
         found = {item.label: item.selection.id if item.selection else None for item in self.output.judgements}
         return {name: found[name] for name in self.question.entities if name in found}
 
+    @property
+    def _silent(self) -> bool:
+        """Whether nothing is answered or, over documents that may not answer it, whether the answer says so."""
+        unsure = self.output.result is not None and self.output.result.sureness == "unsure"
+        return self.output.kind == "none" or (unsure and self.question.branch == "no-evidence")
+
+    @property
+    def _contents(self) -> list[str]:
+        """The passages shown of the documents expected; of an answer without passages, all of it."""
+        passages = self.output.result.passages if self.output.result else ()
+        shown = [passage.text for passage in passages if passage.document_id in self.question.documents]
+        return shown if passages else [self.output.answer]
+
+    @property
+    def _holds_an_answer(self) -> bool:
+        from theworld.evaluation.metrics import contains
+
+        short = self.output.result.short if self.output.result else ""
+        shown = [*self._contents, short] if self.output.kind != "none" else []
+        return not self.question.answers or any(contains(text, self.question.answers) == 1.0 for text in shown)
+
+    @property
+    def _shows_the_whole(self) -> bool:
+        return not self.question.whole or any(
+            all(part in text for part in self.question.whole) for text in self._contents
+        )
+
 
 def demo(
     store: Annotated[Path, typer.Option("--store", metavar="DIR", help="Where the demo's store is kept.")] = DEMO_STORE,
 ) -> None:
-    """Ingest the bundled bilingual corpus, ask its questions, check the answers; exit code 1 when one is missing."""
+    """Ingest the bundled bilingual corpus, ask its questions, check the answers; exit code 1 when one is wrong."""
     from langgraph.checkpoint.memory import InMemorySaver
 
     from theworld.cli.ingesting import ingest_paths, show_report
@@ -72,20 +114,14 @@ def demo(
     out.print(f"\n{right} of {len(turns)} answers as expected, {calls} LLM calls.")
     for turn in turns:
         if not turn.is_right:
-            out.print(f"  missing: {turn.question.question} (expected: {expectation(turn.question)})")
+            out.print(f"  {turn.question.question} Expected: {'; '.join(turn.missing)}.")
     if right < len(turns):
         raise typer.Exit(1)
 
 
-def expectation(question: DemoQuestion) -> str:
-    """Return in words what the answer must be."""
-    answer = " or ".join(question.answers) or "an honest `none`"
-    return ", ".join([answer, *(f"{name} linked to {qid or 'none'}" for name, qid in question.entities.items())])
-
-
 def _single_questions(out: Console, graph: CompiledGraph, questions: list[DemoQuestion]) -> Iterator[Turn]:
     for number, question in enumerate(questions, start=1):
-        out.print(f"\n{number}. {question.question}  [{question.branch}]")
+        out.print(f"\n{number}. {question.question}  [{question.branch}]", style="bold")
         for message in question.history:
             out.print(f"     {message.role}: {message.content}", style="dim")
         turn = _ask(graph, question, thread=f"single-{question.id}", with_history=True)
@@ -99,17 +135,13 @@ def _conversations(out: Console, graph: CompiledGraph, questions: list[DemoQuest
         follow_up = next((q for q in questions if q.branch == "follow-up" and q.language == language), None)
         if follow_up is None:
             continue
-        thread = f"conversation-{language}"
         out.print(f"\nA conversation in one thread ({language}), remembered by the checkpointer:")
-        for message in follow_up.history:
-            if message.role == "user" and message.content:
-                earlier = follow_up.model_copy(update={"question": message.content, "history": []})
-                out.print(f"\n   {message.content}")
-                show_turn(out, _ask(graph, earlier, thread, with_history=False), judged=False)
-        out.print(f"\n   {follow_up.question}")
-        turn = _ask(graph, follow_up, thread, with_history=False)
-        show_turn(out, turn)
-        yield turn
+        alone = follow_up.model_copy(update={"history": []})
+        for question in (*follow_up.earlier, alone):
+            out.print(f"\n   {question.question}", style="bold")
+            turn = _ask(graph, question, f"conversation-{language}", with_history=False)
+            show_turn(out, turn)
+            yield turn
 
 
 def _ask(graph: CompiledGraph, question: DemoQuestion, thread: str, *, with_history: bool) -> Turn:
@@ -126,25 +158,45 @@ def _ask(graph: CompiledGraph, question: DemoQuestion, thread: str, *, with_hist
     return Turn(question, output, (time.perf_counter() - begun) * 1000)
 
 
-def show_turn(out: Console, turn: Turn, *, judged: bool = True) -> None:
-    """Print answer, kind, sources, best path and degradations."""
-    from theworld.cli.output import entity_in_words, headline, path_in_words, printable
+def show_turn(out: Console, turn: Turn) -> None:
+    """Print the answer, how sure it is, how it was found, what was expected in vain, and degradations."""
+    from theworld.cli.output import answer_in_colours, entity_in_words, headline, printable
 
     output = turn.output
-    mark = ("✓ " if turn.is_right else "✗ ") if judged else "  "
-    out.print(f"   {mark}{printable(output.answer)}", style="bold")
-    out.print(f"     {headline(output, turn.elapsed_ms)}", style="dim")
+    show_indented(out, answer_in_colours(output))
+    mark = "✓" if turn.is_right else "✗"
+    out.print(f"   {mark} {headline(output, turn.elapsed_ms)}", style="green" if turn.is_right else "red")
+    for reason in turn.missing:
+        out.print(f"     expected: {reason}", style="red")
     if output.query != output.question:
-        out.print(f"     understood as: {printable(output.query)}")
-    sources = list(dict.fromkeys(f"{citation.place} ({citation.document_id})" for citation in output.citations))
-    if sources:
-        out.print(f"     sources: {printable('; '.join(sources))}")
-    cited = {citation.note_id for citation in output.citations}
-    paths = [path for path in output.paths if path.note_id in cited and path.steps]
-    if paths:
-        out.print(f"     path: {path_in_words(paths[0])}")
+        out.print(f"     understood as: {printable(output.query)}", style="dim")
+    if found := how_found(output):
+        out.print(f"     found {found}", style="dim")
     for judgement in output.judgements if turn.question.entities else ():
         if judgement.label in turn.question.entities:
-            out.print(f"     entity: {entity_in_words(judgement)}")
+            out.print(f"     entity: {entity_in_words(judgement)}", style="dim")
     for item in output.degradations:
-        out.print(f"     degraded: {item.stage}: {printable(item.reason)}")
+        out.print(f"     degraded: {item.stage}: {printable(item.reason)}", style="dim")
+
+
+def show_indented(out: Console, text: Text) -> None:
+    """Print a text with room at its left: wrapped on a terminal, else line by line as it is."""
+    from rich.padding import Padding
+
+    if out.is_terminal:
+        out.print(Padding(text, (0, 2, 0, INDENT), expand=False), soft_wrap=False)
+        return
+    for line in text.split("\n", allow_blank=True):
+        out.print(line if not line.plain else line.__class__(" " * INDENT).append_text(line))
+
+
+def how_found(output: QueryOutput) -> str:
+    """Return in one line which channels found the first cited note, at which rank, and a path to a cited note."""
+    from theworld.cli.output import path_in_words
+
+    cited = [citation.note_id for citation in output.citations]
+    note = next((one for one in output.candidates if one.note_id in cited[:1]), None)
+    found = note.channels if note else {}
+    ranks = [f"{what} (rank {found[name].rank})" for name, what in CHANNELS.items() if name in found]
+    path = next((path for note_id in cited for path in output.paths if path.note_id == note_id and path.steps), None)
+    return "; ".join([*(["by " + ", ".join(ranks)] if ranks else []), *([path_in_words(path)] if path else [])])

@@ -15,6 +15,9 @@ DemoBranch = Literal[
     "two-hop",
     "entity",
     "extractive",
+    "how-to",
+    "table",
+    "list",
     "no-evidence",
     "follow-up",
     "stance",
@@ -23,23 +26,34 @@ DemoBranch = Literal[
     "tenant",
     "disambiguation",
 ]
-"""What a question shows: a path over two documents, a short entity answer, an answer cut from the text, an honest
-"nothing found", a question that needs the history, one about the assistant's own opinion, two documents compared,
-a metadata filter, another tenant's empty store, which entry of Wikidata an ambiguous name means."""
+"""What a question shows: two documents needed, a short entity answer, a passage that tells it, a procedure with all its
+steps or its command, a table's row under its header, a whole list, an honest "unsure" or "not enough evidence", a
+question that needs the history, one about the assistant's own opinion, two documents compared, a metadata filter,
+another tenant's empty store, which entry of Wikidata an ambiguous name means."""
+SILENT: frozenset[DemoBranch] = frozenset({"no-evidence", "tenant"})
 
 
-class DemoQuestion(BaseModel):
-    """A question with everything needed to ask it and to judge the answer."""
+class Expected(BaseModel):
+    """What an answer must hold and cite; nothing where it must be silent or unsure."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    answers: list[str] = Field(default_factory=list, description="Accepted answers; one of them must be in the answer")
+    whole: list[str] = Field(default_factory=list, description="What one passage must show together: steps, a table")
+    documents: list[str] = Field(default_factory=list, description="Ids of the documents that must be cited")
+
+
+class DemoQuestion(Expected):
+    """A question with everything needed to ask it and to judge the answer."""
 
     id: str = Field(pattern="^[a-z0-9-]+$", description="Name of the question")
     language: Language = Field(description="Language of the question")
     branch: DemoBranch = Field(description="What it shows")
     question: str = Field(min_length=1, description="The question as asked")
-    answers: list[str] = Field(default_factory=list, description="Accepted answers; one of them must be in the answer")
-    documents: list[str] = Field(default_factory=list, description="Ids of the documents the answer rests on")
     history: list[Message] = Field(default_factory=list, description="Earlier messages, oldest first")
+    thread: list[Expected] = Field(
+        default_factory=list, description="What is expected of the history's questions, asked one by one in a thread"
+    )
     stances: dict[str, dict[str, str]] = Field(default_factory=dict, description="Stances the assistant keeps")
     filters: dict[str, str | list[str]] = Field(default_factory=dict, description="Metadata that must match")
     tenant: str = Field(default="default", description="Whose knowledge is asked")
@@ -49,12 +63,26 @@ class DemoQuestion(BaseModel):
 
     @model_validator(mode="after")
     def _check(self) -> DemoQuestion:
-        silent = self.branch in {"no-evidence", "tenant"}
-        if silent == bool(self.answers) and self.branch != "stance":
+        if (self.branch in SILENT) == bool(self.answers or self.whole):
             raise ValueError(f"{self.id}: only `no-evidence` and `tenant` questions go without answers")
+        if (self.branch in SILENT) == bool(self.documents):
+            raise ValueError(f"{self.id}: what is answered cites documents")
         if (self.branch == "follow-up") != bool(self.history) and self.branch != "stance":
             raise ValueError(f"{self.id}: `follow-up` questions, and only they, need a history")
+        if self.thread and len(self.thread) != sum(message.role == "user" for message in self.history):
+            raise ValueError(f"{self.id}: `thread` expects something of each question of the history")
         return self
+
+    @property
+    def earlier(self) -> list[DemoQuestion]:
+        """The history's questions as questions of their own, each with what is expected of its answer."""
+        asked = [message.content or "" for message in self.history if message.role == "user"]
+        return [
+            DemoQuestion(
+                id=f"{self.id}-{number}", language=self.language, branch="extractive", question=text, **dict(expected)
+            )
+            for number, (text, expected) in enumerate(zip(asked, self.thread, strict=False), start=1)
+        ]
 
 
 def load_questions() -> list[DemoQuestion]:
