@@ -40,7 +40,7 @@ class Turn:
 
     @property
     def missing(self) -> list[str]:
-        """What was expected and is not so, in words: silence, content, whole passages, documents cited, names linked."""
+        """What was expected and is not so, in words: silence, content, whole passages, citations, names linked."""
         from theworld.demo import SILENT
 
         question, cited = self.question, {citation.document_id for citation in self.output.citations}
