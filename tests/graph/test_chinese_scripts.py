@@ -80,7 +80,8 @@ def test_a_simplified_question_is_answered_in_the_words_of_traditional_documents
     traditional_graph: CompiledGraph, question: DemoQuestion
 ) -> None:
     said = question.answers if question.stances else [in_traditional(answer) for answer in question.answers]
-    turn = answered(traditional_graph, question.model_copy(update={"answers": said}))
+    whole = [in_traditional(part) for part in question.whole]
+    turn = answered(traditional_graph, question.model_copy(update={"answers": said, "whole": whole}))
     assert turn.is_right, turn.output.answer
     assert set(question.entities.values()) <= linked(turn)
 
