@@ -136,7 +136,7 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> lis
         if len(note.text) <= room:
             piece = _Piece(note, 0, len(note.text), lead)
         elif not taken or room >= LEAST_SHARE * limit:
-            piece = _cut(note, words, max(room, 1), lead)
+            piece = _cut(note, words, max(room, 1), lead, "\n".join(one.text for one in taken))
         else:
             break
         if piece.text.strip():
@@ -152,10 +152,10 @@ def _shown(piece: _Piece) -> int:
     return piece.cost + len(_place(piece.note)) + FRAME
 
 
-def _cut(note: Candidate, words: QuestionWords, room: int, lead: str) -> _Piece:
-    """Return the run of a note's units that fits and begins with, or holds, the one that says most of the question."""
+def _cut(note: Candidate, words: QuestionWords, room: int, lead: str, shown: str = "") -> _Piece:
+    """Return the run of a note's units that fits and holds the one that says most of what is not shown yet."""
     units = _units(note.text, room)
-    covered = [words.covered(note.text[start:end]) for start, end in units]
+    covered = [words.covered(note.text[start:end], shown) for start, end in units]
     best = max(range(len(units)), key=lambda i: (covered[i], -i))
     first = last = best
     while True:

@@ -13,6 +13,8 @@ from theworld.text.language import CJK_RANGES
 
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*|[{CJK_RANGES}]+")
 _CJK = re.compile(f"[{CJK_RANGES}]")
+AGAIN = 0.3
+"""What a word counts that an earlier passage has said: the next one should add what it leaves open."""
 MARKED_SHARE = 0.5
 """A word is marked where it says at least this share of what those of the question's words that were found say on
 average: pairs of characters across two Chinese words are found nowhere, and would keep the others from being marked."""
@@ -40,10 +42,12 @@ class QuestionWords:
         total = math.fsum(idf.values())
         return cls({token: weight / total for token, weight in idf.items()} if total else {}, frequency)
 
-    def covered(self, text: str) -> float:
-        """Return the weighted share of the question's words that a text holds, in [0, 1]."""
-        held = set(tokens(text))
-        return math.fsum(weight for token, weight in self._weights.items() if token in held)
+    def covered(self, text: str, shown: str = "") -> float:
+        """Return the weighted share of the question's words that a text holds, in [0, 1]; words shown before count less."""
+        held, before = set(tokens(text)), set(tokens(shown))
+        return math.fsum(
+            weight * (AGAIN if token in before else 1.0) for token, weight in self._weights.items() if token in held
+        )
 
     def marks(self, text: str) -> tuple[tuple[int, int], ...]:
         """Return (start, end) of each run of the question's telling words in a text, ascending and apart."""
