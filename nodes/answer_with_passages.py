@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 
 from theworld.answers import QuestionWords, answer_text, compose_passages, probability, see_also, sureness_of
 from theworld.errors import StoreError
+from theworld.nodes.answer_with_entity.words import word_set
 from theworld.nodes.note_source import TextSource, reading_deadline
 from theworld.settings import Settings
 from theworld.state import Answer, Candidate, Context, QueryState, Update, context_of
@@ -27,7 +28,8 @@ def answer_with_passages(
     """
     context, short = context_of(runtime), state.result
     language = context.language or state.language
-    words = QuestionWords.of(state.understood, [f"{note.title} {note.text}" for note in state.candidates])
+    texts = [f"{note.title} {note.text}" for note in state.candidates]
+    words = QuestionWords.of(state.understood, texts, word_set("function"))
     confidence = probability(state.candidates)
     if short is None and confidence < settings.answers.min_evidence:
         return {"result": None}

@@ -30,6 +30,14 @@ def test_a_word_that_no_note_holds_stays_uncovered() -> None:
     assert words.covered("password") < 0.5
 
 
+def test_function_words_say_nothing_unless_they_are_all_there_is() -> None:
+    words = QuestionWords.of("where is the password", TEXTS, {"where", "is", "the"})
+    assert words.covered("password") == pytest.approx(1.0)
+    assert words.covered("where the") == 0.0
+    assert words.marks("Where the password is") == ((10, 18),)
+    assert QuestionWords.of("where is", TEXTS, {"where", "is"}).covered("where") > 0.0
+
+
 @pytest.mark.parametrize(
     ("question", "text", "found"),
     [

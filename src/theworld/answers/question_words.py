@@ -30,20 +30,23 @@ class QuestionWords:
         self._marked = {token for token, weight in weights.items() if weight >= MARKED_SHARE * average}
 
     @classmethod
-    def of(cls, question: str, texts: Sequence[str]) -> Self:
-        """Return the words of a question, weighed by their idf over the texts that were found."""
+    def of(cls, question: str, texts: Sequence[str], left_out: Collection[str] = ()) -> Self:
+        """Return the words of a question, weighed by their idf over the texts that were found.
+
+        Function words (index tokens) are `left_out`, unless there are no others: among a few notes "where" is rare too.
+        """
         bags = [frozenset(tokens(text)) for text in texts]
         frequency = Counter(token for bag in bags for token in bag)
-        n = len(bags)
+        n, asked = len(bags), list(dict.fromkeys(tokens(question)))
         idf = {
             token: math.log1p((n - frequency[token] + 0.5) / (frequency[token] + 0.5))
-            for token in dict.fromkeys(tokens(question))
+            for token in [one for one in asked if one not in left_out] or asked
         }
         total = math.fsum(idf.values())
         return cls({token: weight / total for token, weight in idf.items()} if total else {}, frequency)
 
     def covered(self, text: str, shown: str = "") -> float:
-        """Return the weighted share of the question's words that a text holds, in [0, 1]; words shown before count less."""
+        """Return the weighted share, in [0, 1], of the question words a text holds; those shown before count less."""
         held, before = set(tokens(text)), set(tokens(shown))
         return math.fsum(
             weight * (AGAIN if token in before else 1.0) for token, weight in self._weights.items() if token in held
