@@ -222,7 +222,7 @@ def _asked_about(history: Sequence[Message], recent: range) -> tuple[Antecedent,
 
 
 def _answered(history: Sequence[Message], recent: range) -> AnsweredName | None:
-    """Return the first new name of an answer to "who", "which" or "what is the ...", or the name that is its first line."""
+    """Return the first new name of an answer to "who", "which" or "what is the ...", or the name in its first line."""
     asked = next((i for i in reversed(recent) if history[i].role == "user"), None)
     said = next((i for i in range(asked or 0, len(history)) if history[i].role == "assistant"), None)
     if asked is None or said is None:
