@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from docutils.parsers.rst import directives, roles
+from docutils.parsers.rst.directives.admonitions import Note
 
 from theworld.ingestion.readers import SourceDocument, read_source
 
@@ -86,3 +89,26 @@ def test_nothing_outside_the_folder_is_read(directive: str, tmp_path: Path) -> N
 
 def test_a_file_that_includes_itself_ends(tmp_path: Path) -> None:
     assert "Words" in read(written(tmp_path, a_rst="Words\n\n.. include:: a.rst\n")).text
+
+
+def test_what_one_file_defines_does_not_change_the_next(tmp_path: Path) -> None:
+    given, defining = "See :tag:`x`.\n", ".. role:: tag(strong)\n\n:tag:`y`\n"
+    first = read(written(tmp_path, a_rst=given)).text
+    assert read(written(tmp_path, a_rst=defining)).text == "**y**\n"
+    assert read(written(tmp_path, a_rst=given)).text == first == "See `x`.\n"
+
+
+def test_docutils_stays_as_it_was_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(directives)["_directives"], "sidenote", Note)
+    read(written(tmp_path, a_rst=".. include:: b\n\n.. sidenote:: a\n\n.. odd:: c\n\n:odd:`d`\n"))
+    assert "include" not in vars(directives)["_directives"]
+    assert vars(directives)["_directives"]["sidenote"] is Note
+    assert "odd" not in vars(directives)["_directives"] | vars(roles)["_roles"]
+
+
+def test_files_are_read_alike_at_the_same_time(tmp_path: Path) -> None:
+    texts = [f".. role:: r{i % 2}(strong)\n\n:r0:`a` :r1:`b`\n\n.. tab:: {i}\n" for i in range(24)]
+    paths = [written(tmp_path / str(i), a_rst=text) for i, text in enumerate(texts)]
+    with ThreadPoolExecutor(8) as pool:
+        found = [document.text for document in pool.map(read, paths)]
+    assert found == [f"{('**a** `b`', '`a` **b**')[i % 2]}\n\n**{i}**\n" for i in range(24)]

@@ -50,11 +50,11 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
 def _parsed(text: str, path: Path, root: Path) -> nodes.document:
     from docutils.core import publish_doctree
 
-    from theworld.ingestion.readers.rst_directives import register_unknown
+    from theworld.ingestion.readers.rst_directives import register_unknown, sphinx_known
 
-    register_unknown(text)
-    with warnings.catch_warnings():
+    with sphinx_known(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        register_unknown(text)
         settings = {**_SETTINGS, "root_prefix": str(root)}
         return publish_doctree(text, source_path=str(path), settings_overrides=settings)
 

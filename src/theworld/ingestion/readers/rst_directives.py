@@ -2,19 +2,23 @@
 
 Before a text is parsed, its roles and directives are looked up; those that docutils lacks are registered as general
 ones. A general role leaves the words it shows; a general directive leaves its argument as a bold line, and its content.
+docutils keeps what is registered for the whole process, what a text itself defines (`role`) too: each text begins with
+empty registries, and those of other users of docutils are put back after it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, ClassVar
 
 from docutils import nodes
-from docutils.parsers.rst import Directive, directives, languages, roles
-from docutils.parsers.rst.directives.misc import Include
+from docutils.parsers.rst import Directive, directives, languages, roles, states
+from docutils.parsers.rst.directives.misc import Class, Include
 from docutils.parsers.rst.directives.tables import CSVTable
 from docutils.utils import Reporter, new_document
 
@@ -43,10 +47,13 @@ _SILENT = (
     "moduleauthor codeauthor tabularcolumns only-index meta contents sectnum"
 ).split()
 """Directives that say nothing to a reader: navigation and settings."""
+_CONDITIONS = ("only", "ifconfig", "rst-class", "cssclass")
+"""Directives whose argument is a setting and whose content is text."""
 _LITERAL = (
     "code-block sourcecode code prompt doctest testcode testoutput testsetup testcleanup productionlist graphviz "
     "digraph mermaid uml plantuml ipython"
 ).split()
+_registries = Lock()
 
 
 class _AnyOptions(dict[str, Callable[[str], Any]]):
@@ -94,6 +101,34 @@ class _Silent(_General):
     def run(self) -> list[nodes.Node]:
         """Return nothing."""
         return []
+
+
+class _Conditional(_General):
+    def run(self) -> list[nodes.Node]:
+        """Return the content alone."""
+        self.arguments = []
+        return super().run()
+
+
+class _Class(_General, Class):
+    """`class`: of docutils, a style of what follows; of Sphinx, a signature with what it does."""
+
+    required_arguments = 0
+
+    def run(self) -> list[nodes.Node]:
+        """Return what docutils does for names in the form that styles have, else the signature and the content."""
+        words = self.arguments[0].split() if self.arguments else []
+        if words and all(nodes.make_id(word) == word for word in words):
+            return list(Class.run(self))
+        return super().run()
+
+
+class _Date(_General):
+    """`date`: the clock is no part of what was written, and a text must read the same tomorrow."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return no words."""
+        return [nodes.Text("")] if isinstance(self.state, states.SubstitutionDef) else []
 
 
 class _Literal(_General):
@@ -153,9 +188,25 @@ class _CSVTable(CSVTable):
         return list(super().run())
 
 
+@contextmanager
+def sphinx_known() -> Iterator[None]:
+    """Let docutils know the directives and roles of this module, in this block only; one thread at a time."""
+    tables: list[dict[str, Any]] = [directives._directives, roles._roles]  # type: ignore[attr-defined]
+    with _registries:
+        others = [dict(table) for table in tables]
+        for table in tables:
+            table.clear()
+        try:
+            _register_own()
+            yield
+        finally:
+            for table, entries in zip(tables, others, strict=True):
+                table.clear()
+                table.update(entries)
+
+
 def register_unknown(text: str) -> None:
-    """Make known to docutils the roles and directives a text uses that it does not know."""
-    _register_own()
+    """Make known to docutils the roles and directives a text uses that it does not know, inside `sphinx_known`."""
     language: Any = languages.get_language("en")
     nothing = _empty()
     for name in {match[1] for match in _DIRECTIVE.finditer(text)}:
@@ -166,9 +217,9 @@ def register_unknown(text: str) -> None:
             roles.register_local_role(name.lower(), _role)
 
 
-@cache
 def _register_own() -> None:
     own: dict[str, Any] = {"include": _Include, "literalinclude": _LiteralInclude, "csv-table": _CSVTable}
+    own |= {"class": _Class, "date": _Date} | dict.fromkeys(_CONDITIONS, _Conditional)
     own |= dict.fromkeys(_LABELS, _Labelled) | dict.fromkeys(_SILENT, _Silent) | dict.fromkeys(_LITERAL, _Literal)
     for name, directive in own.items():
         directives.register_directive(name, directive)
