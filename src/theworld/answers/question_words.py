@@ -13,7 +13,7 @@ from theworld.text.language import CJK_RANGES
 
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*|[{CJK_RANGES}]+")
 _CJK = re.compile(f"[{CJK_RANGES}]")
-AGAIN = 0.3
+AGAIN = 0.1
 """What a word counts that an earlier passage has said: the next one should add what it leaves open."""
 MARKED_SHARE = 0.5
 """A word is marked where it says at least this share of what those of the question's words that were found say on

@@ -191,12 +191,13 @@ def show_indented(out: Console, text: Text) -> None:
 
 
 def how_found(output: QueryOutput) -> str:
-    """Return in one line which channels found the first cited note, at which rank, and a path to a cited note."""
+    """Return in one line which channels found the first cited note, at which rank, and a path to it or the second."""
     from theworld.cli.output import path_in_words
 
     cited = [citation.note_id for citation in output.citations]
     note = next((one for one in output.candidates if one.note_id in cited[:1]), None)
     found = note.channels if note else {}
     ranks = [f"{what} (rank {found[name].rank})" for name, what in CHANNELS.items() if name in found]
-    path = next((path for note_id in cited for path in output.paths if path.note_id == note_id and path.steps), None)
+    near = cited[:2]  # the second may be what the first leads to
+    path = next((path for note_id in near for path in output.paths if path.note_id == note_id and path.steps), None)
     return "; ".join([*(["by " + ", ".join(ranks)] if ranks else []), *([path_in_words(path)] if path else [])])
