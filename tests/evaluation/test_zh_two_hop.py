@@ -60,7 +60,7 @@ def resources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resources]:
     settings = Settings(store=tmp_path_factory.mktemp("zh") / "store")
     with KnowledgeStore.open(settings.store, create=True) as store:
         report = ingest(list(FOLDERS), store, load_models(settings), settings)
-    assert (report.documents, len(report.failed)) == (25 + 15, 0)
+    assert (report.documents, len(report.failed)) == (26 + 15, 0)
     with open_resources(settings) as opened:
         yield opened
 
