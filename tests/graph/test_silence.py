@@ -33,7 +33,7 @@ def test_what_no_document_says_gets_no_short_answer(resources: Resources, questi
 
 
 def test_half_of_what_no_document_says_is_silent_or_unsure(resources: Resources) -> None:
-    """Evidence alone cannot tell a near miss about a known person from an answer; and the best BM25 grows with the store."""
+    """Evidence alone cannot tell a near miss about a known person; and the best BM25 grows with the store."""
     graph = build_graph(resources)
     sureness = [graph.invoke({"question": question})["result"].sureness for question in UNANSWERED]
     assert 2 * sum(one in {"none", "unsure"} for one in sureness) >= len(UNANSWERED)
