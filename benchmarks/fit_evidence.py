@@ -37,6 +37,7 @@ from theworld.nodes.fuse_candidates import fuse_candidates, fuse_minmax
 from theworld.nodes.fuse_candidates.graph_share import signs as graph_signs
 from theworld.settings import Settings
 from theworld.state import Candidate, Context, QueryState, Update
+from theworld.text import detect_language
 
 Array = NDArray[np.float64]
 DEADLINE_MS = 60_000
@@ -50,6 +51,7 @@ SHARPNESS = 2.0
 class Asked:
     """One question: what its channels brought, and its candidates with and without its gold documents."""
 
+    language: str
     gold: Mapping[str, int]
     channels: Mapping[str, Sequence[tuple[str, float]]]
     found: Sequence[Candidate]
@@ -86,7 +88,7 @@ def asked(folder: Path, store: Path, limit: int | None) -> Iterator[Asked]:
                     graph.invoke({"question": question}, context=context, output_keys=["candidates", "channel_results"])
                 )
             lists = {name: result.hits for name, result in runs[0]["channel_results"].items()}
-            yield Asked(gold, lists, runs[0]["candidates"], runs[1]["candidates"])
+            yield Asked(detect_language(question), gold, lists, runs[0]["candidates"], runs[1]["candidates"])
 
 
 def graph_rows(questions: Sequence[Asked]) -> tuple[Array, Array, Array]:
@@ -107,12 +109,17 @@ def graph_rows(questions: Sequence[Asked]) -> tuple[Array, Array, Array]:
 
 def sureness_rows(questions: Sequence[Asked], language: str) -> tuple[Array, Array, Array]:
     """Return signs (n, 3), whether the gold documents are there, and the weight of each run, in one language."""
-    runs = [(one.found, bool(one.gold)) for one in questions] + [(one.hidden, False) for one in questions if one.gold]
-    kept = [(candidates, there) for candidates, there in runs if candidates and candidates[0].language == language]
+    runs = [(one.language, one.found, bool(one.gold)) for one in questions]
+    runs += [(one.language, one.hidden, False) for one in questions if one.gold]
+    kept = [
+        (sureness_signs(candidates, asked), there)
+        for asked, candidates, there in runs
+        if candidates and (language == "zh") == ("zh" in {asked, candidates[0].language})
+    ]
     there = np.array([float(one) for _, one in kept])
     share = ANSWERABLE[language]
     weight = np.where(there > 0, share / max(there.sum(), 1), (1 - share) / max((1 - there).sum(), 1))
-    return np.array([sureness_signs(candidates) for candidates, _ in kept]), there, weight
+    return np.array([found for found, _ in kept]), there, weight
 
 
 def fitted(rows: Sequence[tuple[Array, Array, Array]], strength: float = 0.01) -> Array:

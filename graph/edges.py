@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from theworld.answers import probability
 from theworld.nodes.answer_from_history import asks_what_was_said
-from theworld.nodes.split_question import FindParts
+from theworld.routing.parts import FindParts
 from theworld.settings import AnswerSettings
 from theworld.state import Context, QueryState, context_of
 
@@ -71,7 +71,7 @@ def after_reranking(settings: AnswerSettings) -> Callable[[QueryState], str]:
         if state.rerank_outcome not in {"complete", "partial"} or not state.candidates:
             return "restore_fused_order"
         known = state.candidates[0].covered is not None
-        enough = not known or probability(state.candidates) >= settings.min_evidence
+        enough = not known or probability(state.candidates, state.language) >= settings.min_evidence
         return "find_entity_candidates" if enough else "report_no_evidence"
 
     return choose

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from theworld.models.across_languages import AcrossLanguages
 from theworld.models.bundle import Models, load_models
 from theworld.models.cached import CachedEmbedder
 from theworld.models.chat import OpenAIChatModel
@@ -24,8 +25,8 @@ from theworld.nodes.query_database import database_reader
 from theworld.nodes.rerank_candidates import CrossEncoderReranker, RemoteReranker, Reranker, make_reranker
 from theworld.nodes.resolve_references import ReferenceResolver, ReferenceResolverConfig, model_resolver
 from theworld.nodes.retrieve_graph import OntologyChannel
-from theworld.nodes.route_query import RouteHistory, Rules, Strategy, features_for, make_strategy
 from theworld.ontology.index import OntologyIndexes
+from theworld.routing import RouteHistory, Rules, Strategy, features_of
 from theworld.settings import Settings
 from theworld.state import Context
 from theworld.stores.knowledge_store import KnowledgeStore, open_store
@@ -80,7 +81,6 @@ def make_resources(
         resolver=make_resolver(models.chat),
         knowledge=knowledge or make_knowledge(settings.wikidata),
         judge=make_judge(settings, models),
-        strategy=make_strategy(settings.router),
         ontology=OntologyChannel(OntologyIndexes(store.ledger.graph), store, models.by_space, settings.ontology),
     )
 
@@ -91,8 +91,9 @@ def make_judge(settings: Settings, models: Models) -> EntityJudge:
     Where the bundled embedder embeds the notes, too, the judge uses the one that is loaded.
     """
     own = models.embedders.get("en")
-    bundled = isinstance(own, CachedEmbedder) and isinstance(own.embedder, MiniLMEmbedder)
-    judge = DeterministicJudge(embedder=own if bundled else "bundled")
+    inner = own.embedder if isinstance(own, CachedEmbedder) else own
+    inner = inner.english if isinstance(inner, AcrossLanguages) else inner
+    judge = DeterministicJudge(embedder=own if isinstance(inner, MiniLMEmbedder) else "bundled")
     if models.chat is None or not settings.wikidata.ask_model:
         return judge
     return ModelJudge(models.chat, first=judge)
@@ -136,7 +137,7 @@ def open_resources(
             resources.ontology.warm(store.ledger.graph.tenants())
         with ready(resources.reranker), open_database(settings) as database:
             view = database_reader(database)(WARM_UP, Context()) if database is not None else None
-            features_for(WARM_UP, Context(), settings, view)
+            features_of(WARM_UP, Context(), settings, database=view)
             yield replace(resources, database=database)
 
 

@@ -30,7 +30,7 @@ def answer_with_passages(
     language = context.language or state.language
     texts = [f"{note.title} {note.text}" for note in state.candidates]
     words = QuestionWords.of(state.understood, texts, word_set("function"))
-    confidence = probability(state.candidates)
+    confidence = probability(state.candidates, state.language)
     if short is None and confidence < settings.answers.min_evidence:
         return {"result": None}
 

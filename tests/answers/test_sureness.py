@@ -44,7 +44,7 @@ def candidates(dense: list[float], sparse: list[float], final: list[float], lang
 
 def golden() -> dict[tuple[str, str], float]:
     return {
-        (kind, language): round(probability(candidates(**LISTS[kind], language=language)), 6)
+        (kind, language): round(probability(candidates(**LISTS[kind], language=language), language), 6)
         for kind, language in GOLDEN
     }
 
@@ -55,28 +55,36 @@ def test_golden_probabilities() -> None:
 
 @pytest.mark.parametrize("language", WEIGHTS)
 def test_what_was_found_well_is_surer(language: str) -> None:
-    good, poor = (probability(candidates(**LISTS[kind], language=language)) for kind in ("good", "poor"))
+    good, poor = (probability(candidates(**LISTS[kind], language=language), language) for kind in ("good", "poor"))
     assert good > poor
 
 
 def test_signs_by_hand() -> None:
-    named = dict(zip(SIGNS, signs(candidates(**LISTS["good"])), strict=True))
+    named = dict(zip(SIGNS, signs(candidates(**LISTS["good"]), "en"), strict=True))
     assert named == {"always": 1.0, "words": math.log(10.0), "relevance": 0.8}
 
 
 def test_what_is_not_known_has_its_usual_value() -> None:
     unheard = candidates(dense=[0.2, 1.7], sparse=[-1, -1], final=[0.5, 0.4])
-    assert signs(unheard) == (1.0, USUAL["words"], 0.5)
+    assert signs(unheard, "en") == (1.0, USUAL["words"], 0.5)
     elsewhere = [one.model_copy(update={"covered": None}) for one in candidates(**LISTS["good"])]
-    assert signs(elsewhere) == (1.0, math.log(10.0), USUAL["relevance"])
+    assert signs(elsewhere, "en") == (1.0, math.log(10.0), USUAL["relevance"])
+
+
+@pytest.mark.parametrize(("asked", "language"), [("zh", "en"), ("en", "zh")])
+def test_words_say_nothing_across_languages(asked: str, language: str) -> None:
+    few, many = ([score, 0.0] for score in (0.5, 30.0))
+    said = {probability(candidates([0.5, 0.4], sparse, [0.5, 0.4], language), asked) for sparse in (few, many)}
+    assert len(said) == 1
 
 
 def test_a_language_without_weights_has_those_of_english() -> None:
-    assert probability(candidates(**LISTS["good"], language="de")) == probability(candidates(**LISTS["good"]))
+    good = [candidates(**LISTS["good"], language=language) for language in ("de", "en")]
+    assert probability(good[0], "en") == probability(good[1], "en")
 
 
 def test_nothing_found_is_no_evidence() -> None:
-    assert probability([]) == 0.0
+    assert probability([], "en") == 0.0
 
 
 def test_the_words_for_a_probability() -> None:
@@ -98,11 +106,11 @@ def test_monotone(scores: list[tuple[float, float, float]], more: tuple[float, f
     """Better scores of the best note never make an answer less sure; the same ones give the same."""
     dense, sparse, final = (list(column) for column in zip(*scores, strict=True))
     sparse[0] = max(sparse[0], 0.0)  # a channel that found nothing counts as usual, not as 0
-    before = probability(candidates(dense, sparse, final, language))
+    before = probability(candidates(dense, sparse, final, language), language)
     assert 0.0 <= before <= 1.0
-    assert before == probability(candidates(dense, sparse, final, language))
+    assert before == probability(candidates(dense, sparse, final, language), language)
     dense[0], sparse[0] = max(dense[0], 0.0) + more[0], max(sparse[0], 0.0) + more[1]
-    after = probability(candidates(dense, sparse, [min(1.0, final[0] + more[2]), *final[1:]], language))
+    after = probability(candidates(dense, sparse, [min(1.0, final[0] + more[2]), *final[1:]], language), language)
     assert after >= before
 
 

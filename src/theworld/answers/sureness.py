@@ -15,30 +15,32 @@ from theworld.state import Candidate, Sureness
 SIGNS = ("always", "words", "relevance")
 """What the probability is a logistic function of; see `signs`."""
 WEIGHTS = {"en": (-5.3, 1.02, 6.93), "zh": (-4.22, 1.35, 1.4)}
-"""Of SIGNS, by the language of the best note: without token vectors the reranker's relevance says less."""
+"""Of SIGNS; "en" where question and best note are English: without token vectors the reranker's relevance says less."""
 USUAL = {"words": 2.7, "relevance": 0.3}
 """About the medians of questions that documents answer."""
 SURE, LIKELY = 0.8, 0.3
 """Probabilities from which an answer is called sure, and likely; below, unsure."""
 
 
-def signs(ranked: Sequence[Candidate]) -> tuple[float, ...]:
-    """Return the signs of ranked candidates, in the order of SIGNS.
+def signs(ranked: Sequence[Candidate], language: str) -> tuple[float, ...]:
+    """Return the signs of ranked candidates for a question in a language, in the order of SIGNS.
 
     words: log of 1 + the best BM25; relevance: that of the best note on the evidence set's scale, which alone fills
-    `covered`. A sign that is not known (the channel failed, another reranker has another scale) has its usual value.
+    `covered`. A sign that is not known (the channel failed, the best note is in another language than the question,
+    another reranker has another scale) has its usual value.
     """
-    said = [c.channels["sparse"].score for c in ranked if "sparse" in c.channels]
+    same = (language == "zh") == (ranked[0].language == "zh")
+    said = [c.channels["sparse"].score for c in ranked if same and "sparse" in c.channels]
     words = math.log1p(max(*said, 0.0)) if said else USUAL["words"]
     return 1.0, words, ranked[0].final_score if ranked[0].covered is not None else USUAL["relevance"]
 
 
-def probability(ranked: Sequence[Candidate]) -> float:
-    """Return the probability that the best notes hold what is asked, 0 without any."""
+def probability(ranked: Sequence[Candidate], language: str) -> float:
+    """Return the probability that the best notes hold what is asked in a language, 0 without any."""
     if not ranked:
         return 0.0
-    weights = WEIGHTS["zh" if ranked[0].language == "zh" else "en"]
-    return 1 / (1 + math.exp(-math.fsum(w * s for w, s in zip(weights, signs(ranked), strict=True))))
+    weights = WEIGHTS["zh" if "zh" in {language, ranked[0].language} else "en"]
+    return 1 / (1 + math.exp(-math.fsum(w * s for w, s in zip(weights, signs(ranked, language), strict=True))))
 
 
 def sureness_of(confidence: float) -> Sureness:

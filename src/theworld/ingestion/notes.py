@@ -19,6 +19,7 @@ from theworld.ingestion.blocks import Block, introduces
 from theworld.settings import NoteSettings
 from theworld.stores.records import NoteKind
 from theworld.text import Language, cjk_share, detect_language, split_sentences
+from theworld.text.language import MIXED_SHARE
 
 JOINED: Mapping[Language, int] = {"en": 600, "zh": 450}
 """Characters up to which small notes of several sections are joined; with fewer a note says too little by itself."""
@@ -26,8 +27,6 @@ LONGEST_HEADING = 200
 """A heading stays with its block even where both exceed the limit by this many characters."""
 LONGEST_LEAD = 400
 """Characters of a lead; of a longer one, its end is kept for an introduction, its beginning for a table."""
-MIXED_SHARE = 0.05
-"""Share of Chinese characters from which all of a document, its code and tables too, lies in one space with them."""
 PASSAGE_FACTOR = 2
 """A ready-made passage stays whole up to this many limits: one passage, one note, as its relevance marks say."""
 SAMPLE = 200_000
@@ -114,7 +113,7 @@ def _fits(text: str, start: int, end: int, limits: NoteSettings, most: Mapping[L
 
 
 def _language(text: str) -> Language:
-    """Return the language whose models read a document: those for Chinese know English, too, and not the reverse."""
+    """Return the language whose models read a document, all of it: those for Chinese know English, not the reverse."""
     return "zh" if cjk_share(text) >= MIXED_SHARE else "en"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from theworld.errors import ModelError
+from theworld.models.across_languages import AcrossLanguages
 from theworld.models.cached import CachedEmbedder
 from theworld.models.protocols import ChatModel, Embedder, Tagger
 from theworld.models.registry import load_embedder, load_taggers
@@ -63,12 +64,15 @@ class Models:
 def load_models(settings: Settings) -> Models:
     """Return the models the settings name; SettingsError or ModelError when a choice cannot be right."""
     embedding = settings.embedding
-    english: Embedder = CachedEmbedder(load_embedder(embedding.english, settings))
-    same = embedding.chinese.strip() == embedding.english.strip()
-    chinese: Embedder = english if same else CachedEmbedder(load_embedder(embedding.chinese, settings))
+    english = load_embedder(embedding.english, settings)
+    if embedding.chinese.strip() == embedding.english.strip():
+        embedders: dict[Language, Embedder] = dict.fromkeys(("en", "zh"), CachedEmbedder(english))
+    else:
+        chinese = CachedEmbedder(load_embedder(embedding.chinese, settings))
+        embedders = {"en": CachedEmbedder(AcrossLanguages(english, chinese)), "zh": chinese}
     # A process that only makes notes does so on one thread: there is one such process for each core.
     single = settings.model_copy(update={"embedding": embedding.model_copy(update={"threads": 1})})
-    return Models({"en": english, "zh": chinese}, load_taggers(settings), _chat(settings), partial(load_models, single))
+    return Models(embedders, load_taggers(settings), _chat(settings), partial(load_models, single))
 
 
 def _chat(settings: Settings) -> ChatModel | None:

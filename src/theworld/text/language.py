@@ -11,6 +11,8 @@ CJK_RANGES = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 _CJK = re.compile(f"[{CJK_RANGES}]")
 _NON_SPACE = re.compile(r"\S")
 CHINESE_SHARE = 0.3
+MIXED_SHARE = 0.05
+"""Share of CJK from which a text needs a model that knows Chinese, whatever its own language is."""
 
 
 def cjk_share(text: str) -> float:
