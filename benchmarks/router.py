@@ -22,12 +22,12 @@ from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import percentile
 from theworld.evaluation.routing import accuracy, read_labelled
 from theworld.nodes.query_database import database_reader
-from theworld.nodes.route_query import LearnedStrategy, Rules, route
+from theworld.routing import Rules, route
 from theworld.settings import Settings
 from theworld.sql.database import Database
 from theworld.state import Context, RoutePath
 
-DATA = Path(__file__).parents[1] / "tests" / "nodes" / "route_query" / "data"
+DATA = Path(__file__).parents[1] / "tests" / "routing" / "data"
 REPEATS = 5
 LEAST_SHARE, MOST_APART, MOST_MS = 0.9, 0.03, 2.0
 
@@ -43,38 +43,35 @@ def main() -> None:
         database = Database.open(settings.database)
         read = database_reader(database)
         print(environment(settings))
-        failed = False
-        for strategy in (Rules(), LearnedStrategy.load()):
 
-            def choose(question: str, strategy: Rules | LearnedStrategy = strategy) -> RoutePath:
-                return route(question, asked, settings, strategy, database=read(question, asked)).path
+        def choose(question: str) -> RoutePath:
+            return route(question, asked, settings, Rules(), database=read(question, asked)).path
 
-            print(f"\n{strategy.name}, {len(labelled)} questions")
-            missed = []
-            for part, wanted in (("tuned on", {False}), ("held back", {True}), ("all", {False, True})):
-                shares = []
-                for language in ("zh", "en"):
-                    own = [item for item in labelled if item.held_back in wanted and item.language == language]
-                    found = accuracy(own, choose)
-                    shares.append(found.share)
-                    print(f"  {part:9} {language}: {found.share:6.1%} of {found.total}")
-                if min(shares) < LEAST_SHARE or (part == "all" and abs(shares[0] - shares[1]) > MOST_APART):
-                    missed.append(part)
-            wrong = [message for way, message in wordings if (way == "search") != (choose(message) != "none")]
-            missed += ["wordings"] if wrong else []
-            print(f"  wordings that go the wrong way, to the documents or not: {len(wrong)} of {len(wordings)}")
-            times = [timed(choose, item.question) for item in labelled]
-            late = percentile(times, 0.95)
-            if late > MOST_MS:
-                missed.append("time")
-            failed |= bool(missed) and strategy.name == Rules.name
-            print(f"  measures missed: {', '.join(missed) or 'none'}")
-            print(
-                f"  median {statistics.median(times):.2f} ms, 95th percentile {late:.2f} ms "
-                f"(what the database knows of the question included, best of {REPEATS})"
-            )
+        print(f"\n{Rules.name}, {len(labelled)} questions")
+        missed = []
+        for part, wanted in (("tuned on", {False}), ("held back", {True}), ("all", {False, True})):
+            shares = []
+            for language in ("zh", "en"):
+                own = [item for item in labelled if item.held_back in wanted and item.language == language]
+                found = accuracy(own, choose)
+                shares.append(found.share)
+                print(f"  {part:9} {language}: {found.share:6.1%} of {found.total}")
+            if min(shares) < LEAST_SHARE or (part == "all" and abs(shares[0] - shares[1]) > MOST_APART):
+                missed.append(part)
+        wrong = [message for way, message in wordings if (way == "search") != (choose(message) != "none")]
+        missed += ["wordings"] if wrong else []
+        print(f"  wordings that go the wrong way, to the documents or not: {len(wrong)} of {len(wordings)}")
+        times = [timed(choose, item.question) for item in labelled]
+        late = percentile(times, 0.95)
+        if late > MOST_MS:
+            missed.append("time")
+        print(f"  measures missed: {', '.join(missed) or 'none'}")
+        print(
+            f"  median {statistics.median(times):.2f} ms, 95th percentile {late:.2f} ms "
+            f"(what the database knows of the question included, best of {REPEATS})"
+        )
         database.close()
-    sys.exit(int(failed))
+    sys.exit(int(bool(missed)))
 
 
 def timed(choose: Callable[[str], RoutePath], question: str) -> float:

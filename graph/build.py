@@ -14,6 +14,7 @@ from theworld.graph.checkpoints import allow_state_types
 from theworld.graph.resources import Resources
 from theworld.graph.tracing import bind
 from theworld.nodes.answer_from_history import answer_from_history
+from theworld.nodes.answer_parts import answer_parts
 from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.answer_with_passages import answer_with_passages
 from theworld.nodes.disambiguate_entities import (
@@ -35,8 +36,9 @@ from theworld.nodes.restore_fused_order import restore_fused_order
 from theworld.nodes.retrieve_dense import retrieve_dense
 from theworld.nodes.retrieve_graph import retrieve_graph
 from theworld.nodes.retrieve_sparse import retrieve_sparse
-from theworld.nodes.route_query import DatabaseReader, route_query
-from theworld.nodes.split_question import FindParts, answer_parts, parts_finder
+from theworld.nodes.route_query import route_query
+from theworld.routing import DatabaseReader
+from theworld.routing.parts import FindParts, parts_finder
 from theworld.state import Context, QueryInput, QueryOutput, QueryState
 from theworld.wikidata import EntriesByName
 
@@ -95,7 +97,7 @@ def _part_answerer(resources: Resources) -> Callable[[QueryState, Context], Mapp
 def _add_routing(graph: Graph, resources: Resources) -> None:
     settings, database = resources.settings, resources.database
     parts: dict[str, Any] = {"settings": settings, "strategy": resources.strategy, "database": _reader(resources)}
-    parts |= {"history": resources.history, "model": resources.models.chat}
+    parts |= {"history": resources.history}
     graph.add_node("route_query", bind(route_query, optional=False, **parts))
     if database is not None:
         rows: dict[str, Any] = {"database": database, "model": resources.models.chat}

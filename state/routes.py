@@ -34,4 +34,3 @@ class RouteDecision(Value):
     confidence: float = Field(default=1.0, ge=0.0, le=1.0, description="Confidence in the path")
     reasons: tuple[str, ...] = Field(default=(), description="What decided, feature by feature")
     strategy: str = Field(default="rules-v1", description="Name and version of the strategy that decided")
-    propensity: float = Field(default=1.0, gt=0.0, le=1.0, description="Probability with which the path was chosen")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from theworld.errors import TheWorldError
-from theworld.nodes.route_query import DatabaseReader, DatabaseView
+from theworld.routing import DatabaseReader, DatabaseView
 from theworld.sql.database import Database
 from theworld.state import Context
 

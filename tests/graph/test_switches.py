@@ -12,7 +12,7 @@ from theworld.graph import build_graph
 from theworld.graph.resources import make_resources, open_database, open_resources
 from theworld.ingestion import ingest
 from theworld.models.bundle import Models
-from theworld.nodes.route_query.features import signals
+from theworld.routing.features import signals
 from theworld.settings import Settings
 from theworld.sql.database import Database
 from theworld.state import Context

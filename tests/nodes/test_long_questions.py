@@ -10,14 +10,14 @@ from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.answer_with_entity.node import LONGEST_QUESTION
 from theworld.nodes.retrieve_graph import query_entities
 from theworld.nodes.retrieve_graph.query_entities import LONGEST_QUERY
-from theworld.nodes.route_query import features_of
-from theworld.nodes.split_question import split_parts
-from theworld.settings import AnswerSettings
+from theworld.routing import features_of
+from theworld.routing.parts import split_parts
+from theworld.settings import AnswerSettings, Settings
 from theworld.state import Candidate, Context, QueryState
 from theworld.text import entity_key, without_qualifier
 
 READERS: dict[str, Callable[[str], object]] = {
-    "features": lambda text: features_of(text, Context(), deadline_ms=1000),
+    "features": lambda text: features_of(text, Context(), Settings()),
     "parts": split_parts,
     "key": entity_key,
     "title": without_qualifier,

@@ -78,8 +78,8 @@ SENTENCES = {
         ("ontology/test_graph_section.py", "test_10_1_1_the_walk_is_bounded_and_cannot_go_in_circles")
     ],
     "10.1.2 路由策略规则正确性。": [
-        ("nodes/route_query/test_document.py", "test_6_2_2_top_k_and_weight_of_each_channel"),
-        ("nodes/route_query/test_rules.py", "test_questions_over_several_hops_keep_every_channel_at_its_weight"),
+        ("routing/test_document.py", "test_6_2_2_top_k_and_weight_of_each_channel"),
+        ("routing/test_rules.py", "test_questions_over_several_hops_keep_every_channel_at_its_weight"),
     ],
     "10.1.3 重排超时降级逻辑。": [("graph/test_faults.py", "test_a_faulty_reranker_leaves_the_fused_order")],
     "10.1.4 召回融合权重计算。": [("nodes/fuse_candidates/test_rrf.py", "test_weights_count")],

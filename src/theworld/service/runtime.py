@@ -19,7 +19,7 @@ from theworld.evaluation.online import Outcome
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.graph.build import CompiledGraph
 from theworld.graph.rehearsal import rehearse
-from theworld.nodes.route_query import RememberedHistory
+from theworld.routing import RememberedHistory
 from theworld.service.documents import DocumentWriter
 from theworld.service.jobs.launcher import JobLauncher
 from theworld.service.metrics.counters import ServiceMetrics

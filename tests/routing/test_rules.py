@@ -2,9 +2,7 @@
 
 import pytest
 
-from theworld.nodes.route_query import Choice, Rules, features_of, make_strategy, route
-from theworld.nodes.route_query.routing import OFF, explored
-from theworld.nodes.route_query.strategies import with_history
+from theworld.routing import OFF, Choice, Rules, features_of, route, with_history
 from theworld.settings import Settings
 from theworld.state import Context
 
@@ -117,28 +115,11 @@ def test_the_router_can_be_off():
         assert set(decision.channels) == {"sparse", "dense", "graph"}
 
 
-def test_exploration_is_off_by_default_and_says_its_probability():
-    choice = Choice("graph", "relation", 0.7, ())
-    assert explored("anything", choice, 0.0) == (choice, 1.0)
-    seen = [explored(f"question {i}", choice, 0.4) for i in range(500)]
-    share = sum(c.path != "graph" for c, _ in seen) / len(seen)
-    assert 0.2 < share < 0.4
-    assert {round(p, 2) for _, p in seen} == {0.1, 0.7}
-    assert explored("x", choice, 0.4) == explored("x", choice, 0.4)
-    refused = Choice("none", "smalltalk", 0.9, ())
-    assert explored("x", refused, 0.5) == (refused, 1.0)
-
-
 def test_the_features_are_told_apart():
-    found = features_of('find "force majeure" in HT-2023-0097', Context(tokens_left=5), deadline_ms=300)
+    found = features_of('find "force majeure" in HT-2023-0097', Context(tokens_left=5, deadline_ms=300), SETTINGS)
     assert found.quoted
     assert found.literal == 1.0
     assert (found.language, found.deadline_ms, found.tokens_left) == ("en", 300, 5)
-
-
-def test_strategies_are_named_and_versioned():
-    for name in ("rules-v1", "learned-v1"):
-        assert make_strategy(Settings(router={"strategy": name}).router).name == name
 
 
 def test_the_whole_requests_budget_counts_too():
@@ -147,5 +128,5 @@ def test_the_whole_requests_budget_counts_too():
 
 
 def test_english_words_count_beside_chinese_characters():
-    assert features_of("请explain一下缓存", Context(), deadline_ms=1000).has("open")
-    assert not features_of("unexplained", Context(), deadline_ms=1000).has("open")
+    assert features_of("请explain一下缓存", Context(), SETTINGS).has("open")
+    assert not features_of("unexplained", Context(), SETTINGS).has("open")

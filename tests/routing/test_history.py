@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from theworld.nodes.route_query import RememberedHistory
-from theworld.nodes.route_query import history as history_module
+from theworld.routing import RememberedHistory
+from theworld.routing import history as history_module
 
 
 class Source:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from theworld.nodes.route_query import Rules, features_for, route
+from theworld.routing import Rules, features_of, route
 from theworld.settings import Settings
 from theworld.state import Context
 
@@ -33,10 +33,12 @@ def test_6_1_1_intent_statistics_detail_relation_inference_question_answering(de
 
 
 def test_6_1_2_structure_explicit_fields_and_time_ranges(read, asked, mapped_settings):
-    seen = features_for(EXAMPLE, asked, mapped_settings, read(EXAMPLE, asked)).database
+    seen = features_of(EXAMPLE, asked, mapped_settings, database=read(EXAMPLE, asked)).database
     assert seen.fields >= 2
     assert seen.periods == 1
-    plain = features_for("谁主持建造了天一阁", asked, mapped_settings, read("谁主持建造了天一阁", asked)).database
+    plain = features_of(
+        "谁主持建造了天一阁", asked, mapped_settings, database=read("谁主持建造了天一阁", asked)
+    ).database
     assert (plain.fields, plain.periods) == (0, 0)
 
 

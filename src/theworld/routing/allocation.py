@@ -1,14 +1,40 @@
-"""From a path to channels: which run, how deep, how much each counts, whether the notes are reranked."""
+"""One query to one decision: its path, and from it which channels run, how deep, and whether notes are reranked."""
 
 from __future__ import annotations
 
-from theworld.nodes.route_query.features import Features
-from theworld.nodes.route_query.strategies import Choice
+from collections.abc import Mapping
+
+from theworld.routing.features import DatabaseView, Features, features_of
+from theworld.routing.history import with_history
+from theworld.routing.strategies import Choice, Strategy
 from theworld.settings import Settings
 from theworld.state import Channel, ChannelPlan, Context, RouteDecision
 
 SHORT_MS, SHORTEST_MS = 150.0, 60.0
 """Budgets below which half as many candidates are asked for, and below which nothing is reranked."""
+OFF = "off"
+"""Strategy name of a request that was not routed."""
+
+
+def route(
+    query: str,
+    context: Context,
+    settings: Settings,
+    strategy: Strategy,
+    *,
+    database: DatabaseView | None = None,
+    outcomes: Mapping[str, tuple[int, int]] | None = None,
+) -> RouteDecision:
+    """Return the decision for one query; a caller's own choices win.
+
+    `outcomes` are (successes, attempts) of each path, from logged feedback.
+    """
+    features = features_of(query, context, settings, database=database)
+    if not (settings.router.enabled if context.router is None else context.router):
+        choice = Choice("hybrid", "question", 0.5, ("the router is off: every way is tried",))
+        return allocate(choice, features, context, settings, strategy=OFF)
+    choice = with_history(strategy.choose(query, features), outcomes or {})
+    return allocate(choice, features, context, settings, strategy=strategy.name)
 
 
 def allocate(

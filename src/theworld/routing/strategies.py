@@ -1,10 +1,11 @@
-"""Strategy `rules-v1`: what a question wants, by words, structure and what the database knows of it."""
+"""Strategies: named and versioned ways to choose a path by words, structure and what the database knows."""
 
 from __future__ import annotations
 
-from theworld.nodes.route_query.features import Features
-from theworld.nodes.route_query.strategies import Choice
-from theworld.state import Intent
+from typing import NamedTuple, Protocol
+
+from theworld.routing.features import Features
+from theworld.state import Intent, RoutePath
 
 LITERAL_SHARE = 0.8
 """Share of a query that must be quoted or an identifier, words of asking for it set aside."""
@@ -12,6 +13,28 @@ MOSTLY_KNOWN = 0.2
 """Largest share of characters unknown to the database at which a question for figures is still one for it."""
 SPREADING = frozenset(["传导", "波及", "牵连", "蔓延", "连锁", "拖累", "affect", "influence", "spread to", "lead to"])
 """Words of one thing acting on another."""
+
+
+class Choice(NamedTuple):
+    """What a strategy says of one query."""
+
+    path: RoutePath
+    intent: Intent
+    confidence: float
+    """Probability that the path is right, in [0, 1]."""
+    reasons: tuple[str, ...]
+    """What decided, feature by feature."""
+
+
+class Strategy(Protocol):
+    """A way to choose a path. Deterministic, no model call, no state."""
+
+    @property
+    def name(self) -> str:
+        """Name and version, as it is logged: `rules-v1`."""
+
+    def choose(self, query: str, features: Features) -> Choice:
+        """Return the choice for one query."""
 
 
 class Rules:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, Protocol, get_args
 
 import yaml
 
+from theworld.settings import Settings
 from theworld.state import Context
 from theworld.text import Language, cjk_share, detect_language, fold
 from theworld.text.folding import simplified
@@ -80,7 +81,7 @@ class Features(NamedTuple):
 @cache
 def signals() -> dict[str, re.Pattern[str]]:
     """Return one pattern per section, compiled from data/signals.yaml."""
-    table = yaml.safe_load((files("theworld.nodes.route_query") / "data" / "signals.yaml").read_text("utf-8"))
+    table = yaml.safe_load((files("theworld.routing") / "data" / "signals.yaml").read_text("utf-8"))
     return {kind: _pattern(words) for kind, words in table.items()}
 
 
@@ -110,8 +111,8 @@ LONGEST_READ = 2_000
 """Characters of a query that are looked at: of a longer one half at its beginning, half at its end."""
 
 
-def features_of(query: str, context: Context, *, deadline_ms: float, database: DatabaseView | None = None) -> Features:
-    """Return the features of one query."""
+def features_of(query: str, context: Context, settings: Settings, *, database: DatabaseView | None = None) -> Features:
+    """Return the features of one query under the budget of its request."""
     smalltalk = len(query) <= LONGEST_READ and is_smalltalk(query)
     if len(query) > LONGEST_READ:
         query = f"{query[: LONGEST_READ // 2]} {query[-LONGEST_READ // 2 :]}"
@@ -123,6 +124,7 @@ def features_of(query: str, context: Context, *, deadline_ms: float, database: D
     asked = _LITERAL_ASK.sub("", _IDENTIFIER.sub("", _QUOTED.sub("", plain)))
     left = len(re.findall(r"\w", asked))
     language = detect_language(query)
+    budget = context.deadline_ms or settings.retrieval.deadline_ms
     view = database or DatabaseView()
     return Features(
         language=language,
@@ -133,7 +135,7 @@ def features_of(query: str, context: Context, *, deadline_ms: float, database: D
         named=bool(_NAME_EN.search(query)) or "《" in query or view.entities > 0 or _mixed(query),
         length=size,
         database=view,
-        deadline_ms=deadline_ms,
+        deadline_ms=float(budget if context.total_deadline_ms is None else min(budget, context.total_deadline_ms)),
         tokens_left=context.tokens_left,
     )
 

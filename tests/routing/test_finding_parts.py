@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from theworld.nodes.route_query import DatabaseReader
-from theworld.nodes.split_question import answer_parts, parts_finder, split_parts
+from theworld.nodes.answer_parts import answer_parts
+from theworld.routing import DatabaseReader
+from theworld.routing.parts import parts_finder, split_parts
 from theworld.settings import Settings
 from theworld.state import Context, QueryState
 

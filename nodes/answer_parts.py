@@ -1,4 +1,4 @@
-"""The node: answer each part of a question by a graph of its own."""
+"""The node: answer each part of a question by a graph of its own, and join the answers."""
 
 from __future__ import annotations
 
@@ -8,33 +8,11 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from theworld.nodes.route_query import DatabaseReader
-from theworld.nodes.split_question.joining import join_parts
-from theworld.nodes.split_question.splitting import split_parts
-from theworld.settings import Settings
+from theworld.routing.parts import FindParts, join_parts
 from theworld.state import Answer, Context, Message, ModelUsage, QueryState, Update, context_of
 
 AnswerOne = Callable[[QueryState, Context], Mapping[str, Any]]
 """Answers one stand-alone query; returns the values of the state afterwards."""
-FindParts = Callable[[str, Context], list[str]]
-"""Says the parts of a question, [] for one that stays whole."""
-
-
-def parts_finder(settings: Settings, database: DatabaseReader | None) -> FindParts:
-    """Return what says the parts of a question of which some are for the database and some for the documents.
-
-    [] leaves a question whole, as always without a database: parts that are all searched find more together.
-    """
-
-    def find(query: str, context: Context) -> list[str]:
-        enabled = settings.router.enabled if context.router is None else context.router
-        if database is None or not enabled or context.channels is not None or context.database is False:
-            return []
-        parts = split_parts(query)
-        understood = {database(part, context).understood for part in parts}
-        return parts if len(understood) > 1 else []
-
-    return find
 
 
 def answer_parts(state: QueryState, runtime: Runtime[Context], *, find_parts: FindParts, answer: AnswerOne) -> Update:
