@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -24,16 +26,14 @@ PAIRS = [
 class Fixed:
     """An embedder of one vector."""
 
-    dimension = 2
-
     def __init__(self, name: str, vector: list[float]) -> None:
-        self.name = name
+        self.name, self.dimension = name, len(vector)
         self._vector = np.array(vector, dtype=np.float32)
 
     def embed_query(self, text: str) -> Embedded:
         return Embedded(self._vector)
 
-    def embed_passages(self, texts: list[str]) -> list[Embedded]:
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         return [Embedded(self._vector) for _ in texts]
 
 
