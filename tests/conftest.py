@@ -1,32 +1,28 @@
-"""What several folders of tests share: a store over the bundled corpus, made once per session with the real models."""
+"""What several folders of tests share: a store over the bundled corpus, made once per session with the real models.
+
+Product modules are imported by the fixtures, so that a test that needs none of them starts at once.
+"""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-from theworld.graph import Resources, open_resources
-from theworld.settings import Settings
-
-# How long an example takes, or takes to be made, says how busy the machine is.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
+if TYPE_CHECKING:
+    from theworld.graph import Resources
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give a slow test, which waits for other processes, two more tries; each one is printed with its test's name.
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Have hypothesis ignore how long an example takes, which says how busy the machine is; only where it is used."""
+    if isinstance(collector, pytest.Module) and "hypothesis" in collector.path.read_text("utf-8"):
+        from hypothesis import HealthCheck, settings
 
-    With `-p no:rerunfailures` there is one try, to see which tests depend on how busy the machine is.
-    """
-    if not config.pluginmanager.hasplugin("rerunfailures"):
-        return
-    for item in items:
-        if item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=2))
+        settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +31,7 @@ def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from theworld.demo import corpus_dir
     from theworld.ingestion import ingest
     from theworld.models.bundle import load_models
+    from theworld.settings import Settings
     from theworld.stores.knowledge_store import KnowledgeStore
 
     settings = Settings(store=tmp_path_factory.mktemp("demo") / "store")
@@ -59,5 +56,8 @@ def copy_of_demo(demo_store: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture(scope="session")
 def resources(demo_store: Path) -> Iterator[Resources]:
     """The default resources over the demo store, with time enough for a busy machine."""
+    from theworld.graph import open_resources
+    from theworld.settings import Settings
+
     with open_resources(Settings(store=demo_store, retrieval={"deadline_ms": 60_000})) as opened:
         yield opened
