@@ -22,10 +22,10 @@ from theworld.nodes.disambiguate_entities import (
     open_knowledge,
 )
 from theworld.nodes.query_database import database_reader
-from theworld.nodes.rerank_candidates import CrossEncoderReranker, RemoteReranker, Reranker, make_reranker
 from theworld.nodes.resolve_references import ReferenceResolver, ReferenceResolverConfig, model_resolver
 from theworld.nodes.retrieve_graph import OntologyChannel
 from theworld.ontology.index import OntologyIndexes
+from theworld.ranking import CrossEncoderReranker, RemoteReranker, Reranker, make_reranker
 from theworld.routing import RouteHistory, Rules, Strategy, features_of
 from theworld.settings import Settings
 from theworld.state import Context

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from theworld.nodes.note_source import NoteSource, reading_deadline, with_mentions
-from theworld.nodes.rerank_candidates.ontology_order import about_described_first
+from theworld.ranking.ontology_order import about_described_first
 from theworld.settings import Settings
 from theworld.state import Candidate, Context, QueryState, Update, context_of
 

@@ -8,7 +8,7 @@ import pytest
 from hostile_values import HOSTILE
 from theworld.errors import InvalidQuestionError, RetrievalUnavailableError
 from theworld.graph import build_graph
-from theworld.nodes.rerank_candidates import Ranked, Reranking
+from theworld.ranking import Ranked, Reranking
 from theworld.settings import Settings
 from theworld.state import Context, ModelUsage
 

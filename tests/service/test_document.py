@@ -17,8 +17,8 @@ from service_cases import CHINESE, LOCAL, TWO_HOP, settings_over
 from theworld.demo.credit import load_credit_ontology
 from theworld.demo.questions import load_questions
 from theworld.graph import build_graph
-from theworld.nodes.rerank_candidates import Reranking
 from theworld.ontology.storing import import_ontology
+from theworld.ranking import Reranking
 from theworld.service.app import create_app
 from theworld.service.explain.replay import replay
 from theworld.service.requests.strategies import Strategy
@@ -82,7 +82,7 @@ SENTENCES = {
         ("routing/test_rules.py", "test_questions_over_several_hops_keep_every_channel_at_its_weight"),
     ],
     "10.1.3 重排超时降级逻辑。": [("graph/test_faults.py", "test_a_faulty_reranker_leaves_the_fused_order")],
-    "10.1.4 召回融合权重计算。": [("nodes/fuse_candidates/test_rrf.py", "test_weights_count")],
+    "10.1.4 召回融合权重计算。": [("ranking/test_rrf.py", "test_weights_count")],
     "10.2.1 Hybrid 检索链路端到端正确性。": [(HERE, "test_10_2_1_the_hybrid_chain_end_to_end")],
     "10.2.2 图检索增强对跨本体问题有效性。": [
         ("ontology/test_graph_section.py", "test_10_2_2_the_graph_helps_with_questions_across_classes")

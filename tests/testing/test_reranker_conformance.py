@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from theworld.nodes.rerank_candidates import Ranked, Reranking
+from theworld.ranking import Ranked, Reranking
 from theworld.testing.conformance.rerankers import DELAY_S, QUESTIONS, RerankerConformance, candidates
 
 

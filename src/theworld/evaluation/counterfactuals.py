@@ -9,8 +9,8 @@ from theworld.evaluation.failures import Change, Seen
 from theworld.evaluation.metrics import first_occurrences
 from theworld.graph import Resources, build_graph, make_resources
 from theworld.graph.checkpoints import allow_state_types
-from theworld.nodes.fuse_candidates.combining import Fused
-from theworld.nodes.fuse_candidates.node import to_candidate
+from theworld.nodes.fuse_candidates import to_candidate
+from theworld.ranking.fusion import Fused
 from theworld.state import Candidate, Context, QueryInput, Update
 from theworld.stores.records import StoredNote
 

@@ -19,8 +19,8 @@ from theworld.evaluation.counterfactuals import as_found
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.retrieval import PATIENCE_MS
 from theworld.evaluation.significance import PairedDifference, paired_difference
-from theworld.nodes.fuse_candidates.combining import Fused
-from theworld.nodes.fuse_candidates.node import to_candidate
+from theworld.nodes.fuse_candidates import to_candidate
+from theworld.ranking.fusion import Fused
 from theworld.state import Answer, Candidate, ChannelHit, ChannelResult, Context, QueryInput
 
 if TYPE_CHECKING:

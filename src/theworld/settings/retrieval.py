@@ -13,7 +13,7 @@ class FusionSettings(Section):
     """How the channels' lists become one.
 
     The graph's weight counts times the share that its list earns on each question, the others' times the rest
-    (`nodes/fuse_candidates/graph_share.py`).
+    (`src/theworld/ranking/graph_share.py`).
     """
 
     method: Literal["minmax", "rrf"] = Field(default="minmax", description="By score over the list's range, or by rank")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from theworld.nodes.fuse_candidates.combining import Fused, Ranking, found_by
-from theworld.nodes.fuse_candidates.graph_share import channel_weights
-from theworld.nodes.fuse_candidates.node import fuse_by
+from theworld.nodes.fuse_candidates import fuse_by
+from theworld.ranking.fusion import Fused, Ranking, found_by
+from theworld.ranking.graph_share import channel_weights
 from theworld.settings import FusionSettings
 from theworld.stores.ledger.request_log import RequestRecord
 

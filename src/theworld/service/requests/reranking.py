@@ -10,7 +10,7 @@ from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError
 from theworld.graph import Resources
 from theworld.nodes.receive_question import clean_question
-from theworld.nodes.rerank_candidates.node import apply_ranking, rerank_within
+from theworld.ranking.contract import apply_ranking, rerank_within
 from theworld.service.requests.running import Run, Step
 from theworld.state import Candidate, Context, Degradation, QueryInput, StageTrace
 from theworld.stores.records import StoredNote

@@ -14,7 +14,7 @@ from typing import Protocol
 import pytest
 
 from theworld.deadline import Deadline
-from theworld.nodes.rerank_candidates import Reranker, Reranking
+from theworld.ranking import Reranker, Reranking
 from theworld.state import Candidate
 from theworld.testing.conformance.changes import TENANT
 

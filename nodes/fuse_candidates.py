@@ -1,0 +1,110 @@
+"""Fuse the channels' lists into candidates with their text and hops; mentions are read later, of those kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from langgraph.runtime import Runtime
+
+from theworld.errors import EngineUnavailableError, RetrievalUnavailableError
+from theworld.nodes.note_source import NoteSource, reading_deadline
+from theworld.ranking.fusion import Fused, Ranking, found_by, fuse, fuse_minmax
+from theworld.ranking.graph_share import channel_weights
+from theworld.settings import FusionSettings, Settings
+from theworld.state import Candidate, Context, Degradation, EvidencePath, QueryState, Update, context_of
+from theworld.stores.records import StoredNote
+
+_READ_SHARE = 0.5
+"""Of the time that is left, what reading the notes may take before a reranking: those in memory are then reranked."""
+
+
+def hop_of(path: EvidencePath | None) -> tuple[int, str | None]:
+    """Return how many notes lie on the way to this one, and the entity it was last reached over.
+
+    A path alternates notes and entities, so two edges make one hop; a note without a path was found directly.
+    """
+    if path is None or len(path.steps) <= 1:
+        return 1, None
+    return 1 + len(path.steps) // 2, path.steps[-1].source
+
+
+def to_candidate(note: StoredNote, fused: Fused, rank: int, best: float, path: EvidencePath | None) -> Candidate:
+    """Return the candidate of one fused note; its relevance is its score over the best one."""
+    hop, bridge = hop_of(path)
+    return Candidate(
+        note_id=note.id,
+        document_id=note.document_id,
+        title=note.title,
+        section=note.section,
+        kind=note.kind,
+        lead=note.lead,
+        text=note.text,
+        start=note.start,
+        end=note.end,
+        ordinal=note.ordinal,
+        language=note.language,
+        source=note.source,
+        channels=fused.channels,
+        fused_rank=rank,
+        fused_score=fused.score,
+        final_score=fused.score / best if best else 0.0,
+        hop=hop,
+        bridge=bridge,
+        mentions=note.mentions,
+    )
+
+
+def fuse_by(
+    settings: FusionSettings, rankings: Mapping[str, Ranking], weights: Mapping[str, float], depths: Mapping[str, int]
+) -> list[Fused]:
+    """Return the notes fused by the chosen method; ValueError where it cannot fuse such scores."""
+    if settings.method == "minmax":
+        return fuse_minmax(rankings, weights, depths=depths)
+    return fuse(rankings, weights, k=settings.k, depths=depths)
+
+
+def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: NoteSource, settings: Settings) -> Update:
+    """Fuse what the channels found, by the chosen method, the graph as its walk earns it; keep the reranker's pool.
+
+    Where a channel's scores are not finite, so that only ranks can be fused, ranks are, and a Degradation says so.
+    """
+    context, chosen = context_of(runtime), settings.retrieval.fusion
+    rankings: dict[str, Ranking] = {channel: result.hits for channel, result in state.channel_results.items()}
+    weights = channel_weights({channel: plan.weight for channel, plan in state.route.channels.items()}, rankings)
+    depths = {"graph": settings.retrieval.graph_depth} if len(rankings) > 1 else {}
+    update: Update = {}
+    try:
+        fused = fuse_by(chosen, rankings, weights, depths)
+    except ValueError as error:
+        reason = f"fusion by {chosen.method} is not possible ({error}); the channels were fused by rank"
+        if context.strict:
+            raise RetrievalUnavailableError(
+                reason, where="fuse_candidates", remedy="Mend the channel, or set retrieval.fusion.method to rrf."
+            ) from error
+        fused = fuse(rankings, weights, k=chosen.k, depths=depths)
+        update["degradations"] = [Degradation(stage="fuse_candidates", reason=reason)]
+    fused = found_by(fused, chosen.min_channels)
+    # Reading a note takes longer than ranking it: without a reranker only those kept are read.
+    pool = settings.rerank.pool if state.route.rerank else 0
+    fused = fused[: max(pool, context.top_k or settings.retrieval.top_k)]
+    best = fused[0].score if fused else 0.0
+    paths = {path.note_id: path for path in state.paths}
+    ids = [f.note_id for f in fused]
+    within = reading_deadline(state, context, settings, _READ_SHARE if state.route.rerank else 1.0)
+    try:
+        read = notes.notes(ids, tenant=context.tenant, mentions=False, within=within)
+    except EngineUnavailableError as error:
+        if context.strict:
+            raise
+        read = notes.remembered(ids, tenant=context.tenant, mentions=False)
+        reason = f"the notes cannot be read, {len(read)} of {len(ids)} are in memory: {error}"
+        update["degradations"] = [
+            *update.get("degradations", []),
+            Degradation(stage="fuse_candidates", reason=reason),
+        ]
+    stored = {note.id: note for note in read}
+    candidates = [
+        to_candidate(stored[f.note_id], f, rank, best, paths.get(f.note_id))
+        for rank, f in enumerate((f for f in fused if f.note_id in stored), start=1)
+    ]
+    return update | {"candidates": candidates, "evidence": candidates[: settings.answers.evidence_notes]}

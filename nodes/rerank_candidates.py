@@ -1,0 +1,50 @@
+"""The node: rerank the candidates with what is left of the deadline."""
+
+from __future__ import annotations
+
+import time
+
+from langgraph.runtime import Runtime
+
+from theworld.errors import RetrievalUnavailableError
+from theworld.nodes.note_source import NoteSource, reading_deadline, with_mentions
+from theworld.nodes.retrieval_channel import retrieval_deadline
+from theworld.ranking.contract import Reranker, apply_ranking, rerank_within
+from theworld.ranking.ontology_order import about_described_first, keep_fused_tail
+from theworld.settings import Settings
+from theworld.state import Context, Degradation, QueryState, Update, context_of
+
+
+def rerank_candidates(
+    state: QueryState, runtime: Runtime[Context], *, reranker: Reranker, notes: NoteSource, settings: Settings
+) -> Update:
+    """Order the candidates as a set of evidence; on timeout or error leave them as they were and say so."""
+    context = context_of(runtime)
+    top_k = context.top_k or settings.retrieval.top_k
+    deadline = retrieval_deadline(state, context, settings.retrieval)
+    begun = time.perf_counter()
+    pool = state.candidates[: max(settings.rerank.pool, top_k)]
+    reranking = rerank_within(reranker, state.meant, pool, top_k=top_k, tenant=context.tenant, deadline=deadline)
+    update: Update = {"rerank_outcome": reranking.outcome}
+    if reranking.outcome != "complete":
+        if context.strict:
+            raise RetrievalUnavailableError(
+                reranking.reason, where="rerank_candidates", remedy="Raise the deadline, or ask without `strict`."
+            )
+        elapsed = (time.perf_counter() - begun) * 1000
+        reason = f"{reranker.name}: {reranking.reason}"
+        update["degradations"] = [Degradation(stage="rerank_candidates", reason=reason, elapsed_ms=elapsed)]
+    if reranking.outcome in {"complete", "partial"}:
+        candidates = apply_ranking(pool, reranking)
+        if state.ontology is not None:
+            if state.ontology.described:
+                candidates = about_described_first(candidates, state.understood, state.ontology, state.language)
+            candidates = keep_fused_tail(candidates, settings.answers.evidence_notes)
+        within = reading_deadline(state, context, settings)
+        candidates, degraded = with_mentions(
+            candidates[:top_k], notes, stage="rerank_candidates", context=context, within=within
+        )
+        update |= {"candidates": candidates, "evidence": candidates[: settings.answers.evidence_notes]}
+        if degraded:
+            update["degradations"] = [*update.get("degradations", []), *degraded]
+    return update

@@ -1,0 +1,37 @@
+"""From the settings to the reranker they name. To add one: write its file, add it here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from theworld.models.cross_encoder_model import load_cross_encoder
+from theworld.models.protocols import Embedder
+from theworld.ranking.contract import Reranker
+from theworld.ranking.evidence_set import EvidenceSetReranker
+from theworld.ranking.pointwise import MICRO_BATCH, CrossEncoderReranker
+from theworld.ranking.remote import BATCH, RemoteReranker, RerankProtocol
+from theworld.settings import Settings
+from theworld.stores.protocols import DenseStore, GraphStore
+
+
+def make_reranker(
+    settings: Settings, *, dense: DenseStore, graph: GraphStore, embedder_of: Callable[[str], Embedder | None]
+) -> Reranker:
+    """Return the reranker of `rerank.kind`; with `none` the router never sends a question to it.
+
+    SettingsError or ModelError when the model named cannot be right; weights load on first use, or by `warm`.
+    """
+    chosen = settings.rerank
+    if chosen.kind == "cross-encoder":
+        model = load_cross_encoder(chosen.model or "", settings.embedding.threads)
+        size = chosen.batch_size or MICRO_BATCH
+        return CrossEncoderReranker(model, graph, temperature=chosen.temperature, batch_size=size)
+    if chosen.kind == "remote":
+        return RemoteReranker(
+            RerankProtocol(chosen.protocol, chosen.base_url or "", chosen.model, chosen.logits),
+            graph,
+            api_key=chosen.api_key,
+            temperature=chosen.temperature,
+            batch_size=chosen.batch_size or BATCH,
+        )
+    return EvidenceSetReranker(dense, graph, embedder_of)

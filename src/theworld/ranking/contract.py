@@ -1,0 +1,125 @@
+"""The contract of every reranker: order kept on failure, partial results only when they cover the top, said which."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from theworld.deadline import Deadline, DeadlineExceededError, run_within
+from theworld.state import Candidate, ScoreScale
+
+Outcome = Literal["complete", "partial", "timeout", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One candidate as the reranker put it."""
+
+    note_id: str
+    score: float
+    """The reranker's own score; never increases down the list."""
+    relevance: float
+    """The same as a relevance in [0, 1]."""
+    covered: float | None = None
+    """How much of the query this note and all before it cover, in [0, 1]; None where the reranker cannot tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """What a reranker made of the candidates."""
+
+    ranked: tuple[Ranked, ...]
+    """Best first; empty on timeout and error."""
+    outcome: Outcome
+    """`partial`: the deadline cut it short, but at least the top K were scored."""
+    reason: str = ""
+    """Why it is not complete; empty when it is."""
+
+
+class Reranker(Protocol):
+    """Orders candidates by how well they answer a query."""
+
+    @property
+    def name(self) -> str:
+        """Name and version, logged with every score."""
+
+    @property
+    def scale(self) -> ScoreScale:
+        """The scale its scores are on."""
+
+    def rerank(
+        self, query: str, candidates: Sequence[Candidate], *, top_k: int, tenant: str, deadline: Deadline
+    ) -> Reranking:
+        """Return an order of the candidates, which have no mentions yet. Never raises: failures are an outcome."""
+
+
+RESERVE = 0.1
+"""Share of what is left that a reranker does not get, so that it can still say what it has scored, at most 50 ms."""
+_LONGEST_RESERVE_MS = 50.0
+
+
+def rerank_within(
+    reranker: Reranker, query: str, candidates: Sequence[Candidate], *, top_k: int, tenant: str, deadline: Deadline
+) -> Reranking:
+    """Return what the reranker makes of the candidates, on time whatever it does; one that raises or hangs is left."""
+    reserve = min(_LONGEST_RESERVE_MS, RESERVE * deadline.remaining_ms())
+    own = Deadline(deadline.started, deadline.budget_ms - reserve)
+
+    def work() -> Reranking:
+        found = reranker.rerank(query, candidates, top_k=top_k, tenant=tenant, deadline=own)
+        return checked(found, candidates, top_k)
+
+    try:
+        return run_within(deadline, work, name="rerank_candidates")
+    except DeadlineExceededError as error:
+        return Reranking((), "timeout", f"{error}; the fused order is kept")
+    except Exception as error:  # a reranker of one's own may break the contract
+        return Reranking((), "error", f"failed, the fused order is kept: {type(error).__name__}: {error}")
+
+
+def checked(reranking: Reranking, candidates: Sequence[Candidate], top_k: int) -> Reranking:
+    """Return the reranking, or an error in its place when it breaks the contract.
+
+    It must not name unknown notes or one twice, its scores must be relevances and never increase, and it must cover
+    what it says: everything when complete, the first `top_k` candidates when partial.
+    """
+    if reranking.outcome in {"timeout", "error"}:
+        return Reranking((), reranking.outcome, reranking.reason or "it gave no reason")
+    broken = _broken(reranking, candidates, top_k)
+    return Reranking((), "error", f"it {broken}; the fused order is kept") if broken else reranking
+
+
+def _broken(reranking: Reranking, candidates: Sequence[Candidate], top_k: int) -> str:
+    if reranking.outcome not in {"complete", "partial"}:
+        return f"returned the unknown outcome {reranking.outcome!r}"
+    known, ids = [c.note_id for c in candidates], [r.note_id for r in reranking.ranked]
+    if len(set(ids)) < len(ids) or not set(known).issuperset(ids):
+        return "returned unknown or doubled notes"
+    if not all(math.isfinite(r.score) and 0.0 <= r.relevance <= 1.0 for r in reranking.ranked):
+        return "returned scores that are no relevance"
+    if any(a.score < b.score or a.relevance < b.relevance for a, b in itertools.pairwise(reranking.ranked)):
+        return "returned scores that contradict its order"
+    needed = known if reranking.outcome == "complete" else known[:top_k]
+    if not set(ids).issuperset(needed):
+        return f"scored {len(ids)} of {len(known)} notes and not the first {len(needed)}"
+    return ""
+
+
+def apply_ranking(candidates: list[Candidate], reranking: Reranking) -> list[Candidate]:
+    """Return the candidates in the reranker's order; those it did not score follow in fused order."""
+    by_id = {candidate.note_id: candidate for candidate in candidates}
+    ordered = []
+    for rank, ranked in enumerate(reranking.ranked, start=1):
+        update = {
+            "rerank_rank": rank,
+            "rerank_score": ranked.score,
+            "final_score": ranked.relevance,
+            "covered": ranked.covered,
+        }
+        ordered.append(by_id.pop(ranked.note_id).model_copy(update=update))
+    floor = ordered[-1].final_score if ordered else 1.0
+    rest = [c.model_copy(update={"final_score": min(c.final_score, floor)}) for c in by_id.values()]
+    return ordered + rest

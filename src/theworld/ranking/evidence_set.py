@@ -1,0 +1,229 @@
+"""The default reranker: a set of evidence by late interaction over stored token vectors, without further weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from theworld.deadline import Deadline
+from theworld.models.protocols import Embedder
+from theworld.ranking.contract import Outcome, Ranked, Reranking
+from theworld.ranking.fusion import min_max
+from theworld.ranking.graph_share import graph_share
+from theworld.ranking.greedy_cover import (
+    Choice,
+    CoverInput,
+    CoverWeights,
+    Floats,
+    greedy_cover,
+    importance_of,
+)
+from theworld.ranking.lexical_cover import lexical_cover, names_title
+from theworld.ranking.pointwise import distinct
+from theworld.state import Candidate, ScoreScale
+from theworld.stores.protocols import DenseStore, GraphStore
+from theworld.stores.token_codes import best_cosines
+from theworld.text import detect_language
+
+OTHER_LANGUAGE = 0.5
+"""What coverage counts in notes of another language than the query's: their embedder may not know its words."""
+STANDING = {"sparse": 0.45, "dense": 0.55}
+"""What words and vectors count in their agreement, as in the baseline that gains are measured against."""
+WORDS_ALONE = 10.0
+"""How much more agreement counts where most notes have no token vectors, of which only the shared words are known."""
+LINKED = (0.25, 0.5)
+"""Shares of the graph up to which its links, its walk and named titles count nothing, and from which they count in
+full."""
+MICRO_BATCH = 20
+"""Notes scored between two looks at the clock."""
+
+
+@dataclass
+class Scores:
+    """Similarities of the candidates scored so far to the units of one kind (tokens of a space, or words)."""
+
+    rows: dict[int, Floats] = field(default_factory=dict)
+    """Candidate index -> (m,) best similarity by query unit."""
+    pooled: dict[int, float] = field(default_factory=dict)
+    """Candidate index -> pooled similarity."""
+    idf: Floats = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
+
+
+class EvidenceSetReranker:
+    """Greedy evidence set over the embedders' own token vectors; words where a space has none."""
+
+    def __init__(
+        self,
+        dense: DenseStore,
+        graph: GraphStore,
+        embedder_of: Callable[[str], Embedder | None],
+        weights: CoverWeights | None = None,
+    ) -> None:
+        self._dense, self._graph, self._embedder_of = dense, graph, embedder_of
+        self._weights = weights or CoverWeights()
+
+    @property
+    def name(self) -> str:
+        """Name and version of the objective."""
+        return "evidence-set-v2"
+
+    @property
+    def scale(self) -> ScoreScale:
+        """Relevance in [0, 1]."""
+        return "unit"
+
+    def rerank(
+        self, query: str, candidates: Sequence[Candidate], *, top_k: int, tenant: str, deadline: Deadline
+    ) -> Reranking:
+        """Return the candidates as a set of evidence, as many as could be scored in time."""
+        try:
+            return self._rerank(query, distinct(candidates), top_k, tenant, deadline)
+        except Exception as error:  # the contract: failures are an outcome
+            return Reranking((), "error", f"failed, the fused order is kept: {type(error).__name__}: {error}")
+
+    def _rerank(
+        self, query: str, candidates: Sequence[Candidate], top_k: int, tenant: str, deadline: Deadline
+    ) -> Reranking:
+        scores: dict[str, Scores] = {}
+        scored = 0
+        while scored < len(candidates) and not deadline.expired:
+            batch = candidates[scored : scored + MICRO_BATCH]
+            self._score(query, batch, scored, tenant, scores)
+            scored += len(batch)
+        needed = min(top_k, len(candidates))
+        if scored < needed:
+            reason = f"{scored} of {len(candidates)} candidates scored in time, {needed} needed; fused order is kept"
+            return Reranking((), "timeout", reason)
+        ranked = self._choose(query, candidates[:scored], tenant, scores)
+        if scored == len(candidates):
+            return Reranking(ranked, "complete")
+        reason = f"out of time after {scored} of {len(candidates)} candidates; the others follow in fused order"
+        outcome: Outcome = "partial"
+        return Reranking(ranked, outcome, reason)
+
+    def _score(
+        self, query: str, batch: Sequence[Candidate], offset: int, tenant: str, scores: dict[str, Scores]
+    ) -> None:
+        left = dict(enumerate(batch, start=offset))
+        for space in sorted(self._dense.spaces(tenant)):
+            embedder = self._embedder_of(space)
+            asked = embedder.embed_query(query) if embedder is not None else None
+            units = asked.tokens if asked is not None else None
+            if asked is None or units is None or not len(units.ids) or not left:
+                continue
+            found = self._dense.token_codes(space, [c.note_id for c in left.values()], tenant)
+            have = {i: t for i, t in zip(list(left), found, strict=True) if t is not None and len(t.ids)}
+            if not have:
+                continue
+            if space not in scores:
+                scores[space] = Scores(idf=self._dense.token_idf(space, [int(i) for i in units.ids]))
+            kind = scores[space]
+            kind.rows.update(zip(have, best_cosines(units, list(have.values())), strict=True))
+            pooled = self._dense.cosines(space, asked.vector, [left[i].note_id for i in have], tenant)
+            kind.pooled.update(zip(have, pooled.tolist(), strict=True))
+            left = {i: c for i, c in left.items() if i not in have}
+        if left:
+            kind = scores.setdefault("", Scores())
+            kind.rows.update(dict.fromkeys(left, np.zeros(0, dtype=np.float32)))
+
+    def _choose(
+        self, query: str, candidates: Sequence[Candidate], tenant: str, scores: dict[str, Scores]
+    ) -> tuple[Ranked, ...]:
+        words = scores.get("")
+        if words is not None:
+            rows = sorted(words.rows)
+            cover = lexical_cover(query, [f"{candidates[i].title} {candidates[i].text}" for i in rows])
+            words.rows = dict(zip(rows, cover.similarity, strict=True))
+            words.pooled = dict(zip(rows, cover.pooled.tolist(), strict=True))
+            words.idf = cover.idf
+        given = self._assemble(query, candidates, tenant, scores)
+        choices = greedy_cover(given, self._weights, len(candidates))
+        return tuple(_descending(candidates, choices))
+
+    def _assemble(
+        self, query: str, candidates: Sequence[Candidate], tenant: str, scores: dict[str, Scores]
+    ) -> CoverInput:
+        n = len(candidates)
+        kinds = [scores[kind] for kind in sorted(scores)]
+        widths = np.cumsum([0, *(len(kind.idf) for kind in kinds)])
+        similarity = np.zeros((n, int(widths[-1])), dtype=np.float32)
+        prior = np.zeros(n, dtype=np.float32)
+        for kind, start in zip(kinds, widths[:-1], strict=True):
+            for i, row in kind.rows.items():
+                similarity[i, start : start + len(row)] = row
+                prior[i] = kind.pooled.get(i, 0.0)
+        language = detect_language(query)
+        power = self._weights.idf_power
+        importance = [
+            importance_of(kind.idf, power) * (1.0 if _is_in(language, kind, candidates) else OTHER_LANGUAGE)
+            for kind in kinds
+        ]
+        named = np.array([names_title(query, c.title) for c in candidates], dtype=np.float32)
+        share = _graph_share(candidates)
+        linked = float(np.clip((share - LINKED[0]) / (LINKED[1] - LINKED[0]), 0.0, 1.0))
+        title_links, shared_links = (linked * links for links in self._links(query, candidates, tenant))
+        walk, agreement = linked * _walk(candidates), (1.0 - share) * _agreement(candidates)
+        if "" in scores and 2 * len(scores[""].rows) > n:
+            agreement *= WORDS_ALONE
+        named = linked * named
+        units = np.concatenate(importance).astype(np.float32) if importance else prior[:0]
+        return CoverInput(similarity, units, prior, agreement, walk, named, title_links, shared_links)
+
+    def _links(self, query: str, candidates: Sequence[Candidate], tenant: str) -> tuple[Floats, Floats]:
+        n = len(candidates)
+        position = {candidate.note_id: i for i, candidate in enumerate(candidates)}
+        titled, shared = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
+        links = self._graph.links(list(position), tenant=tenant)
+        asked = {via: names_title(query, via) for via in {link.via for link in links if link.titled}}
+        for link in links:
+            i, j = position[link.source], position[link.target]
+            if not link.titled:
+                shared[i, j] = shared[j, i] = max(shared[i, j], link.weight)
+            elif not asked[link.via]:
+                titled[i, j] = max(titled[i, j], link.weight)
+        return titled, shared
+
+
+def _is_in(language: str, kind: Scores, candidates: Sequence[Candidate]) -> bool:
+    return 2 * sum(candidates[i].language == language for i in kind.rows) >= len(kind.rows)
+
+
+def _graph_share(candidates: Sequence[Candidate]) -> float:
+    """Return how far the graph leads among these notes, as in their fusion."""
+    walked = [(c.note_id, c.channels["graph"]) for c in candidates if "graph" in c.channels]
+    return graph_share([(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)])
+
+
+def _agreement(candidates: Sequence[Candidate]) -> Floats:
+    """Return how high words and vectors together put each note, in [0, 1]."""
+    standing = sum(weight * _standing(candidates, channel) for channel, weight in STANDING.items())
+    return np.asarray(standing, dtype=np.float32)
+
+
+def _standing(candidates: Sequence[Candidate], channel: str) -> Floats:
+    """Return a channel's scores over their range among the candidates, 0 for notes it has not found."""
+    found = {i: c.channels[channel].score for i, c in enumerate(candidates) if channel in c.channels}
+    standing = np.zeros(len(candidates), dtype=np.float32)
+    if found:
+        standing[list(found)] = min_max(list(found.values()))
+    return standing
+
+
+def _walk(candidates: Sequence[Candidate]) -> Floats:
+    scores = [c.channels["graph"].score if "graph" in c.channels else 0.0 for c in candidates]
+    return np.array(scores, dtype=np.float32) / max(max(scores, default=0.0), 1e-9)
+
+
+def _descending(candidates: Sequence[Candidate], choices: Sequence[Choice]) -> list[Ranked]:
+    """Return the choices with their merit as score, held down to never increase along the order."""
+    ranked: list[Ranked] = []
+    ceiling = 1.0
+    for choice in choices:
+        if not math.isfinite(choice.merit):
+            raise ValueError(f"{choice.merit} is no score: token vectors or their weights are broken")
+        ceiling = min(ceiling, max(choice.merit, 0.0))
+        ranked.append(Ranked(candidates[choice.index].note_id, ceiling, ceiling, choice.covered))
+    return ranked

@@ -1,0 +1,124 @@
+"""Fusion of the channels' ranked lists: points by channel are weighted, summed by note, ties ordered by note id.
+
+`fuse` gives points by rank (weighted reciprocal rank fusion: Cormack, Clarke and Buettcher, SIGIR 2009), `fuse_minmax`
+by the scores, made comparable within each list by its range: unlike ranks, scores say by how much one note beats the
+next. What a channel does not list counts 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from theworld.state import ChannelHit
+
+Ranking = Sequence[tuple[str, float]]
+"""(note id, score) of one channel, best first."""
+Points = Callable[[str, Ranking], Sequence[float]]
+"""What each place of a channel's list is worth before its weight: channel, its distinct hits -> one number a hit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """One note after fusion, with where every channel put it."""
+
+    note_id: str
+    score: float
+    channels: dict[str, ChannelHit]
+
+
+def combine(
+    rankings: Mapping[str, Ranking],
+    weights: Mapping[str, float] | None,
+    points: Points,
+    *,
+    depths: Mapping[str, int] | None = None,
+) -> list[Fused]:
+    """Return the notes of all channels by the weighted sum of their points.
+
+    A note repeated in one list counts at its best place. A channel without a weight counts 1; with weight 0, or beyond
+    its depth in `depths`, a rank is kept as provenance and adds no score. The order of channels does not matter.
+    Raises ValueError for a weight that is negative or no number, and what `points` raises.
+    """
+    weights, depths = weights or {}, depths or {}
+    if not all(0 <= weight < float("inf") for weight in weights.values()):
+        raise ValueError(f"weights must be finite numbers >= 0, got {dict(weights)}")
+    scores: dict[str, float] = {}
+    hits: dict[str, dict[str, ChannelHit]] = {}
+    for channel in sorted(rankings):
+        distinct = _distinct(rankings[channel])
+        for rank, (note_id, score) in enumerate(distinct, start=1):
+            hits.setdefault(note_id, {})[channel] = ChannelHit(rank=rank, score=score)
+        weight, counted = weights.get(channel, 1.0), distinct[: depths.get(channel, len(distinct))]
+        values = points(channel, counted) if weight and counted else ()
+        for (note_id, _), value in zip(counted, values, strict=False):
+            scores[note_id] = scores.get(note_id, 0.0) + weight * value
+    order = sorted(hits, key=lambda note_id: (-scores.get(note_id, 0.0), note_id))
+    return [Fused(note_id=note_id, score=scores.get(note_id, 0.0), channels=hits[note_id]) for note_id in order]
+
+
+def found_by(fused: Sequence[Fused], min_channels: int) -> list[Fused]:
+    """Return the notes that at least `min_channels` channels list, whatever their weight or depth, in order.
+
+    Where no note is in so many lists (a channel was not asked, failed, or they agree on nothing) the demand is lowered
+    to the most that any note has: what was found is never lost to it. Raises ValueError for min_channels < 1.
+    """
+    if min_channels < 1:
+        raise ValueError(f"min_channels must be >= 1, got {min_channels}")
+    demand = min(min_channels, max((len(note.channels) for note in fused), default=0))
+    return [note for note in fused if len(note.channels) >= demand]
+
+
+def _distinct(ranking: Ranking) -> list[tuple[str, float]]:
+    best: dict[str, float] = {}
+    for note_id, score in ranking:
+        best.setdefault(note_id, score)
+    return list(best.items())
+
+
+def fuse(
+    rankings: Mapping[str, Ranking],
+    weights: Mapping[str, float] | None = None,
+    *,
+    k: int = 60,
+    depths: Mapping[str, int] | None = None,
+) -> list[Fused]:
+    """Return the notes of all channels by the sum of weight / (k + rank); see `combine` for weights and depths.
+
+    Raises ValueError for k < 1 or a negative weight.
+    """
+    if k < 1:
+        raise ValueError(f"k must be >= 1, got k={k}")
+    return combine(
+        rankings, weights, lambda _, hits: [1 / (k + rank) for rank in range(1, len(hits) + 1)], depths=depths
+    )
+
+
+def fuse_minmax(
+    rankings: Mapping[str, Ranking],
+    weights: Mapping[str, float] | None = None,
+    *,
+    depths: Mapping[str, int] | None = None,
+) -> list[Fused]:
+    """Return the notes by the weighted sum of (score - least) / (greatest - least); 1 where all scores are the same.
+
+    See `combine` for weights and depths; least and greatest are of what counts. Raises ValueError, with the channel
+    and the note, for a score that is not finite.
+    """
+    return combine(rankings, weights, _points, depths=depths)
+
+
+def _points(channel: str, hits: Ranking) -> list[float]:
+    wrong = next((note for note, score in hits if not math.isfinite(score)), None)
+    if wrong is not None:
+        raise ValueError(f"the {channel} channel scored the note {wrong!r} with no finite number")
+    # Divided by the greatest, no difference of what is finite can overflow.
+    scale = max(abs(score) for _, score in hits) or 1.0
+    return min_max([score / scale for _, score in hits])
+
+
+def min_max(scores: Sequence[float]) -> list[float]:
+    """Return scores scaled to [0, 1], the least to 0 and the greatest to 1."""
+    low, high = min(scores), max(scores)
+    return [(score - low) / (high - low) for score in scores] if high > low else [1.0] * len(scores)

@@ -1,0 +1,224 @@
+"""Reranking by a server: TEI's `/rerank`, or Cohere's `/v1/rerank` (vLLM, Jina, llama.cpp, ...)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+import httpx
+from pydantic import AliasChoices, BaseModel, Field, FiniteFloat, SecretStr, TypeAdapter, ValidationError
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
+
+from theworld.deadline import Deadline
+from theworld.errors import SettingsError
+from theworld.models.endpoint import retry_after
+from theworld.models.onnx_encoder import encodable
+from theworld.models.replies import BrokenReplyError
+from theworld.ranking.contract import Reranking
+from theworld.ranking.loop_thread import LoopThread
+from theworld.ranking.pointwise import distinct, evidence_texts, rerank_in_batches, sigmoid
+from theworld.state import Candidate, ScoreScale
+from theworld.stores.protocols import GraphStore
+
+Kind: TypeAlias = Literal["cohere", "tei"]
+_EXCERPT = 200
+
+
+class _Result(BaseModel):
+    index: Annotated[int, Field(ge=0)]
+    score: FiniteFloat = Field(validation_alias=AliasChoices("relevance_score", "score"))
+
+
+class _CohereReply(BaseModel):
+    results: list[_Result]
+
+
+_COHERE, _TEI = TypeAdapter(_CohereReply), TypeAdapter(list[_Result])
+
+
+@dataclass(frozen=True, slots=True)
+class RerankProtocol:
+    """How one server is asked and how its answer is read."""
+
+    kind: Kind
+    base_url: str
+    """With or without the version at its end."""
+    model: str | None
+    logits: bool
+    """Whether raw scores are expected rather than relevances in [0, 1]."""
+
+    @property
+    def url(self) -> str:
+        """Where requests go."""
+        base = self.base_url.rstrip("/")
+        if self.kind == "tei" or base.rsplit("/", maxsplit=1)[-1] in {"v1", "v2"}:
+            return f"{base}/rerank"
+        return f"{base}/v1/rerank"
+
+    def body(self, query: str, texts: Sequence[str]) -> dict[str, Any]:
+        """Return the JSON of one request; all texts are to be scored."""
+        asked, told = encodable(query), [encodable(text) for text in texts]
+        if self.kind == "tei":
+            return {"query": asked, "texts": told, "raw_scores": self.logits, "truncate": True}
+        return {"model": self.model, "query": asked, "documents": told, "top_n": len(told)}
+
+    def scores(self, reply: bytes, expected: int) -> list[float]:
+        """Return the scores in the order of the texts; BrokenReplyError when the reply is not one score for each."""
+        try:
+            results = _TEI.validate_json(reply) if self.kind == "tei" else _COHERE.validate_json(reply).results
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise BrokenReplyError(f"unusable reply: {where}: {first['msg']}: {_excerpt(reply)}") from error
+        by_index = {result.index: result.score for result in results}
+        if sorted(by_index) != list(range(expected)) or len(results) != expected:
+            raise BrokenReplyError(f"{len(results)} scores, not one for each of {expected} texts")
+        return [by_index[index] for index in range(expected)]
+
+
+def _excerpt(reply: bytes) -> str:
+    return repr(reply[:_EXCERPT].decode("utf-8", "replace"))
+
+
+def status_reason(status: int, reply: bytes) -> str:
+    """Return in words what a refusal says."""
+    hints = {
+        401: "; check rerank.api_key",
+        403: "; check rerank.api_key",
+        404: "; check rerank.base_url and rerank.model",
+    }
+    hints |= {413: "; lower rerank.batch_size", 422: "; check rerank.protocol, or lower rerank.batch_size"}
+    said = " ".join(reply[:_EXCERPT].decode("utf-8", "replace").split())
+    return f"HTTP {status}: {said}{hints.get(status, '')}"
+
+
+BATCH = 32
+"""Texts in one request: what TEI takes at most as it comes."""
+ATTEMPTS = 3
+"""Requests for one batch at most, the first included."""
+_TRANSIENT_STATUS = {408, 409, 425, 429}
+_SHORTEST_KEY = 6
+_LONGEST_REPLY = 10_000_000
+_BACKOFF = wait_random_exponential(multiplier=0.05, max=1.0)
+
+
+class RefusedError(Exception):
+    """The server answered with a status that is no success."""
+
+    def __init__(self, response: httpx.Response, reply: bytes) -> None:
+        super().__init__(status_reason(response.status_code, reply))
+        self.response = response
+
+
+class RemoteReranker:
+    """Asks a rerank server, batch after batch, each within what is left of the deadline.
+
+    408, 409, 425, 429, 5xx and broken connections are tried again with jitter, Retry-After honoured, while there is
+    time. At the deadline the request is cut off. The key goes into one header and into no message. Thread-safe.
+    """
+
+    def __init__(
+        self,
+        protocol: RerankProtocol,
+        graph: GraphStore,
+        *,
+        api_key: SecretStr | None = None,
+        temperature: float = 1.0,
+        batch_size: int = BATCH,
+    ) -> None:
+        self._protocol, self._graph = protocol, graph
+        self._key = _checked_key(api_key)
+        self._temperature, self._batch_size = temperature, batch_size
+        self._thread = LoopThread("remote-reranker")
+        self._client: httpx.AsyncClient | None = None
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return f"remote-{self._protocol.model or self._protocol.kind}"
+
+    @property
+    def scale(self) -> ScoreScale:
+        """Relevance in [0, 1], the server's own or the sigmoid of its logit."""
+        return "unit"
+
+    def rerank(
+        self, query: str, candidates: Sequence[Candidate], *, top_k: int, tenant: str, deadline: Deadline
+    ) -> Reranking:
+        """Return the candidates by relevance, as many as were scored in time."""
+
+        def score(texts: Sequence[str]) -> list[float]:
+            found = self._thread.run(lambda: self._ask(query, texts, deadline), deadline)
+            return [sigmoid(logit, self._temperature) for logit in found] if self._protocol.logits else found
+
+        try:
+            notes = distinct(candidates)
+            texts = evidence_texts(notes, self._graph, tenant)
+        except Exception as error:  # the contract: failures are an outcome
+            return Reranking((), "error", f"failed, the fused order is kept: {type(error).__name__}: {error}")
+        found = rerank_in_batches(notes, texts, score, top_k=top_k, deadline=deadline, batch_size=self._batch_size)
+        return Reranking(found.ranked, found.outcome, self._masked(found.reason))
+
+    def close(self) -> None:
+        """Close the connections and end the thread; a later call opens them again."""
+        self._thread.close(self._disconnect)
+
+    async def _disconnect(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _ask(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
+        retrying = AsyncRetrying(
+            stop=lambda state: (
+                state.attempt_number >= ATTEMPTS or state.upcoming_sleep * 1000 > deadline.remaining_ms()
+            ),
+            wait=_wait,
+            retry=retry_if_exception(is_transient),
+            reraise=True,
+        )
+        reply: bytes = await retrying(self._post, self._protocol.body(query, texts))
+        return self._protocol.scores(reply, len(texts))
+
+    async def _post(self, body: dict[str, object]) -> bytes:
+        if self._client is None:
+            # No limit of the client's own: the deadline cancels the whole call, whatever it waits for.
+            self._client = httpx.AsyncClient(timeout=None, headers=self._headers())  # noqa: S113
+        async with self._client.stream("POST", self._protocol.url, json=body) as response:
+            reply = bytearray()
+            async for chunk in response.aiter_bytes():
+                reply += chunk
+                if len(reply) > _LONGEST_REPLY:
+                    raise ValueError(f"the reply is longer than {_LONGEST_REPLY} bytes")
+            if not response.is_success:
+                raise RefusedError(response, bytes(reply))
+            return bytes(reply)
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._key}"} if self._key else {}
+
+    def _masked(self, text: str) -> str:
+        return text.replace(self._key, "***") if len(self._key) >= _SHORTEST_KEY else text
+
+
+def is_transient(error: BaseException) -> bool:
+    """Return whether the same request may succeed a little later."""
+    if isinstance(error, RefusedError):
+        status = error.response.status_code
+        return status in _TRANSIENT_STATUS or status >= 500
+    return isinstance(error, httpx.TransportError) and not isinstance(error, httpx.UnsupportedProtocol)
+
+
+def _wait(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    return max(_BACKOFF(state), retry_after(error))
+
+
+def _checked_key(api_key: SecretStr | None) -> str:
+    key = api_key.get_secret_value().strip() if api_key else ""
+    if not key.isascii() or not (key or "a").isprintable():
+        raise SettingsError(
+            "the key has characters that no key has.", where="rerank.api_key", remedy="Give it as one line of ASCII."
+        )
+    return key

@@ -1,0 +1,116 @@
+"""What the evidence set reads off stores and channels: links by direction, how high words and vectors put a note."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from theworld.deadline import Deadline
+from theworld.models.protocols import Embedded
+from theworld.ranking import CoverWeights, EvidenceSetReranker
+from theworld.state import Candidate, Channel, ChannelHit
+from theworld.stores.dense import NumpyDense
+from theworld.stores.graph import MemoryGraph
+from theworld.testing.conformance.changes import feed, put
+
+CHANNELS: tuple[Channel, ...] = ("sparse", "dense", "graph")
+PLAIN = CoverWeights(prior=0, agreement=0, walk=0, named=0, title_link=0, title_back=0, shared_link=0, late_order=0)
+AGREEING = replace(PLAIN, agreement=0.4)
+
+
+class Compass:
+    """Vectors without token vectors: a text points where it says `at N degrees`."""
+
+    name, dimension = "compass", 2
+
+    def embed_query(self, text: str) -> Embedded:
+        degrees = float(text.partition(" at ")[2].partition(" degrees")[0] or 0)
+        return Embedded(np.array([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))], dtype=np.float32))
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        return [self.embed_query(text) for text in texts]
+
+
+def ranked(folder: Path, graph: MemoryGraph, weights: CoverWeights, query: str, notes: list[Candidate]) -> list[str]:
+    store, compass = NumpyDense(folder, writable=True), Compass()
+    vectors = compass.embed_passages([note.text for note in notes])
+    feed(store, *(put(n.note_id, n.text, vectors={"compass": v}) for n, v in zip(notes, vectors, strict=True)))
+    reranker = EvidenceSetReranker(store, graph, {"compass": compass}.get, weights)
+    found = reranker.rerank(query, notes, top_k=len(notes), tenant="default", deadline=Deadline.after(60_000))
+    store.close()
+    assert found.outcome == "complete", found.reason
+    return [note.note_id for note in found.ranked]
+
+
+def note(name: str, text: str, *, title: str = "", **scores: float) -> Candidate:
+    channels: dict[Channel, ChannelHit] = {
+        channel: ChannelHit(rank=1, score=scores[channel]) for channel in CHANNELS if channel in scores
+    }
+    return Candidate(note_id=f"{name}#0", document_id=name, title=title, text=text, channels=channels)
+
+
+def test_words_and_vectors_decide_between_notes_that_cover_the_same(tmp_path: Path) -> None:
+    """Both channels' scores count over their range among the candidates; a note that neither found counts nothing."""
+    lost, found = note("lost", "tea"), note("found", "tea", sparse=3.0)
+    far, near = note("far", "tea", sparse=3.0, dense=0.2), note("near", "tea", sparse=2.9, dense=0.7)
+    assert ranked(tmp_path / "a", MemoryGraph(), PLAIN, "tea", [lost, found]) == ["lost#0", "found#0"]
+    assert ranked(tmp_path / "b", MemoryGraph(), AGREEING, "tea", [lost, found]) == ["found#0", "lost#0"]
+    assert ranked(tmp_path / "c", MemoryGraph(), AGREEING, "tea", [lost, far, near])[-1] == "lost#0"
+    assert ranked(tmp_path / "d", MemoryGraph(), AGREEING, "tea", [far, near]) == ["near#0", "far#0"]
+
+
+def test_where_the_walk_concentrates_words_and_vectors_say_less(tmp_path: Path) -> None:
+    """Coverage decides against agreement where the graph leads, and not where it does not."""
+    told, said = note("told", "green tea leaf"), note("said", "green tea", sparse=3.0, dense=0.9)
+    weights = CoverWeights(prior=0, agreement=0.45, walk=0, named=0, title_link=0, title_back=0, shared_link=0)
+    assert ranked(tmp_path / "a", MemoryGraph(), weights, "green tea leaf", [told, said])[0] == "said#0"
+    led = walked([told, said])
+    assert ranked(tmp_path / "b", MemoryGraph(), weights, "green tea leaf", led)[0] == "told#0"
+
+
+def walked(notes: Sequence[Candidate]) -> list[Candidate]:
+    """The notes as if the graph's walk had ended on just them, which lie in different documents."""
+    hits = [ChannelHit(rank=rank, score=0.5) for rank in range(1, len(notes) + 1)]
+    return [
+        one.model_copy(update={"channels": {**one.channels, "graph": hit}})
+        for one, hit in zip(notes, hits, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("query", "second"), [("song singer", "ada#0"), ("song by Ada Grey", "other#0")])
+def test_a_link_leads_on_unless_the_question_names_where_it_leads(tmp_path: Path, query: str, second: str) -> None:
+    song = note("song", "A song by Ada Grey, a singer.", title="Old Light")
+    other, ada = note("other", "Something else.", title="Other"), note("ada", "Born in Hull.", title="Ada Grey")
+    graph = MemoryGraph()
+    feed(
+        graph,
+        put("song#0", song.text, title=song.title, names=("Ada Grey",)),
+        put("other#0", other.text, title=other.title),
+        put("ada#0", ada.text, title=ada.title),
+    )
+    weights = CoverWeights(prior=0, agreement=0, walk=0, named=0, title_link=0.3, title_back=0, late_order=0)
+    bare = walked([c.model_copy(update={"title": ""}) for c in (song, other, ada)])
+    assert ranked(tmp_path / "d", graph, weights, query, bare)[:2] == ["song#0", second]
+
+
+def test_links_count_nothing_where_the_walk_found_nothing(tmp_path: Path) -> None:
+    """In manuals notes share headings and product names: links say nothing where the graph does not lead."""
+    song, other, ada = (
+        note("song", "A song by Ada Grey, a singer."),
+        note("other", "Something else."),
+        note("ada", "Born in Hull."),
+    )
+    graph = MemoryGraph()
+    feed(
+        graph,
+        put("song#0", song.text, title="Old Light", names=("Ada Grey",)),
+        put("other#0", other.text, title="Other"),
+        put("ada#0", ada.text, title="Ada Grey"),
+    )
+    weights = replace(PLAIN, title_link=0.3)
+    order = ranked(tmp_path / "e", graph, weights, "song singer", [song, other, ada])
+    assert order == ["song#0", "other#0", "ada#0"]
