@@ -21,10 +21,10 @@ from theworld.demo.credit.sample import write_sample
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import percentile
 from theworld.evaluation.routing import accuracy, read_labelled
-from theworld.nodes.query_database import database_reader
 from theworld.routing import Rules, route
 from theworld.settings import Settings
 from theworld.sql.database import Database
+from theworld.sql.view import database_reader
 from theworld.state import Context, RoutePath
 
 DATA = Path(__file__).parents[1] / "tests" / "routing" / "data"

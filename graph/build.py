@@ -26,7 +26,7 @@ from theworld.nodes.disambiguate_entities import (
 from theworld.nodes.finish_answer import finish_answer
 from theworld.nodes.fuse_candidates import fuse_candidates
 from theworld.nodes.generate_answer import generate_answer
-from theworld.nodes.query_database import database_reader, query_database
+from theworld.nodes.query_database import query_database
 from theworld.nodes.receive_question import receive_question
 from theworld.nodes.reply_to_smalltalk import reply_to_smalltalk
 from theworld.nodes.report_no_evidence import report_no_evidence
@@ -39,6 +39,7 @@ from theworld.nodes.retrieve_sparse import retrieve_sparse
 from theworld.nodes.route_query import route_query
 from theworld.routing import DatabaseReader
 from theworld.routing.parts import FindParts, parts_finder
+from theworld.sql.view import database_reader
 from theworld.state import Context, QueryInput, QueryOutput, QueryState
 from theworld.wikidata import EntriesByName
 

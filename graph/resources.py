@@ -21,13 +21,13 @@ from theworld.nodes.disambiguate_entities import (
     make_knowledge,
     open_knowledge,
 )
-from theworld.nodes.query_database import database_reader
 from theworld.nodes.resolve_references import ReferenceResolver, ReferenceResolverConfig, model_resolver
 from theworld.nodes.retrieve_graph import OntologyChannel
 from theworld.ontology.index import OntologyIndexes
 from theworld.ranking import CrossEncoderReranker, RemoteReranker, Reranker, make_reranker
 from theworld.routing import RouteHistory, Rules, Strategy, features_of
 from theworld.settings import Settings
+from theworld.sql.view import database_reader
 from theworld.state import Context
 from theworld.stores.knowledge_store import KnowledgeStore, open_store
 

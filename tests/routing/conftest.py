@@ -5,9 +5,9 @@ from datetime import datetime
 import pytest
 
 from theworld.demo.credit.sample import write_sample
-from theworld.nodes.query_database import database_reader
 from theworld.settings import Settings
 from theworld.sql.database import Database
+from theworld.sql.view import database_reader
 from theworld.state import Context
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from theworld.nodes.query_database.node import evidence_paths
+from theworld.nodes.query_database import evidence_paths
 from theworld.sql.plan import UnclearError
 from theworld.sql.results import in_words, number
 

@@ -82,8 +82,8 @@ def _choosing(now: str | None) -> Iterator[Callable[[str], RoutePath]]:
 def _opened(now: str | None) -> Iterator[tuple[Settings, DatabaseReader | None, Context]]:
     from theworld.cli.options import read_moment
     from theworld.graph.resources import open_database
-    from theworld.nodes.query_database import database_reader
     from theworld.settings import Settings
+    from theworld.sql.view import database_reader
     from theworld.state import Context
 
     settings = Settings.load()

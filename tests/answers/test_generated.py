@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.graph import END, START, StateGraph
 
+from theworld.answers.generated import AnswerStream, answer_part, check_citations, estimate_tokens, pack_evidence
 from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, Completion
-from theworld.nodes.generate_answer import check_citations, estimate_tokens, generate_answer, pack_evidence
-from theworld.nodes.generate_answer.streaming import AnswerStream, answer_part
+from theworld.nodes.generate_answer import generate_answer
 from theworld.settings import AnswerSettings
 from theworld.state import Candidate, Context, QueryState
 from theworld.testing.fakes import FakeChatModel
@@ -232,7 +232,7 @@ class CrashingModel(SlowModel):
 
 def test_what_a_crashing_model_had_shown_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[Any] = []
-    monkeypatch.setattr("theworld.nodes.generate_answer.node._writer", lambda: events.append)
+    monkeypatch.setattr("theworld.nodes.generate_answer._writer", lambda: events.append)
     with pytest.raises(KeyError):
         run(CrashingModel())
     assert events == [{"type": "token", "text": "half an ans"}, {"type": "restart"}]

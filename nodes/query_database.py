@@ -11,9 +11,9 @@ from langgraph.runtime import Runtime
 from theworld.deadline import Deadline
 from theworld.errors import DatabaseError, RetrievalUnavailableError, StatementRefusedError
 from theworld.models.protocols import ChatModel
-from theworld.nodes.query_database.model_sql import Written, write_statement
 from theworld.nodes.request_deadline import request_deadline
 from theworld.sql.database import Database
+from theworld.sql.model_statement import Written, write_statement
 from theworld.sql.plan import UnclearError
 from theworld.sql.results import in_words
 from theworld.state import (

@@ -9,12 +9,20 @@ from typing import Any
 from langgraph.config import get_stream_writer
 from langgraph.runtime import Runtime
 
+from theworld.answers.generated import (
+    NO_ANSWER,
+    AnswerStream,
+    CheckedText,
+    Shown,
+    answer_part,
+    check_citations,
+    clean,
+    declines,
+    pack_evidence,
+)
 from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, ChatModel, Completion
 from theworld.models.usage import usage_of
-from theworld.nodes.generate_answer.citations import CheckedText, check_citations
-from theworld.nodes.generate_answer.evidence import clean, pack_evidence
-from theworld.nodes.generate_answer.streaming import NO_ANSWER, AnswerStream, Shown, answer_part, declines
 from theworld.nodes.request_deadline import request_deadline
 from theworld.prompts import fill_prompt, load_prompt
 from theworld.settings import AnswerSettings

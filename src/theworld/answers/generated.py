@@ -1,0 +1,216 @@
+"""What a language model is shown and what of its text is kept: evidence within a token budget, citations that exist.
+
+Notes are numbered and delimited. Of the reply only the answer is shown, also while it comes: without thoughts, the
+agreed phrase for "not in the notes", and citations of notes that do not exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from theworld.prompts import harmless
+from theworld.state import Candidate
+from theworld.text import begun_pair, cjk_share, split_sentences, well_formed
+
+LATIN_CHARACTERS_PER_TOKEN = 3.5
+"""Estimate for Latin text, on the safe side of the usual four."""
+CJK_TOKENS_PER_CHARACTER = 1.2
+"""Estimate for Chinese text; common tokenizers need 0.6 to 1.5."""
+NOTE_OVERHEAD = 16
+"""Tokens for a note's delimiters and title mark-up."""
+
+_LINE_END = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+    r"\U000e0000-\U000e01ef]"
+)
+LONGEST_TITLE = 200
+"""Characters of a title that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedEvidence:
+    """The notes as the model sees them."""
+
+    text: str
+    shown: tuple[int, ...]
+    """Indexes into the evidence; the note numbered n is shown[n - 1]."""
+    tokens: int
+    """Estimated tokens of `text`."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Return a stated estimate of a model's tokens: 1.2 per CJK character, one per 3.5 other characters."""
+    characters = len(text)
+    chinese = cjk_share(text) * len("".join(text.split()))
+    return int(chinese * CJK_TOKENS_PER_CHARACTER + (characters - chinese) / LATIN_CHARACTERS_PER_TOKEN) + 1
+
+
+def pack_evidence(evidence: Sequence[Candidate], budget: int) -> PackedEvidence:
+    """Return the notes in their order, whole while they fit; the note that does not is cut after a sentence.
+
+    A note of which not even one sentence fits leaves its room to the next.
+    """
+    blocks: list[str] = []
+    shown: list[int] = []
+    used = 0
+    for index, note in enumerate(evidence):
+        title = _attribute(note.title)
+        body = _within(clean(note.text), budget - used - NOTE_OVERHEAD - estimate_tokens(title))
+        if not body:
+            continue
+        block = f'<note number="{len(shown) + 1}" title="{title}">\n{body}\n</note>'
+        blocks.append(block)
+        shown.append(index)
+        used += estimate_tokens(block)
+    return PackedEvidence("\n".join(blocks), tuple(shown), used)
+
+
+def clean(text: str) -> str:
+    """Return a note's text without control, bidirectional and tag characters, its own `<note` marks made harmless."""
+    return harmless(_CONTROL.sub("", _LINE_END.sub("\n", text)), "note").strip()
+
+
+def _attribute(title: str) -> str:
+    return clean(title[:LONGEST_TITLE]).replace('"', "'").replace("\n", " ").replace(">", "›")
+
+
+def _within(text: str, budget: int) -> str:
+    if estimate_tokens(text) <= budget:
+        return text
+    kept = ""
+    for sentence in split_sentences(text):
+        longer = text[: sentence.end]
+        if estimate_tokens(longer) > budget:
+            break
+        kept = longer
+    return kept
+
+
+_WORD = r"(?:(?:notes?|sources?|笔记|筆記|注|註|来源|來源)\s*)?"
+_NUMBERS = rf"{_WORD}(?:\d{{1,3}}\s*[-–—~～至到]\s*{_WORD}\d{{1,3}}|\d{{1,4}})"
+_JOINED = r"\s*(?:[,，、;；&]|\band\b|和|及|与|與)\s*(?:and\s+)?"
+_MARK = re.compile(rf"[\[【［]\s*\^?({_NUMBERS}(?:{_JOINED}{_NUMBERS})*)\s*[\]】］]", re.IGNORECASE)
+_LONGEST_RANGE = 50
+_NUMBER = re.compile(r"\d+")
+_SPACE_BEFORE_END = re.compile(r"[ \t]+(?=[.,;:!?。，；：！？]|$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedText:
+    """A model's text with only real citations left."""
+
+    text: str
+    cited: tuple[int, ...]
+    """Numbers cited, in order of first use, all between 1 and the number of notes."""
+    invented: tuple[int, ...]
+    """Numbers that were cited but do not exist, ascending."""
+
+
+def check_citations(text: str, notes: int) -> CheckedText:
+    """Remove citations of notes that do not exist; every remaining one is written `[n]`."""
+    cited: dict[int, None] = {}
+    invented: set[int] = set()
+
+    def keep(match: re.Match[str]) -> str:
+        numbers = _numbers(match.group(1))
+        real = [number for number in dict.fromkeys(numbers) if 1 <= number <= notes]
+        invented.update(number for number in numbers if number not in real)
+        cited.update(dict.fromkeys(real))
+        return "".join(f"[{number}]" for number in real)
+
+    checked = _MARK.sub(keep, text)
+    if invented:
+        checked = _SPACE_BEFORE_END.sub("", checked)
+    return CheckedText(checked.strip(), tuple(cited), tuple(sorted(invented)))
+
+
+def _numbers(cited: str) -> list[int]:
+    """Return the numbers of one mark, those between the ends of a range among them."""
+    numbers: list[int] = []
+    for part in re.split(_JOINED, cited, flags=re.IGNORECASE):
+        found = [int(number) for number in _NUMBER.findall(part)]
+        whole = len(found) == 2 and 0 < found[1] - found[0] < _LONGEST_RANGE
+        numbers += range(found[0], found[1] + 1) if whole else found
+    return numbers
+
+
+NO_ANSWER = {"en": "Not enough evidence.", "zh": "证据不足。"}
+"""What the prompt asks the model to say when the notes do not answer; recognised in its reply."""
+
+_THOUGHT_ENDS = "</think>"
+_THOUGHT_BEGINS = "<think>"
+_OPEN_MARK = re.compile(r"[\[【［][^\]】］]{0,40}$")
+_EDGE = " \t\r\n\"'“”「」*_`。.！!"
+_MARKUP = "\"'*_`"
+_SENTENCE_END = ".。!！\n"
+
+
+class Shown(NamedTuple):
+    """What one piece of text adds."""
+
+    text: str
+    restart: bool = False
+    """True when what was shown before turned out not to be the answer."""
+
+
+def answer_part(text: str) -> str:
+    """Return a reply without the thoughts before its answer; nothing while it is still thinking."""
+    _, mark, answer = text.partition(_THOUGHT_ENDS)
+    if mark:
+        return answer.strip()
+    begun = text.lstrip()
+    thinks = begun.startswith(_THOUGHT_BEGINS) or (bool(begun) and _THOUGHT_BEGINS.startswith(begun))
+    return "" if thinks else text.strip()
+
+
+def declines(text: str) -> bool:
+    """Tell whether an answer is the agreed phrase for "not in the notes", alone or before a comment that cites none."""
+    opening = text.lstrip(_EDGE).casefold()
+    said = next((phrase for phrase in _REFUSALS if opening.startswith(phrase)), None)
+    if said is None:
+        return False
+    comment = opening[len(said) :]
+    checked = check_citations(comment, _ANY_NUMBER)
+    alone = not _bare(check_citations(comment, 0).text)
+    return alone or (not checked.cited and comment.lstrip(_MARKUP)[:1] in _SENTENCE_END)
+
+
+def _bare(text: str) -> str:
+    return text.strip(_EDGE).casefold()
+
+
+_ANY_NUMBER = 9_999
+_REFUSALS = frozenset({*map(_bare, NO_ANSWER.values()), "證據不足"})
+
+
+class AnswerStream:
+    """Takes a reply piece by piece and says what to show; the shown pieces together are the checked answer."""
+
+    def __init__(self, notes: int) -> None:
+        self._notes = notes
+        self._raw = ""
+        self._shown = ""
+
+    def feed(self, piece: str) -> Shown:
+        """Take in a piece; text that may still become a citation, a refusal or a thought is held back."""
+        self._raw += piece
+        answer = answer_part(well_formed(self._raw.removesuffix(begun_pair(self._raw))))
+        bare = _bare(answer)
+        if any(refusal.startswith(bare) for refusal in _REFUSALS) or declines(answer):
+            return self._turn("")
+        return self._turn(_OPEN_MARK.sub("", answer))
+
+    def end(self) -> Shown:
+        """Return what was held back."""
+        answer = answer_part(well_formed(self._raw))
+        return self._turn("" if declines(answer) else answer)
+
+    def _turn(self, answer: str) -> Shown:
+        visible = check_citations(answer, self._notes).text
+        before, restart = self._shown, not visible.startswith(self._shown)
+        self._shown = visible
+        return Shown(visible if restart else visible[len(before) :], restart)
