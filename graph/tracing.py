@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, Protocol, TypeVar
 
-from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
+from theworld.nodes.degrading import degrading
 from theworld.state import ChannelResult, Context, Degradation, QueryInput, QueryState, StageTrace, Update, context_of
 
 S = TypeVar("S", QueryInput, QueryState)
@@ -50,6 +50,12 @@ def notes_of(update: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def with_trace(update: Update, trace: StageTrace) -> Update:
+    """Return the update with one more stage; where it overwrites those of the state, with this one alone."""
+    before = update.get("stages", [])
+    return {**update, "stages": [*before, trace] if isinstance(before, list) else Overwrite([trace])}
+
+
 def bind(
     node: Callable[Concatenate[S, Runtime[Context], ...], Update], *, optional: bool = True, **dependencies: Any
 ) -> Node[S]:
@@ -60,22 +66,14 @@ def bind(
     stage = node.__name__
 
     def run(state: S, runtime: Runtime[Context]) -> Update:
-        begun = time.perf_counter()
-        try:
-            update = dict(node(state, runtime, **dependencies))
-        except GraphBubbleUp:
-            raise
-        except Exception as error:
-            if not optional or context_of(runtime).strict:
-                raise
-            reason = f"it failed and was skipped: {type(error).__name__}: {error}"
-            elapsed = (time.perf_counter() - begun) * 1000
-            update = {"degradations": [Degradation(stage=stage, reason=reason, elapsed_ms=elapsed)]}
+        begun, noted = time.perf_counter(), list[Degradation]()
+        update: Update = {"degradations": noted}
+        catching = Exception if optional else ()
+        with degrading(stage, context_of(runtime), noted, "it failed and was skipped", catching=catching):
+            update = node(state, runtime, **dependencies)
         elapsed = (time.perf_counter() - begun) * 1000
         trace = StageTrace(stage=stage, elapsed_ms=elapsed, counts=counts_of(update), notes=notes_of(update))
-        own: Any = update.get("stages", [])
-        update["stages"] = Overwrite([trace]) if isinstance(own, Overwrite) else [*own, trace]
-        return update
+        return with_trace(update, trace)
 
     run.__name__ = run.__qualname__ = stage
     run.__doc__ = node.__doc__

@@ -9,9 +9,10 @@ from langgraph.runtime import Runtime
 from theworld.answers import QuestionWords, answer_text, compose_passages, probability, see_also, sureness_of
 from theworld.errors import StoreError
 from theworld.nodes.answer_with_entity.words import word_set
-from theworld.nodes.note_source import TextSource, reading_deadline
+from theworld.nodes.degrading import degrading
+from theworld.nodes.note_source import TextSource, read_notes, reading_deadline
 from theworld.settings import Settings
-from theworld.state import Answer, Candidate, Context, QueryState, Update, context_of
+from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
 from theworld.stores.records import StoredNote
 
 PLACES_SHARE = 0.05
@@ -34,31 +35,24 @@ def answer_with_passages(
     if short is None and confidence < settings.answers.min_evidence:
         return {"result": None}
 
+    stage, noted = "answer_with_passages", list[Degradation]()
+
     def read(ids: Sequence[str]) -> Sequence[StoredNote]:
-        try:
-            return notes.notes(
-                ids, tenant=context.tenant, mentions=False, within=reading_deadline(state, context, settings, 0.5)
-            )
-        except StoreError:
-            if context.strict:
-                raise
-            return notes.remembered(ids, tenant=context.tenant, mentions=False)  # a passage may stay as it is
+        within = reading_deadline(state, context, settings, 0.5)
+        return read_notes(ids, notes, stage=stage, context=context, noted=noted, within=within, mentions=False)
 
     def between(document_id: str, start: int, end: int) -> str:
-        try:
-            within = reading_deadline(state, context, settings, 0.5)
+        within = reading_deadline(state, context, settings, 0.5)
+        with degrading(stage, context, noted, "notes are shown apart", catching=StoreError):
             return notes.text(document_id, start, end, tenant=context.tenant, within=within)
-        except StoreError:
-            if context.strict:
-                raise
-            return ""  # the notes stay apart
+        return ""
 
     limit = _limit(state.candidates, settings)
     ranked = supports_first(state.candidates, short)
     places = int(limit * PLACES_SHARE)
     passages = compose_passages(ranked, words, limit - places - (len(short.text) if short else 0), read, between)
     if not passages:
-        return {"result": short}
+        return {"result": short, "degradations": noted}
     answer = short or Answer(kind="extractive", confidence=confidence)
     answer = answer.model_copy(
         update={
@@ -72,7 +66,7 @@ def answer_with_passages(
     )
     told = meanings(state, language) if short is None else []
     text = "\n\n".join([*told, answer_text(answer, language)])
-    return {"result": answer.model_copy(update={"text": text})}
+    return {"result": answer.model_copy(update={"text": text}), "degradations": noted}
 
 
 def meanings(state: QueryState, language: str) -> list[str]:

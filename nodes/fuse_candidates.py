@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from langgraph.runtime import Runtime
 
-from theworld.errors import EngineUnavailableError, RetrievalUnavailableError
-from theworld.nodes.note_source import NoteSource, reading_deadline
+from theworld.nodes.degrading import degrading
+from theworld.nodes.note_source import NoteSource, read_notes, reading_deadline
 from theworld.ranking.fusion import Fused, Ranking, found_by, fuse, fuse_minmax
 from theworld.ranking.graph_share import channel_weights
 from theworld.settings import FusionSettings, Settings
@@ -72,17 +72,13 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
     rankings: dict[str, Ranking] = {channel: result.hits for channel, result in state.channel_results.items()}
     weights = channel_weights({channel: plan.weight for channel, plan in state.route.channels.items()}, rankings)
     depths = {"graph": settings.retrieval.graph_depth} if len(rankings) > 1 else {}
-    update: Update = {}
-    try:
+    noted: list[Degradation] = []
+    fused = None
+    by_rank = f"fusion by {chosen.method} is not possible, the channels are fused by rank"
+    with degrading("fuse_candidates", context, noted, by_rank, catching=ValueError):
         fused = fuse_by(chosen, rankings, weights, depths)
-    except ValueError as error:
-        reason = f"fusion by {chosen.method} is not possible ({error}); the channels were fused by rank"
-        if context.strict:
-            raise RetrievalUnavailableError(
-                reason, where="fuse_candidates", remedy="Mend the channel, or set retrieval.fusion.method to rrf."
-            ) from error
+    if fused is None:
         fused = fuse(rankings, weights, k=chosen.k, depths=depths)
-        update["degradations"] = [Degradation(stage="fuse_candidates", reason=reason)]
     fused = found_by(fused, chosen.min_channels)
     # Reading a note takes longer than ranking it: without a reranker only those kept are read.
     pool = settings.rerank.pool if state.route.rerank else 0
@@ -91,20 +87,11 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
     paths = {path.note_id: path for path in state.paths}
     ids = [f.note_id for f in fused]
     within = reading_deadline(state, context, settings, _READ_SHARE if state.route.rerank else 1.0)
-    try:
-        read = notes.notes(ids, tenant=context.tenant, mentions=False, within=within)
-    except EngineUnavailableError as error:
-        if context.strict:
-            raise
-        read = notes.remembered(ids, tenant=context.tenant, mentions=False)
-        reason = f"the notes cannot be read, {len(read)} of {len(ids)} are in memory: {error}"
-        update["degradations"] = [
-            *update.get("degradations", []),
-            Degradation(stage="fuse_candidates", reason=reason),
-        ]
+    read = read_notes(ids, notes, stage="fuse_candidates", context=context, noted=noted, within=within, mentions=False)
     stored = {note.id: note for note in read}
     candidates = [
         to_candidate(stored[f.note_id], f, rank, best, paths.get(f.note_id))
         for rank, f in enumerate((f for f in fused if f.note_id in stored), start=1)
     ]
-    return update | {"candidates": candidates, "evidence": candidates[: settings.answers.evidence_notes]}
+    evidence = candidates[: settings.answers.evidence_notes]
+    return {"candidates": candidates, "evidence": evidence, "degradations": noted}

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from theworld.deadline import Deadline
 from theworld.errors import StoreError
+from theworld.nodes.degrading import degrading
 from theworld.nodes.retrieval_channel import retrieval_deadline
 from theworld.settings import Settings
 from theworld.state import Candidate, Context, Degradation, QueryState
@@ -45,25 +46,46 @@ def reading_deadline(state: QueryState, context: Context, settings: Settings, sh
     return Deadline.after(max(share * whole.remaining_ms(), whole.budget_ms * _LEAST_SHARE))
 
 
-def with_mentions(
-    candidates: Sequence[Candidate], notes: NoteSource, *, stage: str, context: Context, within: Deadline
-) -> tuple[list[Candidate], list[Degradation]]:
-    """Return the candidates with their mentions; where these cannot be read, some without, and the Degradation for it.
+def read_notes(
+    ids: Sequence[str],
+    notes: NoteSource,
+    *,
+    stage: str,
+    context: Context,
+    noted: list[Degradation],
+    within: Deadline,
+    mentions: bool = True,
+) -> list[StoredNote]:
+    """Return the notes that exist; where they cannot be read in time those in memory, with a Degradation in `noted`."""
+    tenant = context.tenant
 
-    Mentions have offsets: a note whose text has changed since it was found gets none. With `strict`, what reading
-    raises is raised.
+    def reason(error: Exception) -> str:
+        kept = len(notes.remembered(ids, tenant=tenant, mentions=mentions))
+        what = "notes and their mentions" if mentions else "notes"
+        return f"the {what} cannot be read, {kept} of {len(ids)} are in memory: {error}"
+
+    with degrading(stage, context, noted, reason, catching=StoreError):
+        return notes.notes(ids, tenant=tenant, mentions=mentions, within=within)
+    return notes.remembered(ids, tenant=tenant, mentions=mentions)
+
+
+def with_mentions(
+    candidates: Sequence[Candidate],
+    notes: NoteSource,
+    *,
+    stage: str,
+    context: Context,
+    noted: list[Degradation],
+    within: Deadline,
+) -> list[Candidate]:
+    """Return the candidates with their mentions, as far as they can be read (see `read_notes`).
+
+    Mentions have offsets: a note whose text has changed since it was found gets none.
     """
-    ids, degradations = [candidate.note_id for candidate in candidates], []
-    try:
-        read = notes.notes(ids, tenant=context.tenant, within=within)
-    except StoreError as error:
-        if context.strict:
-            raise
-        read = notes.remembered(ids, tenant=context.tenant)
-        reason = f"the mentions of notes cannot be read, those of {len(read)} of {len(ids)} are in memory: {error}"
-        degradations.append(Degradation(stage=stage, reason=reason))
+    ids = [candidate.note_id for candidate in candidates]
+    read = read_notes(ids, notes, stage=stage, context=context, noted=noted, within=within)
     by_id = {note.id: note for note in read}
-    return [_with(candidate, by_id.get(candidate.note_id)) for candidate in candidates], degradations
+    return [_with(candidate, by_id.get(candidate.note_id)) for candidate in candidates]
 
 
 def _with(candidate: Candidate, note: StoredNote | None) -> Candidate:

@@ -9,8 +9,9 @@ from typing import Literal
 from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline
-from theworld.errors import DatabaseError, RetrievalUnavailableError, StatementRefusedError
+from theworld.errors import DatabaseError, StatementRefusedError
 from theworld.models.protocols import ChatModel
+from theworld.nodes.degrading import degrading
 from theworld.nodes.request_deadline import request_deadline
 from theworld.sql.database import Database
 from theworld.sql.model_statement import Written, write_statement
@@ -52,18 +53,22 @@ def query_database(
     language: Literal["zh", "en"] = "zh" if state.language == "zh" else "en"
     own = Deadline(state.retrieval_started or begun, context.deadline_ms or deadline_ms)
     deadline = own.ending_with(request_deadline(state, context))
+    noted: list[Degradation] = []
+    tables: Sequence[QueryTable] | None = None
+    failures = (DatabaseError, StatementRefusedError)
     try:
-        tables: Sequence[QueryTable] = database.ask(
-            state.query, language=language, tenant=context.tenant, now=context.now, timeout_ms=deadline.remaining_ms()
-        )
+        with degrading("query_database", context, noted, "the database cannot be asked", catching=failures):
+            tables = database.ask(
+                state.query,
+                language=language,
+                tenant=context.tenant,
+                now=context.now,
+                timeout_ms=deadline.remaining_ms(),
+            )
     except UnclearError as error:
         return _written(state, context, database, model, deadline, reason=str(error))
-    except (DatabaseError, StatementRefusedError) as error:
-        if context.strict:
-            raise RetrievalUnavailableError(
-                f"the database cannot be asked: {error}", where="query_database", remedy="Mend it, or ask without it."
-            ) from error
-        return _left(f"the database cannot be asked: {error}", deadline)
+    if tables is None:
+        return {"degradations": noted}
     answer = computed(tables, context.language or language)
     return {"tables": list(tables), "result": answer, "paths": evidence_paths(tables)}
 

@@ -13,16 +13,15 @@ from langgraph.types import Overwrite
 
 from theworld.deadline import Deadline
 from theworld.errors import InvalidQuestionError
+from theworld.nodes.degrading import degrading
 from theworld.state import (
     Context,
     Degradation,
     Message,
-    ModelUsage,
     QueryInput,
-    ResolvedReference,
-    RouteDecision,
     Update,
     context_of,
+    new_question,
 )
 from theworld.state.query import MAX_QUESTION_CHARACTERS
 from theworld.text import detect_language
@@ -111,39 +110,19 @@ def receive_question(
     retrieval's `deadline_ms`.
     """
     started, context = time.perf_counter(), context_of(runtime)
-    degradations = []
-    try:
+    noted: list[Degradation] = []
+    with degrading("receive_question", context, noted, "newly written notes could not be taken in"):
         refresh(Deadline(started, (context.deadline_ms or deadline_ms) * REFRESH_SHARE))
-    except Exception as error:  # the notes already known can still answer
-        if context.strict:
-            raise
-        reason = f"newly written notes could not be taken in: {type(error).__name__}: {error}"
-        degradations.append(Degradation(stage="receive_question", reason=reason))
     question, messages = find_question(state.question, list(state.messages))
     added = [HumanMessage(question)] if len(messages) == len(state.messages) else []
     question = clean_question(question)
     return {
+        **new_question(),
         "request_started": started,
         "question": question,
         "query": question,
         "language": detect_language(question),
         "history": list(state.history) or history_of(messages),
         "messages": added,
-        "reference": ResolvedReference(),
-        "parts": [],
-        "route": RouteDecision(),
-        "channel_results": Overwrite({}),
-        "candidates": [],
-        "evidence": [],
-        "paths": [],
-        "ontology": None,
-        "rerank_outcome": "skipped",
-        "entity_candidates": {},
-        "entity_sitelinks": {},
-        "judgements": [],
-        "tables": [],
-        "result": None,
-        "stages": Overwrite([]),
-        "degradations": Overwrite(degradations),
-        "usage": Overwrite(ModelUsage()),
+        "degradations": Overwrite(noted),
     }

@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline
 from theworld.errors import StoreError
+from theworld.nodes.degrading import degrading
 from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
 from theworld.text import fold
 
@@ -54,21 +55,19 @@ def report_no_evidence(state: QueryState, runtime: Runtime[Context], *, store: N
     """
     context = context_of(runtime)
     words = _TEXTS.get(context.language or state.language, _TEXTS["en"])
-    try:
+    noted: list[Degradation] = []
+    empty = False
+    reason = "the ledger cannot say whether it holds any notes"
+    with degrading("report_no_evidence", context, noted, reason, catching=StoreError):
         empty = not state.candidates and not store.has_notes(tenant=context.tenant, within=Deadline.after(LOOK_MS))
-    except StoreError as error:
-        if context.strict:
-            raise
-        reason = f"the ledger cannot say whether it holds any notes: {error}"
-        return {**_result(state, words), "degradations": [Degradation(stage="report_no_evidence", reason=reason)]}
     if empty:
         tenant = "" if context.tenant == "default" else f" --tenant {shlex.quote(context.tenant)}"
         text = words["empty"].format(tenant=tenant)
         return {"result": Answer(text=text, kind="none", reason="the store is empty")}
-    return _result(state, words)
+    return {"result": _result(state, words), "degradations": noted}
 
 
-def _result(state: QueryState, words: Mapping[str, str]) -> Update:
+def _result(state: QueryState, words: Mapping[str, str]) -> Answer:
     """Say why there is no answer: the search failed, found too little, found nothing, or did not take place."""
     failures = _failures(state)
     if failures:
@@ -81,7 +80,7 @@ def _result(state: QueryState, words: Mapping[str, str]) -> Update:
         text = words["insufficient"] + (words["found"].format(titles=quoted) if titles else nothing)
         searched = "nothing was found" if state.channel_results else "no document was searched"
         reason = "the evidence does not suffice" if titles else searched
-    return {"result": Answer(text=text, kind="none", confidence=0.0, reason=reason)}
+    return Answer(text=text, kind="none", confidence=0.0, reason=reason)
 
 
 def _failures(state: QueryState) -> list[str]:

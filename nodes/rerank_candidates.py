@@ -25,7 +25,8 @@ def rerank_candidates(
     begun = time.perf_counter()
     pool = state.candidates[: max(settings.rerank.pool, top_k)]
     reranking = rerank_within(reranker, state.meant, pool, top_k=top_k, tenant=context.tenant, deadline=deadline)
-    update: Update = {"rerank_outcome": reranking.outcome}
+    noted: list[Degradation] = []
+    update: Update = {"rerank_outcome": reranking.outcome, "degradations": noted}
     if reranking.outcome != "complete":
         if context.strict:
             raise RetrievalUnavailableError(
@@ -33,7 +34,7 @@ def rerank_candidates(
             )
         elapsed = (time.perf_counter() - begun) * 1000
         reason = f"{reranker.name}: {reranking.reason}"
-        update["degradations"] = [Degradation(stage="rerank_candidates", reason=reason, elapsed_ms=elapsed)]
+        noted.append(Degradation(stage="rerank_candidates", reason=reason, elapsed_ms=elapsed))
     if reranking.outcome in {"complete", "partial"}:
         candidates = apply_ranking(pool, reranking)
         if state.ontology is not None:
@@ -41,10 +42,8 @@ def rerank_candidates(
                 candidates = about_described_first(candidates, state.understood, state.ontology, state.language)
             candidates = keep_fused_tail(candidates, settings.answers.evidence_notes)
         within = reading_deadline(state, context, settings)
-        candidates, degraded = with_mentions(
-            candidates[:top_k], notes, stage="rerank_candidates", context=context, within=within
+        candidates = with_mentions(
+            candidates[:top_k], notes, stage="rerank_candidates", context=context, noted=noted, within=within
         )
         update |= {"candidates": candidates, "evidence": candidates[: settings.answers.evidence_notes]}
-        if degraded:
-            update["degradations"] = [*update.get("degradations", []), *degraded]
     return update

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from theworld.nodes.note_source import NoteSource, reading_deadline, with_mentions
 from theworld.ranking.ontology_order import about_described_first
 from theworld.settings import Settings
-from theworld.state import Candidate, Context, QueryState, Update, context_of
+from theworld.state import Candidate, Context, Degradation, QueryState, Update, context_of
 
 
 def in_fused_order(candidates: list[Candidate], limit: int) -> list[Candidate]:
@@ -33,9 +33,10 @@ def restore_fused_order(
     context = context_of(runtime)
     kept = in_fused_order(state.candidates, context.top_k or settings.retrieval.top_k)
     within = reading_deadline(state, context, settings)
-    candidates, degradations = with_mentions(kept, notes, stage="restore_fused_order", context=context, within=within)
+    noted: list[Degradation] = []
+    candidates = with_mentions(kept, notes, stage="restore_fused_order", context=context, noted=noted, within=within)
     evidence = candidates
     if state.ontology is not None and state.ontology.described:
         evidence = about_described_first(candidates, state.understood, state.ontology, state.language)
-    update: Update = {"candidates": candidates, "evidence": evidence[: settings.answers.evidence_notes]}
-    return update | {"degradations": degradations} if degradations else update
+    evidence = evidence[: settings.answers.evidence_notes]
+    return {"candidates": candidates, "evidence": evidence, "degradations": noted}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
-from theworld.errors import RetrievalUnavailableError
+from theworld.nodes.degrading import degrading, said
 from theworld.nodes.request_deadline import request_deadline
 from theworld.settings import RetrievalSettings
 from theworld.state import (
@@ -50,21 +50,16 @@ def search_channel(
     context = context_of(runtime)
     plan = state.route.channels.get(channel) or ChannelPlan(top_k=settings.per_channel)
     deadline = channel_deadline(state, context, settings)
-    begun = time.perf_counter()
-    try:
-        return run_within(deadline, lambda: search(plan, context, deadline), name=f"retrieve_{channel}")
-    except DeadlineExceededError as error:
-        reason = f"the {channel} channel {LATE} ({error}) and is left out"
-        failure: Exception = error
-    except Exception as error:  # one failing channel must not end the request
-        reason = f"the {channel} channel failed and is left out: {type(error).__name__}: {error}"
-        failure = error
-    if context.strict:
-        raise RetrievalUnavailableError(
-            reason, where=f"retrieve_{channel}", remedy="Mend the channel, or ask without `strict`."
-        ) from failure
-    elapsed = (time.perf_counter() - begun) * 1000
-    return {"degradations": [Degradation(stage=f"retrieve_{channel}", reason=reason, elapsed_ms=elapsed)]}
+    stage, noted = f"retrieve_{channel}", list[Degradation]()
+    with degrading(stage, context, noted, lambda error: _left_out(channel, error)):
+        return run_within(deadline, lambda: search(plan, context, deadline), name=stage)
+    return {"degradations": noted}
+
+
+def _left_out(channel: Channel, error: Exception) -> str:
+    if isinstance(error, DeadlineExceededError):
+        return f"the {channel} channel {LATE} ({error}) and is left out"
+    return f"the {channel} channel failed and is left out: {said(error)}"
 
 
 def ranked(channel: Channel, hits: list[tuple[str, float]], begun: float, note: str = "") -> Update:

@@ -6,6 +6,7 @@ import time
 
 from langgraph.runtime import Runtime
 
+from theworld.nodes.degrading import degrading
 from theworld.routing import DatabaseReader, RouteHistory, Strategy, route
 from theworld.settings import Settings
 from theworld.state import Context, Degradation, QueryState, Update, context_of
@@ -28,18 +29,12 @@ def route_query(
     context = context_of(runtime)
     view = database(state.query, context) if database is not None else None
     looked = sum(stage.elapsed_ms for stage in state.stages if stage.stage == "receive_question")
-    update: Update = {"retrieval_started": begun - looked / 1000}
-    try:
+    noted: list[Degradation] = []
+    decision = None
+    # What may fail is a strategy of one's own, or the log it learns from.
+    with degrading("route_query", context, noted, f"every way is tried, because {strategy.name} failed"):
         outcomes = history.route_outcomes(context.tenant) if history is not None else {}
         decision = route(state.query, context, settings, strategy, database=view, outcomes=outcomes)
-    except Exception as error:  # a strategy of one's own, or the log it learns from
-        if context.strict:
-            raise
+    if decision is None:
         decision = route(state.query, context.model_copy(update={"router": False}), settings, strategy, database=view)
-        reason = f"every way is tried, because {strategy.name} failed: {type(error).__name__}: {error}"
-        elapsed = (time.perf_counter() - begun) * 1000
-        return update | {
-            "route": decision,
-            "degradations": [Degradation(stage="route_query", reason=reason, elapsed_ms=elapsed)],
-        }
-    return update | {"route": decision}
+    return {"retrieval_started": begun - looked / 1000, "route": decision, "degradations": noted}

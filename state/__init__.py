@@ -23,7 +23,7 @@ from theworld.state.ontology import (
     OntologyPath,
 )
 from theworld.state.places import PATH_SEPARATOR, place_of
-from theworld.state.query import Context, QueryInput, QueryOutput, QueryState, Update, context_of
+from theworld.state.query import Context, QueryInput, QueryOutput, QueryState, Update, context_of, new_question
 from theworld.state.references import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.state.routes import ChannelPlan, Intent, RouteDecision, RoutePath
 from theworld.state.tables import QueryTable, TableColumn
@@ -78,5 +78,6 @@ __all__ = [
     "Update",
     "Value",
     "context_of",
+    "new_question",
     "place_of",
 ]

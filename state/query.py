@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypedDict, TypeVar, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
+from langgraph.types import Overwrite
 from pydantic import BaseModel, ConfigDict, Field
 
 from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate, EntityJudgement
@@ -177,5 +178,45 @@ class QueryOutput(BaseModel):
     )
 
 
-Update = dict[str, Any]
-"""What a node returns: only the keys of QueryState that it changes (checked by tests, LangGraph drops others)."""
+class Update(TypedDict, total=False):
+    """What a node returns: keys of state and output that it changes; `Overwrite` sets what a reducer would add to."""
+
+    question: str
+    history: list[Message]
+    messages: Sequence[AnyMessage]
+    stances: dict[str, dict[str, str]]
+    query: str
+    language: str
+    reference: ResolvedReference
+    parts: list[str]
+    route: RouteDecision
+    request_started: float
+    retrieval_started: float
+    channel_results: dict[str, ChannelResult] | Overwrite
+    candidates: list[Candidate]
+    evidence: list[Candidate]
+    paths: list[EvidencePath]
+    ontology: OntologyEvidence | None
+    rerank_outcome: str
+    entity_candidates: dict[str, list[EntityCandidate]]
+    entity_sitelinks: dict[str, int]
+    judgements: list[EntityJudgement]
+    tables: list[QueryTable]
+    result: Answer | None
+    stages: list[StageTrace] | Overwrite
+    degradations: list[Degradation] | Overwrite
+    usage: ModelUsage | Overwrite
+    answer: str
+    kind: AnswerKind
+    confidence: float
+    citations: list[Citation]
+
+
+def new_question() -> Update:
+    """Return the update that sets back everything an earlier question of the thread left, but what callers pass."""
+    fresh, update = QueryState(), dict[str, object]()
+    for name, field in QueryState.model_fields.items():
+        if name not in QueryInput.model_fields:
+            value = getattr(fresh, name)
+            update[name] = Overwrite(value) if field.metadata else value
+    return cast(Update, update)

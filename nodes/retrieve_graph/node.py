@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TypedDict
 
 from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError, StoreError
+from theworld.nodes.degrading import degrading
 from theworld.nodes.retrieval_channel import ranked, search_channel
 from theworld.nodes.retrieve_dense import EmbedderOf, nearest
-from theworld.nodes.retrieve_graph.ontology import Asked, OntologyChannel, merge
+from theworld.nodes.retrieve_graph.ontology import Asked, OntologyChannel, Told, merge
 from theworld.nodes.retrieve_graph.query_entities import query_entities
 from theworld.nodes.retrieve_graph.seeds import SEED_NOTES, seed_entities, seed_notes
 from theworld.nodes.retrieve_graph.wording import telling_steps, word_paths
 from theworld.settings import RetrievalSettings
-from theworld.state import Channel, ChannelPlan, ChannelResult, Context, Degradation, QueryState, Update
-from theworld.stores.protocols import DenseStore, GraphStore, Hit, SparseStore
+from theworld.state import Channel, ChannelPlan, Context, Degradation, QueryState, Update
+from theworld.stores.protocols import DenseStore, GraphStore, SparseStore
+from theworld.text import Language
 from theworld.wikidata import EntriesByName
 
+STAGE = "retrieve_graph"
 PATHS_KEPT = 20
 """Top notes whose evidence path is looked up."""
 
@@ -44,87 +49,91 @@ def retrieve_graph(
     The channels run side by side, so the seeds are looked up here; the query's vector comes from the shared cache. A
     server that cannot be reached gives no seeds, and the walk begins with what the others give.
     """
-    language: Literal["zh", "en"] = "zh" if state.language == "zh" else "en"
-
-    def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
-        begun = time.perf_counter()
-        tenant, filters = context.tenant, context.filters
-        degradations: list[Degradation] = []
-
-        def seeds(channel: Channel, ask: Callable[[], list[Hit]]) -> list[str]:
-            asked = time.perf_counter()
-            try:
-                found = [hit.note_id for hit in ask()]
-            except EngineUnavailableError as error:
-                if context.strict:
-                    raise
-                reason = f"the walk begins without the {channel} channel's notes: {error}"
-                elapsed = (time.perf_counter() - asked) * 1000
-                degradations.append(Degradation(stage="retrieve_graph", reason=reason, elapsed_ms=elapsed))
-                found = []
-            deadline.check()
-            return found
-
-        asked: dict[str, Any] = {"tenant": tenant, "filters": filters, "limit": SEED_NOTES}
-        lists = [seeds("sparse", lambda: sparse.search(state.query, **asked))]
-        try:
-            entities = query_entities(state.query, lambda keys: graph.entities(keys, tenant=tenant), names)
-        except StoreError as error:
-            if context.strict:
-                raise
-            reason = f"other names of what the question names are left out: {error}"
-            degradations.append(Degradation(stage="retrieve_graph", reason=reason))
-            entities = query_entities(state.query, lambda keys: graph.entities(keys, tenant=tenant))
-        # Last, since the dense channel is computing the vector meanwhile.
-        lists += [seeds("dense", lambda: nearest(state.query, dense=dense, embedder_of=embedder_of, **asked)[0])]
-        notes = seed_notes(lists)
-        hits = graph.rank(
-            notes=notes,
-            entities=seed_entities(entities),
-            tenant=tenant,
-            filters=filters,
-            limit=plan.top_k,
-        )
-        deadline.check()
-        paths = graph.paths(
-            [hit.note_id for hit in hits[:PATHS_KEPT]],
-            notes=list(notes),
-            entities=list(entities),
-            tenant=tenant,
-        )
-        note = f"seeds: {len(notes)} notes, entities: {', '.join(entities) or 'none'}"
-        ranking = [(hit.note_id, hit.score) for hit in hits]
-        update = ranked("graph", ranking, begun, note)
-        update |= {"paths": word_paths(paths, language), "degradations": degradations}
-        if ontology is None:
-            return update
-        of_ontology = Asked(state.query, language, context, deadline, plan.top_k)
-        told = _with_ontology(ontology, of_ontology, update, begun)
-        return update | told | {"degradations": [*degradations, *told.get("degradations", [])]}
-
+    search = GraphSearch(state, graph, sparse, dense, embedder_of, ontology, names)
     return search_channel("graph", state, runtime, settings, search)
 
 
-def _with_ontology(ontology: OntologyChannel, asked: Asked, found: Update, begun: float) -> Update:
-    """Return what the ontology changes in what was found: nothing where there is none, a Degradation where it fails."""
-    asking = time.perf_counter()
-    try:
-        told = ontology.ask(asked)
-    except Exception as error:  # the PageRank's list stands without it
-        if asked.context.strict:
-            raise
-        reason = f"the ontology is left out of the graph channel: {type(error).__name__}: {error}"
-        elapsed = (time.perf_counter() - asking) * 1000
-        return {"degradations": [Degradation(stage="retrieve_graph", reason=reason, elapsed_ms=elapsed)]}
-    if told is None:
-        return {}
-    before: ChannelResult = found["channel_results"]["graph"]
-    merged = merge(before.hits, told.notes, ontology.settings.weight, asked.limit)
-    named = ", ".join(dict.fromkeys(match.label for match in told.evidence.matches))
-    reached = {path.note_id for path in found["paths"]}
-    further = (path for path in told.evidence.note_paths if path.note_id not in reached and telling_steps(path.steps))
-    return {
-        **ranked("graph", merged, begun, f"{before.note}; ontology: {named}, {len(told.notes)} notes"),
-        "paths": [*found["paths"], *further],
-        "ontology": told.evidence,
-    }
+@dataclass(frozen=True, slots=True)
+class GraphSearch:
+    """The search of one question over the graph, with what it reads from."""
+
+    state: QueryState
+    graph: GraphStore
+    sparse: SparseStore
+    dense: DenseStore
+    embedder_of: EmbedderOf
+    ontology: OntologyChannel | None
+    names: EntriesByName | None
+
+    def __call__(self, plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
+        """Return the channel's list and the evidence paths of its first notes, the ontology's share among them."""
+        begun, noted, tenant = time.perf_counter(), list[Degradation](), context.tenant
+        entities, notes = self._seeds(context, deadline, noted)
+        hits = self.graph.rank(
+            notes=notes,
+            entities=seed_entities(entities),
+            tenant=tenant,
+            filters=context.filters,
+            limit=plan.top_k,
+        )
+        deadline.check()
+        first = [hit.note_id for hit in hits[:PATHS_KEPT]]
+        language: Language = "zh" if self.state.language == "zh" else "en"
+        paths = word_paths(self.graph.paths(first, notes=list(notes), entities=list(entities), tenant=tenant), language)
+        ranking = [(hit.note_id, hit.score) for hit in hits]
+        note = f"seeds: {len(notes)} notes, entities: {', '.join(entities) or 'none'}"
+        told = self._told(Asked(self.state.query, language, context, deadline, plan.top_k), noted)
+        if told is not None:
+            ranking = merge(ranking, told.notes, told.weight, plan.top_k)
+            reached = {path.note_id for path in paths}
+            paths += [p for p in told.evidence.note_paths if p.note_id not in reached and telling_steps(p.steps)]
+            named = ", ".join(dict.fromkeys(match.label for match in told.evidence.matches))
+            note += f"; ontology: {named}, {len(told.notes)} notes"
+        return {
+            **ranked("graph", ranking, begun, note),
+            "paths": paths,
+            "ontology": told.evidence if told is not None else None,
+            "degradations": noted,
+        }
+
+    def _told(self, asked: Asked, noted: list[Degradation]) -> Told | None:
+        if self.ontology is None:
+            return None
+        with degrading(STAGE, asked.context, noted, "the ontology is left out of the graph channel"):
+            return self.ontology.ask(asked)
+        return None
+
+    def _seeds(
+        self, context: Context, deadline: Deadline, noted: list[Degradation]
+    ) -> tuple[dict[str, int], dict[str, float]]:
+        """Return where the walk begins: entity key -> number of notes naming it, and note id -> weight."""
+        query, lists = self.state.query, list[list[str]]()
+        wanted: SeedQuery = {"tenant": context.tenant, "filters": context.filters, "limit": SEED_NOTES}
+        with self._without("sparse", context, noted):
+            lists.append([hit.note_id for hit in self.sparse.search(query, **wanted)])
+        deadline.check()
+        entities = None
+        known = partial(self.graph.entities, tenant=context.tenant)
+        reason = "other names of what the question names are left out"
+        with degrading(STAGE, context, noted, reason, catching=StoreError):
+            entities = query_entities(query, known, self.names)
+        if entities is None:
+            entities = query_entities(query, known)
+        # Last, since the dense channel is computing the vector meanwhile.
+        with self._without("dense", context, noted):
+            near, _ = nearest(query, dense=self.dense, embedder_of=self.embedder_of, **wanted)
+            lists.append([hit.note_id for hit in near])
+        deadline.check()
+        return entities, seed_notes(lists)
+
+    def _without(self, channel: Channel, context: Context, noted: list[Degradation]) -> degrading:
+        reason = f"the walk begins without the {channel} channel's notes"
+        return degrading(STAGE, context, noted, reason, catching=EngineUnavailableError)
+
+
+class SeedQuery(TypedDict):
+    """What the other channels are asked for."""
+
+    tenant: str
+    filters: Mapping[str, str | list[str]]
+    limit: int

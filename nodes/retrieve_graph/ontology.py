@@ -46,6 +46,8 @@ class Told:
 
     evidence: OntologyEvidence
     notes: Hits
+    weight: float
+    """Of its list, against 1 for the PageRank's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class OntologyChannel:
             notes=len(kept),
             elapsed_ms=(time.perf_counter() - begun) * 1000,
         )
-        return Told(evidence, kept)
+        return Told(evidence, kept, self.settings.weight)
 
     def _near(self, index: OntologyIndex, question: str) -> dict[Ref, float]:
         """Return the elements that are near the question in meaning."""

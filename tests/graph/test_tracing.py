@@ -4,6 +4,7 @@ import pytest
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Overwrite
 
+from theworld.errors import RetrievalUnavailableError
 from theworld.graph.tracing import bind
 from theworld.state import Candidate, Context, QueryState
 
@@ -45,7 +46,7 @@ def test_an_optional_node_that_raises_becomes_a_degradation():
 
 
 def test_strict_and_required_nodes_raise():
-    with pytest.raises(ValueError, match="said no"):
+    with pytest.raises(RetrievalUnavailableError, match="said no"):
         bind(fail)(QueryState(), Runtime(strict=True))
     with pytest.raises(ValueError, match="said no"):
         bind(fail, optional=False)(QueryState(), Runtime())

@@ -7,7 +7,7 @@ import pytest
 from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError
 from theworld.nodes.note_source import with_mentions as read_with_mentions
-from theworld.state import Candidate, Context, Mention
+from theworld.state import Candidate, Context, Degradation, Mention
 from theworld.stores.records import StoredNote
 
 MENTION = Mention(surface="Ada", type="person", start=0, end=3, key="ada")
@@ -36,7 +36,11 @@ class Notes:
 
 
 def with_mentions(notes: Notes, **context: bool):
-    return read_with_mentions(FOUND, notes, stage="rerank_candidates", context=Context(**context), within=SOON)
+    noted: list[Degradation] = []
+    kept = read_with_mentions(
+        FOUND, notes, stage="rerank_candidates", context=Context(**context), noted=noted, within=SOON
+    )
+    return kept, noted
 
 
 def test_a_note_gets_its_mentions_unless_its_text_is_another_by_now():
@@ -50,6 +54,6 @@ def test_without_the_ledger_what_is_in_memory_is_used_and_the_rest_is_told():
     kept, (degradation,) = with_mentions(Notes(gone=True))
     assert [c.mentions for c in kept] == [(MENTION,), (), ()]
     assert degradation.stage == "rerank_candidates"
-    assert "those of 1 of 3 are in memory" in degradation.reason
+    assert "the notes and their mentions cannot be read, 1 of 3 are in memory" in degradation.reason
     with pytest.raises(EngineUnavailableError):
         with_mentions(Notes(gone=True), strict=True)

@@ -3,7 +3,7 @@
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from theworld.errors import InvalidQuestionError
+from theworld.errors import InvalidQuestionError, RetrievalUnavailableError
 from theworld.nodes.receive_question import clean_question, find_question, receive_question
 from theworld.state import Context, Message, QueryInput
 
@@ -70,7 +70,7 @@ def test_a_strict_caller_is_not_answered_without_the_news():
     def fail(within):
         raise OSError("disk gone")
 
-    with pytest.raises(OSError, match="disk gone"):
+    with pytest.raises(RetrievalUnavailableError, match="disk gone"):
         receive_question(QueryInput(question="Where?"), Runtime(), refresh=fail, deadline_ms=1000)
 
 

@@ -87,7 +87,7 @@ def test_a_ledger_that_cannot_be_asked_is_told_and_nothing_is_claimed_empty() ->
     update = run({"language": "en", "channel_results": SEARCHED}, store=Unreachable())
     assert "Nothing relevant" in update["result"].text
     assert "it is gone" in update["degradations"][0].reason
-    assert "degradations" not in run({"language": "en", "candidates": NOTES}, store=Unreachable())
+    assert not run({"language": "en", "candidates": NOTES}, store=Unreachable())["degradations"]
     with pytest.raises(EngineUnavailableError):
         run({"language": "en"}, Context(strict=True), Unreachable())
 

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from theworld.deadline import Deadline
-from theworld.errors import EngineUnavailableError
+from theworld.errors import StoreError
 from theworld.graph import Resources
+from theworld.nodes.degrading import degrading
+from theworld.nodes.note_source import read_notes
 from theworld.nodes.receive_question import clean_question
 from theworld.ranking.contract import apply_ranking, rerank_within
 from theworld.service.requests.running import Run, Step
@@ -69,16 +71,11 @@ def _stored(
     """Return notes of the store; where a ledger on a server does not answer in half the time, those in memory."""
     if not ids:
         return [], []
-    store, half = resources.store, Deadline(deadline.started, deadline.budget_ms / 2)
-    try:
-        store.refresh(half)
-        return store.notes(ids, tenant=context.tenant, within=half), []
-    except EngineUnavailableError as error:
-        if context.strict:
-            raise
-        kept = store.remembered(ids, tenant=context.tenant)
-        reason = f"the notes cannot be read, {len(kept)} of {len(ids)} are in memory: {error}"
-        return kept, [Degradation(stage=STAGE, reason=reason)]
+    noted: list[Degradation] = []
+    half = Deadline(deadline.started, deadline.budget_ms / 2)
+    with degrading(STAGE, context, noted, "newly written notes could not be taken in", catching=StoreError):
+        resources.store.refresh(half)
+    return read_notes(ids, resources.store, stage=STAGE, context=context, noted=noted, within=half), noted
 
 
 def id_of(candidate: Candidate, given: Sequence[dict[str, str]]) -> str:
