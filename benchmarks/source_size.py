@@ -93,7 +93,8 @@ def longest_chain(files: dict[str, Path], language: dict[str, Path]) -> list[str
     @cache
     def below(name: str) -> tuple[str, ...]:
         following = [below(other) for other in sorted(_imported(name, files) & inside) if other != name]
-        return (name, *max(following, key=len, default=()))
+        longest: tuple[str, ...] = max(following, key=len, default=())
+        return (name, *longest)
 
     chains = [below(name) for name in sorted(inside) if _within(name, ["nodes"])]
     return list(max(chains, key=len))

@@ -2,40 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.paths import find_path
 from theworld.sql.plan import Plan, UnclearError
-from theworld.sql.questions.lexicon import Term
+from theworld.sql.questions.lexicon import Term, TermKind
 from theworld.sql.questions.restrictions import Restrictions
+
+
+class _Used:
+    """What the plans of a question make use of; the methods tell whether a term has its part in it."""
+
+    def __init__(self, plans: tuple[Plan, ...], mapping: DatabaseMapping) -> None:
+        self._plans, self._mapping = plans, mapping
+        groups = [p.group for p in plans if p.group]
+        filters = [f for p in plans for f in p.filters]
+        steps = [step for path in [g.path for g in groups] + [f.path for f in filters] for step in path]
+        self._relations = {step.relation for step in steps}
+        self._classes = {step.target for step in steps} | {p.base for p in plans}
+        self._classes |= {g.class_id for g in groups} | {f.class_id for f in filters}
+        told = [a for p in plans for a in (p.measure, p.divisor, *p.shown)] + [g.attribute for g in groups]
+        self._attributes = {attribute.id for attribute in told if attribute}
+        self.split = bool(groups) or any(p.time_unit for p in plans)
+
+    def relation(self, term: Term) -> bool:
+        return bool(self._relations & {m.name for m in term.of("relation", "inverse")})
+
+    def class_(self, term: Term) -> bool:
+        names = {m.name for m in term.of("class")}
+        below = {id_ for name in names for id_ in self._mapping.lookup.descendants(name)}
+        ways = (find_path(self._mapping, p.base, name, single=True) for p in self._plans for name in names)
+        return bool(below & self._classes) or any(way is not None for way in ways)
+
+    def attribute(self, term: Term) -> bool:
+        columns = {p.time_column for p in self._plans}
+        named = [m.name.partition(".") for m in term.of("attribute")]
+        return any(a in self._attributes or self._mapping.attributes(c)[a].column in columns for c, _, a in named)
+
+
+class _Rule(NamedTuple):
+    """A term that may mean one of `kinds` and none of `unless` has a part, here or, with `restricts`, in a filter."""
+
+    kinds: tuple[TermKind, ...]
+    unless: tuple[TermKind, ...]
+    has_part: Callable[[_Used, Term], bool]
+    restricts: bool = False
+    problem: str = "has no part in what was understood"
+
+
+_RULES = (
+    _Rule(("relation", "inverse"), ("class", "attribute", "value"), _Used.relation),
+    _Rule(("class",), ("attribute", "entity", "value"), _Used.class_),
+    _Rule(("attribute",), (), _Used.attribute, restricts=True),
+    _Rule(("compared", "compared_after"), ("empty",), lambda _used, _term: False, True, "compares nothing"),
+    _Rule(("each",), ("passive", "empty"), lambda used, _term: used.split, problem="splits nothing"),
+)
+"""The first that speaks of a term decides; what compares has its part in a filter or none."""
 
 
 def check_all_used(
     plans: tuple[Plan, ...], terms: tuple[Term, ...], restrictions: Restrictions, mapping: DatabaseMapping
 ) -> None:
     """Raise UnclearError when a class, relation or word of the question has no part in the plans."""
-    paths = [p.group.path for p in plans if p.group] + [f.path for p in plans for f in p.filters]
-    walked = {step.relation for path in paths for step in path}
-    met = {step.target for path in paths for step in path} | {p.base for p in plans}
-    met |= {f.class_id for p in plans for f in p.filters} | {p.group.class_id for p in plans if p.group}
-    grouped = {p.group.attribute.id for p in plans if p.group and p.group.attribute}
-    columns = {p.time_column for p in plans}
-    listed = {a.id for p in plans for a in p.shown} | {p.measure.id for p in plans if p.measure} | grouped
-    listed |= {p.divisor.id for p in plans if p.divisor}
+    used = _Used(plans, mapping)
     for term in terms:
-        if term.of("relation", "inverse") and not term.of("class", "attribute", "value"):
-            if not walked & {m.name for m in term.of("relation", "inverse")}:
-                raise UnclearError(f"{term.text!r} has no part in what was understood")
-        elif term.of("class") and not term.of("attribute", "entity", "value"):
-            names = {m.name for m in term.of("class")}
-            below = {id_ for name in names for id_ in mapping.lookup.descendants(name)}
-            plain = any(find_path(mapping, p.base, name, single=True) is not None for p in plans for name in names)
-            if not below & met and not plain:
-                raise UnclearError(f"{term.text!r} has no part in what was understood")
-        elif term.of("attribute") and term not in restrictions.used:
-            known = [m.name.partition(".") for m in term.of("attribute")]
-            if not any(a in listed or mapping.attributes(c)[a].column in columns for c, _, a in known):
-                raise UnclearError(f"{term.text!r} has no part in what was understood")
-        elif term.of("compared", "compared_after") and not term.of("empty") and term not in restrictions.used:
-            raise UnclearError(f"{term.text!r} compares nothing")
-        elif term.of("each") and not term.of("passive", "empty") and not any(p.group or p.time_unit for p in plans):
-            raise UnclearError(f"{term.text!r} splits nothing")
+        for rule in _RULES:
+            restricted = rule.restricts and term in restrictions.used
+            if term.of(*rule.kinds) and not term.of(*rule.unless) and not restricted:
+                if not rule.has_part(used, term):
+                    raise UnclearError(f"{term.text!r} {rule.problem}")
+                break
