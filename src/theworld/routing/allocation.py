@@ -8,7 +8,7 @@ from theworld.routing.features import DatabaseView, Features, features_of
 from theworld.routing.history import with_history
 from theworld.routing.strategies import Choice, Strategy
 from theworld.settings import Settings
-from theworld.state import Channel, ChannelPlan, Context, RouteDecision
+from theworld.state import Channel, ChannelPlan, Context, RouteDecision, RoutePath
 
 SHORT_MS, SHORTEST_MS = 150.0, 60.0
 """Budgets below which half as many candidates are asked for, and below which nothing is reranked."""
@@ -46,50 +46,81 @@ def allocate(
     choice that is not sure enough is widened to `hybrid`.
     """
     choice = _widened(choice, settings.router.min_confidence)
-    reasons = [*choice.reasons]
-    channels, rerank, path = _channels(choice, settings), settings.rerank.kind != "none", choice.path
-    has_database = features.database.available
-    ask = has_database and path in {"sql", "hybrid"} and (path == "sql" or choice.confidence < 1)
-    if not _graph_is_on(context, settings) and context.channels is None:
-        channels.pop("graph", None)
-        reasons.append("graph retrieval is off")
-        path = "hybrid" if path == "graph" else path
-    if context.channels is not None:
-        chosen = [name for name in dict.fromkeys(context.channels) if name != "graph" or context.graph is not False]
-        channels = {name: _plan(name, settings) for name in chosen}
-        path = chosen[0] if len(chosen) == 1 else "hybrid" if chosen else "none"
-        ask = False
-        reasons.append(f"the caller chose {', '.join(chosen) or 'no channel'}")
-    if context.database is not None:
-        ask = context.database and has_database
-        reasons.append(f"the caller {'asks' if context.database else 'does not ask'} for the database")
-        if ask and path == "none" and context.channels is None:
-            path = "sql"
-    if context.rerank is not None:
-        rerank = context.rerank and settings.rerank.kind != "none"
-        reasons.append(f"the caller chose {'reranking' if context.rerank else 'no reranking'}")
-    elif features.deadline_ms < SHORTEST_MS and rerank:
-        rerank = False
-        reasons.append(f"budget of {features.deadline_ms:.0f} ms: no reranking")
-    if features.deadline_ms < SHORT_MS and context.channels is None:
-        channels = {name: plan.model_copy(update={"top_k": max(1, plan.top_k // 2)}) for name, plan in channels.items()}
-        reasons.append(f"budget of {features.deadline_ms:.0f} ms: half as many candidates")
-    spent = features.tokens_left is not None and features.tokens_left <= 0
-    if spent:
-        reasons.append("no tokens left: no language model")
-    if path == "sql" and not ask:
-        path = "hybrid" if channels else "none"
+    way = _Way(choice, features, context, settings)
+    way.choose_channels()
+    way.choose_database()
+    way.choose_reranking()
+    way.heed_the_budget()
+    if way.path == "sql" and not way.database:
+        way.path = "hybrid" if way.channels else "none"
     return RouteDecision(
-        path=path,
+        path=way.path,
         intent=choice.intent,
-        channels=channels,
-        database=ask,
-        rerank=rerank,
-        model=not spent,
+        channels=way.channels,
+        database=way.database,
+        rerank=way.rerank,
+        model=features.tokens_left is None or features.tokens_left > 0,
         confidence=1.0 if context.channels is not None else choice.confidence,
-        reasons=(f"intent {choice.intent}", *reasons),
+        reasons=(f"intent {choice.intent}", *choice.reasons, *way.reasons),
         strategy=strategy,
     )
+
+
+class _Way:
+    """A decision in the making: what the choice says, changed step by step by what is switched off and the caller."""
+
+    def __init__(self, choice: Choice, features: Features, context: Context, settings: Settings) -> None:
+        self._features, self._context, self._settings = features, context, settings
+        self.path: RoutePath = choice.path
+        names: tuple[Channel, ...] = () if choice.path == "none" else ("sparse", "dense", "graph")
+        self.channels = {name: _plan(name, settings) for name in names}
+        sure = choice.path == "hybrid" and choice.confidence == 1
+        self.database = features.database.available and choice.path in {"sql", "hybrid"} and not sure
+        self.rerank = settings.rerank.kind != "none"
+        self.reasons: list[str] = []
+
+    def choose_channels(self) -> None:
+        """Take the caller's channels, without asking the database; else leave out the graph where it is off."""
+        context, settings = self._context, self._settings
+        if context.channels is not None:
+            chosen = [name for name in dict.fromkeys(context.channels) if name != "graph" or context.graph is not False]
+            self.channels = {name: _plan(name, settings) for name in chosen}
+            self.path = chosen[0] if len(chosen) == 1 else "hybrid" if chosen else "none"
+            self.database = False
+            self.reasons.append(f"the caller chose {', '.join(chosen) or 'no channel'}")
+        elif not (settings.retrieval.graph if context.graph is None else context.graph):
+            self.channels.pop("graph", None)
+            self.path = "hybrid" if self.path == "graph" else self.path
+            self.reasons.append("graph retrieval is off")
+
+    def choose_database(self) -> None:
+        """Ask the database, or not, where the caller says so."""
+        wanted = self._context.database
+        if wanted is not None:
+            self.database = wanted and self._features.database.available
+            self.reasons.append(f"the caller {'asks' if wanted else 'does not ask'} for the database")
+            if self.database and self.path == "none" and self._context.channels is None:
+                self.path = "sql"
+
+    def choose_reranking(self) -> None:
+        """Rerank as the caller says, else where there is time for it."""
+        wanted, budget = self._context.rerank, self._features.deadline_ms
+        if wanted is not None:
+            self.rerank = self.rerank and wanted
+            self.reasons.append(f"the caller chose {'reranking' if wanted else 'no reranking'}")
+        elif self.rerank and budget < SHORTEST_MS:
+            self.rerank = False
+            self.reasons.append(f"budget of {budget:.0f} ms: no reranking")
+
+    def heed_the_budget(self) -> None:
+        """Ask for half as many candidates where time is short and the caller chose no channels; say what is spent."""
+        budget, tokens = self._features.deadline_ms, self._features.tokens_left
+        if budget < SHORT_MS and self._context.channels is None:
+            for name, plan in self.channels.items():
+                self.channels[name] = plan.model_copy(update={"top_k": max(1, plan.top_k // 2)})
+            self.reasons.append(f"budget of {budget:.0f} ms: half as many candidates")
+        if tokens is not None and tokens <= 0:
+            self.reasons.append("no tokens left: no language model")
 
 
 def _widened(choice: Choice, least: float) -> Choice:
@@ -99,16 +130,7 @@ def _widened(choice: Choice, least: float) -> Choice:
     return choice._replace(path="hybrid", reasons=(*choice.reasons, said))
 
 
-def _channels(choice: Choice, settings: Settings) -> dict[Channel, ChannelPlan]:
-    names: tuple[Channel, ...] = () if choice.path == "none" else ("sparse", "dense", "graph")
-    return {name: _plan(name, settings) for name in names}
-
-
 def _plan(name: Channel, settings: Settings) -> ChannelPlan:
     fusion = settings.retrieval.fusion
     weight = {"sparse": fusion.sparse_weight, "dense": fusion.dense_weight, "graph": fusion.graph_weight}[name]
     return ChannelPlan(top_k=settings.retrieval.per_channel, weight=weight)
-
-
-def _graph_is_on(context: Context, settings: Settings) -> bool:
-    return settings.retrieval.graph if context.graph is None else context.graph
