@@ -26,17 +26,7 @@ def plan_list(
     if any(t.of("aggregate", "superlative", "top", "each", "unit_of_time") for t in terms):
         raise UnclearError("it is not clear what is measured")
     attributes = [m.name.partition(".") for t in terms for m in t.of("attribute")[:1]]
-    classes = [m.name for t in terms for m in t.of("class")[:1]]
-    bases = list(dict.fromkeys(class_id for class_id, _, _ in attributes)) or classes[-1:]
-    if not bases and restrictions.related:
-        bases = [restrictions.related[0][0].source]
-    asked = any(t.of("which") for t in terms) or bool(attributes) or bool(restrictions.related)
-    if len(bases) != 1 or not asked or not (restrictions.any or attributes):
-        raise UnclearError("it is not clear what is asked of the database")
-    which = next((i for i, t in enumerate(terms) if t.of("which")), None)
-    if which is not None and not attributes:
-        bases = [_listed(terms, which)]
-    base = bases[0]
+    base = _base(terms, restrictions, [class_id for class_id, _, _ in attributes])
     shown = tuple(mapping.attributes(class_id)[name] for class_id, _, name in attributes)
     compared = restrictions.compared_groups
     if compared is not None and compared.class_id != base:
@@ -53,6 +43,18 @@ def plan_list(
     if own and not shown:
         raise UnclearError("it is not clear what is asked of what is named")
     return plan
+
+
+def _base(terms: tuple[Term, ...], restrictions: Restrictions, owners: list[str]) -> str:
+    """Return the class that is listed: the one that owns the attributes asked for, else the one asked or spoken of."""
+    classes = [m.name for t in terms for m in t.of("class")[:1]]
+    related = [restrictions.related[0][0].source] if restrictions.related else []
+    bases = list(dict.fromkeys(owners)) or classes[-1:] or related
+    which = next((i for i, t in enumerate(terms) if t.of("which")), None)
+    asked = which is not None or owners or related
+    if len(bases) != 1 or not asked or not (restrictions.any or owners):
+        raise UnclearError("it is not clear what is asked of the database")
+    return bases[0] if which is None or owners else _listed(terms, which)
 
 
 def _listed(terms: tuple[Term, ...], which: int) -> str:

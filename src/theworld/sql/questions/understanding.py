@@ -73,15 +73,7 @@ class _Reading:
         grouping, time_unit, used = find_grouping(terms, self.mapping)
         ranking, ranked_by, more = self._ranking(terms)
         used |= more
-        free = [t for t in terms if t not in used]
-        related = restrictions.related[0][0].source if restrictions.related else None
-        heads = find_heads(free, self.mapping, superlative=ranking is not None, related=related)
-        if not heads and ranked_by is not None:
-            heads = find_heads([*free, ranked_by], self.mapping, superlative=True, related=related)
-            if not any(t.of("top", "which") for t in terms):
-                ranked_by = None  # "the smallest limit" asks for the limit, "the smallest 3" and "which" for rows
-        if heads and ranking is None and _asks_for_instances(terms):
-            raise UnclearError("it is not clear whether instances or a figure are asked for")
+        heads, ranked_by = self._heads(terms, used, ranking, ranked_by)
         if shares:
             if ranking is not None or time_unit is not None:
                 raise UnclearError("shares are not ranked or told by time")
@@ -96,6 +88,21 @@ class _Reading:
             for head in heads
         )
 
+    def _heads(
+        self, terms: tuple[Term, ...], used: set[Term], ranking: Ranking | None, ranked_by: Term | None
+    ) -> tuple[list[Head], Term | None]:
+        """Return the measures asked for, and the class whose rows are ranked by them."""
+        free = [t for t in terms if t not in used]
+        related = self.restrictions.related[0][0].source if self.restrictions.related else None
+        heads = find_heads(free, self.mapping, superlative=ranking is not None, related=related)
+        if not heads and ranked_by is not None:
+            heads = find_heads([*free, ranked_by], self.mapping, superlative=True, related=related)
+            if not any(t.of("top", "which") for t in terms):
+                ranked_by = None  # "the smallest limit" asks for the limit, "the smallest 3" and "which" for rows
+        if heads and ranking is None and _asks_for_instances(terms):
+            raise UnclearError("it is not clear whether instances or a figure are asked for")
+        return heads, ranked_by
+
     def _ranking(self, terms: tuple[Term, ...]) -> tuple[Ranking | None, Term | None, set[Term]]:
         """Return how many of the first or last, the class that is ranked, and the terms that say so."""
         rankings = [t for t in terms if t.of("top")]
@@ -104,22 +111,13 @@ class _Reading:
             raise UnclearError("more than one ranking is named")
         if not rankings and not superlatives:
             return None, None, set()
+        top: Ranking | None = rankings[0].of("top")[0].value if rankings else None
         lowest = bool(superlatives) and superlatives[0].of("superlative")[0].name == "lowest"
-        if rankings:
-            meaning = rankings[0].of("top")[0]
-            found: Ranking = meaning.value
-            ranking = Ranking(found.size, not lowest if superlatives else found.highest)
-        else:
-            ranking = Ranking(1, not lowest)
-        mark = (rankings or superlatives)[0]
-        at = terms.index(mark)
-        which = next((i for i, t in enumerate(terms) if t.of("which") and i + 1 < len(terms)), None)
-        after = terms[at + 1] if at + 1 < len(terms) else None
-        ranked = None
-        if which is not None and (terms[which + 1].of("class")):
-            ranked = terms[which + 1]
-        elif after is not None and after.of("class"):
-            ranked = after
+        ranking = Ranking(top.size if top else 1, top.highest if top and not superlatives else not lowest)
+        at = terms.index((rankings or superlatives)[0])
+        which = next((i for i, t in enumerate(terms[:-1]) if t.of("which")), None)
+        following = [terms[i + 1] for i in (which, at) if i is not None and i + 1 < len(terms)]
+        ranked = next((t for t in following if t.of("class")), None)
         used = {*rankings, *superlatives} | ({ranked} if ranked else set())
         if which is not None:
             used.add(terms[which])
