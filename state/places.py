@@ -16,11 +16,9 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def place_of(document_id: str, source: str, title: str, section: Sequence[str]) -> str:
-    """Return the file's name, the title unless the file is named so, and the headings; without any, the title alone."""
+    """Return the file's name, the title unless the file is named so, and the headings."""
     headings = [" ".join(heading.split()) for heading in section if heading.strip()]
     title = " ".join(title.split())
-    if not headings:
-        return title or document_id
     name = _file_name(document_id, source)
     named_so = title and _words(title) in (_words(name), _words(PurePosixPath(name).stem))
     parts = [name, "" if named_so else title] if name else [title or document_id]

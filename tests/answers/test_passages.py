@@ -111,7 +111,7 @@ def test_a_long_note_is_cut_at_its_parts(name: str, question: str, text: str, le
         ("beech", "Amber is old. Beech is tall and slow. Cedar smells.", 48, "Beech is tall and slow."),
         ("上海", "北京零度左右。上海明天三度有雨。广州九度。", 26, "上海明天三度有雨。"),
         ("beech", "beech " * 30, 46, "beech beech beech beech beech"),
-        ("长", "很长" * 60, 33, "很长" * 10),
+        ("长", "很长" * 60, 36, "很长" * 10),
     ],
     ids=["sentences", "Chinese sentences", "a sentence too long, at white space", "without any, hard"],
 )

@@ -46,3 +46,9 @@ def test_a_conversation_remembers_the_short_answer_and_the_first_passage_under_i
     assert said_text(answer, "en") == "1731 g\nLeave: A year."
     assert said_text(answer.model_copy(update={"short": ""}), "zh") == "《Leave》：A year."
     assert said_text(Answer(text="Nothing was found."), "en") == "Nothing was found."
+
+
+def test_a_code_block_of_which_the_beginning_is_shown_is_closed() -> None:
+    begun, whole = passage(1, "run.md", "Run:\n\n```sh\nmake demo"), passage(2, "run.md", "~~~\na\n~~~\n")
+    text = answer_text(Answer(passages=(begun, whole), sureness="sure"), "en")
+    assert text == "run.md [1]\nRun:\n\n```sh\nmake demo\n```\n\nrun.md [2]\n~~~\na\n~~~\n"

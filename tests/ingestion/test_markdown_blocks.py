@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from theworld.ingestion.notes import split_notes
 from theworld.ingestion.readers.markdown_blocks import markdown_blocks, plain_heading
+from theworld.settings.ingestion import NoteSettings
 
 PAGE = """Before any heading.
 
@@ -78,7 +80,7 @@ def test_a_page() -> None:
             "Ask like this:",
         ),
         ("table", ["| sick | 10   |", "| care | 5    |"], "| kind | days |\n|------|-----:|"),
-        ("code", [], "Run:"),
+        ("code", [], "Run:\n\n```sh"),
         ("admonition", ["> Note: a quote\n> of two lines."], None),
     ],
 )
@@ -153,4 +155,12 @@ def test_laws(text: str, line_end: str, start: int) -> None:
         edges = [edge for part in block.parts for edge in part]
         assert edges == sorted(edges)
         assert not edges or (block.start <= edges[0] and edges[-1] <= block.end)
-        assert block.lead is None or 0 <= block.lead[0] < block.lead[1] <= (edges[0] if edges else block.start)
+        assert block.lead is None or 0 <= block.lead[0] < block.lead[1] <= (edges[0] if edges else block.end)
+
+
+def test_each_piece_of_a_long_code_block_opens_with_its_fence() -> None:
+    text = "# Run\n\nRun these:\n\n```sh\n" + "".join(f"make step-{i:03}\n" for i in range(120)) + "```\n"
+    notes = split_notes(text, NoteSettings(max_characters_en=400), blocks=markdown_blocks(text))
+    assert len(notes) > 3
+    assert notes[0].text.startswith("# Run\n\nRun these:\n\n```sh\nmake step-000")
+    assert {note.lead for note in notes[1:]} == {"Run these:\n\n```sh"}

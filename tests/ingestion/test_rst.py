@@ -48,7 +48,7 @@ def test_title_sections_and_fields_before_the_text(tmp_path: Path) -> None:
     ]
     lead = document.blocks[2].lead
     assert lead is not None
-    assert document.text[slice(*lead)] == "Text:"
+    assert document.text[slice(*lead)] == "Text:\n\n```"
 
 
 def test_files_inside_the_folder_are_included(tmp_path: Path) -> None:

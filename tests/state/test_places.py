@@ -26,8 +26,8 @@ SECTION = ("Parental leave", "Eligibility")
         ("4711", "/x/corpus.jsonl", "Leave", ("Who",), "Leave › Who"),
         ("St. Ives v2.1", "", "St. Ives", ("History",), "St. Ives › History"),
         ("4711", "", "", ("Who",), "4711 › Who"),
-        ("hr/leave.md", "/x/hr/leave.md", "Time off", (), "Time off"),
-        ("hr/leave.md", "", "", (), "hr/leave.md"),
+        ("hr/leave.md", "/x/hr/leave.md", "Time off", (), "leave.md › Time off"),
+        ("hr/leave.md", "", "", (), "leave.md"),
     ],
 )
 def test_a_place_is_file_title_and_headings(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from theworld.state import Answer
+
+_FENCE = re.compile(r"^ *(`{3,}|~{3,})", re.MULTILINE)
 
 _WORDS = {
     "en": {
@@ -25,9 +29,15 @@ def answer_text(answer: Answer, language: str) -> str:
     words = _WORDS["zh" if language == "zh" else "en"]
     parts = [words["unsure"]] if answer.sureness == "unsure" else []
     parts += [answer.short] if answer.short else []
-    parts += [f"{passage.place} [{passage.number}]\n{passage.text}" for passage in answer.passages]
+    parts += [f"{passage.place} [{passage.number}]\n{_closed(passage.text)}" for passage in answer.passages]
     parts += [words["see also"].format(words["between"].join(answer.see_also))] if answer.see_also else []
     return "\n\n".join(parts)
+
+
+def _closed(text: str) -> str:
+    """Return a passage with its last code block closed, where only its beginning is shown."""
+    fences = _FENCE.findall(text)
+    return f"{text}\n{fences[-1]}" if len(fences) % 2 else text
 
 
 def said_text(answer: Answer, language: str) -> str:

@@ -37,6 +37,7 @@ def ask(
     store: StoreOption = None,
     history: HistoryOption = None,
     as_json: JsonFlag = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Show evidence paths and the time of each stage.")] = False,
     tenant: TenantOption = "default",
     filters: Annotated[
         list[str] | None,
@@ -116,7 +117,7 @@ def ask(
         begun = time.perf_counter()
         on_token = None if as_json else _live_writer()
         answer = run_question(build_graph(resources), question, messages, context, on_token=on_token)
-        show(answer, (time.perf_counter() - begun) * 1000, as_json=as_json)
+        show(answer, (time.perf_counter() - begun) * 1000, as_json=as_json, trace=trace)
 
 
 def run_question(
@@ -155,11 +156,11 @@ def _live_writer() -> Callable[[str], None] | None:
     return lambda text: typer.echo(text, nl=False, err=True)
 
 
-def show(answer: QueryOutput, elapsed_ms: float, *, as_json: bool) -> None:
+def show(answer: QueryOutput, elapsed_ms: float, *, as_json: bool, trace: bool = False) -> None:
     """Print the answer for a person or as JSON."""
     from theworld.cli.output import console, print_json, show_answer
 
     if as_json:
         print_json(answer.model_dump(mode="json", exclude={"messages"}) | {"elapsed_ms": round(elapsed_ms, 2)})
     else:
-        show_answer(console(), answer, elapsed_ms)
+        show_answer(console(), answer, elapsed_ms, trace=trace)

@@ -56,8 +56,8 @@ def tell_troubles(troubles: Mapping[str, str]) -> None:
         out.print("What was written is safe in the ledger; `theworld sync` brings the projections up to date.")
 
 
-def show_answer(out: Console, answer: QueryOutput, elapsed_ms: float) -> None:
-    """Print answer, sources, paths, stages and degradations."""
+def show_answer(out: Console, answer: QueryOutput, elapsed_ms: float, *, trace: bool) -> None:
+    """Print answer, sources and degradations; with `trace` evidence paths and stages, too."""
     out.print(answer_in_colours(answer))
     out.print(Text(f"\n{headline(answer, elapsed_ms)}", style="dim"))
     if answer.query != answer.question:
@@ -66,8 +66,9 @@ def show_answer(out: Console, answer: QueryOutput, elapsed_ms: float) -> None:
         show_table(out, table)
     show_sources(out, answer)
     show_entities(out, answer.judgements)
-    show_paths(out, answer.paths, [citation.note_id for citation in answer.citations])
-    show_stages(out, answer.stages)
+    if trace:
+        show_paths(out, answer.paths, [citation.note_id for citation in answer.citations])
+        show_stages(out, answer.stages)
     show_degradations(out, answer.degradations)
 
 

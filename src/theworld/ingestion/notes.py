@@ -169,7 +169,7 @@ def _lead(text: str, block: Block, start: int) -> str:
     """Return what a piece of a block that begins at `start` needs and does not hold."""
     if block.lead is None or block.lead[0] >= start:
         return ""
-    lead = text[slice(*block.lead)]
+    lead = text[block.lead[0] : min(block.lead[1], start)].rstrip()
     if len(lead) <= LONGEST_LEAD:
         return lead
     return lead[:LONGEST_LEAD] if block.kind == "table" else lead[-LONGEST_LEAD:]

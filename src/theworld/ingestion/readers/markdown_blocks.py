@@ -95,7 +95,11 @@ class _Tokens:
                 first = int(token.attrs.get("start", 1)) if token.type == "ordered_list_open" else None
                 yield _Found(Block(kind, begin, end, parts=parts), first=first, items=len(items))
             else:
-                yield _Found(Block(kind, begin, end, parts=tuple(map(self._span_at, self._children(place)))))
+                # Each piece of a code block that is too long begins with the line that opens its fence.
+                line = self._text[begin:end].partition("\n")[0].rstrip()
+                opening = (begin, begin + len(line)) if token.type == "fence" and line else None
+                parts = tuple(map(self._span_at, self._children(place)))
+                yield _Found(Block(kind, begin, end, parts=parts, lead=opening))
 
     def _span(self, token: Token) -> tuple[int, int]:
         first, last = token.map or (0, 0)
@@ -188,6 +192,6 @@ def _with_sections(text: str, found: Sequence[_Found], title: str) -> Iterator[B
         section = tuple(words for place, (_, words) in enumerate(above) if words and (place or words != title))
         lead = block.lead
         if before is not None and block.kind in {"list", "code"} and introduces(text, before):
-            lead = (before.start, before.end)
+            lead = (before.start, lead[1] if lead else before.end)
         before = block._replace(section=section, lead=lead)
         yield before

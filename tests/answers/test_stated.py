@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from theworld.nodes.answer_with_entity.clauses.relations import relations
-from theworld.nodes.answer_with_entity.stated.chain import answer_chain
-from theworld.nodes.answer_with_entity.stated.comparison import answer_comparison
+from theworld.answers.relations import relations
+from theworld.answers.stated import answer_chain, answer_comparison
 from theworld.state import Candidate, Mention
 from theworld.text import detect_language, entity_key
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.nodes.answer_with_entity import efsa
-from theworld.nodes.answer_with_entity.efsa import compute_cov_cons, efsa_answer, efsa_answer_with_fallback
+from theworld.answers import efsa
+from theworld.answers.efsa import compute_cov_cons, efsa_answer, efsa_answer_with_fallback
 
 
 def test_basic_use(capsys: pytest.CaptureFixture[str]) -> None:

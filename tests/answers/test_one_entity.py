@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld import efsa_answer
-from theworld.nodes.answer_with_entity import trace_efsa
-from theworld.nodes.answer_with_entity.notes import read_notes
-from theworld.nodes.answer_with_entity.one_entity import OneEntity, names_in, without_names
+from theworld.answers.efsa import trace_efsa
+from theworld.answers.efsa_input import read_notes
+from theworld.answers.one_entity import OneEntity, names_in
 
 NOTES = [
     {"entities": ["Holland", "Utrecht"], "final_score": 0.6, "doc_id": "a", "content": "Holland and Utrecht."},
@@ -37,7 +37,6 @@ def test_long_chains_and_many_names_of_one_are_read_at_once() -> None:
     chain = OneEntity.of_names({f"n{i}": f"n{i + 1}" for i in range(20_000)})
     assert chain.key("n0") == "n20000"
     assert len(OneEntity.of_names({f"n{i}": "one" for i in range(50_000)}).keys("one")) == 50_001
-    assert without_names("a " * 100_000, ["a"]).strip() == ""
 
 
 @pytest.mark.parametrize(
@@ -92,8 +91,3 @@ def test_no_name_is_in_no_text() -> None:
 )
 def test_a_name_is_no_part_of_a_longer_word_or_number(text: str, key: str, named: bool) -> None:
     assert names_in(text)(key) == named
-    assert (key in without_names(text, [key])) == (not named and key in text.casefold())
-
-
-def test_longer_names_are_masked_first() -> None:
-    assert without_names("Is New York in York?", ["york", "new york"]).split() == ["is", "in", "?"]

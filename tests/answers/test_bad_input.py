@@ -9,7 +9,7 @@ import pytest
 
 from hostile_values import HOSTILE
 from theworld import compute_cov_cons, efsa_answer, efsa_answer_with_fallback
-from theworld.nodes.answer_with_entity import InvalidNoteError
+from theworld.answers.efsa_input import InvalidNoteError
 
 FIELDS = ("entities", "final_score", "hop_no", "doc_id", "paragraph_idxs", "title", "content", "text")
 PARAMETERS = ("query", "bridge_entity", "path_entities", "topN", "aliases", "min_share", "min_margin")

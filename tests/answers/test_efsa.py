@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld import compute_cov_cons, efsa_answer, efsa_answer_with_fallback
-from theworld.nodes.answer_with_entity import InvalidNoteError, efsa, trace_efsa
-from theworld.nodes.answer_with_entity.notes import read_notes
+from theworld.answers import efsa
+from theworld.answers.efsa import trace_efsa
+from theworld.answers.efsa_input import InvalidNoteError, read_notes
 
 EXAMPLE = [
     {

@@ -1,1 +1,0 @@
-"""What a question asks for and what it is about."""

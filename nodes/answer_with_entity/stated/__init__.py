@@ -1,1 +1,0 @@
-"""Answers that follow from stated facts: chains, comparisons, yes or no."""

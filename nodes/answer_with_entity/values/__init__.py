@@ -1,1 +1,0 @@
-"""Dates, quantities and measures in running text."""
