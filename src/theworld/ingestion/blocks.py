@@ -23,8 +23,8 @@ class Block(NamedTuple):
     parts: tuple[tuple[int, int], ...] = ()
     """Where it may be divided when it is too long: (start, end) of list items, table rows, statements; ascending."""
     lead: tuple[int, int] | None = None
-    """(start, end) of what its parts need to be understood, repeated when it is divided: a table's header, the line that
-    opens a code block, the sentence that introduces a list or code. An introduction lies before the block."""
+    """(start, end) of what its parts need to be understood, repeated when it is divided: a table's header, the line
+    that opens a code block, the sentence that introduces a list or code. An introduction lies before the block."""
 
 
 _COLON = re.compile(r"[:：][\s*_]*\Z")
