@@ -8,6 +8,7 @@ Every figure is read from the files, nothing is imported, but for the settings:
 - words: in the tables (`*.yaml`, `*.txt`) of the packages that read language, and in constants of the code that
   are split into words
 - functions: definitions, methods and nested ones too, for each 1,000 lines
+- tangled: functions with more than 20 branches: conditions, loops, handlers, parts of and/or and of comprehensions
 - chain: the files that follow one another from the file of a node to the last that reads language, the longest way;
   a name that a package only hands on counts as its defining file's (imports have no circles: test_architecture.py)
 
@@ -55,6 +56,7 @@ def measured(budgets: dict[str, dict[str, object]]) -> Figures:
             "lines": total,
             "files": len(files),
             "functions_per_1000_lines": round(1000 * functions / total, 1),
+            "tangled": sum(map(_tangled, files.values())),
             "patterns": sum(map(_patterns, files.values())),
             "settings": _settings(),
             "dependencies": len(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]),
@@ -142,6 +144,20 @@ def _lines(file: Path) -> int:
 
 def _functions(file: Path) -> int:
     return sum(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in _ast(file))
+
+
+def _tangled(file: Path) -> int:
+    functions = (node for node in _ast(file) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return sum(sum(map(_branches, ast.walk(function))) > 20 for function in functions)
+
+
+def _branches(node: ast.AST) -> int:
+    if isinstance(node, ast.BoolOp):
+        return len(node.values) - 1
+    if isinstance(node, ast.comprehension):
+        return 1 + len(node.ifs)
+    forks = ast.If | ast.IfExp | ast.For | ast.AsyncFor | ast.While | ast.ExceptHandler | ast.match_case
+    return int(isinstance(node, forks))
 
 
 def _patterns(file: Path) -> int:

@@ -50,6 +50,9 @@ def test_an_update_only_lowers_and_keeps_reasons() -> None:
 def test_what_is_counted(tmp_path: Path) -> None:
     file = tmp_path / "module.py"
     file.write_text('import re\nA = re.compile("a")\nB = frozenset("one two 三".split())\nre.escape("c")\n', "utf-8")
+    tangled = tmp_path / "tangled.py"
+    tangled.write_text(f"def plain(x): return x{' or x' * 20}\ndef tangled(x): return x{' and x' * 21}\n", "utf-8")
+    assert (SIZE["_tangled"](tangled), SIZE["_functions"](tangled)) == (1, 2)
     assert (SIZE["_lines"](file), SIZE["_patterns"](file), SIZE["_code_words"](file)) == (4, 1, 3)
     assert SIZE["_words"]({"from": ["New York", "上海"], "to": {"x": 1}}) == 7
 
