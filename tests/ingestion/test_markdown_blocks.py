@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.ingestion.notes import split_notes
+from theworld.ingestion.notes import iter_notes
 from theworld.ingestion.readers.markdown_blocks import markdown_blocks, plain_heading
 from theworld.settings.ingestion import NoteSettings
 
@@ -160,7 +160,7 @@ def test_laws(text: str, line_end: str, start: int) -> None:
 
 def test_each_piece_of_a_long_code_block_opens_with_its_fence() -> None:
     text = "# Run\n\nRun these:\n\n```sh\n" + "".join(f"make step-{i:03}\n" for i in range(120)) + "```\n"
-    notes = split_notes(text, NoteSettings(max_characters_en=400), blocks=markdown_blocks(text))
+    notes = list(iter_notes(text, NoteSettings(max_characters_en=400), blocks=markdown_blocks(text)))
     assert len(notes) > 3
     assert notes[0].text.startswith("# Run\n\nRun these:\n\n```sh\nmake step-000")
     assert {note.lead for note in notes[1:]} == {"Run these:\n\n```sh"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.ingestion.blocks import Block
-from theworld.ingestion.notes import LONGEST_HEADING, LONGEST_LEAD, PASSAGE_FACTOR, NoteSpan, split_notes
+from theworld.ingestion.notes import LONGEST_HEADING, LONGEST_LEAD, PASSAGE_FACTOR, NoteSpan, iter_notes
 from theworld.ingestion.readers.markdown_blocks import markdown_blocks
 from theworld.settings import NoteSettings
 
@@ -48,7 +48,7 @@ MARKDOWN = st.lists(st.sampled_from(MARKED), max_size=14).map("\n\n".join)
 
 
 def of_markdown(text: str, **limits: int) -> list[NoteSpan]:
-    return split_notes(text, NoteSettings(**limits) if limits else LIMITS, blocks=markdown_blocks(text))
+    return list(iter_notes(text, NoteSettings(**limits) if limits else LIMITS, blocks=markdown_blocks(text)))
 
 
 def is_exact(text: str, notes: list[NoteSpan]) -> bool:
@@ -66,7 +66,7 @@ def left_out(text: str, notes: list[NoteSpan], start: int, end: int) -> str:
 
 @given(PLAIN, st.booleans())
 def test_exact_ordered_and_complete(text: str, passage: bool) -> None:
-    notes = split_notes(text, LIMITS, passage=passage)
+    notes = list(iter_notes(text, LIMITS, passage=passage))
     assert is_exact(text, notes)
     assert not left_out(text, notes, 0, len(text))
 
@@ -74,12 +74,12 @@ def test_exact_ordered_and_complete(text: str, passage: bool) -> None:
 @given(PLAIN, st.booleans())
 def test_no_note_beyond_the_limit(text: str, passage: bool) -> None:
     longest = PASSAGE_FACTOR * 120 if passage else 120 + LONGEST_HEADING
-    assert all(len(note.text) <= longest for note in split_notes(text, LIMITS, passage=passage))
+    assert all(len(note.text) <= longest for note in iter_notes(text, LIMITS, passage=passage))
 
 
 @given(PLAIN, st.integers(0, 30))
 def test_start_is_respected(text: str, start: int) -> None:
-    assert all(note.start >= min(start, len(text)) for note in split_notes(text, LIMITS, start=start))
+    assert all(note.start >= min(start, len(text)) for note in iter_notes(text, LIMITS, start=start))
 
 
 @given(MARKDOWN)
@@ -131,7 +131,7 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "text", "lengths"), CASES, ids=[case[0] for case in CASES])
 def test_shapes_of_plain_text(name: str, text: str, lengths: list[int]) -> None:
-    assert [len(note.text) for note in split_notes(text, LIMITS)] == lengths
+    assert [len(note.text) for note in iter_notes(text, LIMITS)] == lengths
 
 
 LIST = "\n".join(f"- item {n} of a list" for n in range(1, 31))
@@ -200,27 +200,27 @@ def test_of_a_lead_too_long_a_header_keeps_its_beginning_an_introduction_its_end
     lead = "A" * LONGEST_LEAD + "B" * LONGEST_LEAD
     text = f"{lead}\n{LIST}"
     block = Block(kind, len(lead) + 1, len(text), parts=((len(lead) + 1, len(text)),), lead=(0, len(lead)))  # type: ignore[arg-type]
-    assert {note.lead for note in split_notes(text, LIMITS, blocks=[block])} == {kept}
+    assert {note.lead for note in iter_notes(text, LIMITS, blocks=[block])} == {kept}
 
 
 def test_passage_stays_whole_up_to_twice_the_limit() -> None:
     whole = (SENTENCE * 5).strip()
-    assert len(split_notes(whole, LIMITS)) > 1
-    assert [note.text for note in split_notes(whole, LIMITS, passage=True)] == [whole]
-    assert len(split_notes(SENTENCE * 7, LIMITS, passage=True)) > 1
-    assert len(split_notes(f"{SENTENCE * 2}\n\n{SENTENCE * 2}", LIMITS, passage=True)) == 2
+    assert len(list(iter_notes(whole, LIMITS))) > 1
+    assert [note.text for note in iter_notes(whole, LIMITS, passage=True)] == [whole]
+    assert len(list(iter_notes(SENTENCE * 7, LIMITS, passage=True))) > 1
+    assert len(list(iter_notes(f"{SENTENCE * 2}\n\n{SENTENCE * 2}", LIMITS, passage=True))) == 2
 
 
 def test_chinese_has_its_own_limit() -> None:
     text = "天一阁坐落在宁波市月湖西侧，是中国现存最早的私家藏书楼。" * 4
-    notes = split_notes(text, LIMITS)
+    notes = list(iter_notes(text, LIMITS))
     assert {note.language for note in notes} == {"zh"}
     assert [len(note.text) for note in notes] == [56, 56]
     assert all(note.text.endswith("。") for note in notes)
 
 
 def test_endless_sentence_is_cut_at_spaces() -> None:
-    notes = split_notes("word " * 100, LIMITS)
+    notes = list(iter_notes("word " * 100, LIMITS))
     assert all(note.text.replace("word", "").strip() == "" for note in notes)
     assert all(len(note.text) <= 120 for note in notes)
 
@@ -228,11 +228,11 @@ def test_endless_sentence_is_cut_at_spaces() -> None:
 def test_all_notes_of_a_document_lie_in_one_language() -> None:
     """Its code and English tables are read by the models that read its Chinese."""
     chinese = "天一阁由范钦主持建造，位于宁波月湖西侧，是著名的藏书楼。"
-    assert [note.language for note in split_notes(f"{SENTENCE * 2}\n\n{chinese * 2}", LIMITS)] == ["zh", "zh"]
-    assert {note.language for note in split_notes(f"{SENTENCE * 40}\n\n阁", LIMITS)} == {"en"}
+    assert [note.language for note in iter_notes(f"{SENTENCE * 2}\n\n{chinese * 2}", LIMITS)] == ["zh", "zh"]
+    assert {note.language for note in iter_notes(f"{SENTENCE * 40}\n\n阁", LIMITS)} == {"en"}
 
 
 def test_default_limits_keep_typical_passages() -> None:
     sentence = "The waltz was first performed in the city in that year, as is well known. "
-    assert len(split_notes(sentence * 16, NoteSettings())) == 1
-    assert len(split_notes(sentence * 30, NoteSettings(), passage=True)) == 1
+    assert len(list(iter_notes(sentence * 16, NoteSettings()))) == 1
+    assert len(list(iter_notes(sentence * 30, NoteSettings(), passage=True))) == 1

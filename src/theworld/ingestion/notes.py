@@ -61,13 +61,6 @@ class _Group(NamedTuple):
     """Whether it begins with a heading."""
 
 
-def split_notes(
-    text: str, limits: NoteSettings, *, start: int = 0, passage: bool = False, blocks: Sequence[Block] = ()
-) -> list[NoteSpan]:
-    """Return the notes of a text; see `iter_notes`."""
-    return list(iter_notes(text, limits, start=start, passage=passage, blocks=blocks))
-
-
 def iter_notes(
     text: str, limits: NoteSettings, *, start: int = 0, passage: bool = False, blocks: Sequence[Block] = ()
 ) -> Iterator[NoteSpan]:

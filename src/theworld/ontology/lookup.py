@@ -63,10 +63,6 @@ class Lookup:
         """Return the class and all that inherit it, nearest first."""
         return _reached(class_id, self._children)
 
-    def is_a(self, class_id: str, other: str) -> bool:
-        """Return whether a class is another one or inherits it."""
-        return other in self.ancestors(class_id)
-
     def attributes(self, class_id: str) -> Iterator[tuple[Ref, Attribute]]:
         """Yield own and inherited attributes, own first; one with the id of a nearer one is overridden by it."""
         seen: set[str] = set()
@@ -76,20 +72,10 @@ class Lookup:
                     seen.add(attribute.id)
                     yield attribute_ref(owner, attribute.id), attribute
 
-    def capabilities_of(self, class_id: str) -> tuple[Capability, ...]:
-        """Return own and inherited capabilities, own first."""
-        ids = dict.fromkeys(id_ for owner in self.ancestors(class_id) for id_ in self.classes[owner].capabilities)
-        return tuple(self.capabilities[id_] for id_ in ids)
-
     def relations_from(self, class_id: str) -> tuple[Relation, ...]:
         """Return the relations whose source the class is or inherits."""
         line = set(self.ancestors(class_id))
         return tuple(one for one in self.ontology.relations if one.source in line)
-
-    def relations_to(self, class_id: str) -> tuple[Relation, ...]:
-        """Return the relations whose target the class is or inherits."""
-        line = set(self.ancestors(class_id))
-        return tuple(one for one in self.ontology.relations if one.target in line)
 
     def table(self, class_id: str) -> ClassTable | None:
         """Return the class's table, or the nearest inherited one."""

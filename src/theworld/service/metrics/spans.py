@@ -64,11 +64,6 @@ class RequestSpans:
         """Return what the process's environment asks for."""
         return cls(exporter_of(os.environ), text=text, model=model)
 
-    @property
-    def sends(self) -> bool:
-        """Whether anything is exported."""
-        return self._provider is not None
-
     def emit(self, run: Run, *, endpoint: str, request_id: str, trace_id: str, tenant: str) -> None:
         """Make the spans of one run, with the times at which its nodes ran."""
         if self._provider is None:
