@@ -26,7 +26,6 @@ from theworld.evaluation.datasets import Query, load_dataset
 from theworld.evaluation.metrics import calibration_error, contains, exact_match, f1
 from theworld.graph import build, build_graph, open_resources
 from theworld.nodes.answer_with_entity import answer_with_entity
-from theworld.nodes.answer_with_entity.confidence import CONFIDENCE
 from theworld.nodes.answer_with_passages import answer_with_passages
 from theworld.nodes.disambiguate_entities import SnapshotKnowledge
 from theworld.nodes.fuse_candidates import fuse_candidates
@@ -34,11 +33,10 @@ from theworld.nodes.note_source import TextSource
 from theworld.settings import AnswerSettings, Settings
 from theworld.state import Context, QueryState, Update
 
-ANY_SHARE = AnswerSettings(min_share=0.0, min_margin=0.0, min_confidence=0.0)
+ANY_CONFIDENCE = AnswerSettings(min_confidence=0.0)
 ANY_EVIDENCE = Settings(answers={"min_evidence": 0.0})
 ENTRIES = SnapshotKnowledge()
 """The bundled entries, by which names are one entity; as in the graph by default."""
-FOLDS = 5
 Point = tuple[float, float, float]
 """Coverage, precision, confidence."""
 COVERAGES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
@@ -93,7 +91,7 @@ def states_of(
 def measure(query: Query, state: QueryState, store: TextSource) -> Measured:
     """Answer one question both ways."""
     began = time.process_time()
-    entity = answer_with_entity(state, None, settings=ANY_SHARE, entries=ENTRIES)["result"]
+    entity = answer_with_entity(state, None, settings=ANY_CONFIDENCE, entries=ENTRIES)["result"]
     shown = answer_with_entity(state, None, settings=AnswerSettings(), entries=ENTRIES)["result"]
     middle = time.process_time()
     runtime, alone = Runtime(context=Context()), state.model_copy(update={"result": None})
@@ -150,32 +148,9 @@ def overall(results: Sequence[Measured]) -> str:
 
 
 def calibration(results: Sequence[Measured]) -> str:
-    """Return the expected calibration error of the entities shown, as stated and with cross-fitted confidences."""
-    shown = [item for item in results if item.shown and item.confidence is not None]
-    stated = [(item.confidence or 0.0, item.right) for item in shown]
-    fitted = list(zip(cross_fitted(shown), [item.right for item in shown], strict=True))
-    return (
-        f"calibration error of {len(shown)} entities: {calibration_error(stated):.3f} as stated, "
-        f"{calibration_error(fitted):.3f} cross-fitted"
-    )
-
-
-def cross_fitted(shown: Sequence[Measured]) -> list[float]:
-    """Return confidences fitted on the other folds: a method's share of right answers there, as confidence.py has it.
-
-    A span's confidence is a model's, not a share, and stays as stated.
-    """
-    methods = set(CONFIDENCE.values())
-    found = []
-    for number, item in enumerate(shown):
-        stated = item.confidence or 0.0
-        others = [
-            other.right
-            for place, other in enumerate(shown)
-            if place % FOLDS != number % FOLDS and other.confidence == item.confidence
-        ]
-        found.append((sum(others) + 1) / (len(others) + 2) if stated in methods else stated)
-    return found
+    """Return the expected calibration error of the entities shown."""
+    stated = [(item.confidence or 0.0, item.right) for item in results if item.shown]
+    return f"calibration error of {len(stated)} entities: {calibration_error(stated):.3f}"
 
 
 def report(name: str, results: Sequence[Measured]) -> list[Point]:

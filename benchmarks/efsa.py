@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from statistics import median
 
-from theworld.nodes.answer_with_entity import efsa_answer
+from theworld import efsa_answer
 
 NOTES = [
     {

@@ -22,12 +22,12 @@ from typing import Any
 from efsa import NOTES
 from environment import environment
 
+from theworld import efsa_answer
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import calibration_error, percentile
 from theworld.models.minilm import MiniLMEmbedder
 from theworld.models.protocols import Embedder
 from theworld.models.spacy_tagger import SpacyTagger
-from theworld.nodes.answer_with_entity import efsa_answer
 from theworld.nodes.disambiguate_entities import DeterministicJudge, JudgedEntity, JudgeOutput
 from theworld.nodes.disambiguate_entities.judging.features import popularity
 from theworld.nodes.disambiguate_entities.node import types_of

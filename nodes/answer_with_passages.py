@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from theworld.answers import QuestionWords, answer_text, compose_passages, probability, see_also, sureness_of
 from theworld.errors import StoreError
-from theworld.nodes.answer_with_entity.words import word_set
+from theworld.text.word_sets import word_set
 from theworld.nodes.degrading import degrading
 from theworld.nodes.note_source import TextSource, read_notes, reading_deadline
 from theworld.settings import Settings

@@ -42,8 +42,8 @@ class SpanScore(Value):
 class AnswerScores(Value):
     """Numbers behind an entity answer that was chosen among typed spans.
 
-    share = 1 / sum(exp(score - best)), margin = 1 - exp(second - best), confidence = sigmoid(a + b * ln(share /
-    max(1 - share, 1e-4)) + c * grounded).
+    share = 1 / sum(exp(score - best)), margin = 1 - exp(second - best), confidence = sigmoid(sum of the signs times
+    their weights).
     """
 
     weights: dict[str, float] = Field(description="Of the spans' features")
@@ -51,8 +51,8 @@ class AnswerScores(Value):
     span_scores: tuple[float, ...] = Field(description="Scores of all spans, best first")
     share: float = Field(description="The best span's share of the softmax")
     margin: float = Field(description="Its margin to the runner-up's")
-    grounded: float = Field(description="Share of the question's content tokens in its sentence or title")
-    calibration: tuple[float, float, float] = Field(description="a, b, c")
+    signs: dict[str, float] = Field(description="What the confidence follows from")
+    sign_weights: dict[str, float] = Field(description="Of the signs")
     efsa: dict[str, float] = Field(description="EFSA's constants: hop_decay, beta, gamma, epsilon, most")
     entities: tuple[EntityEvidence, ...] = Field(description="EFSA's first entities, and the answer's own")
     ranked: int = Field(description="Entities that EFSA ranked")

@@ -33,7 +33,7 @@ _EXPORTS = {
     "theworld.stores.knowledge_store": "KnowledgeStore",
     "theworld.stores.records": "DocumentRecord NoteRecord",
     "theworld.errors": "TheWorldError",
-    "theworld.nodes.answer_with_entity": "compute_cov_cons efsa_answer efsa_answer_with_fallback",
+    "theworld.answers.efsa": "compute_cov_cons efsa_answer efsa_answer_with_fallback",
     "theworld.wikidata": "Snapshot WikidataClient build_snapshot",
     "theworld.nodes.disambiguate_entities": ("JudgeOutput fallback_zero_candidates format_candidates parse_llm_output"),
 }

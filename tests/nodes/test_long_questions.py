@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from growth import grows_linearly
-from theworld.nodes.answer_with_entity import answer_with_entity
-from theworld.nodes.answer_with_entity.node import LONGEST_QUESTION
+from theworld.nodes.answer_with_entity import LONGEST_QUESTION, answer_with_entity
 from theworld.nodes.retrieve_graph import query_entities
 from theworld.nodes.retrieve_graph.query_entities import LONGEST_QUERY
 from theworld.routing import features_of

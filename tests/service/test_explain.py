@@ -98,9 +98,8 @@ def test_an_entity_answers_own_scores_are_recomputed_from_the_logged_parts(call,
     best, *others = scores["span_scores"]
     assert scores["share"] == 1 / math.fsum(math.exp(score - best) for score in scores["span_scores"])
     assert scores["margin"] == (1 - math.exp(others[0] - best) if others else 1.0)
-    a, b, c = scores["calibration"]
-    odds = math.log(scores["share"] / max(1 - scores["share"], 1e-4))
-    confidence = 1 / (1 + math.exp(-(a + b * odds + c * scores["grounded"])))
+    odds = math.fsum(scores["sign_weights"][name] * sign for name, sign in scores["signs"].items())
+    confidence = 1 / (1 + math.exp(-odds))
     assert answer["confidence"] == pytest.approx(confidence, rel=1e-12)
     constants, entities = scores["efsa"], scores["entities"]
     assert entities

@@ -12,12 +12,11 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-from theworld.nodes.answer_with_entity.clauses.verbs import past_bases
-from theworld.nodes.answer_with_entity.words import word_set
 from theworld.state import Candidate, OntologyEvidence
 from theworld.text import entity_key, fold, tokens
 from theworld.text.folding import simplified
 from theworld.text.language import CJK_RANGES
+from theworld.text.word_sets import word_set
 
 MOST_ABOUT = 3
 """Notes about what a question describes that are put first."""
@@ -71,15 +70,10 @@ SHORTEST_NAME = 2
 """Characters of a name at whose ends a Chinese question is cut."""
 
 
-def spoken_tokens(text: str) -> list[str]:
-    """Return the index tokens of a text, irregular past forms of English verbs as their base forms: "left", "leave"."""
-    return [past_bases().get(token, token) for token in tokens(text)]
-
-
 def said_tokens(text: str) -> list[str]:
     """Return the index tokens of a text in order, in Chinese its single characters too."""
     found = []
-    for token in spoken_tokens(text):
+    for token in tokens(text):
         found.append(token)
         if _CJK_RUN.match(token) and len(token) > 1:
             found.extend(token)
@@ -93,7 +87,7 @@ def question_weights(question: str, notes: Sequence[Candidate]) -> dict[str, flo
     wanted = content_tokens(question, texts, names)
     count = len(texts)
     # A Chinese token stands where its characters do; others are stems, for which the notes' tokens are needed.
-    stems = [] if all(map(_CJK_RUN.match, wanted)) else [set(spoken_tokens(text)) for text in texts]
+    stems = [] if all(map(_CJK_RUN.match, wanted)) else [set(tokens(text)) for text in texts]
     weights = {}
     for token in wanted:
         found = sum(token in text for text in (texts if _CJK_RUN.match(token) else stems))
@@ -128,7 +122,7 @@ def content_tokens(question: str, texts: Sequence[str], names: Iterable[str]) ->
         alone = set(range(*run.span())) - {each for place in kept for each in (place, place + 1)} - asks - function
         kept |= {place: folded[place] for place in alone if folded[place] not in left_out}
         chinese += [kept[place] for place in sorted(kept)]
-    others = [token for token in spoken_tokens(question) if not _CJK_RUN.match(token) and token not in left_out]
+    others = [token for token in tokens(question) if not _CJK_RUN.match(token) and token not in left_out]
     return list(dict.fromkeys([*others, *chinese]))
 
 

@@ -10,8 +10,6 @@ from theworld.settings.section import Section
 class AnswerSettings(Section):
     """When an answer is confident enough to be given."""
 
-    min_share: float = Field(default=0.5, ge=0.0, le=1.0, description="Least share of an entity among its rivals")
-    min_margin: float = Field(default=0.15, ge=0.0, le=1.0, description="Least relative margin to the runner-up")
     min_confidence: float = Field(
         default=0.7, ge=0.0, le=1.0, description="Least probability of a short answer; below, passages stand alone"
     )

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from theworld.answers.efsa import trace_efsa
+from theworld.answers.efsa_input import EvidenceNote
 from theworld.errors import StoreError
-from theworld.nodes.answer_with_entity import answer_with_entity, trace_efsa
-from theworld.nodes.answer_with_entity.notes import EvidenceNote
+from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.disambiguate_entities import (
     DeterministicJudge,
     SnapshotKnowledge,
@@ -213,7 +214,7 @@ def test_another_name_of_what_is_asked_about_is_no_answer(question: str, languag
     )
     evidence = [note.model_copy(update={"final_score": 0.9})]
     state = QueryState(question=question, query=question, language=language, evidence=evidence)
-    open_minded = AnswerSettings(min_share=0.0, min_margin=0.0, min_confidence=0.0)
+    open_minded = AnswerSettings(min_confidence=0.0)
 
     class Entries:
         def entries_named(self, keys: Sequence[str]) -> dict[str, list[NamedEntry]]:
@@ -238,7 +239,7 @@ def test_a_damaged_snapshot_costs_other_names_only() -> None:
     note = note.model_copy(update={"final_score": 0.9})
     question = "Which country was the winner of the war of 1652?"
     state = QueryState(question=question, query=question, evidence=[note])
-    settings = AnswerSettings(min_share=0.0, min_margin=0.0, min_confidence=0.0)
+    settings = AnswerSettings(min_confidence=0.0)
     update = answer_with_entity(state, None, settings=settings, entries=Damaged())  # type: ignore[arg-type]
     assert update["result"].text == "England"
     assert "the file is damaged" in update["degradations"][0].reason

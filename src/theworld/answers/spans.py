@@ -1,0 +1,213 @@
+"""Short answers: the spans of the notes that are of the type a question expects, best first.
+
+A span is a name of that type as the tagger found it, a date or a number. Its score is a linear function of few
+features of where it stands; its share of the softmax over all spans says how clear it is. Wording does not decide what
+is right: a span only stands better where more of the question's words do.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import astuple, dataclass
+
+from theworld.answers.answer_type import AnswerType
+from theworld.answers.dates import find_dates
+from theworld.answers.one_entity import OneEntity
+from theworld.state import Candidate
+from theworld.text import Sentence, entity_key, split_sentences, tokens
+from theworld.text.word_sets import word_set
+
+Span = tuple[int, int]
+WINDOW = {"en": 28, "zh": 14}
+"""Characters beside a span that are compared with the question."""
+QUESTION_WORD = re.compile(
+    r"\b(?:who|whom|whose|when|where|how (?:many|much|long|far|tall|old)|what|which)\b(?:\s+(?P<unit>[a-z]+))?|"
+    r"(?:[誰谁]|何[人時时處处地]|什[麼么](?:[時时]候)?|哪[裡里邊]|多少|多[大高長长遠远深寬宽久]|[哪幾几][一個个位種种座家所部本條条間间名]?)"
+    r"(?P<unit_zh>[\u4e00-\u9fff]{0,2})",
+    re.IGNORECASE,
+)
+_NUMBER_EN = re.compile(
+    r"(?<![\w.])(?:\$|£|€)?\d[\d,.]*\d?(?:\s?(?:%|percent|million|billion|km|miles?|metres?|meters?|feet|ft|people))?|"
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|twenty|thirty|forty|fifty|hundred)\b",
+    re.IGNORECASE,
+)
+_NUMBER_ZH = re.compile(
+    r"[百千]分之[\d.零〇一二三四五六七八九十]+|(?:\d[\d,.]*(?:[至到~～–-]\d[\d,.]*)?|[零〇一二三四五六七八九十百千兩两]+)[多餘余]?[萬万億亿千百]*[多餘余]?"
+    r"(?:[%％]|個百分點|平方(?:公里|公尺|千?米)|公[里尺分頃顷斤]|英[里尺]|海里|[千厘毫]?米|千克|人次|[小]?[時时]|分[鐘钟]|[美歐欧日港]?元|英[鎊镑]|[個个]月|[攝摄]氏度|"
+    r"[個个名位次座條条種种年天歲岁人所家場场部顆颗層层噸吨票間间處处艘架台輛辆隻只株頭头度倍期屆届支枚本首集卷冊册類类節节棵張张件項项篇頁页克升瓦週周步戶户州省縣县國国口])?"
+)
+_DATE_ZH = re.compile(
+    r"(?:西元前|公元前|前|西元|公元)?\d{1,4}(?:年代|世[紀纪])(?:初期?|末期?|中[期葉叶]?|晚期|早期|[前後后]期|[上下]半[葉叶])?|"
+    r"[一二三四五六七八九十]+世[紀纪](?:初|末|中[葉叶]|晚期)?|\d{1,2}月\d{1,2}日|[明清宋元唐漢汉隋秦晉晋]朝?[初末代](?:期|年)?"
+)
+_TELLS_YEAR = re.compile(r"年|世[紀纪]|代|朝|[明清宋元唐漢汉隋秦晉晋][初末]|(?<!\d)[12]\d{3}(?!\d)")
+_YEAR = re.compile(
+    r"(?:民[國国]|西元前|公元前|前)?\d{1,4}\s?年(?!代)|\b[12]\d{3}\b|(?:民[國国])?[〇零一二三四五六七八九十元]+年"
+)
+_PARTICLES = "的是在和與与由及於于之為为被將将對对從从以向稱称發发曾認认等所"
+_PART = rf"(?:(?![{_PARTICLES}])[\u4e00-\u9fff]){{1,5}}"
+_FURTHER_PART = re.compile(rf"[·•‧・]{_PART}")
+_EARLIER_PART = re.compile(rf"(?:^|[^\u4e00-\u9fff]|[{_PARTICLES}])(?P<part>{_PART})[·•‧・]$")
+
+
+@dataclass(frozen=True, slots=True)
+class SpanFeatures:
+    """What speaks for a span, each in [0, 1]."""
+
+    sentence: float
+    """Share of the question's weighted tokens in the span's sentence or title."""
+    near: float
+    """The same for the characters around the span."""
+    note: float
+    """1 / the note's place in the evidence."""
+    unit: float
+    """1 when the word after the question word is in or beside the span."""
+    alone: float
+    """1 / number of spans of the type in the sentence."""
+
+
+WEIGHTS = SpanFeatures(sentence=5.09, near=2.15, note=3.55, unit=1.66, alone=0.93)
+"""Fitted by `benchmarks/fit_answers.py`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSpan:
+    """A candidate answer with its place and score."""
+
+    note: int
+    start: int
+    end: int
+    text: str
+    features: SpanFeatures
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class AskedWords:
+    """A question's index tokens, weighed by how rare they are in the evidence."""
+
+    weights: Mapping[str, float]
+    content: frozenset[str]
+    """All that carry content, whether a note has them or not."""
+    unit: frozenset[str]
+
+    @classmethod
+    def of(cls, question: str, evidence: Sequence[Candidate]) -> AskedWords:
+        """Read a question over the evidence."""
+        texts = [set(tokens(f"{note.title} {note.text}")) for note in evidence]
+        content = [token for token in dict.fromkeys(tokens(question)) if token not in word_set("function")]
+        weights = {}
+        for token in content:
+            found = sum(token in text for text in texts)
+            if found:
+                weights[token] = math.log(1 + (len(texts) - found + 0.5) / (found + 0.5)) + 0.1
+        match = QUESTION_WORD.search(question)
+        unit = (match["unit"] or match["unit_zh"] or "") if match else ""
+        return cls(weights, frozenset(content), frozenset(tokens(unit)))
+
+    def share(self, found: AbstractSet[str]) -> float:
+        """Return the weighted share of the question's tokens found, of those that any note has."""
+        return math.fsum(self.weights[token] for token in found & self.weights.keys()) / (
+            math.fsum(self.weights.values()) or 1.0
+        )
+
+    def grounded(self, found: AbstractSet[str]) -> float:
+        """Return the share of all the question's tokens found, those that no note has included."""
+        return len(self.content & found) / max(1, len(self.content))
+
+
+def rank_spans(
+    question: str, expected: AnswerType, evidence: Sequence[Candidate], one: OneEntity | None = None
+) -> list[ScoredSpan]:
+    """Return the spans of the expected type that the question does not name, best first, each entity once.
+
+    `one` knows which names are one entity.
+    """
+    one = one or OneEntity()
+    asked, weights = AskedWords.of(question, evidence), astuple(WEIGHTS)
+    named = one.named_in(question)
+    best: dict[str, ScoredSpan] = {}
+    for place, note in enumerate(evidence):
+        spans = list(typed_spans(note, expected))
+        for sentence in split_sentences(note.text):
+            inside = [span for span in spans if sentence.start <= span[0] and span[1] <= sentence.end]
+            for start, end in inside:
+                text = note.text[start:end]
+                key = entity_key(text)
+                if not key or named(key):
+                    continue
+                features = _features(asked, note, sentence, (start, end), note=1 / (1 + place), alone=1 / len(inside))
+                score = math.fsum(w * f for w, f in zip(weights, astuple(features), strict=True))
+                found = ScoredSpan(place, start, end, text, features, score)
+                if one.key(key) not in best or score > best[one.key(key)].score:
+                    best[one.key(key)] = found
+    return sorted(best.values(), key=lambda span: (-round(span.score, 9), span.note, span.start))
+
+
+def share_and_margin(ranking: Sequence[ScoredSpan]) -> tuple[float, float]:
+    """Return the best span's softmax share of all spans and its relative margin to the runner-up's share."""
+    if not ranking:
+        return 0.0, 0.0
+    weights = [math.exp(span.score - ranking[0].score) for span in ranking]
+    return 1 / math.fsum(weights), 1 - (weights[1] if len(weights) > 1 else 0.0)
+
+
+def grounding(question: str, span: ScoredSpan, evidence: Sequence[Candidate]) -> float:
+    """Return the share of the question's content tokens in the span's sentence or title."""
+    note = evidence[span.note]
+    sentence = next(one for one in split_sentences(note.text) if one.start <= span.start < one.end)
+    return AskedWords.of(question, evidence).grounded({*tokens(sentence.text), *tokens(note.title)})
+
+
+def typed_spans(note: Candidate, expected: AnswerType) -> Iterator[Span]:
+    """Yield the spans of a note that are of the expected type, by position, overlapping ones once."""
+    types, chinese = expected.types or frozenset(), note.language == "zh"
+    found: list[Span] = []
+    dates = [(date.start, date.end) for date in find_dates(note.text)] if types & {"date", "quantity"} else []
+    if "date" in types:
+        found += dates
+        found += [match.span() for match in _DATE_ZH.finditer(note.text)] if chinese else []
+    if "quantity" in types:
+        numbers = (match.span() for match in (_NUMBER_ZH if chinese else _NUMBER_EN).finditer(note.text))
+        found += [one for one in numbers if not any(one[0] < end and start < one[1] for start, end in dates)]
+    if not types <= {"date", "number", "quantity"}:
+        named = [(m.start, m.end) for m in note.mentions if m.type in types and m.end - m.start > 1]
+        found += [whole_name(note.text, *span) for span in named] if chinese else named
+    if expected.name == "year":
+        years = [_YEAR.search(note.text, *span) for span in found if _TELLS_YEAR.search(note.text, *span)]
+        found = [match.span() for match in years if match]
+    last = -1
+    for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
+        if start >= last:
+            last = end
+            yield start, end
+
+
+def whole_name(text: str, start: int, end: int) -> Span:
+    """Return a transliterated Chinese name with the parts that its dots join to it."""
+    while (match := _FURTHER_PART.match(text, end)) is not None:
+        end = match.end()
+    while (match := _EARLIER_PART.search(text[max(0, start - 8) : start])) is not None:
+        start -= len(match["part"]) + 1
+    return start, end
+
+
+def _features(
+    asked: AskedWords, within: Candidate, sentence: Sentence, span: Span, *, note: float, alone: float
+) -> SpanFeatures:
+    start, end = span
+    window = WINDOW["zh" if within.language == "zh" else "en"]
+    before, after = within.text[sentence.start : start], within.text[end : sentence.end]
+    around = {*tokens(before), *tokens(after), *tokens(within.title)}
+    near = {*tokens(before[-window:]), *tokens(after[:window])}
+    beside = set(tokens(within.text[max(sentence.start, start - 8) : min(sentence.end, end + 12)]))
+    return SpanFeatures(
+        sentence=asked.share(around),
+        near=asked.share(near),
+        note=note,
+        unit=float(bool(asked.unit & beside)),
+        alone=alone,
+    )
