@@ -36,18 +36,18 @@ def answer_with_entity(
     expected type with EFSA's ranking on record. Names of one entry count as one entity: of an entry that was linked, or
     the only one that `entries` has under the name. A longer question is left to the answers after this one.
     """
-    if len(state.understood) > LONGEST_QUESTION:
+    if len(state.query) > LONGEST_QUESTION:
         return {"result": None}
     noted = list[Degradation]()
 
     def known() -> Identities:
         reason = "other names of what the notes mention are left out"
         with degrading("answer_with_entity", context_of(runtime), noted, reason, catching=StoreError):
-            return identities(state.judgements, state.evidence, state.understood, entries)
+            return identities(state.judgements, state.evidence, state.query, entries)
         return identities(state.judgements)
 
     language: Language = "zh" if state.language == "zh" else "en"
-    question, evidence = simplified(state.understood), state.evidence
+    question, evidence = simplified(state.query), state.evidence
     found = (
         answer_from_facts(state.ontology, language, evidence)
         or answer_comparison(question, language, evidence)

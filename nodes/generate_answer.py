@@ -60,7 +60,7 @@ def generate_answer(
     prompt = fill_prompt(
         load_prompt("answer", language),
         notes=packed.text,
-        question=clean(state.query or state.question),
+        question=clean(state.query),
         no_answer=NO_ANSWER[language],
     )
     shown = AnswerStream(len(packed.shown))

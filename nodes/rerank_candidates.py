@@ -24,7 +24,8 @@ def rerank_candidates(
     deadline = retrieval_deadline(state, context, settings.retrieval)
     begun = time.perf_counter()
     pool = state.candidates[: max(settings.rerank.pool, top_k)]
-    reranking = rerank_within(reranker, state.meant, pool, top_k=top_k, tenant=context.tenant, deadline=deadline)
+    query = state.ontology.with_names(state.query) if state.ontology else state.query
+    reranking = rerank_within(reranker, query, pool, top_k=top_k, tenant=context.tenant, deadline=deadline)
     noted: list[Degradation] = []
     update: Update = {"rerank_outcome": reranking.outcome, "degradations": noted}
     if reranking.outcome != "complete":
@@ -39,7 +40,7 @@ def rerank_candidates(
         candidates = apply_ranking(pool, reranking)
         if state.ontology is not None:
             if state.ontology.described:
-                candidates = about_described_first(candidates, state.understood, state.ontology, state.language)
+                candidates = about_described_first(candidates, state.query, state.ontology, state.language)
             candidates = keep_fused_tail(candidates, settings.answers.evidence_notes)
         within = reading_deadline(state, context, settings)
         candidates = with_mentions(

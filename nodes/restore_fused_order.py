@@ -37,6 +37,6 @@ def restore_fused_order(
     candidates = with_mentions(kept, notes, stage="restore_fused_order", context=context, noted=noted, within=within)
     evidence = candidates
     if state.ontology is not None and state.ontology.described:
-        evidence = about_described_first(candidates, state.understood, state.ontology, state.language)
+        evidence = about_described_first(candidates, state.query, state.ontology, state.language)
     evidence = evidence[: settings.answers.evidence_notes]
     return {"candidates": candidates, "evidence": evidence, "degradations": noted}

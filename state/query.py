@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict, TypeVar, cast
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from langgraph.types import Overwrite
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate, EntityJudgement
 from theworld.state.candidates import Candidate, Channel, ChannelResult, EvidencePath
@@ -107,7 +107,9 @@ class QueryState(BaseModel):
     stances: dict[str, dict[str, str]] = Field(
         default_factory=dict, description="Stances of the assistant kept per thread: key -> topic, stance, updated_at"
     )
-    query: str = Field(default="", description="The stand-alone query that retrieval uses")
+    query: str = Field(
+        default="", description="The question as understood so far: references resolved, descriptions replaced by names"
+    )
     language: str = Field(default="en", description="Language of the question: `en` or `zh`")
     reference: ResolvedReference = Field(default_factory=ResolvedReference, description="What the question refers to")
     parts: list[str] = Field(default_factory=list, description="Sub-questions that need different ways, if any")
@@ -137,26 +139,19 @@ class QueryState(BaseModel):
     degradations: Annotated[list[Degradation], append] = Field(default_factory=list, description="Every fallback taken")
     usage: Annotated[ModelUsage, add_usage] = Field(default_factory=ModelUsage, description="Language-model usage")
 
-    @property
-    def meant(self) -> str:
-        """The stand-alone query, with the names of what it means without naming it, where the ontology knows them."""
-        asked = self.understood
-        names = [name for one in (self.ontology.described if self.ontology else ()) for name in one.names]
-        new = [name for name in dict.fromkeys(names) if name not in asked]
-        return f"{asked} ({', '.join(new)})" if new else asked
-
-    @property
-    def understood(self) -> str:
-        """The stand-alone query, descriptions replaced by what the ontology knows that they stand for."""
-        told = self.ontology.understood if self.ontology else ""
-        return told or self.query or self.question
+    @model_validator(mode="before")
+    @classmethod
+    def _query_is_the_question(cls, values: dict[str, object]) -> dict[str, object]:
+        return values if values.get("query") else {**values, "query": values.get("question", "")}
 
 
 class QueryOutput(BaseModel):
     """What a caller gets back."""
 
     question: str = Field(default="", description="The question as asked")
-    query: str = Field(default="", description="The stand-alone query that was searched")
+    query: str = Field(
+        default="", description="The question as understood: references resolved, descriptions replaced by names"
+    )
     answer: str = Field(default="", description="The answer")
     kind: AnswerKind = Field(default="none", description="entity | extractive | generated | computed | none")
     confidence: float = Field(default=0.0, description="Confidence in the answer, in [0, 1]")

@@ -85,7 +85,7 @@ def find_entity_candidates(
 ) -> Update:
     """Set `entity_candidates` for the question's entities and the top titles; failures are a Degradation."""
     began = time.perf_counter()
-    names = mentions_to_look_up(state.query or state.question, state.evidence or state.candidates)
+    names = mentions_to_look_up(state.query, state.evidence or state.candidates)
     seconds = within_request(timeout_s, state, context_of(runtime))
     looked_up = look_up(knowledge, names, state.language, limits.max_candidates, seconds)
     if looked_up.failures and context_of(runtime).strict:
@@ -166,7 +166,7 @@ def context_text(state: QueryState, name: str) -> str:
     evidence, key = state.evidence[:CONTEXT_NOTES], entity_key(name)
     about = [note for note in evidence if entity_key(without_qualifier(note.title)) == key]
     notes = about[:1] or [note for note in evidence if name in note.text] or evidence
-    return "\n".join([state.query or state.question, *(f"{note.title}. {note.text}" for note in notes)])
+    return "\n".join([state.query, *(f"{note.title}. {note.text}" for note in notes)])
 
 
 def mention_types(notes: Iterable[Candidate]) -> dict[str, str]:

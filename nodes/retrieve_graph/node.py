@@ -91,8 +91,9 @@ class GraphSearch:
             note += f"; ontology: {named}, {len(told.notes)} notes"
         return {
             **ranked("graph", ranking, begun, note),
+            "query": (told.evidence.understood if told else "") or self.state.query,
             "paths": paths,
-            "ontology": told.evidence if told is not None else None,
+            "ontology": told.evidence if told else None,
             "degradations": noted,
         }
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from theworld.ranking.ontology_order import about_described_first, keep_fused_tail
-from theworld.state import Candidate, DescribedSample, OntologyEvidence, QueryState
+from theworld.state import Candidate, DescribedSample, OntologyEvidence
 
 
 def test_beyond_the_evidence_set_the_fused_order_stands_and_relevance_never_rises() -> None:
@@ -19,14 +19,11 @@ def test_beyond_the_evidence_set_the_fused_order_stands_and_relevance_never_rise
 
 def test_the_reranker_is_asked_with_the_names_that_the_question_means() -> None:
     named = DescribedSample(text="Foxbell's guarantor", names=("Tidegate Terminals",))
-    evidence = OntologyEvidence(understood="What does Tidegate Terminals build?", described=(named,))
-    state = QueryState(query="What does Foxbell's guarantor build?", ontology=evidence)
-    assert state.meant == state.understood == "What does Tidegate Terminals build?"
-    several = DescribedSample(text="its members", names=("Alder", "Birch"))
-    evidence = OntologyEvidence(understood="Which of its members of Alder failed?", described=(several,))
-    assert QueryState(query="?", ontology=evidence).meant == "Which of its members of Alder failed? (Birch)"
-    assert QueryState(query="What?").meant == "What?"
-    assert QueryState(question="Who?").meant == "Who?"
+    query = "What does Tidegate Terminals build?"
+    assert OntologyEvidence(described=(named,)).with_names(query) == query
+    several = DescribedSample(text="its members", names=("Alder", "Birch", "Birch"))
+    query = "Which of its members of Alder failed?"
+    assert OntologyEvidence(described=(several,)).with_names(query) == f"{query} (Birch)"
 
 
 def test_notes_about_what_is_described_and_what_is_asked_of_it_come_first() -> None:

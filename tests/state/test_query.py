@@ -17,7 +17,7 @@ def test_a_new_question_leaves_only_what_callers_pass() -> None:
     assert {*update, *QueryInput.model_fields} == set(QueryState.model_fields)
     left = QueryState(question="Who?", result=Answer(text="Ada", kind="entity"), retrieval_started=3.0)
     plain = {name: value for name, value in update.items() if not isinstance(value, Overwrite)}
-    assert left.model_copy(update=plain) == QueryState(question="Who?")
+    assert QueryState.model_validate(dict(left) | plain) == QueryState(question="Who?")
 
 
 def test_what_a_reducer_adds_to_is_overwritten() -> None:
@@ -25,3 +25,8 @@ def test_what_a_reducer_adds_to_is_overwritten() -> None:
     assert append(earlier, []) == earlier
     overwritten = {name for name, value in new_question().items() if isinstance(value, Overwrite)}
     assert overwritten == {"channel_results", "stages", "degradations", "usage"}
+
+
+def test_the_query_is_the_question_until_more_is_understood_of_it() -> None:
+    assert QueryState(question="Who was she?").query == "Who was she?"
+    assert QueryState(question="Who was she?", query="Who was Ada?").query == "Who was Ada?"
