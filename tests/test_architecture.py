@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -59,8 +60,13 @@ def source_files() -> Iterator[tuple[str, Path]]:
                 yield ".".join([child.name, *(part for part in inside if part != "__init__")]), file
 
 
-def imports(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line, dotted name below theworld) of every import of ours; a relative import as `.`."""
+@cache
+def imports(file: Path) -> list[tuple[int, str]]:
+    """Return (line, dotted name below theworld) of every import of ours; a relative import as `.`."""
+    return list(_imports(file))
+
+
+def _imports(file: Path) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             for alias in node.names:

@@ -114,20 +114,15 @@ def test_ties_go_to_more_evidence_then_more_documents_then_the_first() -> None:
     assert efsa_answer([{"entities": ["B", "A"], "final_score": 0.4}], "?")[0] == "B"
 
 
-@pytest.mark.parametrize("entities", ["[f'E{i}' for i in range(30)]", "{f'E{i}' for i in range(30)}"])
-def test_same_answer_in_any_process(entities: str) -> None:
-    code = f"from theworld import efsa_answer; print(efsa_answer([{{'entities': {entities}, 'final_score': .5}}], '?'))"
-    runs = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env=os.environ | {"PYTHONHASHSEED": str(seed)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in range(3)
-    }
-    assert runs == {"('E0', [])\n"}
+def test_same_answer_in_any_process() -> None:
+    code = """
+from theworld import efsa_answer
+for entities in [f"E{i}" for i in range(30)], {f"E{i}" for i in range(30)}:
+    print(efsa_answer([{"entities": entities, "final_score": .5}], "?"))"""
+    for seed in range(2):
+        environment = os.environ | {"PYTHONHASHSEED": str(seed)}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout == "('E0', [])\n('E0', [])\n"
 
 
 def test_paragraph_indexes_may_be_an_arrays() -> None:
