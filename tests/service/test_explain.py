@@ -86,9 +86,8 @@ def test_every_number_is_recomputed_from_the_logged_parts(call, question):
     assert times["around_graph_ms"] == times["elapsed_ms"] - times["graph_ms"]
 
 
-@pytest.mark.parametrize("question", [CHINESE, "水星绕太阳一周需要多少天？"])
-def test_an_entity_answers_own_scores_are_recomputed_from_the_logged_parts(call, question):
-    found = explained(call, call(ASK, {"question": question, "stream": False})["request_id"])
+def test_an_entity_answers_own_scores_are_recomputed_from_the_logged_parts(call):
+    found = explained(call, call(ASK, {"question": "钱塘江大桥是谁主持设计的？", "stream": False})["request_id"])
     answer, ranked = found["answer"], {row["note_id"]: row for row in found["rerank"]["results"]}
     assert answer["kind"] == "entity"
     scores = answer["scores"]
