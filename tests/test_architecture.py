@@ -14,7 +14,7 @@ PACKAGE = ROOT / "src" / "theworld"
 
 LEAVES = {"state", "text", "errors", "settings", "deadline", "remembering", "native_memory", "retry_after"}
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
-NODES = MACHINERY | {"answers", "nodes", "prompts"}
+NODES = MACHINERY | {"routing", "ranking", "answers", "nodes", "prompts"}
 GRAPH = NODES | {"graph"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -31,8 +31,10 @@ ALLOWED: dict[str, set[str]] = {
     "stores": LEAVES | {"stores", "models.protocols"},
     "wikidata": LEAVES | {"wikidata"},
     "ontology": LEAVES | {"stores", "ontology", "models.protocols"},
-    "sql": LEAVES | {"ontology", "sql"},
-    "answers": LEAVES | {"answers", "stores"},
+    "routing": LEAVES | {"routing"},
+    "sql": LEAVES | {"structure", "models.protocols", "models.usage", "ontology", "prompts", "routing", "sql"},
+    "ranking": LEAVES | {"models", "stores", "ranking"},
+    "answers": LEAVES | {"answers", "prompts", "stores"},
     "nodes": NODES,
     "graph": GRAPH,
     "ingestion": GRAPH | {"ingestion"},
