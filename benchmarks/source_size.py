@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUDGETS = ROOT / "budgets.toml"
 PACKAGE = ROOT / "src" / "theworld"
 PATTERN_FUNCTIONS = {"compile", "search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split"}
+_FORKS = (ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.match_case)
 
 Figures = dict[str, dict[str, float]]
 
@@ -48,9 +49,7 @@ def measured(budgets: dict[str, dict[str, object]]) -> Figures:
         package = first if first and (PACKAGE / first).is_dir() else "modules"
         by_package[package] = by_package.get(package, 0) + number
     total = sum(lines.values())
-    functions = sum(
-        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for f in files.values() for node in _ast(f)
-    )
+    functions = sum(map(_functions, files.values()))
     return {
         "source": {
             "lines": total,
@@ -147,8 +146,16 @@ def _functions(file: Path) -> int:
 
 
 def _tangled(file: Path) -> int:
-    functions = (node for node in _ast(file) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    return sum(sum(map(_branches, ast.walk(function))) > 20 for function in functions)
+    found: list[str] = []
+
+    def branches(node: ast.AST) -> int:
+        number = _branches(node) + sum(map(branches, ast.iter_child_nodes(node)))
+        if number > 20 and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.append(node.name)
+        return number
+
+    branches(_ast(file)[0])
+    return len(found)
 
 
 def _branches(node: ast.AST) -> int:
@@ -156,8 +163,7 @@ def _branches(node: ast.AST) -> int:
         return len(node.values) - 1
     if isinstance(node, ast.comprehension):
         return 1 + len(node.ifs)
-    forks = ast.If | ast.IfExp | ast.For | ast.AsyncFor | ast.While | ast.ExceptHandler | ast.match_case
-    return int(isinstance(node, forks))
+    return int(isinstance(node, _FORKS))
 
 
 def _patterns(file: Path) -> int:
@@ -175,7 +181,12 @@ def _table_words(without: set[str]) -> int:
     folders = [child.resolve() for child in PACKAGE.iterdir() if child.is_dir() and child.name not in without]
     tables = [file for folder in folders for file in folder.rglob("*") if file.suffix in {".yaml", ".txt"}]
     texts = [(file, file.read_text("utf-8")) for file in tables]
-    return sum(_words(yaml.safe_load(text) if file.suffix == ".yaml" else text) for file, text in texts)
+    return sum(
+        _words(
+            yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if file.suffix == ".yaml" else text
+        )
+        for file, text in texts
+    )
 
 
 def _words(value: object) -> int:
