@@ -94,11 +94,14 @@ def longest_chain(files: dict[str, Path], language: dict[str, Path]) -> list[str
     @cache
     def below(name: str) -> tuple[str, ...]:
         following = [below(other) for other in sorted(_imported(name, files) & inside) if other != name]
-        longest: tuple[str, ...] = max(following, key=len, default=())
-        return (name, *longest)
+        return (name, *_longest(following))
 
     chains = [below(name) for name in sorted(inside) if _within(name, ["nodes"])]
-    return list(max(chains, key=len))
+    return list(_longest(chains))
+
+
+def _longest(chains: list[tuple[str, ...]]) -> tuple[str, ...]:
+    return max(chains, key=len, default=())
 
 
 def _imported(name: str, files: dict[str, Path]) -> set[str]:
@@ -181,12 +184,13 @@ def _table_words(without: set[str]) -> int:
     folders = [child.resolve() for child in PACKAGE.iterdir() if child.is_dir() and child.name not in without]
     tables = [file for folder in folders for file in folder.rglob("*") if file.suffix in {".yaml", ".txt"}]
     texts = [(file, file.read_text("utf-8")) for file in tables]
-    return sum(
-        _words(
-            yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if file.suffix == ".yaml" else text
-        )
-        for file, text in texts
-    )
+    return sum(_words(_content(file, text)) for file, text in texts)
+
+
+def _content(file: Path, text: str) -> object:
+    if file.suffix == ".txt":
+        return text
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def _words(value: object) -> int:
