@@ -250,3 +250,17 @@ def test_laws(notes: list[tuple[str, ...]], gap: str, data: st.DataObject) -> No
     assert passages[0].end > ranked[0].start
     for passage in passages:
         assert all(0 <= start < end <= len(passage.text) for start, end in passage.marks)
+
+
+def test_a_part_of_a_code_block_opens_with_its_fence() -> None:
+    text = "Run:\n\n```sh\n" + "".join(f"make step-{i:02}\n" for i in range(40)) + "```\n\nThen rest well."
+    document = Document((LEAVE, text))
+    (inside,) = shown("step-30", document.candidates(0), document, limit=200)
+    assert inside.text.startswith("```sh\nmake step-")
+    assert "make step-30" in inside.text
+    (after,) = shown("rest well", document.candidates(0), document, limit=60)
+    assert after.text == "Then rest well."
+    late = Document((LEAVE, "make step-41\nmake step-42\n```\n\n" + "Then rest well. " * 9, "Run:\n\n```sh"))
+    (led,) = shown("rest", late.candidates(0), late, limit=160)
+    assert "```" not in led.text
+    assert led.text.startswith("Run:\nThen rest well.")

@@ -46,7 +46,9 @@ LONGEST_GAP = 4
 """Characters of white space between notes of one passage."""
 FRAME = 8
 """Characters around a passage: its number, and the line ends to its place and to the next."""
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+FENCES = 20
+"""Characters kept for the lines that open and close a code block of which a part is shown."""
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _SPACE = re.compile(r"\s+")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -153,8 +155,12 @@ def _shown(piece: _Piece) -> int:
 
 
 def _cut(note: Candidate, words: QuestionWords, room: int, lead: str, shown: str = "") -> _Piece:
-    """Return the run of a note's units that fits and holds the one that says most of what is not shown yet."""
-    units = _units(note.text, room)
+    """Return the run of a note's units that fits and holds the one that says most of what is not shown yet.
+
+    Where it begins inside a code block, the line that opens the block is repeated.
+    """
+    room = max(room - FENCES, 1) if _FENCE.search(note.lead + note.text) else room
+    units = _units(note.text, room, inside_code=bool(_open_fence(note.lead)))
     covered = [words.covered(note.text[start:end], shown) for start, end in units]
     best = max(range(len(units)), key=lambda i: (covered[i], -i))
     first = last = best
@@ -171,14 +177,29 @@ def _cut(note: Candidate, words: QuestionWords, room: int, lead: str, shown: str
     if end - start > room:  # one sentence above the limit: cut at white space or, without any, hard
         spaces = [gap.start() for gap in _SPACE.finditer(note.text, start + room // 2, start + room)]
         end = spaces[-1] if spaces else start + room
-    return _Piece(note, start, start + len(note.text[start:end].rstrip()), lead)
+    text = note.text[start:end].rstrip()
+    opening = _open_fence(f"{note.lead}\n{note.text[:start]}")
+    if lead and (led := _open_fence(lead)):
+        lead = lead.removesuffix(led).rstrip()
+    if last_opening := _open_fence(f"{opening}\n{text}"):
+        text = text.removesuffix(last_opening).rstrip()
+    return _Piece(note, start, start + len(text), "\n".join(filter(None, (lead, opening))))
 
 
-def _units(text: str, room: int) -> list[tuple[int, int]]:
+def _open_fence(text: str) -> str:
+    """Return the line that opens the code block in which a text ends, without line ends; "" where it ends in none."""
+    opening = ""
+    for line in text.splitlines():
+        if _FENCE.match(line):
+            opening = "" if opening else line.rstrip()
+    return opening
+
+
+def _units(text: str, room: int, *, inside_code: bool) -> list[tuple[int, int]]:
     """Return (start, end) of a text's paragraphs, code whole; of what does not fit, its lines, and their sentences."""
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
     paragraphs: list[list[tuple[int, int]]] = [[]]
-    fenced = False
+    fenced = inside_code
     for start, end in lines:
         line = text[start:end]
         fenced ^= bool(_FENCE.match(line))
