@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import TracebackType
+from typing import Self
 
 from langgraph.errors import GraphBubbleUp
 
@@ -19,7 +20,8 @@ class degrading:  # noqa: N801 - a context manager, called like a function
     """Add what the block raises to `noted`, with the milliseconds until then; what follows the block goes on without.
 
     `reason` is told before the error, or makes the whole of it from the error. With `context.strict` a StoreError or
-    ModelError is raised as it is, any other as RetrievalUnavailableError of the stage. Interrupts always pass.
+    ModelError is raised as it is, any other as RetrievalUnavailableError of the stage. Interrupts always pass. What
+    was noted is kept as `error`.
     """
 
     def __init__(
@@ -34,9 +36,11 @@ class degrading:  # noqa: N801 - a context manager, called like a function
         self._stage, self._strict, self._noted = stage, context.strict, noted
         self._reason, self._catching = reason, catching
         self._began = time.perf_counter()
+        self.error: Exception | None = None
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         """Begin the block."""
+        return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: TracebackType | None) -> bool:
         """Return whether the block's error is noted."""
@@ -53,6 +57,7 @@ class degrading:  # noqa: N801 - a context manager, called like a function
             raise RetrievalUnavailableError(
                 reason, where=self._stage, remedy="Mend it, or ask without `strict`."
             ) from error
+        self.error = error
         elapsed = (time.perf_counter() - self._began) * 1000
         self._noted.append(Degradation(stage=self._stage, reason=reason, elapsed_ms=elapsed))
         return True

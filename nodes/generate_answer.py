@@ -23,12 +23,14 @@ from theworld.answers.generated import (
 from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, ChatModel, Completion
 from theworld.models.usage import usage_of
+from theworld.nodes.degrading import degrading
 from theworld.nodes.request_deadline import request_deadline
 from theworld.prompts import fill_prompt, load_prompt
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
 from theworld.text import well_formed
 
+STAGE = "generate_answer"
 CITED_CONFIDENCE = 0.7
 """Confidence in an answer that cites its notes; there is no probability to be had from the model."""
 UNCITED_CONFIDENCE = 0.3
@@ -64,13 +66,12 @@ def generate_answer(
         no_answer=NO_ANSWER[language],
     )
     shown = AnswerStream(len(packed.shown))
-    try:
+    noted: list[Degradation] = []
+    reason = "passages are shown instead of an answer"
+    with degrading(STAGE, context, noted, reason, catching=ModelError) as generating:
         completion = _stream(model, [ChatMessage("user", prompt)], _time_left(state, context, model), shown)
-    except ModelError as error:
-        if context.strict:
-            raise
-        reason = f"{model.name} failed ({error}); passages are shown instead"
-        return {"result": None, "usage": usage_of(error), "degradations": [_degradation(reason, began)]}
+    if isinstance(generating.error, ModelError):
+        return {"result": None, "usage": usage_of(generating.error), "degradations": noted}
     return _update(completion, [state.evidence[index] for index in packed.shown], model.name, began)
 
 
@@ -157,4 +158,4 @@ def _answer(checked: CheckedText, notes: list[Candidate], name: str) -> Answer:
 
 
 def _degradation(reason: str, began: float) -> Degradation:
-    return Degradation(stage="generate_answer", reason=reason, elapsed_ms=(time.perf_counter() - began) * 1000)
+    return Degradation(stage=STAGE, reason=reason, elapsed_ms=(time.perf_counter() - began) * 1000)

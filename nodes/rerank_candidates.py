@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from langgraph.runtime import Runtime
 
 from theworld.errors import RetrievalUnavailableError
+from theworld.nodes.degrading import degrading
 from theworld.nodes.note_source import NoteSource, reading_deadline, with_mentions
 from theworld.nodes.retrieval_channel import retrieval_deadline
 from theworld.ranking.contract import Reranker, apply_ranking, rerank_within
@@ -22,20 +21,22 @@ def rerank_candidates(
     context = context_of(runtime)
     top_k = context.top_k or settings.retrieval.top_k
     deadline = retrieval_deadline(state, context, settings.retrieval)
-    begun = time.perf_counter()
     pool = state.candidates[: max(settings.rerank.pool, top_k)]
     query = state.ontology.with_names(state.query) if state.ontology else state.query
-    reranking = rerank_within(reranker, query, pool, top_k=top_k, tenant=context.tenant, deadline=deadline)
     noted: list[Degradation] = []
-    update: Update = {"rerank_outcome": reranking.outcome, "degradations": noted}
-    if reranking.outcome != "complete":
-        if context.strict:
+    with degrading(
+        "rerank_candidates",
+        context,
+        noted,
+        lambda _error: f"{reranker.name}: {reranking.reason}",
+        catching=RetrievalUnavailableError,
+    ):
+        reranking = rerank_within(reranker, query, pool, top_k=top_k, tenant=context.tenant, deadline=deadline)
+        if reranking.outcome != "complete":
             raise RetrievalUnavailableError(
                 reranking.reason, where="rerank_candidates", remedy="Raise the deadline, or ask without `strict`."
             )
-        elapsed = (time.perf_counter() - begun) * 1000
-        reason = f"{reranker.name}: {reranking.reason}"
-        noted.append(Degradation(stage="rerank_candidates", reason=reason, elapsed_ms=elapsed))
+    update: Update = {"rerank_outcome": reranking.outcome, "degradations": noted}
     if reranking.outcome in {"complete", "partial"}:
         candidates = apply_ranking(pool, reranking)
         if state.ontology is not None:
