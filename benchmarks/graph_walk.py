@@ -24,7 +24,7 @@ from environment import environment
 from latency import resident_mb
 
 from theworld.evaluation.metrics import percentile
-from theworld.nodes.retrieve_graph import query_entities
+from theworld.retrieval.seeds import query_entities
 from theworld.stores.files import bytes_under
 from theworld.stores.graph import MappedGraph, RankingParameters
 from theworld.stores.graph.facts import NoteFacts

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, Protocol, TypeVar
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from theworld.nodes.degrading import degrading
+from theworld.degrading import degrading
 from theworld.state import ChannelResult, Context, Degradation, QueryInput, QueryState, StageTrace, Update, context_of
 
 S = TypeVar("S", QueryInput, QueryState)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from langgraph.runtime import Runtime
 
 from theworld.answers import QuestionWords, answer_text, compose_passages, probability, see_also, sureness_of
+from theworld.degrading import degrading
 from theworld.errors import StoreError
-from theworld.nodes.degrading import degrading
-from theworld.nodes.note_source import TextSource, read_notes, reading_deadline
+from theworld.retrieval.notes import TextSource, read_notes, reading_deadline
 from theworld.settings import Settings
 from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
 from theworld.stores.records import StoredNote

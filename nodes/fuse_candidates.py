@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from langgraph.runtime import Runtime
 
-from theworld.nodes.degrading import degrading
-from theworld.nodes.note_source import NoteSource, read_notes, reading_deadline
+from theworld.degrading import degrading
 from theworld.ranking.fusion import Fused, Ranking, found_by, fuse, fuse_minmax
 from theworld.ranking.graph_share import channel_weights
+from theworld.retrieval.notes import NoteSource, read_notes, reading_deadline
 from theworld.settings import FusionSettings, Settings
 from theworld.state import Candidate, Context, Degradation, EvidencePath, QueryState, Update, context_of
 from theworld.stores.records import StoredNote

@@ -20,12 +20,11 @@ from theworld.answers.generated import (
     declines,
     pack_evidence,
 )
+from theworld.degrading import degrading
 from theworld.errors import ModelError
-from theworld.models.protocols import ChatMessage, ChatModel, Completion
-from theworld.models.usage import usage_of
-from theworld.nodes.degrading import degrading
-from theworld.nodes.request_deadline import request_deadline
+from theworld.models.protocols import ChatMessage, ChatModel, Completion, usage_of
 from theworld.prompts import fill_prompt, load_prompt
+from theworld.retrieval.channel import request_deadline
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
 from theworld.text import well_formed

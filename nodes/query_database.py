@@ -9,10 +9,10 @@ from typing import Literal
 from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline
+from theworld.degrading import degrading
 from theworld.errors import DatabaseError, StatementRefusedError
 from theworld.models.protocols import ChatModel
-from theworld.nodes.degrading import degrading
-from theworld.nodes.request_deadline import request_deadline
+from theworld.retrieval.channel import request_deadline
 from theworld.sql.database import Database
 from theworld.sql.model_statement import Written, write_statement
 from theworld.sql.plan import UnclearError

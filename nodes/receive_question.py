@@ -12,8 +12,8 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from theworld.deadline import Deadline
+from theworld.degrading import degrading
 from theworld.errors import InvalidQuestionError
-from theworld.nodes.degrading import degrading
 from theworld.state import (
     Context,
     Degradation,

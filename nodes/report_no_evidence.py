@@ -9,8 +9,8 @@ from typing import Protocol
 from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline
+from theworld.degrading import degrading
 from theworld.errors import StoreError
-from theworld.nodes.degrading import degrading
 from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
 from theworld.text import fold
 

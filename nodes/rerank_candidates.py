@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
+from theworld.degrading import degrading
 from theworld.errors import RetrievalUnavailableError
-from theworld.nodes.degrading import degrading
-from theworld.nodes.note_source import NoteSource, reading_deadline, with_mentions
-from theworld.nodes.retrieval_channel import retrieval_deadline
 from theworld.ranking.contract import Reranker, apply_ranking, rerank_within
 from theworld.ranking.ontology_order import about_described_first, keep_fused_tail
+from theworld.retrieval.channel import retrieval_deadline
+from theworld.retrieval.notes import NoteSource, reading_deadline, with_mentions
 from theworld.settings import Settings
 from theworld.state import Context, Degradation, QueryState, Update, context_of
 

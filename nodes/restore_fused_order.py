@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from theworld.nodes.note_source import NoteSource, reading_deadline, with_mentions
 from theworld.ranking.ontology_order import about_described_first
+from theworld.retrieval.notes import NoteSource, reading_deadline, with_mentions
 from theworld.settings import Settings
 from theworld.state import Candidate, Context, Degradation, QueryState, Update, context_of
 

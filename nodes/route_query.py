@@ -6,7 +6,7 @@ import time
 
 from langgraph.runtime import Runtime
 
-from theworld.nodes.degrading import degrading
+from theworld.degrading import degrading
 from theworld.routing import DatabaseReader, RouteHistory, Strategy, route
 from theworld.settings import Settings
 from theworld.state import Context, Degradation, QueryState, Update, context_of

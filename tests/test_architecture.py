@@ -12,9 +12,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "theworld"
 
-LEAVES = {"state", "text", "errors", "settings", "deadline", "remembering", "native_memory", "retry_after"}
+LEAVES = {"state", "text", "errors", "settings", "deadline", "degrading", "remembering", "native_memory", "retry_after"}
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
-NODES = MACHINERY | {"routing", "ranking", "answers", "nodes", "prompts"}
+NODES = MACHINERY | {"routing", "retrieval", "ranking", "answers", "nodes", "prompts"}
 GRAPH = NODES | {"graph"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -22,6 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "state": {"state"},
     "settings": {"settings", "errors"},
     "deadline": set(),
+    "degrading": {"state", "errors"},
     "remembering": set(),
     "native_memory": set(),
     "retry_after": set(),
@@ -32,7 +33,8 @@ ALLOWED: dict[str, set[str]] = {
     "wikidata": LEAVES | {"wikidata"},
     "ontology": LEAVES | {"stores", "ontology", "models.protocols"},
     "routing": LEAVES | {"routing"},
-    "sql": LEAVES | {"structure", "models.protocols", "models.usage", "ontology", "prompts", "routing", "sql"},
+    "retrieval": LEAVES | {"models.protocols", "ontology", "retrieval", "stores", "wikidata"},
+    "sql": LEAVES | {"structure", "models.protocols", "ontology", "prompts", "routing", "sql"},
     "ranking": LEAVES | {"models", "stores", "ranking"},
     "answers": LEAVES | {"answers", "prompts", "stores"},
     "nodes": NODES,

@@ -6,7 +6,7 @@ import time
 
 from langgraph.runtime import Runtime
 
-from theworld.models.usage import less_usage
+from theworld.models.protocols import less_usage
 from theworld.nodes.disambiguate_entities.knowledge import EntityKnowledge
 from theworld.nodes.disambiguate_entities.lookup import TIMEOUT_S, look_up
 from theworld.nodes.disambiguate_entities.node import (
@@ -20,7 +20,7 @@ from theworld.nodes.disambiguate_entities.node import (
 )
 from theworld.nodes.disambiguate_entities.parsing.candidates import format_candidates, read_sitelinks
 from theworld.nodes.disambiguate_entities.schema import CandidateLimits, JudgedEntity
-from theworld.nodes.request_deadline import within_request
+from theworld.retrieval.channel import within_request
 from theworld.state import Answer, Context, EntityCandidate, QueryState, Update, context_of
 from theworld.text import entity_key
 

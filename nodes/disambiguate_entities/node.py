@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from langgraph.runtime import Runtime
 
-from theworld.models.usage import less_usage
+from theworld.models.protocols import less_usage
 from theworld.nodes.disambiguate_entities.knowledge import EntityKnowledge
 from theworld.nodes.disambiguate_entities.lookup import TIMEOUT_S, LookedUp, look_up
 from theworld.nodes.disambiguate_entities.mentions import mentions_to_look_up
@@ -19,7 +19,7 @@ from theworld.nodes.disambiguate_entities.schema import (
     JudgedEntity,
     JudgeOutput,
 )
-from theworld.nodes.request_deadline import request_deadline, within_request
+from theworld.retrieval.channel import request_deadline, within_request
 from theworld.state import (
     Candidate,
     Context,

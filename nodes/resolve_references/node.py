@@ -11,10 +11,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from theworld.deadline import DeadlineExceededError, run_within
-from theworld.nodes.request_deadline import request_deadline
 from theworld.nodes.resolve_references.clarification import ask_back, chosen_option
 from theworld.nodes.resolve_references.resolver import ReferenceResolver
 from theworld.nodes.resolve_references.stances import extract_stances
+from theworld.retrieval.channel import request_deadline
 from theworld.state import Context, Degradation, ModelUsage, QueryState, ResolvedReference, Update, context_of
 from theworld.text import detect_language
 

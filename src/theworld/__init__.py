@@ -13,7 +13,7 @@ _EXPORTS = {
         "QueryOutput QueryState ReferenceMatch ReferenceScope ReferenceType ResolvedReference RouteDecision"
     ),
     "theworld.graph": "Resources build_graph make_resources open_resources",
-    "theworld.nodes.rerank_candidates": (
+    "theworld.ranking": (
         "CrossEncoderReranker EvidenceSetReranker Ranked RemoteReranker Reranker Reranking RerankProtocol"
     ),
     "theworld.nodes.resolve_references": (
@@ -24,7 +24,7 @@ _EXPORTS = {
         "get_schema_diff parse_structured_output parse_with_report register_extraction_strategy to_openai_tool"
     ),
     "theworld.ingestion": "ingest",
-    "theworld.models.bundle": "Models load_models",
+    "theworld.models.registry": "Models load_models",
     "theworld.models.protocols": "ChatMessage ChatModel Completion Embedded Embedder Tagger TokenVectors",
     "theworld.evaluation.answers": "evaluate_answers",
     "theworld.evaluation.datasets": "load_dataset",

@@ -7,8 +7,7 @@ import pytest
 
 from growth import grows_linearly
 from theworld.nodes.answer_with_entity import LONGEST_QUESTION, answer_with_entity
-from theworld.nodes.retrieve_graph import query_entities
-from theworld.nodes.retrieve_graph.query_entities import LONGEST_QUERY
+from theworld.retrieval.seeds import LONGEST_QUERY, query_entities
 from theworld.routing import features_of
 from theworld.routing.parts import split_parts
 from theworld.settings import AnswerSettings, Settings

@@ -20,7 +20,7 @@ from services.postgres_ledger import drop_schema, settings_for
 from services.server_faults import During, Engine, Fault
 from theworld.errors import EngineUnavailableError
 from theworld.graph import build_graph, open_resources
-from theworld.nodes.retrieval_channel import LATE
+from theworld.retrieval.channel import LATE
 from theworld.settings import Settings
 from theworld.stores.dense.qdrant import QdrantDense
 from theworld.stores.engines import Engines

@@ -68,7 +68,7 @@ def import_(
     from theworld.cli.ingesting import progress_bars
     from theworld.cli.output import console, counted, error_console, print_json
     from theworld.ingestion.ontology import ingest_ontology
-    from theworld.models.bundle import load_models
+    from theworld.models.registry import load_models
     from theworld.ontology.files.formats import load_ontology
     from theworld.ontology.storing import import_ontology
     from theworld.stores.knowledge_store import open_store
@@ -191,8 +191,8 @@ def explain(
     from theworld.cli.output import console, print_json
     from theworld.deadline import Deadline
     from theworld.nodes.receive_question import clean_question
-    from theworld.nodes.retrieve_graph.ontology import Asked, OntologyChannel
     from theworld.ontology.index import OntologyIndexes
+    from theworld.retrieval.ontology import Asked, OntologyChannel
     from theworld.state import Context
     from theworld.stores.knowledge_store import open_store
     from theworld.text import detect_language

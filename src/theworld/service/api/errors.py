@@ -21,7 +21,7 @@ from theworld.errors import (
     StoreError,
     StoreLockedError,
 )
-from theworld.nodes.retrieval_channel import LATE
+from theworld.retrieval.channel import LATE
 from theworld.service.api.envelope import JSON, STATUS, Code, ErrorEnvelope, envelope, language_of, message_of
 from theworld.service.requests.places import TooManyError
 from theworld.service.requests.running import Run

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from theworld.deadline import Deadline
+from theworld.degrading import degrading
 from theworld.errors import StoreError
 from theworld.graph import Resources
-from theworld.nodes.degrading import degrading
-from theworld.nodes.note_source import read_notes
 from theworld.nodes.receive_question import clean_question
 from theworld.ranking.contract import apply_ranking, rerank_within
+from theworld.retrieval.notes import read_notes
 from theworld.service.requests.running import Run, Step
 from theworld.state import Candidate, Context, Degradation, QueryInput, StageTrace
 from theworld.stores.records import StoredNote

@@ -14,9 +14,8 @@ from theworld import Context, Message, QueryState, ReferenceResolver, ReferenceR
 from theworld.graph.tracing import bind
 from theworld.nodes.generate_answer import generate_answer
 from theworld.nodes.receive_question import receive_question
-from theworld.nodes.request_deadline import request_deadline, within_request
 from theworld.nodes.resolve_references import resolve_references
-from theworld.nodes.retrieval_channel import retrieval_deadline
+from theworld.retrieval.channel import request_deadline, retrieval_deadline, within_request
 from theworld.settings import AnswerSettings, RetrievalSettings
 from theworld.state import Candidate, QueryInput
 from theworld.testing.fakes import FakeChatModel

@@ -2,7 +2,7 @@
 
 import pytest
 
-from theworld.nodes.retrieve_graph import query_entities, seed_entities, seed_notes
+from theworld.retrieval.seeds import query_entities, seed_entities, seed_notes
 from theworld.text import entity_key
 from theworld.wikidata import NamedEntry
 

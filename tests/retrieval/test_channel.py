@@ -12,9 +12,9 @@ import pytest
 from theworld.deadline import Deadline
 from theworld.errors import RetrievalUnavailableError
 from theworld.nodes.rerank_candidates import rerank_candidates
-from theworld.nodes.retrieval_channel import channel_deadline, ranked, retrieval_deadline, search_channel
 from theworld.nodes.retrieve_graph import retrieve_graph
 from theworld.ranking import Ranked, Reranking
+from theworld.retrieval.channel import channel_deadline, ranked, retrieval_deadline, search_channel
 from theworld.settings import Settings
 from theworld.state import ChannelPlan, Context, QueryState, RouteDecision
 from theworld.testing.conformance.rerankers import candidates

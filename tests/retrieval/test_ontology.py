@@ -13,10 +13,10 @@ import pytest
 
 from ontology.conftest import sample_documents
 from theworld.demo.credit import load_credit_ontology
-from theworld.nodes.retrieve_graph import OntologyChannel, retrieve_graph
-from theworld.nodes.retrieve_graph.ontology import merge
+from theworld.nodes.retrieve_graph import retrieve_graph
 from theworld.ontology.index import OntologyIndexes
 from theworld.ontology.storing import import_ontology
+from theworld.retrieval.ontology import OntologyChannel, merge
 from theworld.settings import OntologySettings, RetrievalSettings
 from theworld.state import ChannelPlan, Context, QueryState, RouteDecision, Update
 from theworld.stores.knowledge_store import KnowledgeStore

@@ -11,14 +11,13 @@ from typing import TypedDict
 from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline
+from theworld.degrading import degrading
 from theworld.errors import EngineUnavailableError, StoreError
-from theworld.nodes.degrading import degrading
-from theworld.nodes.retrieval_channel import ranked, search_channel
-from theworld.nodes.retrieve_dense import EmbedderOf, nearest
-from theworld.nodes.retrieve_graph.ontology import Asked, OntologyChannel, Told, merge
-from theworld.nodes.retrieve_graph.query_entities import query_entities
-from theworld.nodes.retrieve_graph.seeds import SEED_NOTES, seed_entities, seed_notes
-from theworld.nodes.retrieve_graph.wording import telling_steps, word_paths
+from theworld.retrieval.channel import ranked, search_channel
+from theworld.retrieval.dense import EmbedderOf, nearest
+from theworld.retrieval.evidence_paths import telling_steps, word_paths
+from theworld.retrieval.ontology import Asked, OntologyChannel, Told, merge
+from theworld.retrieval.seeds import SEED_NOTES, query_entities, seed_entities, seed_notes
 from theworld.settings import RetrievalSettings
 from theworld.state import Channel, ChannelPlan, Context, Degradation, QueryState, Update
 from theworld.stores.protocols import DenseStore, GraphStore, SparseStore

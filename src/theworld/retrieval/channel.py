@@ -1,4 +1,4 @@
-"""What the three retrieval nodes share: a channel that fails or is late is dropped and named, never fatal."""
+"""What the retrieval nodes share: their deadlines, and a channel that fails or is late is dropped and named."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Callable
 from langgraph.runtime import Runtime
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
-from theworld.nodes.degrading import degrading, said
-from theworld.nodes.request_deadline import request_deadline
+from theworld.degrading import degrading, said
 from theworld.settings import RetrievalSettings
 from theworld.state import (
     Channel,
@@ -21,6 +20,23 @@ from theworld.state import (
     Update,
     context_of,
 )
+
+
+def request_deadline(state: QueryState, context: Context) -> Deadline | None:
+    """Return the context's `total_deadline_ms` from the moment the question came in, None without a limit.
+
+    A state of no graph run has no such moment; then it begins now.
+    """
+    if context.total_deadline_ms is None:
+        return None
+    return Deadline(state.request_started or time.perf_counter(), context.total_deadline_ms)
+
+
+def within_request(timeout_s: float, state: QueryState, context: Context) -> float:
+    """Return seconds, cut to what is left of the request."""
+    whole = request_deadline(state, context)
+    return timeout_s if whole is None else min(timeout_s, whole.remaining_ms() / 1000)
+
 
 LATE = "was too late"
 """Stands in the reason of a channel that missed its deadline."""

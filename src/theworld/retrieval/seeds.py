@@ -1,14 +1,47 @@
-"""The entities a query names, found among the entities the store knows: no tagger, no model."""
+"""Where the walk over the graph starts: the entities that a query names, and what the other channels put first.
+
+Names are looked for among the entities the store knows: no tagger, no model. An entity linker's snapshot adds what the
+store calls the same entity: Beijing for Peking.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from theworld.nodes.retrieve_graph.other_names import known_by_another_name
 from theworld.text import entity_key
-from theworld.text.language import CJK_RANGES
+from theworld.text.language import CJK_RANGES, cjk_share
 from theworld.wikidata import EntriesByName
+
+MAX_KEYS = 300
+"""Names of a query that are looked up."""
+SHORTEST, SHORTEST_CJK = 3, 2
+"""Characters of a name; shorter ones have too many meanings."""
+
+
+def known_by_another_name(
+    keys: Sequence[str], known: Callable[[Sequence[str]], Mapping[str, int]], names: EntriesByName
+) -> dict[str, dict[str, int]]:
+    """Return key -> the store's keys (with their numbers of notes) of the one entry that has this name.
+
+    Of a name that several entries have, only one must be known to the store, and not by this name: which is meant is
+    not to be guessed here.
+    """
+    asked = [key for key in keys if len(key) >= (SHORTEST_CJK if cjk_share(key) else SHORTEST)][:MAX_KEYS]
+    entries = {
+        key: [tuple(dict.fromkeys(map(entity_key, entry.names))) for entry in found]
+        for key, found in names.entries_named(asked).items()
+    }
+    frequency = known(sorted({name for found in entries.values() for entry in found for name in entry if name}))
+    meant: dict[str, dict[str, int]] = {}
+    for key, found in entries.items():
+        owned = [{name: frequency[name] for name in entry if name in frequency} for entry in found]
+        stored = [each for each in owned if each]
+        if len(stored) == 1 and (len(found) == 1 or key not in stored[0]):
+            meant[key] = stored[0]
+    return meant
+
 
 LONGEST_QUERY = 2_000
 """Characters of a query in which names are looked for: each place begins a dozen possible ones."""
@@ -71,3 +104,23 @@ def query_entities(query: str, known: Known, names: EntriesByName | None = None)
             taken.append(span)
             found |= meant
     return found
+
+
+SEED_NOTES = 3
+"""Notes taken from the top of each of the sparse and dense lists."""
+ENTITY_WEIGHT = 2.0
+"""Weight of an entity named by one note, against 1 for the first note of a list."""
+
+
+def seed_notes(lists: Sequence[Sequence[str]], depth: int = SEED_NOTES) -> dict[str, float]:
+    """Return note id -> weight, 1/rank summed over the lists."""
+    weights: dict[str, float] = {}
+    for ranking in lists:
+        for rank, note_id in enumerate(ranking[:depth], start=1):
+            weights[note_id] = weights.get(note_id, 0.0) + 1.0 / rank
+    return weights
+
+
+def seed_entities(frequency: Mapping[str, int]) -> dict[str, float]:
+    """Return entity key -> weight: the rarer the entity, the more it says."""
+    return {key: ENTITY_WEIGHT / (1.0 + math.log(max(df, 1))) for key, df in frequency.items()}

@@ -6,7 +6,7 @@ import pytest
 
 from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError
-from theworld.nodes.note_source import with_mentions as read_with_mentions
+from theworld.retrieval.notes import with_mentions as read_with_mentions
 from theworld.state import Candidate, Context, Degradation, Mention
 from theworld.stores.records import StoredNote
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from theworld.deadline import Deadline
+from theworld.degrading import degrading
 from theworld.errors import StoreError
-from theworld.nodes.degrading import degrading
-from theworld.nodes.retrieval_channel import retrieval_deadline
+from theworld.retrieval.channel import retrieval_deadline
 from theworld.settings import Settings
 from theworld.state import Candidate, Context, Degradation, QueryState
 from theworld.stores.records import StoredNote

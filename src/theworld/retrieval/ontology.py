@@ -13,14 +13,14 @@ from datetime import datetime
 
 from theworld.deadline import Deadline, run_within
 from theworld.models.protocols import Embedder
-from theworld.nodes.note_source import NoteSource
-from theworld.nodes.retrieve_dense import EmbedderOf
 from theworld.ontology import Ref
 from theworld.ontology.index import OntologyIndex, OntologyIndexes
 from theworld.ontology.questions.described import Described
 from theworld.ontology.questions.matches import QueryMatches
 from theworld.ontology.retrieval import NESTED, Findings, find
 from theworld.ontology.walking import WalkParameters
+from theworld.retrieval.dense import EmbedderOf
+from theworld.retrieval.notes import NoteSource
 from theworld.settings import OntologySettings
 from theworld.state import (
     Context,

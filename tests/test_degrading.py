@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from langgraph.errors import GraphBubbleUp
 
+from theworld.degrading import degrading
 from theworld.errors import EngineUnavailableError, ModelError, RetrievalUnavailableError
-from theworld.nodes.degrading import degrading
 from theworld.state import Context, Degradation
 
 GONE = EngineUnavailableError("it is gone", where="ledger")
