@@ -14,8 +14,8 @@ from theworld.answers.one_entity import OneEntity
 from theworld.answers.scores import answer_scores
 from theworld.answers.spans import grounding, rank_spans, share_and_margin
 from theworld.answers.stated import COMPARES, answer_chain, answer_comparison, answer_from_facts
+from theworld.degrading import degrading
 from theworld.errors import StoreError
-from theworld.nodes.degrading import degrading
 from theworld.nodes.disambiguate_entities.identity import Identities, entry_of, identities
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
@@ -36,8 +36,6 @@ def answer_with_entity(
     expected type with EFSA's ranking on record. Names of one entry count as one entity: of an entry that was linked, or
     the only one that `entries` has under the name. A longer question is left to the answers after this one.
     """
-    if len(state.query) > LONGEST_QUESTION:
-        return {"result": None}
     noted = list[Degradation]()
 
     def known() -> Identities:
@@ -46,19 +44,28 @@ def answer_with_entity(
             return identities(state.judgements, state.evidence, state.query, entries)
         return identities(state.judgements)
 
-    language: Language = "zh" if state.language == "zh" else "en"
-    question, evidence = simplified(state.query), state.evidence
-    found = (
-        answer_from_facts(state.ontology, language, evidence)
-        or answer_comparison(question, language, evidence)
-        or answer_chain(question, language, evidence)
-        or answer_span(question, language, evidence[: settings.evidence_notes], known)
-    )
+    found = read_answer(state, settings, known)
     clear = found is not None and found.confidence >= settings.min_confidence
     update: Update = {"result": _answer(found, state) if found and clear else None}
     if noted:
         update["degradations"] = noted
     return update
+
+
+def read_answer(
+    state: QueryState, settings: AnswerSettings, known: Callable[[], Identities] = lambda: identities([])
+) -> FoundAnswer | None:
+    """Return the best answer that the evidence gives, whatever its confidence; `known` tells names of one entity."""
+    if len(state.query) > LONGEST_QUESTION:
+        return None
+    language: Language = "zh" if state.language == "zh" else "en"
+    question, evidence = simplified(state.query), state.evidence
+    return (
+        answer_from_facts(state.ontology, language, evidence)
+        or answer_comparison(question, language, evidence)
+        or answer_chain(question, language, evidence)
+        or answer_span(question, language, evidence[: settings.evidence_notes], known)
+    )
 
 
 def answer_span(
