@@ -10,57 +10,14 @@ from typing import Literal, NamedTuple
 import yaml
 
 from theworld.text.folding import simplified
+from theworld.text.quantities import Quantity, find_quantities
 
 Comparison = Literal["at_least", "more_than", "at_most", "less_than", "equal", "between"]
 """How a value must stand to the limit; `between` includes both limits."""
 
-_SCALES = {
-    "百": 1e2,
-    "千": 1e3,
-    "万": 1e4,
-    "十万": 1e5,
-    "百万": 1e6,
-    "千万": 1e7,
-    "亿": 1e8,
-    "万亿": 1e12,
-    "k": 1e3,
-    "thousand": 1e3,
-    "m": 1e6,
-    "mn": 1e6,
-    "million": 1e6,
-    "bn": 1e9,
-    "billion": 1e9,
-    "10k": 1e4,
-}
-_UNITS = "元|人民币|家|笔|个|次|天|年|%|％|percent|per cent|yuan|CNY|RMB"
-_WORDS = "|".join(sorted((key for key in _SCALES if key != "10k"), key=len, reverse=True))
-_NUMBER = re.compile(
-    rf"(?<![\d.\-A-Za-z_])(?P<prefix>CNY|RMB|¥)?\s?(?P<number>\d+(?:,\d{{3}})*(?:\.\d+)?)(?![\d\-_]*[A-Za-z_]{{2}}\d)\s?"
-    rf"(?P<scale>(?:{_WORDS})(?![A-Za-z]))?\s?(?P<unit>{_UNITS})?",
-    re.IGNORECASE,
-)
 _RANGE_ZH = re.compile(r"^\s*(?:到|至|~|～|-|—|–|和|与)\s*$")
 _RANGE_EN = re.compile(r"^\s*(?:and|to|-|–|—|~)\s*$", re.IGNORECASE)
 _BETWEEN = re.compile(r"(?:between|from|介于|在|从)\s*$", re.IGNORECASE)
-_SCALE_OF_UNIT = re.compile(rf"^\s*(?P<scale>10k|{_WORDS})?\s*(?P<unit>.*)$", re.IGNORECASE)
-
-
-class Quantity(NamedTuple):
-    """A number as written, and what it means: `5000万元` is 50,000,000."""
-
-    start: int
-    end: int
-    number: float
-    """As written: 5000."""
-    scale: float
-    """What the word behind it multiplies by: 10,000."""
-    unit: str
-    """`元`, `%`, ... or nothing."""
-
-    @property
-    def value(self) -> float:
-        """Number times scale."""
-        return self.number * self.scale
 
 
 class NumberConstraint(NamedTuple):
@@ -71,22 +28,6 @@ class NumberConstraint(NamedTuple):
     comparison: Comparison
     low: Quantity
     high: Quantity | None = None
-
-
-def unit_scale(unit: str) -> float:
-    """Return what one of a unit is in the plain one: 万元 and `10k CNY` are 10,000."""
-    match = _SCALE_OF_UNIT.match(simplified(unit))
-    return _SCALES[match["scale"].lower()] if match and match["scale"] else 1.0
-
-
-def quantities(text: str) -> list[Quantity]:
-    """Return the numbers of a text that are no part of a word or code."""
-    found = []
-    for match in _NUMBER.finditer(simplified(text)):
-        number = float(match["number"].replace(",", ""))
-        scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
-        found.append(Quantity(match.start(), match.end(), number, scale, match["unit"] or match["prefix"] or ""))
-    return found
 
 
 @cache
@@ -106,7 +47,7 @@ def number_constraints(text: str) -> list[NumberConstraint]:
     """Return the comparisons with numbers in a text, in order."""
     text = simplified(text)
     found: list[NumberConstraint] = []
-    numbers = quantities(text)
+    numbers = find_quantities(text)
     skip = -1
     for i, low in enumerate(numbers):
         if i == skip:
@@ -114,7 +55,7 @@ def number_constraints(text: str) -> list[NumberConstraint]:
         high = numbers[i + 1] if i + 1 < len(numbers) else None
         if high is not None and _is_range(text, low, high):
             # "10 to 20 million": the scale said once holds for both.
-            bare = low.scale == 1.0 and not low.unit
+            bare = low.scale == 1 and not low.unit
             least = low._replace(scale=high.scale, unit=high.unit) if bare else low
             begin = _BETWEEN.search(text, 0, low.start)
             found.append(NumberConstraint(begin.start() if begin else low.start, high.end, "between", least, high))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, segment
-from theworld.sql.questions.quantities import find_quantities, find_rankings
+from theworld.sql.questions.quantities import find_numbers, find_rankings
 from theworld.text.folding import fold_in_place
 from theworld.text.time_ranges import find_time_ranges
 
@@ -17,9 +17,7 @@ def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[
         Term(*found.place, folded[slice(*found.place)], (Meaning("period", "", found),))
         for found in find_time_ranges(question, now)
     ]
-    terms, unknown = segment(
-        folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *find_quantities(folded)]
-    )
+    terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *find_numbers(folded)])
     meant = (_as_written(term, question) for term in terms)
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), unknown
 

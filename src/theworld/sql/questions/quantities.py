@@ -6,17 +6,7 @@ import re
 from typing import NamedTuple
 
 from theworld.sql.questions.lexicon import Meaning, Term, cues
-from theworld.text.calendar_units import NUMBER_WORDS, read_number
-
-
-class Quantity(NamedTuple):
-    """A number as written."""
-
-    number: float
-    scale: float
-    """What scale words multiply it by, 1 without."""
-    unit: str
-    """The unit's word, empty without."""
+from theworld.text.quantities import ENGLISH_NUMBERS, find_quantities, read_numeral, unit_of
 
 
 class Ranking(NamedTuple):
@@ -28,7 +18,7 @@ class Ranking(NamedTuple):
 
 _N = r"(?P<n>\d{1,3}|[一二两三四五六七八九十]{1,3})"
 _COUNTED = r"(?:名|家|个|大|位|笔|项|条|份|起)?"
-_NUMBERS = "|".join(word for word, n in NUMBER_WORDS.items() if n > 1 and " " not in word)
+_NUMBERS = "|".join(word for word, n in ENGLISH_NUMBERS.items() if n > 1)
 _N_EN = rf"(?P<n>\d{{1,3}}|{_NUMBERS})"
 
 
@@ -49,13 +39,6 @@ def _patterns() -> list[tuple[re.Pattern[str], bool | None]]:
 
 
 _RANKINGS = _patterns()
-_SCALES = "|".join(re.escape(s) for s in sorted(cues()["scales"], key=len, reverse=True))
-_UNITS = "|".join(re.escape(u) for u in sorted(cues()["units"], key=len, reverse=True))
-_AMOUNT = re.compile(
-    rf"(?<![\w.])(?P<n>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:(?P<unit1>万元|亿元)|"
-    rf"\s*(?P<scale>{_SCALES})?\s*(?P<unit>{_UNITS})?)(?![\w])|(?P<n2>\d+(?:\.\d+)?)(?:(?P<unit2>万元|亿元)|"
-    rf"(?P<scale2>亿|千万|百万|万|千)?(?P<unit3>元|人民币|%|天)?)"
-)
 
 
 def find_rankings(folded: str) -> list[Term]:
@@ -63,36 +46,18 @@ def find_rankings(folded: str) -> list[Term]:
     found = []
     for pattern, highest in _RANKINGS:
         for match in pattern.finditer(folded):
-            ranking = Ranking(read_number(match["n"]), highest is not False)
+            ranking = Ranking(read_numeral(match["n"]) or 0, highest is not False)
             meaning = Meaning("top", "top" if highest is None else "superlative", ranking)
             found.append(Term(match.start(), match.end(), match.group(), (meaning,)))
     return found
 
 
-def find_quantities(folded: str) -> list[Term]:
-    """Return the amounts of a text; the meaning's value is a Quantity."""
+def find_numbers(folded: str) -> list[Term]:
+    """Return the amounts of a text; the meaning's value is a Quantity. Words of what is counted stay apart."""
     found = []
-    for match in _AMOUNT.finditer(folded):
-        g = match.groupdict()
-        number = float((g["n"] or g["n2"]).replace(",", ""))
-        scale = float(cues()["scales"].get(g["scale"] or g["scale2"] or "", 1))
-        unit = g["unit1"] or g["unit2"] or g["unit"] or g["unit3"] or ""
-        found.append(
-            Term(match.start(), match.end(), match.group(), (Meaning("number", "", Quantity(number, scale, unit)),))
-        )
+    for quantity in find_quantities(folded):
+        end = quantity.end - (len(quantity.unit) if unit_of(quantity.unit).base == "1" else 0)
+        written = folded[quantity.start : end].rstrip()
+        end = quantity.start + len(written)
+        found.append(Term(quantity.start, end, written, (Meaning("number", "", quantity),)))
     return found
-
-
-def in_unit(quantity: Quantity, unit: str) -> float | None:
-    """Return the number in an attribute's unit; None when the two cannot be compared.
-
-    A bare number is taken to be in the attribute's own unit.
-    """
-    factors = cues()["units"]
-    own = unit.casefold()
-    if not quantity.unit and quantity.scale == 1:
-        return quantity.number
-    if own not in factors or (quantity.unit == "%") != (own == "%"):
-        return quantity.number * quantity.scale if not quantity.unit and not own else None
-    value = quantity.number * quantity.scale * float(factors.get(quantity.unit, 1))
-    return round(value / float(factors[own]), 10)

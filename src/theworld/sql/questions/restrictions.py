@@ -13,9 +13,9 @@ from theworld.sql.paths import belongs_by, find_path, senses, steps
 from theworld.sql.plan import Filter, Operator, Path, UnclearError
 from theworld.sql.questions.lexicon import Meaning, Term, cues
 from theworld.sql.questions.measures import is_measure
-from theworld.sql.questions.quantities import Quantity, in_unit
 from theworld.text.folding import fold_in_place
 from theworld.text.language import Language
+from theworld.text.quantities import Quantity
 
 
 class Compared(NamedTuple):
@@ -248,8 +248,8 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         attribute_term = terms[place] if place >= 0 else None
         class_id, attribute = _numeric(attribute_term, terms, found.mapping)
         quantity: Quantity = term.of("number")[0].value
-        value = in_unit(quantity, attribute.unit.en if attribute.unit else "")
-        value = in_unit(quantity, attribute.unit.zh) if value is None and attribute.unit else value
+        value = quantity.in_unit(attribute.unit.en if attribute.unit else "")
+        value = quantity.in_unit(attribute.unit.zh) if value is None and attribute.unit else value
         if value is None or attribute_term is None:
             raise UnclearError(f"{term.text!r} is not in the unit of {attribute.id}")
         words = f"{attribute_term.text} {kind[0].name} {value:g}"

@@ -1,0 +1,297 @@
+"""The one reader of numbers: with scale, unit and currency, in English and Chinese, in running text or alone.
+
+`2.5 bn users` is 2.5 x 1e9, `1万亿元` is 1e12 CNY, `五百` is 500, `$5m` is 5e6 USD. Words of scales and units are in
+quantities.yaml; Chinese numerals are computed from their characters. Offsets are those of the text given. What is part
+of a name or a code (`CL-018`, `B2B`, 第三) is no quantity.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+import yaml
+
+from theworld.text.folding import fold_in_place
+
+CHINESE_DIGITS = "零〇○一二三四五六七八九"
+"""Digits of numerals written out, folded; 两 is a two that is only counted with."""
+CHINESE_NUMERAL = f"{CHINESE_DIGITS}两十百千万亿廿卅"
+_DIGIT_OF = {character: max(0, place - 2) for place, character in enumerate(CHINESE_DIGITS)} | {"两": 2}
+_TENS = {"十": 10, "百": 100, "千": 1000}
+_MYRIADS = {"万": 10**4, "亿": 10**8}
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+_TENS_EN = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+ENGLISH_NUMBERS: Mapping[str, int] = {word: n for n, word in enumerate(_ONES)} | {
+    word: 10 * n for n, word in enumerate(_TENS_EN, 2)
+}
+"""English number words below a hundred."""
+
+
+class Unit(NamedTuple):
+    """What a number is counted in."""
+
+    base: str
+    """What can be compared: `CNY`, `%`, `s`, `m`, `B`; `1` for things counted."""
+    factor: float
+    """What one of it is in the base unit."""
+
+
+class Quantity(NamedTuple):
+    """A number as written, text[start:end], and what it means."""
+
+    start: int
+    end: int
+    number: int | float
+    """As written: 5000 of `5000万元`."""
+    scale: int
+    """What scale words multiply it by: 10,000; 1 without."""
+    unit: str
+    """The unit's word or sign, folded; empty without."""
+
+    @property
+    def value(self) -> int | float:
+        """Number times scale, in the unit as written."""
+        product = round(self.number * self.scale, 6)
+        return int(product) if self.scale > 1 and product == int(product) else product
+
+    def in_unit(self, unit: str) -> float | None:
+        """Return the value in another unit (`万元`, `10k CNY`, `%`); None when the two cannot be compared.
+
+        A bare number is taken to be in that unit already.
+        """
+        if not self.unit and self.scale == 1:
+            return float(self.number)
+        own, wanted = unit_of(self.unit), unit_of(unit)
+        if own.base != wanted.base and (self.unit or wanted.base == "%"):
+            return None
+        return round(float(self.value) * own.factor / wanted.factor, 10)
+
+
+def find_quantities(text: str) -> list[Quantity]:
+    """Return the quantities of a text by position; none overlap."""
+    folded = fold_in_place(text)
+    return [_quantity(match) for match in _running().finditer(folded)]
+
+
+def read_quantity(text: str, units: Iterable[str] = ()) -> Quantity | None:
+    """Return the quantity that a text is, sign and exponent included; None when it is anything more.
+
+    `1.2万` is 12000 and `$5` is 5 with unit `$`; `about 5`, `5-10`, and `1,5`, which can be read in two ways, are
+    refused. `units` are further words that may stand beside the number.
+    """
+    plain = unicodedata.normalize("NFKC", text).strip()
+    match = _ALONE.fullmatch(plain) if len(plain) <= _LONGEST else None
+    digits = _plain_digits(match["number"].strip()) if match else None
+    if match is None or digits is None:
+        return None
+    words = [fold_in_place(match[side].strip().rstrip(".")) for side in ("before", "after")]
+    scale, words[1] = _leading_scale(words[1], money=unit_of(words[0]).base in _currencies())
+    known = {*unit_words(), *units, ""}
+    if any(word not in known and re.sub(r" (?:old|ago)$", "", word) not in known for word in words):
+        return None
+    sign = "-" if match["sign"] in _MINUS or match["sign2"] in _MINUS else ""
+    number = _exact(f"{sign}{digits}{match['exponent'] or ''}", 1)
+    return Quantity(0, len(text), number, scale, "".join(words))
+
+
+def unit_of(word: str) -> Unit:
+    """Return what the words of a unit mean: 万元 is 10,000 CNY; an unknown one is its own base."""
+    folded = fold_in_place(unicodedata.normalize("NFKC", word)).strip()
+    if folded in unit_words():
+        return unit_words()[folded]
+    counted = re.match(r"\d+", folded)
+    rest = folded[counted.end() :].strip() if counted else folded
+    scale, rest = _leading_scale(rest, money=True)
+    if scale > 1 or counted:
+        unit = unit_of(rest) if rest else Unit("1", 1.0)
+        return unit._replace(factor=unit.factor * scale * (int(counted[0]) if counted else 1))
+    return Unit(folded or "1", 1.0)
+
+
+def read_numeral(written: str) -> int | None:
+    """Return the whole number that digits, Chinese numerals or English number words write; None for anything else."""
+    folded = " ".join(fold_in_place(written).replace("-", " ").split())
+    if folded.isdecimal():
+        return int(folded)
+    return _english(folded.split()) if folded.isascii() else _chinese(folded)
+
+
+def _chinese(numeral: str) -> int | None:
+    """Return a Chinese numeral: 二十六, 廿六, 一九四五, 三千万, 一万亿, 两百零五; 元 is the first year of an era."""
+    if numeral == "元":
+        return 1
+    numeral = numeral.replace("廿", "二十").replace("卅", "三十")
+    if not numeral or any(c not in CHINESE_NUMERAL for c in numeral):
+        return None
+    if all(c in _DIGIT_OF for c in numeral):
+        return int("".join(str(_DIGIT_OF[c]) for c in numeral))
+    total = section = digit = 0
+    for character in numeral:
+        if character in _DIGIT_OF:
+            digit = digit * 10 + _DIGIT_OF[character]
+        elif character in _TENS:
+            section, digit = section + (digit or 1) * _TENS[character], 0
+        else:
+            unit = _MYRIADS[character]
+            part = (section + digit) or (0 if total else 1)
+            total = (total + part) * unit if total < unit else total + part * unit
+            section = digit = 0
+    return total + section + digit
+
+
+def _english(words: list[str]) -> int | None:
+    """Return English number words: "twenty five", "two hundred and six", "one million"."""
+    scales, total, part = quantity_table()["scales"], 0, 0
+    if not words or words[0] == "and":
+        return None
+    for word in words:
+        if word in ENGLISH_NUMBERS:
+            part += ENGLISH_NUMBERS[word]
+        elif word == "hundred":
+            part = (part or 1) * 100
+        elif word in scales:
+            total, part = total + (part or 1) * scales[word], 0
+        elif word != "and":
+            return None
+    return total + part
+
+
+@cache
+def quantity_table() -> Mapping[str, Any]:
+    """Return quantities.yaml."""
+    table: Mapping[str, Any] = yaml.safe_load(
+        resources.files("theworld.text").joinpath("quantities.yaml").read_text("utf-8")
+    )
+    return table
+
+
+@cache
+def unit_words() -> Mapping[str, Unit]:
+    """Return every unit by its folded word."""
+    found: dict[str, Unit] = {}
+    for base, factors in quantity_table()["units"].items():
+        for factor, words in factors.items():
+            for word in (w for item in words for w in (item if isinstance(item, list) else [item])):
+                found[fold_in_place(str(word))] = Unit(base, float(factor))
+    return found
+
+
+@cache
+def _currencies() -> frozenset[str]:
+    return frozenset(base for base in quantity_table()["units"] if re.fullmatch(r"[A-Z]{3}", base))
+
+
+_LONGEST = 100
+_MINUS = ("-", "−", "–")
+_ALONE = re.compile(
+    r"(?P<sign>[-+−–]?)\s*(?P<before>[^\d\s.,+−–-]{0,4})\s*(?P<sign2>[-−]?)"
+    r"(?P<number>\d[\d,_ '’]*(?:\.\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?|\.\d+)(?P<exponent>e[-+]?\d{1,3})?\s*"
+    r"(?P<after>\D{0,24})",
+    re.IGNORECASE,
+)
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+|\d{1,3}(?:,\d{2})+,\d{3}|\d{1,3}(?:_\d{3})+|\d{1,3}(?:[ '’]\d{3})+")
+_POINTS_GROUP = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}")
+_CHINESE_SCALE = "[十百千万亿]+"
+_PARTS = re.compile(rf"(\d+(?:\.\d+)?)({_CHINESE_SCALE})")
+_NOT_APART = "a|b|d|in|t|w|x"
+"""Units that are words or letters of other things when they stand apart from the number."""
+
+
+def either(words: Iterable[str]) -> str:
+    """Return the pattern of any of some folded words, longer ones first, Latin ones to their end."""
+    ordered = sorted(words, key=lambda word: (-len(word), word))
+    return "|".join(re.escape(w) + (r"(?![a-z0-9_])" if w[-1].isascii() and w[-1].isalnum() else "") for w in ordered)
+
+
+@cache
+def _running() -> re.Pattern[str]:
+    """Return the pattern of a quantity within a folded text."""
+    table, units = quantity_table(), unit_words()
+    numbers, scales, unit = either(ENGLISH_NUMBERS), either(table["scales"]), either(units)
+    currencies = [word for word in units if units[word].base in _currencies()]
+    sign, currency = either(word for word in currencies if word[-1] < "一"), either(currencies)
+    money = either(table["scales_of_money"])
+    digits = r"(?<![a-z0-9_.])(?<![a-z0-9_.]-)(?![12]\d\d0s(?![a-z]))(?P<digits>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)"
+    chinese_scale = rf"(?P<zh>{_CHINESE_SCALE}(?:\d+{_CHINESE_SCALE})*)"
+    english = rf"(?<![a-z])(?P<words>(?:{numbers})(?:[\s-](?:and\s)?(?:{numbers}|{scales}))*)"
+    # One character alone is a number only before what is counted: 五个, but not the 一 of 一共.
+    counted = "[个家笔名位件条项份台天年月元次]"
+    chinese = rf"(?<![第{CHINESE_NUMERAL}])(?P<chinese>(?=[{CHINESE_DIGITS}两十廿卅])[{CHINESE_NUMERAL}]"
+    chinese += rf"(?:[{CHINESE_NUMERAL}]+|(?={counted})))"
+    return re.compile(
+        rf"(?:(?P<sign>{sign})\s?)?(?:{digits}(?:\s?(?P<en>{scales})|\s?{chinese_scale}|"
+        rf"(?P<money>(?(sign)\s?(?:{money})|\s?(?:{money})(?=\s?(?:{currency})))))?|{english}|{chinese})"
+        rf"(?:(?P<unit>{unit})|[\s-](?!(?:{_NOT_APART})(?![a-z/²]))(?P<apart>{unit}))?(?![a-z0-9_])"
+    )
+
+
+def _quantity(match: re.Match[str]) -> Quantity:
+    unit, scale = match["sign"] or match["unit"] or match["apart"] or "", 1
+    if match["digits"] is None:
+        written = match["words"] or match["chinese"]
+        value: int | float = read_numeral(written) or 0
+        scale = max((n for word, n in _big_scales().items() if word in written), default=1)
+    else:
+        word = match["en"] or (match["money"] or "").strip()
+        scale = _scale(word) if word else _chinese_scale(_CHINESE_FIRST.match(match["zh"] or ""))
+        value = _exact(match["digits"].replace(",", ""), scale)
+        value += sum(_exact(number, _chinese(f"一{zh}") or 1) for number, zh in _PARTS.findall(match["zh"] or ""))
+    number = value // scale if isinstance(value, int) and value % scale == 0 else value / scale
+    return Quantity(match.start(), match.end(), number, scale, unit)
+
+
+_CHINESE_FIRST = re.compile(_CHINESE_SCALE)
+
+
+def _chinese_scale(match: re.Match[str] | None) -> int:
+    return (_chinese(f"一{match.group()}") or 1) if match else 1
+
+
+def _scale(word: str) -> int:
+    table = quantity_table()
+    return int(table["scales"].get(word) or table["scales_of_money"][word])
+
+
+@cache
+def _big_scales() -> Mapping[str, int]:
+    return {**{word: n for word, n in quantity_table()["scales"].items() if n >= 1000 and len(word) > 2}, **_MYRIADS}
+
+
+def _leading_scale(words: str, *, money: bool) -> tuple[int, str]:
+    """Return the scale that words of a unit begin with, and the rest of them."""
+    if words in unit_words() and not (money and words in quantity_table()["scales_of_money"]):
+        return 1, words
+    table = quantity_table()
+    scales = {**table["scales"], **(table["scales_of_money"] if money else {})}
+    match = re.match(rf"(?P<en>{either(scales)})|{_CHINESE_SCALE}", words)
+    if match is None:
+        return 1, words
+    scale = _scale(match["en"]) if match["en"] else _chinese_scale(match)
+    return scale, words[match.end() :].strip()
+
+
+def _plain_digits(number: str) -> str | None:
+    """Return digits with a point and no separators; None where separators can be read in two ways."""
+    if _POINTS_GROUP.fullmatch(number):
+        return number.replace(".", "").replace(",", ".")
+    whole, point, fraction = number.partition(".")
+    if whole and not whole.isdigit():
+        if not _GROUPED.fullmatch(whole):
+            return None
+        whole = re.sub(r"\D", "", whole)
+    return f"{whole}{point}{fraction}"
+
+
+def _exact(digits: str, scale: int) -> int | float:
+    """Return digits times a scale without the errors of binary fractions."""
+    exact = Decimal(digits) * scale
+    return int(exact) if exact == exact.to_integral_value() and (scale > 1 or "." not in digits) else float(exact)
