@@ -21,83 +21,6 @@ class InvalidNoteError(TheWorldError, ValueError):
     """A note or another argument given to EFSA is of the wrong type."""
 
 
-@contextmanager
-def reading(where: str) -> Iterator[None]:
-    """Turn whatever an object raises while it is read into InvalidNoteError."""
-    try:
-        yield
-    except TheWorldError:
-        raise
-    except Exception as error:
-        raise InvalidNoteError(f"it cannot be read: {type(error).__name__}.", where=where) from error
-
-
-def text_of(value: Any, name: str) -> str:
-    """Return a text argument."""
-    if not isinstance(value, str):
-        raise InvalidNoteError(f"`{name}` must be text, not {type(value).__name__}.", where="efsa_answer")
-    return str.__str__(value)
-
-
-def names_of(value: Any, name: str) -> list[str]:
-    """Return the names an argument holds: none, one, or several of which None is passed over."""
-    if value is None or isinstance(value, str):
-        return [] if value is None else [str.__str__(value)]
-    if isinstance(value, (bytes, Mapping)):
-        raise InvalidNoteError(f"`{name}` must be a list of names, not {type(value).__name__}.", where="efsa_answer")
-    try:
-        listed = list(value)
-    except TypeError as error:
-        raise InvalidNoteError(
-            f"`{name}` must be a list of names, not {type(value).__name__}.", where="efsa_answer"
-        ) from error
-    return [text_of(each, f"{name}[{place}]") for place, each in enumerate(listed) if each is not None]
-
-
-def aliases_of(value: Any) -> dict[str, str]:
-    """Return the table of aliases."""
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise InvalidNoteError(
-            f"`aliases` must be a dict of name to name, not {type(value).__name__}.", where="efsa_answer"
-        )
-    return {text_of(alias, "aliases"): text_of(name, "aliases") for alias, name in value.items()}
-
-
-def count_of(value: Any, name: str) -> int:
-    """Return a whole number; 0 for negative ones."""
-    try:
-        return max(operator.index(value), 0)
-    except TypeError as error:
-        raise InvalidNoteError(
-            f"`{name}` must be a whole number, not {type(value).__name__}.", where="efsa_answer"
-        ) from error
-
-
-def finite(value: Any, name: str, where: str) -> float:
-    """Return a number that is neither NaN nor infinite."""
-    if isinstance(value, (bool, str, bytes, type)) or not hasattr(value, "__float__"):
-        raise InvalidNoteError(f"`{name}` must be a number, not {type(value).__name__}.", where=where)
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise InvalidNoteError(f"`{name}` must be finite, not {number}.", where=where)
-    return number
-
-
-def gate_of(value: Any) -> Callable[[str, str], bool] | None:
-    """Return the gate, or None."""
-    if value is not None and not callable(value):
-        raise InvalidNoteError(
-            f"`allowed` must be a function of key and name, not {type(value).__name__}.", where="efsa_answer"
-        )
-    gate: Callable[[str, str], bool] | None = value
-    return gate
-
-
 @dataclass(frozen=True, slots=True)
 class EvidenceNote:
     """One note as EFSA sees it."""
@@ -118,6 +41,75 @@ class EvidenceNote:
     """Place in the list, from 0."""
 
 
+@contextmanager
+def reading(where: str) -> Iterator[None]:
+    """Turn whatever an object raises while it is read into InvalidNoteError."""
+    try:
+        yield
+    except TheWorldError:
+        raise
+    except Exception as error:
+        raise InvalidNoteError(f"it cannot be read: {type(error).__name__}.", where=where) from error
+
+
+def wrong(name: str, wanted: str, value: Any, where: str) -> InvalidNoteError:
+    """Return the error of an argument that is not what is wanted."""
+    return InvalidNoteError(f"`{name}` must be {wanted}, not {type(value).__name__}.", where=where)
+
+
+def text_of(value: Any, name: str, where: str = "efsa_answer") -> str:
+    """Return a text argument; a plain str, whatever its class does."""
+    if not isinstance(value, str):
+        raise wrong(name, "text", value, where)
+    return str.__str__(value)
+
+
+def names_of(value: Any, name: str, where: str = "efsa_answer") -> list[str]:
+    """Return the names an argument holds: none, one, or several of which None is passed over."""
+    if value is None or isinstance(value, str):
+        return [] if value is None else [str.__str__(value)]
+    if isinstance(value, (bytes, Mapping)) or not hasattr(value, "__iter__"):
+        raise wrong(name, "a list of names", value, where)
+    found = [text_of(each, f"{name}[{place}]", where) for place, each in enumerate(list(value)) if each is not None]
+    return sorted(found) if isinstance(value, (set, frozenset)) else found  # a set's order differs between processes
+
+
+def aliases_of(value: Any) -> dict[str, str]:
+    """Return the table of aliases."""
+    if value is not None and not isinstance(value, Mapping):
+        raise wrong("aliases", "a dict of name to name", value, "efsa_answer")
+    return {text_of(alias, "aliases"): text_of(name, "aliases") for alias, name in (value or {}).items()}
+
+
+def count_of(value: Any, name: str) -> int:
+    """Return a whole number; 0 for negative ones."""
+    try:
+        return max(operator.index(value), 0)
+    except TypeError as error:
+        raise wrong(name, "a whole number", value, "efsa_answer") from error
+
+
+def finite(value: Any, name: str, where: str) -> float:
+    """Return a number that is neither NaN nor infinite."""
+    if isinstance(value, (bool, str, bytes, type)) or not hasattr(value, "__float__"):
+        raise wrong(name, "a number", value, where)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InvalidNoteError(f"`{name}` must be finite, not {number}.", where=where)
+    return number
+
+
+def gate_of(value: Any) -> Callable[[str, str], bool] | None:
+    """Return the gate, or None."""
+    if value is not None and not callable(value):
+        raise wrong("allowed", "a function of key and name", value, "efsa_answer")
+    gate: Callable[[str, str], bool] | None = value
+    return gate
+
+
 def read_notes(candidates: Sequence[Mapping[str, Any]], limit: int) -> list[EvidenceNote]:
     """Check and read the first `limit` notes.
 
@@ -126,13 +118,11 @@ def read_notes(candidates: Sequence[Mapping[str, Any]], limit: int) -> list[Evid
     Raises InvalidNoteError naming the note and the field.
     """
     if isinstance(candidates, (str, bytes, Mapping)) or not isinstance(candidates, Sequence):
-        raise InvalidNoteError(
-            f"candidates must be a list of dicts, not {type(candidates).__name__}.", where="efsa_answer"
-        )
+        raise wrong("candidates", "a list of dicts", candidates, "efsa_answer")
     kept = list(candidates[: max(limit, 0)])
     scores = [_number(note, "final_score", index, 0.0) for index, note in enumerate(kept)]
     if any(score < -LOGIT_TOLERANCE or score > 1 + LOGIT_TOLERANCE for score in scores):
-        scores = [sigmoid(score) for score in scores]
+        scores = [_sigmoid(score) for score in scores]
     return [
         _read(note, index, min(max(score, 0.0), 1.0))
         for index, (note, score) in enumerate(zip(kept, scores, strict=True))
@@ -142,28 +132,15 @@ def read_notes(candidates: Sequence[Mapping[str, Any]], limit: int) -> list[Evid
 def entity_names(note: Mapping[str, Any], where: str = "note") -> dict[str, str]:
     """Return identity key -> name of a note's entities, in order; names without a key are left out."""
     if not isinstance(note, Mapping):
-        raise InvalidNoteError(f"a note must be a dict, not {type(note).__name__}.", where=where)
+        raise wrong("note", "a dict", note, where)
     value = note.get("entities")
-    if value is None:
-        return {}
-    if isinstance(value, (str, bytes, Mapping)):
-        raise InvalidNoteError(f"`entities` must be a list of names, not {type(value).__name__}.", where=where)
-    try:
-        names = list(value)
-    except TypeError as error:
-        raise InvalidNoteError(
-            f"`entities` must be a list of names, not {type(value).__name__}.", where=where
-        ) from error
-    for name in names:
-        if not isinstance(name, str):
-            raise InvalidNoteError(f"`entities` holds a {type(name).__name__}; every name must be text.", where=where)
-    if isinstance(value, (set, frozenset)):
-        names.sort(key=str.__str__)  # a set's own order differs between processes
+    if isinstance(value, str):
+        raise wrong("entities", "a list of names", value, where)
     found: dict[str, str] = {}
-    for name in names:
+    for name in names_of(value, "entities", where):
         key = entity_key(name)
         if key:
-            found.setdefault(key, str.strip(name))
+            found.setdefault(key, name.strip())
     return found
 
 
@@ -171,13 +148,6 @@ def note_text(note: Mapping[str, Any]) -> str:
     """Return title and content (or `text`) in one string."""
     parts = [note.get("title"), note.get("content") or note.get("text")]
     return "\n".join(str.__str__(part) for part in parts if isinstance(part, str))
-
-
-def sigmoid(value: float) -> float:
-    """Return 1 / (1 + exp(-value)) without overflow."""
-    if value >= 0:
-        return 1.0 / (1.0 + math.exp(-value))
-    return math.exp(value) / (1.0 + math.exp(value))
 
 
 def _read(note: Mapping[str, Any], index: int, score: float) -> EvidenceNote:
@@ -188,7 +158,7 @@ def _read(note: Mapping[str, Any], index: int, score: float) -> EvidenceNote:
         score=score,
         hop=max(int(_number(note, "hop_no", index, 1.0)), 1),
         document=f"\0{index}" if document is None else str(document),
-        paragraphs=_paragraphs(note, where),
+        paragraphs=_paragraphs(note.get("paragraph_idxs"), where),
         text=note_text(note),
         position=index,
     )
@@ -197,22 +167,21 @@ def _read(note: Mapping[str, Any], index: int, score: float) -> EvidenceNote:
 def _number(note: Mapping[str, Any], name: str, index: int, default: float) -> float:
     where = f"candidates[{index}]"
     if not isinstance(note, Mapping):
-        raise InvalidNoteError(f"a note must be a dict, not {type(note).__name__}.", where=where)
+        raise wrong("note", "a dict", note, where)
     value = note.get(name)
-    if value is None:
-        return default
-    return finite(value, name, where)
+    return default if value is None else finite(value, name, where)
 
 
-def _paragraphs(note: Mapping[str, Any], where: str) -> tuple[int | str, ...]:
-    value = note.get("paragraph_idxs")
-    if value is None:
-        return ()
-    if isinstance(value, Integral):
-        return (int(value),)
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
-        raise InvalidNoteError(f"`paragraph_idxs` must be a list, not {type(value).__name__}.", where=where)
-    wrong = [type(index).__name__ for index in value if not isinstance(index, (Integral, str))]
-    if wrong:
-        raise InvalidNoteError(f"`paragraph_idxs` holds a {wrong[0]}; an index is a number or text.", where=where)
-    return tuple(index if isinstance(index, str) else int(index) for index in value)
+def _paragraphs(value: Any, where: str) -> tuple[int | str, ...]:
+    listed = [value] if isinstance(value, Integral) else [] if value is None else value
+    if isinstance(listed, (str, bytes, Mapping)) or not isinstance(listed, Sequence):
+        raise wrong("paragraph_idxs", "a list", value, where)
+    for index in listed:
+        if not isinstance(index, (Integral, str)):
+            raise wrong("paragraph_idxs", "a list of numbers and texts", index, where)
+    return tuple(index if isinstance(index, str) else int(index) for index in listed)
+
+
+def _sigmoid(value: float) -> float:
+    """Return 1 / (1 + exp(-value)) without overflow."""
+    return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))
