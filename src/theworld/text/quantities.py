@@ -15,8 +15,6 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-import yaml
-
 from theworld.text.folding import fold_in_place
 
 CHINESE_DIGITS = "零〇○一二三四五六七八九"
@@ -168,6 +166,8 @@ def _english(words: list[str]) -> int | None:
 @cache
 def quantity_table() -> Mapping[str, Any]:
     """Return quantities.yaml."""
+    import yaml  # late: `theworld.structure` imports this module and stays light
+
     table: Mapping[str, Any] = yaml.safe_load(
         resources.files("theworld.text").joinpath("quantities.yaml").read_text("utf-8")
     )
@@ -195,7 +195,7 @@ _MINUS = ("-", "−", "–")
 _ALONE = re.compile(
     r"(?P<sign>[-+−–]?)\s*(?P<before>[^\d\s.,+−–-]{0,4})\s*(?P<sign2>[-−]?)"
     r"(?P<number>\d[\d,_ '’]*(?:\.\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?|\.\d+)(?P<exponent>e[-+]?\d{1,3})?\s*"
-    r"(?P<after>\D{0,24})",
+    r"(?P<after>k?m2|\D{0,24})",
     re.IGNORECASE,
 )
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+|\d{1,3}(?:,\d{2})+,\d{3}|\d{1,3}(?:_\d{3})+|\d{1,3}(?:[ '’]\d{3})+")
