@@ -31,8 +31,8 @@ from theworld.cli.ingesting import ingest_paths  # noqa: E402
 from theworld.evaluation.datasets import load_dataset  # noqa: E402
 from theworld.evaluation.metrics import percentile  # noqa: E402
 from theworld.evaluation.preparation import store_path  # noqa: E402
-from theworld.models.bundle import load_models  # noqa: E402
 from theworld.models.protocols import FloatArray  # noqa: E402
+from theworld.models.registry import load_models  # noqa: E402
 from theworld.settings import Settings  # noqa: E402
 from theworld.stores.dense.first_pass import SignCodes, sign_codes  # noqa: E402
 from theworld.stores.knowledge_store import KnowledgeStore  # noqa: E402

@@ -31,13 +31,13 @@ from services.postgres_ledger import drop_schema, settings_for
 from theworld.demo import corpus_dir
 from theworld.errors import EngineUnavailableError
 from theworld.ingestion import ingest
-from theworld.models.bundle import Models, load_models
+from theworld.models.registry import Models, load_models
 from theworld.settings import LedgerSettings, Settings
 from theworld.stores.knowledge_store import open_store
 from theworld.stores.ledger import Ledger
 from theworld.stores.records import DocumentRecord
 from theworld.testing.conformance.documents import make_document
-from theworld.testing.conformance.ledger_leaks import leaks_of_ledger
+from theworld.testing.conformance.leaks import leaks_of_ledger
 
 TENANT = "default"
 BATCH = 32

@@ -24,14 +24,12 @@ from pathlib import Path
 from environment import environment
 
 from theworld.demo.credit import CreditQuestion, load_credit_ontology, load_credit_questions, notes_dir
-from theworld.evaluation.baseline import DEPTH, m3_baseline
-from theworld.evaluation.metrics import percentile
-from theworld.evaluation.significance import paired_difference
+from theworld.evaluation.metrics import paired_difference, percentile
+from theworld.evaluation.retrieval import DEPTH, m3_baseline
 from theworld.graph import build_graph, make_resources
 from theworld.ingestion import ingest
 from theworld.ingestion.ontology import ingest_ontology
-from theworld.models.bundle import Models, load_models
-from theworld.nodes.retrieve_dense import nearest
+from theworld.models.registry import Models, load_models
 from theworld.ontology import Lookup, parse_ontology
 from theworld.ontology.graph import OntologyGraph
 from theworld.ontology.index import OntologyIndex
@@ -40,6 +38,7 @@ from theworld.ontology.questions.matching import Matcher
 from theworld.ontology.retrieval import find
 from theworld.ontology.storing import to_edges, to_nodes
 from theworld.ontology.walking import WalkParameters, walk
+from theworld.retrieval.dense import nearest
 from theworld.settings import Settings
 from theworld.state import Context, QueryOutput
 from theworld.stores.knowledge_store import KnowledgeStore

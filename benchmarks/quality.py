@@ -19,12 +19,11 @@ from theworld.cli.ingesting import ingest_paths
 from theworld.cli.output import error_console
 from theworld.errors import TheWorldError
 from theworld.evaluation.answers import AnswersReport
-from theworld.evaluation.datasets import Dataset, load_dataset
+from theworld.evaluation.datasets import Dataset, load_dataset, merge_datasets
 from theworld.evaluation.first_answers import FirstAnswers, evaluate_first_answers
-from theworld.evaluation.merging import merge_datasets
+from theworld.evaluation.metrics import PairedDifference
 from theworld.evaluation.preparation import store_path
 from theworld.evaluation.retrieval import STAGES, RetrievalReport, evaluate_retrieval, losses
-from theworld.evaluation.significance import PairedDifference
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.settings import Settings
 from theworld.text import detect_language

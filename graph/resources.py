@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from theworld.models.across_languages import AcrossLanguages
-from theworld.models.bundle import Models, load_models
-from theworld.models.cached import CachedEmbedder
 from theworld.models.chat import OpenAIChatModel
 from theworld.models.minilm import MiniLMEmbedder
 from theworld.models.protocols import ChatModel
+from theworld.models.registry import CachedEmbedder, Models, load_models
 from theworld.nodes.disambiguate_entities import (
     DeterministicJudge,
     EntityJudge,
@@ -22,9 +21,9 @@ from theworld.nodes.disambiguate_entities import (
     open_knowledge,
 )
 from theworld.nodes.resolve_references import ReferenceResolver, ReferenceResolverConfig, model_resolver
-from theworld.nodes.retrieve_graph import OntologyChannel
 from theworld.ontology.index import OntologyIndexes
 from theworld.ranking import CrossEncoderReranker, RemoteReranker, Reranker, make_reranker
+from theworld.retrieval.ontology import OntologyChannel
 from theworld.routing import RouteHistory, Rules, Strategy, features_of
 from theworld.settings import Settings
 from theworld.sql.view import database_reader

@@ -30,7 +30,7 @@ def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store that holds the demo corpus."""
     from theworld.demo import corpus_dir
     from theworld.ingestion import ingest
-    from theworld.models.bundle import load_models
+    from theworld.models.registry import load_models
     from theworld.settings import Settings
     from theworld.stores.knowledge_store import KnowledgeStore
 

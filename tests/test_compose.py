@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from theworld.doctor.ledger import OLDEST_SERVER
-from theworld.doctor.projections import OLDEST_SERVERS, is_older
+from theworld.doctor.projections import OLDEST_SERVER, OLDEST_SERVERS, is_older
 from theworld.settings import Settings
 
 ROOT = Path(__file__).parents[1]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from theworld.errors import ModelError
-from theworld.models.bundle import Models
+from theworld.models.registry import Models
 from theworld.state import Mention
 from theworld.testing import FakeEmbedder, FakeTagger
 

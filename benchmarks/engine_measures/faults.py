@@ -42,7 +42,7 @@ def inject(
     """
     from theworld.demo import corpus_dir
     from theworld.ingestion import ingest
-    from theworld.models.bundle import load_models
+    from theworld.models.registry import load_models
 
     settings = Settings(store=path)
     with KnowledgeStore.open(settings.store, create=True) as store:

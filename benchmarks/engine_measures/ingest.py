@@ -7,7 +7,7 @@ from pathlib import Path
 from engine_measures.common import Urls, engines_at, on_servers
 from theworld.demo import corpus_dir
 from theworld.ingestion import IngestReport, ingest
-from theworld.models.bundle import load_models
+from theworld.models.registry import load_models
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore
 

@@ -8,13 +8,12 @@ import numpy as np
 
 from engine_measures.common import Urls, copy_ledger, engines_at, on_servers
 from theworld.evaluation.datasets import Dataset, load_dataset
-from theworld.evaluation.metrics import percentile
+from theworld.evaluation.metrics import paired_difference, percentile
 from theworld.evaluation.preparation import store_path
 from theworld.evaluation.retrieval import RetrievalReport, evaluate_retrieval
-from theworld.evaluation.significance import paired_difference
 from theworld.graph import build_graph, open_resources
 from theworld.ingestion import ingest
-from theworld.models.bundle import load_models
+from theworld.models.registry import load_models
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore
 

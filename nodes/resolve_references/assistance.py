@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from theworld.errors import ModelError
-from theworld.models.protocols import ChatMessage, ChatModel
-from theworld.models.usage import usage_of
+from theworld.models.protocols import ChatMessage, ChatModel, usage_of
 from theworld.nodes.resolve_references.turns import last_turns, transcript
 from theworld.prompts import fill_prompt, harmless, load_prompt
 from theworld.state import Message, ModelUsage, ReferenceScope, ReferenceType, ResolvedReference

@@ -56,7 +56,7 @@ class ModelError(TheWorldError):
     calls: int = 0
     """Calls of a language model that were made before giving up."""
     usage: object | None = None
-    """What these calls consumed (a ModelUsage), where the model says; read it with `theworld.models.usage.usage_of`."""
+    """What these calls consumed (a ModelUsage), where the model says; read it with `usage_of`."""
 
 
 class ModelMismatchError(ModelError):

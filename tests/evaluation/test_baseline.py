@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.evaluation.baseline import m3_baseline, normalised
+from theworld.evaluation.retrieval import m3_baseline, normalised
 
 hits = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-10, 10, allow_nan=False), max_size=8).map(
     lambda scores: sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))

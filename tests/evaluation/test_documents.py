@@ -21,12 +21,17 @@ from theworld.evaluation.documents import (
     QuestionSet,
     load_question_set,
 )
-from theworld.evaluation.documents.asking import note_as_shown
-from theworld.evaluation.documents.failures import explain_failure
-from theworld.evaluation.documents.floor import PassageBM25, tokens
-from theworld.evaluation.documents.passages import DEFAULT_SPLITTERS, corpus_texts, cut, join_paragraphs
-from theworld.evaluation.documents.rivals import ask_floor
-from theworld.evaluation.documents.scoring import holds_fact, score
+from theworld.evaluation.documents.question_set import note_as_shown
+from theworld.evaluation.documents.rivals import (
+    DEFAULT_SPLITTERS,
+    PassageBM25,
+    ask_floor,
+    corpus_texts,
+    cut,
+    join_paragraphs,
+    tokens,
+)
+from theworld.evaluation.documents.scoring import explain_failure, holds_fact, score
 from theworld.evaluation.peers import PEERS, PeerEntry
 from theworld.state import Candidate
 from theworld.stores.knowledge_store import KnowledgeStore

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from theworld.evaluation.datasets import Dataset, Query, load_dataset
-from theworld.evaluation.merging import merge_datasets
+from theworld.evaluation.datasets import Dataset, Query, load_dataset, merge_datasets
 
 
 def make(folder: Path, name: str, documents: dict[str, tuple[str, str]], gold: dict[str, str]) -> Dataset:

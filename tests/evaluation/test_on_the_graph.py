@@ -11,16 +11,15 @@ import pytest
 
 from theworld.errors import IngestionError
 from theworld.evaluation.answers import evaluate_answers
-from theworld.evaluation.baseline import m3_baseline
 from theworld.evaluation.counterfactuals import Counterfactuals
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.failures import Change
 from theworld.evaluation.first_answers import baseline_candidates, evaluate_first_answers
 from theworld.evaluation.preparation import check_store_holds_only, ingest_facts, store_path
-from theworld.evaluation.retrieval import STAGES, evaluate_retrieval
+from theworld.evaluation.retrieval import STAGES, evaluate_retrieval, m3_baseline
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.ingestion import ingest
-from theworld.models.bundle import load_models
+from theworld.models.registry import load_models
 from theworld.settings import Settings
 from theworld.state import Context
 from theworld.stores.knowledge_store import KnowledgeStore

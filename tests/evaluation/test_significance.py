@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from theworld.evaluation.significance import paired_difference
+from theworld.evaluation.metrics import paired_difference
 
 
 def test_equal_systems_do_not_differ() -> None:

@@ -15,7 +15,7 @@ from theworld.evaluation.metrics import all_at, first_occurrences, recall_at
 from theworld.evaluation.retrieval import PATIENCE_MS
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.ingestion import ingest
-from theworld.models.bundle import load_models
+from theworld.models.registry import load_models
 from theworld.settings import Settings
 from theworld.state import Context, QueryInput
 from theworld.stores.knowledge_store import KnowledgeStore

@@ -15,7 +15,7 @@ from theworld.evaluation.chinese_scripts import in_traditional
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.graph.build import CompiledGraph
 from theworld.ingestion import ingest
-from theworld.models.bundle import load_models
+from theworld.models.registry import load_models
 from theworld.settings import Settings
 from theworld.state import Context
 from theworld.stores.knowledge_store import KnowledgeStore

@@ -6,8 +6,8 @@ import pytest
 
 from scripted_server import scripted_server
 from theworld.graph import build_graph
-from theworld.models.bundle import Models
 from theworld.models.chat import OpenAIChatModel
+from theworld.models.registry import Models
 from theworld.settings import ModelSettings
 from theworld.state import Context
 

@@ -130,7 +130,7 @@ def main() -> None:
     from theworld.demo import corpus_dir
     from theworld.graph import build_graph, open_resources
     from theworld.ingestion import ingest
-    from theworld.models.bundle import load_models
+    from theworld.models.registry import load_models
     from theworld.settings import Settings
     from theworld.stores.knowledge_store import KnowledgeStore
 

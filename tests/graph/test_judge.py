@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from theworld.graph.resources import make_judge
-from theworld.models.bundle import Models
-from theworld.models.cached import CachedEmbedder
 from theworld.models.minilm import MiniLMEmbedder
 from theworld.models.protocols import Embedder
+from theworld.models.registry import CachedEmbedder, Models
 from theworld.nodes.disambiguate_entities import DeterministicJudge, ModelJudge, judge_entities
 from theworld.settings import Settings
 from theworld.state import Context, EntityCandidate, QueryState, RouteDecision

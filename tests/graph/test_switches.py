@@ -11,7 +11,7 @@ from theworld.errors import RetrievalUnavailableError
 from theworld.graph import build_graph
 from theworld.graph.resources import make_resources, open_database, open_resources
 from theworld.ingestion import ingest
-from theworld.models.bundle import Models
+from theworld.models.registry import Models
 from theworld.routing.features import signals
 from theworld.settings import Settings
 from theworld.sql.database import Database

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from theworld.models.bundle import Models
+from theworld.models.registry import Models
 from theworld.settings import Settings
 from theworld.state import MentionType
 from theworld.stores.knowledge_store import KnowledgeStore

@@ -16,7 +16,7 @@ from theworld.ingestion import IngestInterrupted, ingest
 from theworld.ingestion.interruption import Interruption
 from theworld.ingestion.making import BATCH_NOTES
 from theworld.ingestion.report import SilentProgress
-from theworld.models.bundle import Models
+from theworld.models.registry import Models
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore
 
@@ -147,7 +147,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from theworld.ingestion import ingest
-from theworld.models.bundle import Models
+from theworld.models.registry import Models
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.testing import FakeEmbedder, FakeTagger

@@ -16,8 +16,8 @@ from theworld.ingestion.modelling import passage_text
 from theworld.ingestion.plan import PlannedDocument
 from theworld.ingestion.readers import SourceDocument
 from theworld.ingestion.report import PROJECTED, TIMED
-from theworld.models.bundle import Models
 from theworld.models.protocols import Embedded
+from theworld.models.registry import Models
 from theworld.settings import NoteSettings, Settings
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.records import StoredNote

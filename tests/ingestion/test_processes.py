@@ -21,7 +21,7 @@ from theworld.ingestion.making import BATCH_NOTES
 from theworld.ingestion.modelling import FailedNote, MadeNote, NoteText
 from theworld.ingestion.stopwatch import Stopwatch
 from theworld.ingestion.worker_pool import CHUNK_NOTES, MANY_NOTES, WorkerPool, processes_for
-from theworld.models.bundle import Models, load_models
+from theworld.models.registry import Models, load_models
 from theworld.settings import EmbeddingSettings, IngestionSettings, Settings
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.testing import FakeTagger

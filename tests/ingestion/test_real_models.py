@@ -9,7 +9,7 @@ import pytest
 
 from theworld.demo import corpus_dir
 from theworld.ingestion import ingest
-from theworld.models.bundle import load_models
+from theworld.models.registry import load_models
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.text import Language

@@ -25,7 +25,7 @@ CHILD = """
 import signal, sys, time
 from pathlib import Path
 from theworld.ingestion import IngestInterrupted, ingest
-from theworld.models.bundle import Models
+from theworld.models.registry import Models
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.testing import FakeEmbedder, FakeTagger

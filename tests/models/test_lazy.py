@@ -72,7 +72,7 @@ def test_weights_id_samples_all_over_the_file_and_sees_its_length(tmp_path: Path
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_all_models_together_stay_under_500_mb() -> None:
     code = """
-from theworld.models.bundle import load_models
+from theworld.models.registry import load_models
 from theworld.settings import Settings
 models = load_models(Settings())
 models.warm()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from theworld.models.name_endings import joins, type_by_ending
+from theworld.models.lac_tagger import joins, type_by_ending
 from theworld.state import MentionType
 
 

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from theworld.stores.graph import MemoryGraph
-from theworld.testing.conformance.changes import feed, put
+from theworld.testing.conformance.documents import feed, put
 from theworld.testing.conformance.rerankers import QUESTIONS, candidates
 from theworld.text import tokens
 

@@ -6,7 +6,7 @@ import pytest
 
 from theworld.ranking.pointwise import LONGEST_BRIDGE, evidence_texts
 from theworld.stores.graph import MemoryGraph
-from theworld.testing.conformance.changes import TENANT, feed, put
+from theworld.testing.conformance.documents import TENANT, feed, put
 from theworld.testing.conformance.rerankers import candidate
 
 FILM = candidate("film#0", "Metropolis", "Metropolis was directed by Fritz Lang.")

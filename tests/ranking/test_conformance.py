@@ -14,7 +14,7 @@ from theworld.ranking.evidence_set import MICRO_BATCH
 from theworld.stores.dense import NumpyDense
 from theworld.testing import FakeEmbedder
 from theworld.testing.conformance import RerankerConformance
-from theworld.testing.conformance.changes import feed, put
+from theworld.testing.conformance.documents import feed, put
 from theworld.testing.conformance.rerankers import MakeReranker, candidates
 
 

@@ -15,7 +15,7 @@ from theworld.ranking import CoverWeights, EvidenceSetReranker
 from theworld.state import Candidate, Channel, ChannelHit
 from theworld.stores.dense import NumpyDense
 from theworld.stores.graph import MemoryGraph
-from theworld.testing.conformance.changes import feed, put
+from theworld.testing.conformance.documents import feed, put
 
 CHANNELS: tuple[Channel, ...] = ("sparse", "dense", "graph")
 PLAIN = CoverWeights(prior=0, agreement=0, walk=0, named=0, title_link=0, title_back=0, shared_link=0, late_order=0)

@@ -36,7 +36,7 @@ from theworld.state import Candidate, Context, QueryState
 from theworld.stores.dense import NumpyDense
 from theworld.stores.records import StoredNote
 from theworld.testing import FakeEmbedder
-from theworld.testing.conformance.changes import feed, put
+from theworld.testing.conformance.documents import feed, put
 from theworld.testing.conformance.rerankers import QUESTIONS, candidates
 
 from .conftest import Handler, RerankServer, reply_to

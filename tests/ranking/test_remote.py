@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from theworld.deadline import Deadline
 from theworld.errors import SettingsError
-from theworld.models.replies import BrokenReplyError
+from theworld.models.endpoint import BrokenReplyError
 from theworld.ranking import RemoteReranker, Reranking, RerankProtocol
 from theworld.stores.graph import MemoryGraph
 from theworld.testing.conformance.rerankers import QUESTION, ask, candidate, candidates

@@ -24,9 +24,7 @@ from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.protocols import Projection
 from theworld.stores.sparse.opensearch import OpenSearchSparse
-from theworld.testing.conformance.changes import TENANT, embedded, feed, put
-from theworld.testing.conformance.congruence import assert_congruent
-from theworld.testing.conformance.documents import make_document
+from theworld.testing.conformance.documents import TENANT, assert_congruent, embedded, feed, make_document, put
 
 pytestmark = pytest.mark.slow
 PATIENT_S = 60.0

@@ -17,9 +17,7 @@ from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.protocols import NoteChange
 from theworld.stores.sparse.opensearch import OpenSearchSparse
-from theworld.testing.conformance.changes import put
-from theworld.testing.conformance.congruence import assert_congruent
-from theworld.testing.conformance.documents import make_document
+from theworld.testing.conformance.documents import assert_congruent, make_document, put
 
 pytestmark = pytest.mark.slow
 

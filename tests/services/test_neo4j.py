@@ -16,7 +16,7 @@ from theworld.stores.graph import MemoryGraph
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.testing.conformance import GraphConformance
-from theworld.testing.conformance.changes import feed, put
+from theworld.testing.conformance.documents import feed, put
 from theworld.testing.conformance.leaks import leaks_of_graph
 from theworld.testing.conformance.twins import assert_graph_twins
 

@@ -11,7 +11,7 @@ from theworld.settings import SparseSettings
 from theworld.stores.sparse import TantivySparse
 from theworld.stores.sparse.opensearch import OpenSearchSparse
 from theworld.testing.conformance import SparseConformance
-from theworld.testing.conformance.changes import TENANT, feed, put
+from theworld.testing.conformance.documents import TENANT, feed, put
 from theworld.testing.conformance.leaks import leaks_of_sparse
 from theworld.testing.conformance.twins import assert_sparse_twins
 

@@ -23,11 +23,10 @@ from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.moving import move_ledger
 from theworld.testing.conformance import LedgerConformance, ServiceLedgerConformance
-from theworld.testing.conformance.congruence import assert_congruent
-from theworld.testing.conformance.documents import make_document
-from theworld.testing.conformance.ledger_leaks import leaks_of_ledger
-from theworld.testing.conformance.ledger_twins import assert_ledger_twins
+from theworld.testing.conformance.documents import assert_congruent, make_document
+from theworld.testing.conformance.leaks import leaks_of_ledger
 from theworld.testing.conformance.ledger_writers import write_side_by_side
+from theworld.testing.conformance.twins import assert_ledger_twins
 
 pytestmark = pytest.mark.slow
 Make = Callable[..., Ledger]

@@ -24,8 +24,7 @@ from theworld.stores.ledger import Ledger
 from theworld.stores.ledger.opening import connect
 from theworld.stores.ledger.schema import make_tables
 from theworld.stores.ledger.service_ledger import ServiceLedger
-from theworld.testing.conformance.congruence import assert_congruent
-from theworld.testing.conformance.documents import make_document
+from theworld.testing.conformance.documents import assert_congruent, make_document
 
 pytestmark = pytest.mark.slow
 DOCUMENT = Path(__file__).parents[2] / "docs" / "postgresql.md"

@@ -22,8 +22,7 @@ from theworld.stores.engines import Engines
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger
 from theworld.stores.moving import move_ledger
-from theworld.testing.conformance.congruence import assert_congruent
-from theworld.testing.conformance.documents import make_document
+from theworld.testing.conformance.documents import assert_congruent, make_document
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 2.0

@@ -13,9 +13,8 @@ import pytest
 
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.records import DocumentRecord
-from theworld.testing.conformance.congruence import assert_congruent
-from theworld.testing.conformance.documents import make_document
-from theworld.testing.conformance.processes import answer_with_counts, write_batches
+from theworld.testing.conformance.documents import assert_congruent, make_document
+from theworld.testing.conformance.ledger_writers import answer_with_counts, write_batches
 
 pytestmark = [
     pytest.mark.slow,
@@ -31,7 +30,7 @@ LONGEST = 0.5
 @pytest.fixture(scope="module")
 def processes() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["theworld.testing.conformance.processes"])
+    context.set_forkserver_preload(["theworld.testing.conformance.ledger_writers"])
     return context
 
 

@@ -15,8 +15,8 @@ from theworld.errors import StoreError
 from theworld.stores.dense import FORMAT, NumpyDense, embedded, merging
 from theworld.stores.protocols import NoteChange
 from theworld.stores.token_codes import CODE_BYTES
-from theworld.testing.conformance.changes import TENANT, feed, gone, put
-from theworld.testing.conformance.changes import embedded as make_embedded
+from theworld.testing.conformance.documents import TENANT, feed, gone, put
+from theworld.testing.conformance.documents import embedded as make_embedded
 
 EAST = np.array([1, 0], np.float32)
 

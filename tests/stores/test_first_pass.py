@@ -8,7 +8,7 @@ import pytest
 from theworld.models.protocols import Embedded, FloatArray
 from theworld.stores.dense import NumpyDense, space
 from theworld.stores.dense.first_pass import SignCodes, rotation, sign_codes
-from theworld.testing.conformance.changes import TENANT, feed, gone, put
+from theworld.testing.conformance.documents import TENANT, feed, gone, put
 
 DIMENSION, NOTES, QUERIES = 192, 6000, 20
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from theworld.stores.graph import MemoryGraph, RankingParameters
 from theworld.stores.graph.pagerank import Walk
 from theworld.stores.graph.whole_walk import LEFT, WholeWalk
-from theworld.testing.conformance.changes import TENANT, feed, put
+from theworld.testing.conformance.documents import TENANT, feed, put
 
 
 def plain_pagerank(matrix: np.ndarray, seeds: np.ndarray, restart: float) -> np.ndarray:

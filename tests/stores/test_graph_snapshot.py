@@ -22,9 +22,7 @@ from theworld.stores.graph.facts import NoteFacts, note_facts
 from theworld.stores.graph.joining import joined
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.protocols import NoteChange
-from theworld.testing.conformance.changes import TENANT, feed, gone, put
-from theworld.testing.conformance.congruence import assert_congruent
-from theworld.testing.conformance.documents import make_document
+from theworld.testing.conformance.documents import TENANT, assert_congruent, feed, gone, make_document, put
 from theworld.testing.conformance.twins import assert_graph_twins
 
 NAMES = ["Ada", "ADA", "Bell Labs", "the Moon", "MOON", "鲁迅", "绍兴", "C", "Déjà", "\ud800 lone", "Hub", "hub"]

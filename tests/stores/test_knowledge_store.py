@@ -16,8 +16,7 @@ from theworld.models.protocols import Embedded
 from theworld.state import Mention
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.token_codes import encode_tokens
-from theworld.testing.conformance.congruence import assert_congruent
-from theworld.testing.conformance.documents import make_document
+from theworld.testing.conformance.documents import assert_congruent, make_document
 
 
 @pytest.fixture

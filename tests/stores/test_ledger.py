@@ -10,7 +10,7 @@ import pytest
 from theworld.stores.ledger import Ledger
 from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.testing.conformance import LedgerConformance, ServiceLedgerConformance
-from theworld.testing.conformance.ledger_leaks import leaks_of_ledger
+from theworld.testing.conformance.leaks import leaks_of_ledger
 from theworld.testing.conformance.ledger_writers import write_side_by_side
 
 

@@ -15,7 +15,7 @@ from theworld.settings import DenseSettings
 from theworld.stores.dense import NumpyDense
 from theworld.stores.dense.qdrant import QdrantDense
 from theworld.testing.conformance import DenseConformance
-from theworld.testing.conformance.changes import TENANT, embedded, feed, put
+from theworld.testing.conformance.documents import TENANT, embedded, feed, put
 from theworld.testing.conformance.leaks import leaks_of_dense
 from theworld.testing.conformance.twins import assert_dense_twins
 

@@ -14,8 +14,7 @@ import pytest
 
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.sparse import TantivySparse
-from theworld.testing.conformance.changes import TENANT, feed, put
-from theworld.testing.conformance.documents import make_document
+from theworld.testing.conformance.documents import TENANT, feed, make_document, put
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="permissions of another kind")]
 

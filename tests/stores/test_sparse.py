@@ -9,9 +9,7 @@ import pytest
 from theworld.errors import StoreError
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.sparse import TantivySparse, embedded
-from theworld.testing.conformance.changes import TENANT, feed, gone, put
-from theworld.testing.conformance.congruence import assert_congruent
-from theworld.testing.conformance.documents import make_document
+from theworld.testing.conformance.documents import TENANT, assert_congruent, feed, gone, make_document, put
 
 
 def found(store: TantivySparse, query: str = "word") -> list[str]:

@@ -18,8 +18,7 @@ from theworld.models.protocols import Embedded, TokenVectors
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.records import DocumentRecord
 from theworld.stores.writer_lock import WriterLock
-from theworld.testing.conformance.congruence import assert_congruent
-from theworld.testing.conformance.documents import make_document
+from theworld.testing.conformance.documents import assert_congruent, make_document
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.wikidata.dates import date_in_words
+from theworld.wikidata.items import date_in_words
 
 TABLE = yaml.safe_load((Path(__file__).with_name("data") / "dates.yaml").read_text(encoding="utf-8"))
 

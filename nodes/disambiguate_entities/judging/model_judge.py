@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from theworld.errors import ModelError
-from theworld.models.protocols import ChatMessage, ChatModel
-from theworld.models.usage import usage_of
+from theworld.models.protocols import ChatMessage, ChatModel, usage_of
 from theworld.nodes.disambiguate_entities.judging.judge import DeterministicJudge
 from theworld.nodes.disambiguate_entities.parser import format_candidates, parse_llm_output
 from theworld.nodes.disambiguate_entities.parsing.limits import ELLIPSIS, clean_text, shorten

@@ -24,7 +24,7 @@ def compare(data: Dataset, resources: Resources, *, limit: int | None, plot: Pat
     for reason in comparison.left_out.values():
         err.print(f"LEFT OUT: {reason}", style="bold red", soft_wrap=True)
     if plot is not None:
-        from theworld.evaluation.peers.plot import plot_comparison
+        from theworld.evaluation.peers.comparison import plot_comparison
 
         for file in plot_comparison(comparison, plot):
             err.print(f"Wrote {file}", soft_wrap=True)

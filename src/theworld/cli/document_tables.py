@@ -81,7 +81,7 @@ def show_rivals(report: DocumentsReport, rivals: Rivals) -> None:
 
 def show_failures(report: DocumentsReport) -> None:
     """Print each failed question under its cause, with where its fact and its files were ranked."""
-    from theworld.evaluation.documents.failures import CAUSES
+    from theworld.evaluation.documents.scoring import CAUSES
 
     out, found = console(), report.failures()
     out.print(f"\nFailed: {sum(map(len, found.values()))} of {len(report.answers)}")

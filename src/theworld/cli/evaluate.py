@@ -129,7 +129,7 @@ def _check_plot(folder: Path | None, *, compare: bool) -> None:
         return
     if not compare:
         raise typer.BadParameter("draws the comparison: give --compare too.", param_hint="--plot")
-    from theworld.evaluation.peers.plot import check_plotting
+    from theworld.evaluation.peers.comparison import check_plotting
 
     check_plotting(folder)
 

@@ -14,7 +14,7 @@ from theworld.cli.options import JsonFlag, check_writable, settings_for
 
 if TYPE_CHECKING:
     from theworld.evaluation.documents import DocumentsReport, QuestionSet, Rivals
-    from theworld.evaluation.documents.asking import Watch
+    from theworld.evaluation.documents.question_set import Watch
     from theworld.ingestion import IngestReport
     from theworld.settings import Settings
 
@@ -60,7 +60,7 @@ def documents(
     from theworld.cli.document_tables import show_report_of, show_sets
     from theworld.cli.output import print_json
     from theworld.evaluation.documents import load_question_set
-    from theworld.evaluation.documents.asking import write_results
+    from theworld.evaluation.documents.question_set import write_results
 
     loaded = [load_question_set(folder, limit) for folder in sets]
     _check_names([questions.name for questions in loaded])
@@ -102,7 +102,7 @@ def _places(place: Path | None, sets: Sequence[QuestionSet], ending: str) -> lis
 def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> tuple[DocumentsReport, Rivals | None]:
     """Bring the set's store up to date, ask its questions, and measure the rivals where wanted."""
     from theworld.evaluation.documents import DocumentsReport, ask_questions, measure_rivals
-    from theworld.evaluation.documents.preparation import ingest_facts
+    from theworld.evaluation.preparation import document_facts
     from theworld.graph import build_graph, open_resources
 
     with _store_folder(place) as folder, _watching() as watch:
@@ -110,7 +110,7 @@ def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> t
         report = _ingested(questions, settings)
         with open_resources(settings) as resources:
             answers = ask_questions(questions, build_graph(resources), watch)
-            mine = DocumentsReport(questions, answers, ingest_facts(report))
+            mine = DocumentsReport(questions, answers, document_facts(report))
             rivals = measure_rivals(questions, resources.store, resources.models, watch) if compare else None
     for reason in rivals.left_out.values() if rivals is not None else ():
         _say(f"LEFT OUT: {reason}", style="bold red")
@@ -121,7 +121,7 @@ def _ingested(questions: QuestionSet, settings: Settings) -> IngestReport:
     """Bring the store up to date; one that holds other documents is refused before anything is written to it."""
     from theworld.cli.ingesting import ingest_paths, show_report
     from theworld.cli.output import error_console
-    from theworld.evaluation.documents.preparation import check_only_corpus, check_something_read
+    from theworld.evaluation.preparation import check_only_corpus, check_something_read
     from theworld.stores.knowledge_store import open_store
 
     if settings.store.exists():

@@ -76,7 +76,7 @@ def ingest_paths(
     """Bring the settings' store up to date, making it if need be; Ctrl-C says what is saved and exits with 130."""
     from theworld.ingestion import IngestInterrupted, ingest
     from theworld.ingestion.sources import root_of
-    from theworld.models.bundle import load_models
+    from theworld.models.registry import load_models
     from theworld.stores.knowledge_store import open_store
 
     for path in paths:

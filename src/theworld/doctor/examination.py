@@ -12,9 +12,8 @@ from pydantic import SecretStr
 
 from theworld.doctor.finding import Finding, findings_of
 from theworld.doctor.folder import check_store_folder, check_writer
-from theworld.doctor.ledger import check_ledger
 from theworld.doctor.outside import check_database, check_embedders, check_model, check_wikidata
-from theworld.doctor.projections import SYNC, check_ontology, check_projection
+from theworld.doctor.projections import SYNC, check_ledger, check_ontology, check_projection
 from theworld.settings import Settings, setting_value, settings_origins
 from theworld.stores.ledger import Ledger
 from theworld.stores.ledger.opening import connect

@@ -18,7 +18,7 @@ PUBLIC_ENDPOINT = "https://api.openai.com/v1"
 
 def check_embedders(ledger: Ledger, settings: Settings) -> Iterator[Finding]:
     """Look whether the vectors in the store were made by the models that questions are read with; none is loaded."""
-    from theworld.models.bundle import load_models
+    from theworld.models.registry import load_models
 
     models = load_models(settings)
     names = {language: models.space_of(language) for language in models.embedders}

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from theworld.evaluation.answers import AnsweredQuery, AnswersReport, answerable_queries
-from theworld.evaluation.baseline import baseline_scores
 from theworld.evaluation.counterfactuals import as_found
 from theworld.evaluation.datasets import Dataset, Query
-from theworld.evaluation.retrieval import PATIENCE_MS
-from theworld.evaluation.significance import PairedDifference, paired_difference
+from theworld.evaluation.metrics import PairedDifference, paired_difference
+from theworld.evaluation.retrieval import PATIENCE_MS, baseline_scores
 from theworld.nodes.fuse_candidates import to_candidate
 from theworld.ranking.fusion import Fused
 from theworld.state import Answer, Candidate, ChannelHit, ChannelResult, Context, QueryInput

@@ -19,7 +19,7 @@ from theworld.state import Mention
 from theworld.stores.records import DocumentRecord, NoteRecord
 
 if TYPE_CHECKING:
-    from theworld.models.bundle import Models
+    from theworld.models.registry import Models
     from theworld.settings import Settings
 
 BATCH_NOTES = 256

@@ -17,7 +17,7 @@ from theworld.stores.token_codes import TokenCodes, encode_tokens
 from theworld.text import Language, fold, without_qualifier
 
 if TYPE_CHECKING:
-    from theworld.models.bundle import Models
+    from theworld.models.registry import Models
 
 EMBED_NOTES = 64
 """Notes embedded between two steps of the progress."""

@@ -14,7 +14,7 @@ from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.text import Language
 
 if TYPE_CHECKING:
-    from theworld.models.bundle import Models
+    from theworld.models.registry import Models
 
 BATCH = 32
 

@@ -31,7 +31,7 @@ from theworld.stores.records import DocumentRecord
 from theworld.text import Language
 
 if TYPE_CHECKING:
-    from theworld.models.bundle import Models
+    from theworld.models.registry import Models
     from theworld.stores.knowledge_store import KnowledgeStore
 
 

@@ -21,7 +21,7 @@ from theworld.ingestion.modelling import NoteText, Outcome, model_notes
 from theworld.ingestion.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
-    from theworld.models.bundle import Models
+    from theworld.models.registry import Models
 
 _BOOTSTRAP = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "

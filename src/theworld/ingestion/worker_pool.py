@@ -15,7 +15,7 @@ from theworld.ingestion.stopwatch import Stopwatch
 from theworld.ingestion.worker import Worker, WorkerEndedError
 
 if TYPE_CHECKING:
-    from theworld.models.bundle import Models
+    from theworld.models.registry import Models
     from theworld.settings import Settings
 
 MANY_NOTES = 400

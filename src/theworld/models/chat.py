@@ -12,10 +12,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from theworld.errors import ModelError
-from theworld.models.endpoint import Endpoint, per_attempt
+from theworld.models.endpoint import BoundedResponse, BrokenReplyError, Clock, Endpoint, per_attempt, read_reply
 from theworld.models.onnx_encoder import encodable
 from theworld.models.protocols import ChatMessage, Completion
-from theworld.models.replies import BoundedResponse, BrokenReplyError, Clock, read_reply
 from theworld.settings import ModelSettings
 from theworld.state import ModelUsage
 from theworld.text import begun_pair, cjk_share, well_formed

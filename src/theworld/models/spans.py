@@ -1,12 +1,20 @@
-"""From spans found by a model or a rule to clean mentions that do not overlap."""
+"""From spans found by a model or a rule to clean mentions that do not overlap.
+
+The word lists of `data/mentions.yaml`, and the approximations before a number.
+
+Dates, quantities and numbers by rule, in both languages, for every tagger.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, NamedTuple
 
-from theworld.models.word_lists import number_start
+import yaml
+
 from theworld.state import Mention, MentionType
 from theworld.text import entity_key
 
@@ -94,3 +102,138 @@ def _unpaired(text: str, start: int, end: int, at: int) -> bool:
 def _mention(text: str, span: Span) -> Mention:
     surface = text[span.start : span.end]
     return Mention(surface=surface, type=span.type, start=span.start, end=span.end, key=entity_key(surface))
+
+
+@lru_cache(maxsize=1)
+def word_lists() -> dict[str, Any]:
+    """Return the lists by name."""
+    text = files("theworld.models").joinpath("data/mentions.yaml").read_text(encoding="utf-8")
+    lists: dict[str, Any] = yaml.safe_load(text)
+    return lists
+
+
+def either(words: Iterable[str]) -> str:
+    """Return a pattern that matches any of the words, longer ones first."""
+    return "|".join(re.escape(word) for word in sorted(set(words), key=lambda word: (-len(word), word)))
+
+
+def number_start(text: str, start: int, end: int) -> int:
+    """Return where the number begins in an expression such as `about 12 km` or `超過4年`."""
+    match = _approximations().match(text, start, end)
+    return match.end() if match and match.end() < end else start
+
+
+@lru_cache(maxsize=1)
+def _approximations() -> re.Pattern[str]:
+    words = word_lists()["approximations"]
+    return re.compile(rf"(?:(?:{either(words['en'])})\s+|(?:{either(words['zh'])})\s*)+", re.IGNORECASE)
+
+
+_DIGIT = "0-9０-９"
+_ZH_NUMERAL = "〇零一二三四五六七八九十百千廿卅两兩"
+_ZH_YEAR = "〇零一二三四五六七八九"
+_ZH_SCALE = "十百千万萬亿億兆"
+_NUMBER = rf"[{_DIGIT}]+(?:[,，][{_DIGIT}]{{3}})*(?:[.．][{_DIGIT}]+)?"
+_COMPOUND = rf"(?:{_NUMBER}\s?[{_ZH_SCALE}]+)+(?:{_NUMBER})?"
+# A year, a clock time, an ordinal day: digits that are a date by themselves, unlike the 12 of `NY 12`.
+_DATE_DIGITS = re.compile(
+    rf"(?<![{_DIGIT},.])[{_DIGIT}]{{3,4}}(?![{_DIGIT}])|[{_DIGIT}]+(?:[年月日号號時时:/]|st\b|nd\b|rd\b|th\b)"
+)
+
+
+def facts_of(text: str) -> Iterator[Span]:
+    """Yield the dates, quantities and numbers of a text; spans of one kind do not overlap."""
+    for kind, pattern in _patterns():
+        for match in pattern.finditer(text):
+            yield Span(match.start(), match.end(), kind, FACT)
+
+
+def type_of_time(surface: str) -> MentionType | None:
+    """Return `date` for a calendar expression, `quantity` for a duration, None for `後來`, `recently` and the like."""
+    bare = surface[number_start(surface, 0, len(surface)) :].strip()
+    if _durations().fullmatch(bare):
+        return "quantity"
+    return "date" if _DATE_DIGITS.search(bare) or _calendar().search(bare) else None
+
+
+@lru_cache(maxsize=1)
+def _calendar() -> re.Pattern[str]:
+    words = word_lists()["calendar"]
+    numeral_date = rf"[{_ZH_NUMERAL}]+[年月日号號]"
+    return re.compile(rf"\b(?:{either(words['en'])})\b|{either(words['zh'])}|{numeral_date}", re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def _durations() -> re.Pattern[str]:
+    words = word_lists()["durations"]
+    english = rf"(?:[\w,.-]+\s+){{0,4}}?[\w,.-]+[\s-]+(?:{either(words['en'])})s?(?:[\s-]olds?)?"
+    amount = rf"(?:[{_DIGIT}]{{1,2}}|[{_ZH_NUMERAL}数數几幾半]+)"
+    chinese = rf"{amount}[多余餘来來]?(?:{either(words['zh'])})(?:多|半)?"
+    not_calendar = rf"(?!.*\b(?:the|{either(word_lists()['months'])})\b)(?!.*\d(?:st|nd|rd|th)\b)(?![{_DIGIT}]+[月日])"
+    return re.compile(
+        rf"{not_calendar}(?:{english}|(?![{_ZH_NUMERAL}]+[月日]|[{_ZH_YEAR}]{{4}}年)(?:{chinese}))", re.IGNORECASE
+    )
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> tuple[tuple[MentionType, re.Pattern[str]], ...]:
+    lists = word_lists()
+    found: tuple[tuple[MentionType, str], ...] = (
+        ("date", _english_dates(either(form for word in lists["months"] for form in (word.title(), word.upper())))),
+        ("date", _chinese_dates()),
+        ("quantity", _quantities(either(lists["units"]["en"]), either(lists["units"]["zh"]))),
+        ("number", rf"(?<![\w.]){_NUMBER}(?:\s(?:thousand|million|billion|trillion)\b|[{_ZH_SCALE}]+)?(?![\w])"),
+    )
+    return tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in found)
+
+
+def _english_dates(months: str) -> str:
+    # Case counts: `5 may be` is no date.
+    month = rf"(?-i:{months})\b\.?"
+    day = r"\d{1,2}(?:st|nd|rd|th)?"
+    year = r"(?:1\d{3}|20\d{2})"
+    return "|".join(
+        (
+            rf"\b{day}\s+(?:of\s+)?{month}(?:,?\s+{year})?\b",
+            rf"\b{month}\s+{day}(?:\s?(?:and|to|–|-)\s?{day})?\b(?:,?\s+{year}\b)?",
+            rf"\b{month},?\s+{year}\b",
+            r"\b\d{4}-\d{2}-\d{2}\b",
+            r"\b\d{1,2}:\d{2}\b(?:\s?[ap]\.?m\b\.?)?|\b\d{1,2}\s?[ap]\.?m\b\.?",
+            r"\b\d{1,2}(?:st|nd|rd|th)[\s-]century(?:\s(?-i:BCE?|AD)\b)?",
+            r"\b\d{1,4}\s(?-i:BCE?|AD|CE)\b",
+            rf"(?<![\w.,$€£¥#-]){year}(?:s\b|[–-](?:{year}|\d{{2}})\b)?(?![\w,.]*\d)(?!\w)",
+        )
+    )
+
+
+def _chinese_dates() -> str:
+    era = "(?:公元前|西元前|公元|西元|民国|民國|前)?"
+    day = rf"(?:[{_DIGIT}]{{1,2}}|[{_ZH_NUMERAL}]{{1,3}})"
+    year = rf"(?:[{_DIGIT}]{{3,4}}|[{_ZH_YEAR}]{{4}})"
+    month_day = rf"{day}月(?:{day}[日号號])?"
+    return "|".join(
+        (
+            rf"(?<![{_DIGIT}]){_COMPOUND}年前",
+            rf"{era}{year}\s?年(?!代)(?:\s?{month_day})?",
+            rf"(?:公元前|西元前|公元|西元|民国|民國)\s?(?:{_NUMBER}|[{_ZH_NUMERAL}]{{1,4}})年(?:{month_day})?",
+            rf"{day}月{day}[日号號]",
+            rf"{era}(?:[{_DIGIT}]{{1,2}}|[{_ZH_NUMERAL}]{{1,3}})世[纪紀](?:[{_DIGIT}{_ZH_NUMERAL}]{{2,4}}年代)?",
+            rf"(?:[{_DIGIT}]{{2}}|[{_DIGIT}]{{4}}|[{_ZH_NUMERAL}]{{2,4}})年代",
+        )
+    )
+
+
+def _quantities(english: str, chinese: str) -> str:
+    scale = r"(?:\s(?:thousand|million|billion|trillion))?"
+    whole = rf"(?<![{_DIGIT}{_ZH_NUMERAL}])"
+    numeral = (
+        rf"{whole}(?:{_COMPOUND}[多余餘]?|{_NUMBER}[多余餘]?|[{_ZH_NUMERAL}數数][{_ZH_NUMERAL}{_ZH_SCALE}]+[多余餘]?)"
+    )
+    return "|".join(
+        (
+            rf"(?<!\w)(?:US|HK|NT|A|C)?[$€£¥]\s?{_NUMBER}{scale}",
+            rf"(?<![\w.]){_NUMBER}\s?[%％]",
+            rf"(?<![\w.]){_NUMBER}{scale}[\s-]?(?:{english})\b(?:\s(?:kilomet(?:re|er)s?|miles?|met(?:re|er)s?|feet)\b)?",
+            rf"{numeral}\s?(?:{chinese})",
+        )
+    )

@@ -12,9 +12,8 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_ran
 
 from theworld.deadline import Deadline
 from theworld.errors import SettingsError
-from theworld.models.endpoint import retry_after
+from theworld.models.endpoint import BrokenReplyError, retry_after
 from theworld.models.onnx_encoder import encodable
-from theworld.models.replies import BrokenReplyError
 from theworld.ranking.contract import Reranking
 from theworld.ranking.loop_thread import LoopThread
 from theworld.ranking.pointwise import distinct, evidence_texts, rerank_in_batches, sigmoid

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from theworld.ingestion import IngestReport, SourceDocument, ingest_given
-from theworld.models.bundle import Models
+from theworld.models.registry import Models
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore, open_store
 

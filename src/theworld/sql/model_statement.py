@@ -8,8 +8,7 @@ from pydantic import BaseModel, Field
 
 from theworld.deadline import Deadline
 from theworld.errors import DatabaseError, ModelError, StatementRefusedError
-from theworld.models.protocols import ChatMessage, ChatModel
-from theworld.models.usage import usage_of
+from theworld.models.protocols import ChatMessage, ChatModel, usage_of
 from theworld.prompts import fill_prompt, load_prompt
 from theworld.sql.database import Database
 from theworld.sql.mapping import DatabaseMapping

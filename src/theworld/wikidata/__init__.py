@@ -3,9 +3,8 @@
 from theworld.wikidata.build import BuildReport, build_snapshot
 from theworld.wikidata.cache import ReplyCache
 from theworld.wikidata.client import WikidataClient
-from theworld.wikidata.items import Item, as_candidate, read_item
-from theworld.wikidata.named import EntriesByName, NamedEntry
-from theworld.wikidata.snapshot import Snapshot
+from theworld.wikidata.items import EntriesByName, Item, NamedEntry, as_candidate, read_item
+from theworld.wikidata.snapshot_file import Snapshot
 from theworld.wikidata.transport import Endpoint, WikidataTransport
 
 __all__ = [

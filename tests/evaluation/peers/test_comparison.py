@@ -11,14 +11,12 @@ import pytest
 from theworld.errors import TheWorldError
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.peers import PEERS, Comparison, PeerResult, compare_peers
-from theworld.evaluation.peers.comparison import METRICS
-from theworld.evaluation.peers.material import read_material, write_material
-from theworld.evaluation.peers.plot import check_plotting, plot_comparison
-from theworld.evaluation.peers.protocols import Material
-from theworld.evaluation.peers.worker import OURS, peak_memory_mb
+from theworld.evaluation.peers.comparison import METRICS, check_plotting, plot_comparison
+from theworld.evaluation.peers.registry import Material
+from theworld.evaluation.peers.worker import OURS, peak_memory_mb, read_material, write_material
 from theworld.graph import Resources, open_resources
 from theworld.ingestion import ingest
-from theworld.models.bundle import load_models
+from theworld.models.registry import load_models
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore
 

@@ -8,12 +8,9 @@ from functools import cached_property
 from statistics import fmean, median
 from typing import Any
 
-from theworld.evaluation.documents.asking import DocumentAnswer
-from theworld.evaluation.documents.failures import CAUSES, Cause, DocumentFailure, explain_failure
-from theworld.evaluation.documents.question_set import DocumentQuestion, QuestionSet
-from theworld.evaluation.documents.scoring import MEASURES, score
-from theworld.evaluation.metrics import percentile
-from theworld.evaluation.significance import PairedDifference, paired_difference
+from theworld.evaluation.documents.question_set import DocumentAnswer, DocumentQuestion, QuestionSet
+from theworld.evaluation.documents.scoring import CAUSES, MEASURES, Cause, DocumentFailure, explain_failure, score
+from theworld.evaluation.metrics import PairedDifference, paired_difference, percentile
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from haystack.components.joiners import DocumentJoiner
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-from theworld.evaluation.peers.protocols import DEPTH, Material
+from theworld.evaluation.peers.registry import DEPTH, Material
 
 
 @component

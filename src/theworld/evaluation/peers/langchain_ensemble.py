@@ -8,7 +8,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from theworld.evaluation.peers.protocols import DEPTH, Material
+from theworld.evaluation.peers.registry import DEPTH, Material
 
 
 class _Embeddings(Embeddings):

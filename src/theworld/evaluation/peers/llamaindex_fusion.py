@@ -13,7 +13,7 @@ from llama_index.core.schema import TextNode
 from llama_index.retrievers.bm25 import BM25Retriever
 from pydantic import PrivateAttr
 
-from theworld.evaluation.peers.protocols import DEPTH, Material
+from theworld.evaluation.peers.registry import DEPTH, Material
 
 
 class _Embedding(BaseEmbedding):

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from theworld.evaluation.peers.protocols import DEPTH, Material
-from theworld.nodes.retrieve_graph import query_entities
+from theworld.evaluation.peers.registry import DEPTH, Material
+from theworld.retrieval.seeds import query_entities
 
 DAMPING = 0.5
 """Probability of following an edge."""

@@ -10,9 +10,16 @@ from typing import Any, get_args
 from theworld.evaluation.counterfactuals import KEYS, PATIENCE_MS, Counterfactuals, seen_of
 from theworld.evaluation.datasets import Query
 from theworld.evaluation.failures import Change, Failure, FailureReport, explain_failure, failed, is_right
-from theworld.evaluation.metrics import contains, exact_match, f1, ndcg_at, recall_at, reciprocal_rank
+from theworld.evaluation.metrics import (
+    contains,
+    exact_match,
+    f1,
+    ndcg_at,
+    paired_difference,
+    recall_at,
+    reciprocal_rank,
+)
 from theworld.evaluation.online import Outcome, online_metrics
-from theworld.evaluation.significance import paired_difference
 from theworld.graph import Resources, build_graph
 from theworld.graph.build import CompiledGraph
 from theworld.service.requests.strategies import Strategy

@@ -29,7 +29,7 @@ pytest.register_assert_rewrite(
 from theworld.testing.conformance.dense import DenseConformance  # noqa: E402
 from theworld.testing.conformance.graph import GraphConformance  # noqa: E402
 from theworld.testing.conformance.ledger import LedgerConformance  # noqa: E402
-from theworld.testing.conformance.ledger_service import ServiceLedgerConformance  # noqa: E402
+from theworld.testing.conformance.ledger_writers import ServiceLedgerConformance  # noqa: E402
 from theworld.testing.conformance.rerankers import RerankerConformance  # noqa: E402
 from theworld.testing.conformance.sparse import SparseConformance  # noqa: E402
 

@@ -9,7 +9,7 @@ import pytest
 
 from theworld.errors import ModelMismatchError
 from theworld.stores.protocols import DenseStore
-from theworld.testing.conformance.changes import ALIKE_METADATA, TENANT, embedded, feed, gone, put
+from theworld.testing.conformance.documents import ALIKE_METADATA, TENANT, embedded, feed, gone, put
 from theworld.testing.conformance.projection import ProjectionConformance
 
 NOTES = [

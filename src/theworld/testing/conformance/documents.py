@@ -1,13 +1,25 @@
-"""Made-up documents in Chinese and English with vectors and mentions, the same for the same number and version."""
+"""Made-up documents in Chinese and English with vectors and mentions, the same for the same number and version.
+
+Changes to feed a projection with, in few words.
+
+Whether ledger and projections of a store tell the same.
+"""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from theworld.models.protocols import Embedded, TokenVectors
 from theworld.state import Mention, MentionType
-from theworld.stores.records import DocumentRecord, NoteRecord, content_hash
-from theworld.text import entity_key
+from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.protocols import NoteChange, Projection
+from theworld.stores.records import DocumentRecord, NoteRecord, StoredNote, content_hash
+from theworld.stores.token_codes import encode_tokens
+from theworld.text import detect_language, entity_key
 
 NAMES: list[str] = [
     "Marie Curie",
@@ -90,3 +102,103 @@ def _note(random: np.random.Generator, number: int, ordinal: int, shape: tuple[i
         mentions=mentions,
         vectors={space: embedded},
     )
+
+
+TENANT = "default"
+
+
+def put(
+    note_id: str,
+    text: str = "",
+    *,
+    title: str = "",
+    aliases: Sequence[str] = (),
+    tenant: str = TENANT,
+    metadata: Mapping[str, Any] | None = None,
+    names: Sequence[str] = (),
+    vectors: Mapping[str, Embedded] | None = None,
+    section: Sequence[str] = (),
+    lead: str = "",
+) -> NoteChange:
+    """Return a note to be put, as the ledger gives it; `names` become mentions, the id up to `#` is its document."""
+    mentions = tuple(Mention(surface=name, key=entity_key(name)) for name in names)
+    language = detect_language(text)
+    given = vectors or {}
+    codes = {space: encode_tokens(one.tokens) for space, one in given.items() if one.tokens is not None}
+    plain = {space: Embedded(one.vector) for space, one in given.items()}
+    note = NoteRecord(
+        note_id, 0, text, 0, len(text), language, tuple(section),
+        lead=lead, mentions=mentions, vectors=plain, codes=codes,
+    )  # fmt: skip
+    document = note_id.split("#", maxsplit=1)[0]
+    return NoteChange(0, tenant, note_id, document, title, tuple(aliases), metadata or {}, note)
+
+
+def gone(note_id: str, *, tenant: str = TENANT) -> NoteChange:
+    """Return a note to be removed."""
+    return NoteChange(0, tenant, note_id, note_id.split("#", maxsplit=1)[0])
+
+
+def embedded(*numbers: float, tokens: Mapping[int, Sequence[float]] | None = None) -> Embedded:
+    """Return a vector with token vectors by vocabulary id (components in [-1, 1])."""
+    vector = np.array(numbers, np.float32)
+    if tokens is None:
+        return Embedded(vector)
+    units = np.array([[round(127 * x) for x in unit] for unit in tokens.values()], np.int8)
+    return Embedded(vector, TokenVectors(np.array(list(tokens), np.int32), units.reshape(len(tokens), -1)))
+
+
+def feed(projection: Projection, *changes: NoteChange) -> None:
+    """Apply changes after the last one applied."""
+    projection.apply(changes, projection.applied + len(changes))
+
+
+ALIKE_METADATA: tuple[dict[str, str], ...] = ({"a=b": "c"}, {"a": "b=c"}, {"a\\": "=c"}, {"a\\=": "c"}, {"a=": "=c"})
+"""Metadata that a careless `key=value` would take for one another."""
+
+_ALL = 1_000_000
+
+
+def assert_congruent(store: KnowledgeStore, tenant: str = "default") -> list[StoredNote]:
+    """Compare every note of the ledger with each projection; return the notes."""
+    notes = list(store.iter_notes(tenant))
+    ids = sorted(note.id for note in notes)
+    assert len(set(ids)) == len(ids), "the ledger has a note twice"
+    lag = store.info()["lag"]
+    assert not any(lag.values()), f"projections lag: {lag}"
+    _check_sparse(store, tenant, notes)
+    _check_dense(store, tenant, notes)
+    _check_graph(store, tenant, notes)
+    return notes
+
+
+def _check_sparse(store: KnowledgeStore, tenant: str, notes: list[StoredNote]) -> None:
+    for note in notes:
+        query = note.text.rsplit(maxsplit=1)[-1].rsplit("，", maxsplit=1)[-1]
+        found = [hit.note_id for hit in store.sparse.search(query, tenant=tenant, filters={}, limit=5)]
+        assert found.count(note.id) == 1, f"sparse has {note.id} {found.count(note.id)} times"
+    words = " ".join(dict.fromkeys(word for note in notes for word in (note.title, *note.text.split())))
+    found = [hit.note_id for hit in store.sparse.search(words, tenant=tenant, filters={}, limit=_ALL)]
+    assert sorted(found) == sorted(note.id for note in notes)
+
+
+def _check_dense(store: KnowledgeStore, tenant: str, notes: list[StoredNote]) -> None:
+    found: list[str] = []
+    for space, count in store.dense.spaces(tenant).items():
+        dimension = store.dense.dimension(space, tenant)
+        hits = store.dense.search(space, np.ones(dimension, np.float32), tenant=tenant, filters={}, limit=_ALL).hits
+        assert len(hits) == count
+        found += [hit.note_id for hit in hits]
+        tokens = store.dense.token_codes(space, [hit.note_id for hit in hits], tenant)
+        assert all(some is not None and len(some.ids) for some in tokens)
+    assert sorted(found) == sorted(note.id for note in notes)
+
+
+def _check_graph(store: KnowledgeStore, tenant: str, notes: list[StoredNote]) -> None:
+    naming: Counter[str] = Counter()
+    aliases = {document: names for document, _, names in store.titles(tenant)}
+    for note in notes:
+        names = [note.title, *aliases[note.document_id]]
+        naming.update({*(mention.key for mention in note.mentions), *(entity_key(name) for name in names)})
+    assert store.graph.entities(list(naming), tenant=tenant) == dict(naming)
+    assert {key: df for key, (_, _, df) in store.known_names(tenant).items()} == dict(naming)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from theworld.stores.protocols import GraphStore
-from theworld.testing.conformance.changes import ALIKE_METADATA, TENANT, feed, gone, put
+from theworld.testing.conformance.documents import ALIKE_METADATA, TENANT, feed, gone, put
 from theworld.testing.conformance.projection import ProjectionConformance
 
 NOTES = [

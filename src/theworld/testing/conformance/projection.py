@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import pytest
 
 from theworld.stores.protocols import NoteChange, Projection
-from theworld.testing.conformance.changes import feed, put
+from theworld.testing.conformance.documents import feed, put
 
 P = TypeVar("P", bound=Projection)
 

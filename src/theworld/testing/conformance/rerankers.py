@@ -16,7 +16,7 @@ import pytest
 from theworld.deadline import Deadline
 from theworld.ranking import Reranker, Reranking
 from theworld.state import Candidate
-from theworld.testing.conformance.changes import TENANT
+from theworld.testing.conformance.documents import TENANT
 
 TEXTS: dict[str, tuple[str, str]] = {
     "curie#0": ("Marie Curie", "Marie Curie discovered radium and polonium in Paris."),

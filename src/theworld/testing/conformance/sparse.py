@@ -9,7 +9,7 @@ import pytest
 
 from theworld.stores.protocols import NoteChange, SparseStore
 from theworld.stores.records import Filters
-from theworld.testing.conformance.changes import ALIKE_METADATA, TENANT, feed, gone, put
+from theworld.testing.conformance.documents import ALIKE_METADATA, TENANT, feed, gone, put
 from theworld.testing.conformance.projection import ProjectionConformance
 from theworld.text import tokens
 
