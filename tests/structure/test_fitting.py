@@ -11,7 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from theworld.structure import StructureParseError, parse_structured_output, parse_with_report
-from theworld.structure.reading.numerals import read_date, read_number, read_truth
+from theworld.structure.reading.numerals import date_in_iso, read_number, read_truth
 
 from .structure_shapes import SHAPES, Defaults, Item, Mode, Tree, User
 
@@ -74,10 +74,10 @@ def test_words_for_truth_and_dates():
         None,
         None,
     ]
-    assert read_date("2024年1月5日") == "2024-01-05"
-    assert read_date("Jan 5, 2024") == read_date("5 January 2024") == "2024-01-05"
-    assert read_date("2024/1/5 9:30") == "2024-01-05T09:30"
-    assert read_date("01/05/2024") is None
+    assert date_in_iso("2024年1月5日") == "2024-01-05"
+    assert date_in_iso("Jan 5, 2024") == date_in_iso("5 January 2024") == "2024-01-05"
+    assert date_in_iso("2024/1/5 9:30") == "2024-01-05T09:30"
+    assert date_in_iso("01/05/2024") is None
 
 
 def test_enum_by_label_but_not_by_negation():

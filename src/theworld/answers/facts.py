@@ -10,8 +10,8 @@ from importlib import resources
 
 import yaml
 
-from theworld.answers.dates import DateSpan, find_dates
 from theworld.text import fold, split_sentences
+from theworld.text.dates import DateSpan, find_dates
 from theworld.text.folding import simplified
 
 LIFESPAN_REACH = 600

@@ -14,10 +14,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import astuple, dataclass
 
 from theworld.answers.answer_type import AnswerType
-from theworld.answers.dates import find_dates
 from theworld.answers.one_entity import OneEntity
 from theworld.state import Candidate
 from theworld.text import Sentence, entity_key, split_sentences, tokens
+from theworld.text.dates import find_dates
+from theworld.text.quantities import find_quantities
 from theworld.text.word_sets import word_set
 
 Span = tuple[int, int]
@@ -28,16 +29,6 @@ QUESTION_WORD = re.compile(
     r"(?:[誰谁]|何[人時时處处地]|什[麼么](?:[時时]候)?|哪[裡里邊]|多少|多[大高長长遠远深寬宽久]|[哪幾几][一個个位種种座家所部本條条間间名]?)"
     r"(?P<unit_zh>[\u4e00-\u9fff]{0,2})",
     re.IGNORECASE,
-)
-_NUMBER_EN = re.compile(
-    r"(?<![\w.])(?:\$|£|€)?\d[\d,.]*\d?(?:\s?(?:%|percent|million|billion|km|miles?|metres?|meters?|feet|ft|people))?|"
-    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|twenty|thirty|forty|fifty|hundred)\b",
-    re.IGNORECASE,
-)
-_NUMBER_ZH = re.compile(
-    r"[百千]分之[\d.零〇一二三四五六七八九十]+|(?:\d[\d,.]*(?:[至到~～–-]\d[\d,.]*)?|[零〇一二三四五六七八九十百千兩两]+)[多餘余]?[萬万億亿千百]*[多餘余]?"
-    r"(?:[%％]|個百分點|平方(?:公里|公尺|千?米)|公[里尺分頃顷斤]|英[里尺]|海里|[千厘毫]?米|千克|人次|[小]?[時时]|分[鐘钟]|[美歐欧日港]?元|英[鎊镑]|[個个]月|[攝摄]氏度|"
-    r"[個个名位次座條条種种年天歲岁人所家場场部顆颗層层噸吨票間间處处艘架台輛辆隻只株頭头度倍期屆届支枚本首集卷冊册類类節节棵張张件項项篇頁页克升瓦週周步戶户州省縣县國国口])?"
 )
 _DATE_ZH = re.compile(
     r"(?:西元前|公元前|前|西元|公元)?\d{1,4}(?:年代|世[紀纪])(?:初期?|末期?|中[期葉叶]?|晚期|早期|[前後后]期|[上下]半[葉叶])?|"
@@ -171,7 +162,7 @@ def typed_spans(note: Candidate, expected: AnswerType) -> Iterator[Span]:
         found += dates
         found += [match.span() for match in _DATE_ZH.finditer(note.text)] if chinese else []
     if "quantity" in types:
-        numbers = (match.span() for match in (_NUMBER_ZH if chinese else _NUMBER_EN).finditer(note.text))
+        numbers = ((one.start, one.end) for one in find_quantities(note.text))
         found += [one for one in numbers if not any(one[0] < end and start < one[1] for start, end in dates)]
     if not types <= {"date", "number", "quantity"}:
         named = [(m.start, m.end) for m in note.mentions if m.type in types and m.end - m.start > 1]

@@ -14,13 +14,13 @@ import re
 from collections.abc import Sequence
 
 from theworld.answers.confidence import BY_FACTS, NO, YES, FoundAnswer, Support, probability_of, stated_signs
-from theworld.answers.dates import DateSpan
 from theworld.answers.facts import begin_of, countries_in, country_of, lifespan
 from theworld.answers.one_entity import names_in
 from theworld.answers.relations import AskedRelation, Relation, Span, asked_relations, relation_values
 from theworld.answers.topics import Topic, compared_topics, named_topics, note_about, plain
 from theworld.state import Candidate, DescribedSample, OntologyEvidence
 from theworld.text import Language, cjk_share, entity_key, split_sentences, tokens
+from theworld.text.dates import DateSpan
 from theworld.text.folding import fold_in_place
 from theworld.text.word_sets import word_set
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 from theworld.structure.fitting.annotations import options_of
 from theworld.structure.fitting.labels import labels_of, match_label
 from theworld.structure.reading.fragments import read_any
-from theworld.structure.reading.numerals import read_date, read_number, read_truth
+from theworld.structure.reading.numerals import date_in_iso, read_number, read_truth
 
 REFUSED = object()
 NO: tuple[Any, str] = (REFUSED, "")
@@ -75,7 +75,7 @@ def as_text(item: Any, written: Callable[[float], str], in_union: bool) -> tuple
 
 def date(item: Any) -> tuple[Any, str]:
     """Return a date in ISO form."""
-    iso = read_date(item) if isinstance(item, str) else None
+    iso = date_in_iso(item) if isinstance(item, str) else None
     return NO if iso is None else (iso, "a date in another notation")
 
 

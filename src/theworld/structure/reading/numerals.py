@@ -7,16 +7,12 @@ import re
 import unicodedata
 from typing import Any
 
+from theworld.text.dates import read_date
 from theworld.text.quantities import read_quantity
 
 TRUE_WORDS = frozenset("true yes y on 1 是 是的 真 对 對 有 ✓ ✔ ✅ √".split())
 FALSE_WORDS = frozenset("false no n off 0 否 不 不是 假 错 錯 没有 無 无 ✗ ✘ ❌ ×".split())
-MONTHS = {name: index + 1 for index, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split())}
-YEAR_FIRST = re.compile(
-    r"(\d{4})\s*[-./年]\s*(\d{1,2})\s*[-./月]\s*(\d{1,2})\s*[日号號]?(?:[T\s,]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)\s*(Z|[+-]\d{2}:?\d{2})?)?"
-)
-DAY_NAMED = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?\s+([A-Za-z]{3,9})\.?,?\s+(\d{4})")
-MONTH_NAMED = re.compile(r"([A-Za-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})")
+CLOCK = re.compile(r"(?:[T\s,]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)\s*(Z|[+-]\d{2}:?\d{2})?)$")
 DECORATION = "\"'`*“”‘’ \t\r\n"
 
 
@@ -36,20 +32,15 @@ def read_truth(text: str) -> bool | None:
     return True if word in TRUE_WORDS else False if word in FALSE_WORDS else None
 
 
-def read_date(text: str) -> str | None:
+def date_in_iso(text: str) -> str | None:
     """Return a date (and time) in ISO form; None where day and month could be mistaken for each other."""
     plain = unicodedata.normalize("NFKC", text).strip(DECORATION)
-    match = YEAR_FIRST.fullmatch(plain)
-    if match:
-        date = f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}"
-        time = match[4].zfill(5) if match[4] and match[4].index(":") == 2 else f"0{match[4]}" if match[4] else ""
-        return f"{date}T{time}{match[5] or ''}" if time else date
-    for pattern, day, month in ((DAY_NAMED, 1, 2), (MONTH_NAMED, 2, 1)):
-        match = pattern.fullmatch(plain)
-        number = MONTHS.get(match[month][:3].casefold()) if match else None
-        if match and number:
-            return f"{match[3]}-{number:02}-{int(match[day]):02}"
-    return None
+    clock = CLOCK.search(plain)
+    date = read_date(plain[: clock.start()] if clock else plain)
+    if date is None:
+        return None
+    iso = f"{date.year}-{date.month:02}-{date.day:02}"
+    return f"{iso}T{'0' * (clock[1][1] == ':')}{clock[1]}{clock[2] or ''}" if clock else iso
 
 
 def share_of(value: Any) -> float | None:

@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.answers.dates import find_dates
+from theworld.text.dates import find_dates
 
-CASES = yaml.safe_load(Path(__file__).with_name("dates.yaml").read_text(encoding="utf-8"))
+CASES = yaml.safe_load((Path(__file__).parent / "data" / "dates.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES)
