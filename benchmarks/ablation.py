@@ -49,18 +49,17 @@ def _without(relation: str) -> dict[str, object]:
     return {name: one for name, one in relations().items() if name != relation}
 
 
-NODE, STATED, SPANS = "theworld.nodes.answer_with_entity", "theworld.answers.stated", "theworld.answers.spans"
+NODE = "theworld.nodes.answer_with_entity"
+COMPARISONS, RELATIONS, SPANS = (f"theworld.answers.{name}" for name in ("comparisons", "relations", "spans"))
 ANSWERS: dict[str, Sequence[Replaced]] = {
     "facts of the ontology": [(NODE, "answer_from_facts", nothing)],
     "comparison": [(NODE, "answer_comparison", nothing)],
-    "comparison: order": [(STATED, "_by_order", nothing)],
-    "comparison: same country": [(STATED, "_same_country", nothing)],
-    "comparison: both are": [(STATED, "_both_are", nothing)],
+    "comparison: order": [(COMPARISONS, "_by_order", nothing)],
+    "comparison: quantity": [(COMPARISONS, "_by_quantity", nothing)],
+    "comparison: same country": [(COMPARISONS, "_same_country", nothing)],
+    "comparison: both are": [(COMPARISONS, "_both_are", nothing)],
     "chain": [(NODE, "answer_chain", nothing)],
-    **{
-        f"relation: {name}": [("theworld.answers.relations", "relations", lambda name=name: _without(name))]
-        for name in relations()
-    },
+    **{f"relation: {name}": [(RELATIONS, "relations", lambda name=name: _without(name))] for name in relations()},
     "spans": [(NODE, "answer_span", nothing)],
     "spans: whole names": [(SPANS, "whole_name", lambda _text, start, end: (start, end))],
     **{

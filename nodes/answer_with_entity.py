@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from langgraph.runtime import Runtime
 
 from theworld.answers.answer_type import expected_answer_type
+from theworld.answers.chains import COMPARES, answer_chain, answer_from_facts
+from theworld.answers.comparisons import answer_comparison
 from theworld.answers.confidence import FoundAnswer, Support, probability_of, span_signs
 from theworld.answers.efsa import EfsaTrace, trace_efsa
 from theworld.answers.efsa_input import EvidenceNote
 from theworld.answers.one_entity import OneEntity
 from theworld.answers.scores import answer_scores
 from theworld.answers.spans import grounding, rank_spans, share_and_margin
-from theworld.answers.stated import COMPARES, answer_chain, answer_comparison, answer_from_facts
 from theworld.degrading import degrading
 from theworld.errors import StoreError
 from theworld.nodes.disambiguate_entities.identity import Identities, entry_of, identities

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
+from theworld.answers.chains import answer_chain
+from theworld.answers.comparisons import answer_comparison
 from theworld.answers.relations import relations
-from theworld.answers.stated import answer_chain, answer_comparison
 from theworld.state import Candidate, Mention
 from theworld.text import detect_language, entity_key
 from theworld.text.folding import simplified

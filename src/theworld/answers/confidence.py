@@ -50,6 +50,12 @@ def stated_signs(links: int) -> tuple[float, ...]:
     return 1.0, 1.0, float(links), 0.0, 0.0, 0.0
 
 
+def stated_answer(text: str, support: Sequence[Support], reason: str, *, links: int) -> FoundAnswer:
+    """Return an answer that follows from stated facts over this many linked notes."""
+    signs = stated_signs(links)
+    return FoundAnswer(text, probability_of(signs), tuple(support), reason, signs)
+
+
 def span_signs(share: float, grounded: float, language: str) -> tuple[float, ...]:
     """Return the signs of a best span: its share of the softmax, and how much of the question is said beside it."""
     odds = math.log(max(share, 1e-9) / max(1 - share, 1e-9))

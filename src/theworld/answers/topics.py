@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from theworld.state import Candidate
 from theworld.text import entity_key, fold, tokens, without_qualifier
+from theworld.text.folding import fold_in_place
 
 MIN_TITLE_CHARACTERS = 2
 _APART = re.compile(r"[^\w]+")
@@ -23,6 +24,14 @@ _PAIRS = (
     ),
 )
 """How a question writes two things, where their titles say more than the question does."""
+PLAIN_EN = frozenset(
+    tokens(
+        "a an the of in on at to for from is are was were be were do does did has have had what which who whom whose "
+        "that it its he she his her film movie song album single book novel play musical opera series show person man "
+        "woman name named called band company come came both all and by with not also considered type kind s 's"
+    )
+)
+"""Words of a question that add no condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,15 @@ def compared_topics(question: str, evidence: Sequence[Candidate]) -> list[Topic]
         if left is not None and right is not None:
             return [_written(left, match["left"], question), _written(right, match["right"], question)]
     return []
+
+
+def without_names(question: str, topics: Sequence[Topic]) -> str:
+    """Return a question with spaces where it names its topics, every offset as it was."""
+    for topic in topics:
+        at = fold_in_place(question).find(fold_in_place(topic.name))
+        if at >= 0:
+            question = question[:at] + " " * len(topic.name) + question[at + len(topic.name) :]
+    return question
 
 
 def note_about(name: str, evidence: Sequence[Candidate], without: frozenset[int] = frozenset()) -> int | None:

@@ -1,0 +1,121 @@
+"""Answers by facts of the ontology, and by relations followed from note to note.
+
+A question that names one note and relations ("the place of birth of the director of X") is answered by the value at
+their end. It is left alone when it says anything besides the name and the relations, because what nobody checked may
+be a condition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from theworld.answers.confidence import BY_FACTS, FoundAnswer, Support, stated_answer
+from theworld.answers.one_entity import names_in
+from theworld.answers.relations import AskedRelation, Relation, Span, asked_relations, relation_values
+from theworld.answers.topics import PLAIN_EN, Topic, named_topics, note_about, without_names
+from theworld.state import Candidate, DescribedSample, OntologyEvidence
+from theworld.text import Language, entity_key, split_sentences, tokens
+from theworld.text.folding import fold_in_place
+
+MAX_HOPS = 3
+COMPARES = re.compile(r"\bor\b|\bboth\b|\bsame\b|还是|相同|同一", re.IGNORECASE)
+_PLAIN_ZH = re.compile(r"[\s的了是在于由为谁哪何时候里什么个位名人影歌曲小说？?，。《》「」'\"地方电年天日国家所首部]")
+
+
+def answer_from_facts(
+    ontology: OntologyEvidence | None, language: Language, evidence: Sequence[Candidate]
+) -> FoundAnswer | None:
+    """Return what the question asks for by the ontology's facts, None where it asks for more than they say.
+
+    Its support are the sentences of the evidence that name both ends of the facts; there may be none.
+    """
+    if ontology is None or not ontology.answered:
+        return None
+    support = [place for one in ontology.described for place in _stating(one, evidence)]
+    facts = list(dict.fromkeys(fact for one in ontology.described for fact in one.facts))
+    way = "; ".join(f"{fact.source} —{fact.relation}→ {fact.target}" for fact in facts)
+    text = ("、" if language == "zh" else ", ").join(ontology.described[-1].names)
+    return FoundAnswer(text, BY_FACTS, tuple(dict.fromkeys(reversed(support))), f"facts of the ontology: {way}")
+
+
+def _stating(described: DescribedSample, evidence: Sequence[Candidate]) -> list[Support]:
+    """Return for every fact the sentence that names both its ends, first of all one with a word of the relation."""
+    found = []
+    for fact in described.facts:
+        ends = [
+            [entity_key(name) for name in ([*described.aliases, end] if end in described.names else [end])]
+            for end in (fact.source, fact.target)
+        ]
+        said = set(tokens(fact.relation))
+        naming = [
+            (not said & set(tokens(sentence.text)), Support(index, sentence.start, sentence.end))
+            for index, note in enumerate(evidence)
+            for sentence in split_sentences(note.text)
+            if _names_both(sentence.text, ends)
+        ]
+        if naming:
+            found.append(min(naming, key=lambda pair: pair[0])[1])
+    return found
+
+
+def _names_both(sentence: str, ends: Sequence[Sequence[str]]) -> bool:
+    has = names_in(sentence)
+    return all(any(has(key) for key in keys) for keys in ends)
+
+
+def answer_chain(question: str, language: Language, evidence: Sequence[Candidate]) -> FoundAnswer | None:
+    """Return the value at the end of the question's relations, None when a hop is not stated."""
+    topics = named_topics(question, evidence)
+    if len(topics) != 1 or COMPARES.search(question):
+        return None
+    asked = without_names(question, topics)
+    steps = _steps(asked, language, topics[0], question)
+    if not 0 < len(steps) <= MAX_HOPS or not _says_nothing_else(asked, language, topics[0], steps):
+        return None
+    at, support, path, visited = topics[0].note, list[Support](), [topics[0].name], {topics[0].note}
+    for place, step in enumerate(steps):
+        value = _value(step.relation, evidence[at], question)
+        if value is None:
+            return None
+        text = evidence[at].text[slice(*value)]
+        support.append(Support(at, *value))
+        path.append(f"{step.relation.name}: {text}")
+        if place == len(steps) - 1:
+            return stated_answer(text, support[::-1], ", ".join(path), links=place)
+        following = note_about(text, evidence, frozenset(visited))
+        if following is None:
+            return None
+        at = following
+        visited.add(at)
+    return None
+
+
+def _steps(asked: str, language: Language, topic: Topic, question: str) -> list[AskedRelation]:
+    """Return the relations from the topic outwards: links first, by closeness; the attribute asked for last."""
+    found = asked_relations(asked, language)
+    at = fold_in_place(question).find(fold_in_place(topic.name))
+    links = sorted((one for one in found if one.relation.link), key=lambda one: abs(one.start - at))
+    ends = [one for one in found if not one.relation.link]
+    repeated = any(len(one.spans) > 1 for one in links)  # the father of the father
+    return [*links, *ends] if len(ends) <= 1 and not repeated else []
+
+
+def _says_nothing_else(asked: str, language: Language, topic: Topic, steps: Sequence[AskedRelation]) -> bool:
+    """Tell whether a question is made of its topic, its relations and words that add no condition."""
+    left = list(asked)
+    for start, end in (span for step in steps for span in step.spans):
+        left[start:end] = " " * (end - start)
+    if language == "zh":
+        return not _PLAIN_ZH.sub("", "".join(left))
+    return set(tokens("".join(left))) <= PLAIN_EN | set(tokens(topic.name))
+
+
+def _value(relation: Relation, note: Candidate, question: str) -> Span | None:
+    """Return the first value a note states that neither its title nor the question names."""
+    own, asked = names_in(note.title), names_in(question)
+    for start, end in relation_values(relation, note):
+        key = entity_key(note.text[start:end])
+        if relation.type == "date" or (key and not own(key) and not asked(key)):
+            return start, end
+    return None
