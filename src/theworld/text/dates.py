@@ -1,7 +1,7 @@
 """The calendar as it is written: months, and dates in running text to the precision they are written with.
 
-Both languages, eras included (44 BC, 公元前259年, 民國65年). Periods relative to a moment are read by `time_ranges`, with
-the same names of months.
+Both languages, eras included (44 BC, 公元前259年, 民國65年). Periods relative to a moment are read by `time_ranges`,
+with the same names of months.
 """
 
 from __future__ import annotations

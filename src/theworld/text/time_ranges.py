@@ -1,7 +1,10 @@
-"""Periods that a question names ("近30天", "上个季度", "March 2024"), as half-open intervals of calendar days.
+"""Periods and moments that a text names ("近30天", "上个季度", "March 2024", "昨晚", "two weeks ago"), as half-open intervals.
 
 Rolling periods end with today and include it: the last 30 days are today and the 29 days before. Weeks begin on
-Monday. A month or a day without a year is the latest one that has begun. All in the time zone of `now`.
+Monday. A month or a day without a year is the latest one that has begun. What has no sharp bounds ("last night", "two
+weeks ago") is an interval that holds it, and marked approximate. All in the time zone of `now`.
+
+dateparser was tried: it reads neither 三天前, 昨晚 nor 上个季度, and 上周三 as 上周.
 """
 
 # ruff: noqa: E501 - one rule a line
@@ -10,20 +13,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import islice
 from typing import cast
 
-from theworld.text.calendar_units import (
-    DAY,
-    MONTHS,
-    NUMBER_WORDS,
-    CalendarUnit,
-    midnight,
-    read_number,
-    shifted,
-    unit_of,
-)
+from theworld.text.calendar_units import DAY, WEEK, CalendarUnit, midnight, shifted, unit_of
+from theworld.text.dates import MONTH, MONTHS
 from theworld.text.folding import fold_in_place
+from theworld.text.quantities import ENGLISH_NUMBERS, either, find_quantities, read_numeral
+
+MOST_OCCURRENCES = 32
+"""Places of one pattern that are looked at: what repeats it more often is no question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class TimeRange:
     """How many units long it is."""
     place: tuple[int, int]
     """Characters of the text that name it, end exclusive."""
+    approximate: bool = False
+    """Whether the bounds are a convention rather than said."""
 
     def before(self) -> TimeRange | None:
         """Return the period of the same length that ends where this begins; None when one side is open."""
@@ -55,20 +57,30 @@ class TimeRange:
 
 
 Match = re.Match[str]
-Period = tuple[datetime | None, datetime | None, CalendarUnit, int]
+Period = tuple[datetime | None, datetime | None, CalendarUnit, int] | TimeRange
 Reader = Callable[[Match, datetime], Period | None]
 
 _UNITS: dict[str, CalendarUnit] = {
     "天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month", "季": "quarter",
     "季度": "quarter", "半年": "half", "年": "year", "年度": "year",
 }  # fmt: skip
-_MONTH_NAMES = {name: n for n, name in enumerate(MONTHS, 1)} | {name[:3]: n for n, name in enumerate(MONTHS, 1)}
-_MONTH_NAMES["sept"] = 9
 _WORD_YEARS = {"今年": 0, "本年": 0, "本年度": 0, "去年": 1, "上年": 1, "上年度": 1, "前年": 2}
+
+
+_INDEFINITE = {"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a few": 3, "few": 3, "several": 4, "几": 3}
 
 
 def _unit(word: str) -> CalendarUnit:
     return _UNITS.get(word) or cast("CalendarUnit", word)
+
+
+def _count(word: str) -> int:
+    word = " ".join(word.split())
+    return _INDEFINITE.get(word) or read_numeral(word) or 0
+
+
+def _about(start: datetime, end: datetime) -> TimeRange:
+    return TimeRange(start, end, "day", 1, (0, 0), approximate=True)
 
 
 def _whole(moment: datetime, unit: CalendarUnit) -> Period:
@@ -87,7 +99,7 @@ def _year_in(match: Match, now: datetime) -> int | None:
 
 def _rolling(match: Match, now: datetime) -> Period | None:
     unit = _unit(match["unit"])
-    count = 1 if match["n"] in {None, "半"} else read_number(match["n"])
+    count = 1 if match["n"] in {None, "", "半"} else _count(match["n"])
     unit = "half" if match["n"] == "半" else unit
     if count < 1 or (match["n"] == "半" and match["unit"] != "年"):
         return None
@@ -104,11 +116,68 @@ def _unit_back(match: Match, now: datetime) -> Period:
     return _whole(shifted(start, unit, -_BACK.get(match["which"], 0)), unit)
 
 
+_HOURS = {
+    "早上": (5, 12), "早晨": (5, 12), "上午": (5, 12), "早": (5, 12), "中午": (11, 14), "下午": (12, 18),
+    "傍晚": (17, 20), "晚上": (18, 30), "晚": (18, 30), "夜里": (20, 30), "夜": (20, 30), "凌晨": (0, 6),
+    "morning": (5, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30),
+}  # fmt: skip
+"""Hours of the parts of a day; those of a night go on into the next day."""
+_PART_CN = f"(?P<part>{'|'.join(sorted((part for part in _HOURS if not part.isascii()), key=len, reverse=True))})"
+_PART_EN = r"(?P<part>morning|afternoon|evening|night)"
+_DAYS_BACK = {
+    "今": 0, "today": 0, "this": 0, "tonight": 0, "昨": 1, "yesterday": 1, "last": 1, "前": 2, "the": 2, "大": 3,
+}  # fmt: skip
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+
+
+def _day(moment: datetime, part: str | None) -> Period:
+    if part is None:
+        return _whole(moment, "day")
+    start = midnight(moment)
+    first, last = _HOURS[part]
+    return _about(start + timedelta(hours=first), start + timedelta(hours=last))
+
+
 def _days_back(match: Match, now: datetime) -> Period:
-    word = " ".join(match["day"].split())
-    back = {"昨": 1, "前": 2, "大": 3}.get(word[0], 0) if word[0] in "今昨前大" else 0
-    back = {"yesterday": 1, "the day before yesterday": 2}.get(word, back)
-    return _whole(now - back * DAY, "day")
+    word = match["day"]
+    back = _DAYS_BACK[word.split()[0] if word.isascii() else word[0]]
+    return _day(now - back * DAY, "night" if word == "tonight" else match["part"])
+
+
+def _weekday_cn(match: Match, now: datetime) -> Period:
+    monday, _ = unit_of(now - _BACK.get(match["which"] or "", 0) * WEEK, "week")
+    day = monday + "一二三四五六日1234567".index(match["day"].replace("天", "日")) % 7 * DAY
+    if match["which"] is None and match["part"] is None:  # 周三 alone may be any
+        return _about(day, day + DAY)
+    return _day(day, match["part"])
+
+
+def _weekday_en(match: Match, now: datetime) -> Period:
+    back = (now.weekday() - _WEEKDAYS.index(match["day"])) % 7
+    return _day(now - (back or 7 * (match["which"] == "last")) * DAY, match["part"])
+
+
+_UNITS_AGO = {"分钟": "minute", "min": "minute", "小时": "hour", "钟头": "hour"} | _UNITS
+
+
+def _ago(match: Match, now: datetime) -> Period:
+    """Return the day, week, month or year so long ago, with slack where the number or the unit is loose."""
+    word, half = match["n"], match["n"] in {"半", "half"}
+    count, unit = _count(word), _UNITS_AGO.get(match["unit"].removeprefix("个"), match["unit"])
+    if unit in {"minute", "hour"}:
+        length = timedelta(minutes=1 if unit == "minute" else 60)
+        middle = now - length * (0.5 if half else count)
+        return _about(middle - max(length / 2, (now - middle) / 2), middle + max(length / 2, (now - middle) / 4))
+    if half:
+        days, slack = (183, 31) if unit == "year" else (15, 3) if unit == "month" else (0, 0)
+    elif unit == "day" and word not in _INDEFINITE:
+        return _whole(now - count * DAY, "day")
+    elif unit in {"day", "week"}:
+        days, slack = (count * 7, 3) if unit == "week" else (count, int(count > 2))
+    else:
+        return _about(*unit_of(shifted(unit_of(now, _unit(unit))[0], _unit(unit), -count), _unit(unit)))
+    middle = midnight(now - days * DAY)
+    return _about(middle - slack * DAY, middle + (slack + 1) * DAY)
 
 
 def _year(match: Match, now: datetime) -> Period:
@@ -116,14 +185,22 @@ def _year(match: Match, now: datetime) -> Period:
     return _whole(now.replace(year=year or now.year, month=1, day=1), "year")
 
 
+def _years(match: Match, now: datetime) -> Period | None:
+    behind = find_quantities(match.string[match.start("last") :])
+    if any(quantity.start == 0 and quantity.unit for quantity in behind):  # from 2000 to 2050 yuan
+        return None
+    first, last = (unit_of(now.replace(year=int(match[name]), month=1, day=1), "year") for name in ("year", "last"))
+    return (first[0], last[1], "year", last[1].year - first[0].year) if first[0] < last[1] else None
+
+
 def _month(match: Match, now: datetime) -> Period:
     groups = match.groupdict()
-    month = _MONTH_NAMES[groups["name"]] if groups.get("name") else int(match["month"])
+    month = MONTHS[groups["name"]] if groups.get("name") else int(match["month"])
     return _in_year(match, now, month, "month")
 
 
 def _month_cn(match: Match, now: datetime) -> Period:
-    return _in_year(match, now, read_number(match["month"]), "month")
+    return _in_year(match, now, _count(match["month"]), "month")
 
 
 def _in_year(match: Match, now: datetime, month: int, unit: CalendarUnit) -> Period:
@@ -136,8 +213,8 @@ def _in_year(match: Match, now: datetime, month: int, unit: CalendarUnit) -> Per
 
 def _quarter(match: Match, now: datetime) -> Period:
     word = match["q"]
-    ordinal = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
-    return _in_year(match, now, 3 * (ordinal.get(word) or read_number(word)) - 2, "quarter")
+    ordinal = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+    return _in_year(match, now, 3 * (ordinal.get(word) or _count(word)) - 2, "quarter")
 
 
 def _half(match: Match, now: datetime) -> Period:
@@ -148,7 +225,7 @@ def _half(match: Match, now: datetime) -> Period:
 
 def _date(match: Match, now: datetime) -> Period:
     groups = match.groupdict()
-    month = _MONTH_NAMES[groups["name"]] if groups.get("name") else int(match["month"])
+    month = MONTHS[groups["name"]] if groups.get("name") else int(match["month"])
     year = _year_in(match, now)
     start = midnight(now).replace(year=year or now.year, month=month, day=int(match["dom"]))
     return _whole(start.replace(year=start.year - 1) if year is None and start > now else start, "day")
@@ -161,13 +238,17 @@ def _to_date(match: Match, now: datetime) -> Period:
     return start, end, "day", (end - start).days
 
 
+_BOUND_WORDS = "since from and between to than with until till before after by".split()
 _B, _E = r"(?<![a-z0-9])", r"(?![a-z0-9])"
 _N_CN = r"(?P<n>\d{1,4}|[一二三四五六七八九十两]{1,3}|半)"
-_NUMBERS = "|".join(sorted(map(re.escape, NUMBER_WORDS), key=len)[::-1])
+_NUMBERS = either([*ENGLISH_NUMBERS, *(word for word in _INDEFINITE if word.isascii())]).replace(r"\ ", r"\s+")
 _N_EN = rf"(?P<n>\d{{1,4}}|{_NUMBERS})"
-_NAMES = "|".join(sorted(_MONTH_NAMES, key=len)[::-1])
+_AGO_CN = (
+    r"(?P<n>\d{1,3}|[一二三四五六七八九十两几]{1,3}|半)(?P<unit>分钟|个?小时|个?钟头|天|日|周|个?星期|个?礼拜|个月|年)"
+)
 _Y_CN = r"(?:(?:(?P<year>(?:19|20)\d{2})年|(?P<yearword>今年|本年度|本年|去年|上年度|上年|前年))的?)"
 _Y_EN = r"(?P<year>(?:19|20)\d{2})|(?P<yearword>last\s+year|this\s+year)"
+_BOUND_WORD = "(?:" + "|".join(rf"(?<={_B}{word} )" for word in _BOUND_WORDS) + ")"
 _U_EN = r"(?P<unit>day|week|month|quarter|year)"
 _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
     (re.compile(pattern), reader)
@@ -179,14 +260,24 @@ _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
         (rf"{_B}(?:over|in|during|within)?\s*the\s+past\s+(?P<n>)?{_U_EN}{_E}", _rolling),
         (r"(?P<which>上上|上|本|这|当)个?(?P<unit>季度|季|月|周|星期|礼拜)(?:份)?(?![一二三四五六日天1-7末])", _unit_back),
         (rf"{_B}(?P<which>last|previous|this|the\s+current|current)\s+(?P<unit>week|month|quarter|year)(?:'s)?{_E}", _unit_back),
-        (r"(?P<day>大前天|前天|昨天|昨日|今天|今日)", _days_back),
-        (rf"{_B}(?P<day>the\s+day\s+before\s+yesterday|yesterday|today)(?:'s)?{_E}", _days_back),
+        (rf"(?P<day>大前天|前天|昨天|昨日|今天|今日){_PART_CN}?", _days_back),
+        (r"(?P<day>昨|今|前)(?P<part>晚上|晚|早|夜)", _days_back),
+        (rf"{_B}(?P<day>the\s+day\s+before\s+yesterday|yesterday|today)(?:'s)?(?:\s+{_PART_EN})?{_E}", _days_back),
+        (rf"{_B}(?P<day>last|this)\s+{_PART_EN}{_E}", _days_back),
+        (rf"{_B}(?P<day>tonight)(?P<part>){_E}", _days_back),
+        (rf"(?P<which>上上|上|这|本)?(?<!每)个?(?:周|星期|礼拜)(?P<day>[一二三四五六日天1-7])(?!前|年|期|边|围|末|个|季|次){_PART_CN}?", _weekday_cn),
+        (rf"{_B}(?P<which>last|this|on)\s+(?P<day>{'|'.join(_WEEKDAYS)})(?:\s+{_PART_EN})?{_E}", _weekday_en),
+        (rf"{_AGO_CN}(?:以前|之前|前)(?!\d)", _ago),
+        (rf"{_B}{_N_EN}\s+(?P<unit>minute|min|hour|day|week|month|year)s?\s+(?:ago|earlier|back){_E}", _ago),
+        (rf"{_B}(?P<n>half)\s+an?\s+(?P<unit>hour|day|month|year)\s+ago{_E}", _ago),
         (rf"{_Y_CN}(?:全年|整年|度|底|末)?", _year),
         (rf"{_B}(?:in|of|during|for|over|year|throughout|within)\s+(?:the\s+year\s+)?(?P<year>(?:19|20)\d{{2}})(?:'s)?{_E}(?!-\d)", _year),
         (r"^(?P<year>(?:19|20)\d{2})(?:'s)?(?=\s+[a-z])", _year),
+        (rf"(?:(?<=since )|(?<=until )|(?<=before )|(?<=after ))(?P<year>(?:19|20)\d{{2}}){_E}(?!-\d)", _year),
+        (rf"{_B}(?:from|between)\s+(?P<year>(?:19|20)\d{{2}})\s*(?:to|and|until|till|through|-|–)\s*(?P<last>(?:19|20)\d{{2}}){_E}", _years),
         (rf"{_Y_CN}?(?<!\d)(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月(?:份)?(?!\d{{1,2}}[日号])", _month_cn),
-        (rf"{_B}(?:in\s+|of\s+|during\s+|for\s+)?(?P<name>{_NAMES})\.?,?\s+(?:of\s+)?(?:{_Y_EN}){_E}", _month),
-        (rf"{_B}(?:in|of|during|for|since|from|and|between|to|than|with)\s+(?P<name>{_NAMES}){_E}(?!\s+\d)", _month),
+        (rf"{_B}(?:in\s+|of\s+|during\s+|for\s+)?(?P<name>{MONTH})\.?,?\s+(?:of\s+)?(?:{_Y_EN}){_E}", _month),
+        (rf"(?:{_B}(?:in|of|during|for)\s+|{_BOUND_WORD})(?P<name>{MONTH}){_E}(?!\s+\d)", _month),
         (r"(?<!\d)(?P<year>(?:19|20)\d{2})[-/.](?P<month>1[0-2]|0?[1-9])(?![\d/.-])", _month),
         (rf"{_Y_CN}?第?(?P<q>[一二三四1-4])季度?", _quarter),
         (rf"{_Y_CN}?q(?P<q>[1-4])(?!\d)", _quarter),
@@ -198,8 +289,8 @@ _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
         (rf"{_B}h(?P<half>[12])(?:\s*(?:of\s+)?(?:{_Y_EN}))?{_E}", _half),
         (rf"{_Y_CN}?(?P<month>\d{{1,2}})月(?P<dom>\d{{1,2}})[日号]", _date),
         (r"(?<!\d)(?P<year>(?:19|20)\d{2})[-/.](?P<month>\d{1,2})[-/.](?P<dom>\d{1,2})(?!\d)", _date),
-        (rf"{_B}(?:on\s+)?(?P<name>{_NAMES})\.?\s+(?P<dom>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<year>(?:19|20)\d{{2}}))?{_E}", _date),
-        (rf"{_B}(?:on\s+)?(?:the\s+)?(?P<dom>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<name>{_NAMES})\.?(?:,?\s+(?P<year>(?:19|20)\d{{2}}))?{_E}", _date),
+        (rf"{_B}(?:on\s+)?(?P<name>{MONTH})\.?\s+(?P<dom>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<year>(?:19|20)\d{{2}}))?{_E}", _date),
+        (rf"{_B}(?:on\s+)?(?:the\s+)?(?P<dom>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<name>{MONTH})\.?(?:,?\s+(?P<year>(?:19|20)\d{{2}}))?{_E}", _date),
         (r"今年以来|年初至今|年初以来|本年以来|今年至今", _to_date),
         (r"(?:本|这个?)(?P<unit>月|季度)(?:以来|至今)", _to_date),
         (rf"{_B}(?:the\s+)?(?P<unit>year|month|quarter)[\s-]+to[\s-]+date{_E}|{_B}ytd{_E}|{_B}so\s+far\s+this\s+year{_E}", _to_date),
@@ -221,7 +312,6 @@ _BOUNDS: tuple[tuple[str, re.Pattern[str] | None, re.Pattern[str] | None], ...] 
     ("until", _UNTIL, None),
 )
 """What turns a period into an open one: kind, words before it, words after it."""
-_HINT = re.compile(r"[天日周月季年ymhq昨今前]|day|week|month|year|\d{4}")
 
 
 def find_time_ranges(text: str, now: datetime) -> list[TimeRange]:
@@ -230,20 +320,20 @@ def find_time_ranges(text: str, now: datetime) -> list[TimeRange]:
     `now` must have a time zone. "From A to B", "since A", "before A" and "after A" count as one period each.
     """
     folded = fold_in_place(text)
-    if not _HINT.search(folded):
-        return []
     found = sorted(_longest(_read_all(folded, now)), key=lambda r: r.place)
     return _bounded(_joined(found, folded), folded, now)
 
 
 def _read_all(folded: str, now: datetime) -> Iterator[TimeRange]:
     for pattern, reader in _RULES:
-        for match in pattern.finditer(folded):
+        for match in islice(pattern.finditer(folded), MOST_OCCURRENCES):
             try:
                 period = reader(match, now)
             except (ValueError, OverflowError):
                 continue
-            if period is not None:
+            if isinstance(period, TimeRange):
+                yield replace(period, place=match.span())
+            elif period is not None:
                 yield TimeRange(*period, place=match.span())
 
 
@@ -267,7 +357,9 @@ def _joined(found: list[TimeRange], folded: str) -> list[TimeRange]:
             and between
             and (not needs_opening or _OPENING.search(folded, 0, last.place[0]) or _opened(folded, last))
         ):
-            joined[-1] = _span(last, item, folded)
+            opening = _OPENING.search(folded, 0, last.place[0])
+            begin = opening.start() if opening else last.place[0]
+            joined[-1] = replace(_span(last, item, folded), place=(begin, item.place[1]))
         else:
             joined.append(item)
     return joined

@@ -64,7 +64,7 @@ class Matcher:
 
         `vectors` are similarities in [0, 1] of elements that the caller holds near enough to the question.
         """
-        times = tuple(find_time_ranges(question, now)) if now is not None else ()
+        times = tuple(time for time in find_time_ranges(question, now) if not time.approximate) if now else ()
         spans = [time.place for time in times]
         numbers = [
             number

@@ -16,6 +16,7 @@ def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[
     periods = [
         Term(*found.place, folded[slice(*found.place)], (Meaning("period", "", found),))
         for found in find_time_ranges(question, now)
+        if not found.approximate
     ]
     terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *find_numbers(folded)])
     meant = (_as_written(term, question) for term in terms)
