@@ -18,8 +18,8 @@ from contextlib import suppress
 import httpx
 
 from service_measures.serving import PATIENT, SEARCH, copied, dataset_argument, prepared, served
-from theworld.service.explain.arithmetic import fused_again, logged_rankings
-from theworld.service.requests.facts import digest_of
+from theworld.service.explain.explanation import fused_again, logged_rankings
+from theworld.service.requests.record import digest_of
 from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
 from theworld.stores.ledger.service_ledger import ServiceLedger
 

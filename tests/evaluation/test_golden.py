@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from theworld.evaluation.golden import JudgedQuestion, build_golden_set
+from theworld.service.golden import JudgedQuestion, build_golden_set
 
 
 def judged(number, question, answers=("Vienna",), documents=("d",), language="en", intent="question", verdict="good"):

@@ -133,7 +133,7 @@ def test_without_reranking_relevance_is_the_share_of_the_best_fused_score(call):
 @pytest.mark.parametrize("method", ["rrf", "minmax"])
 def test_the_terms_add_up_for_every_method_of_fusion(service, method):
     from theworld.graph import build_graph
-    from theworld.service.explain.arithmetic import fused_again, terms_by_note
+    from theworld.service.explain.explanation import fused_again, terms_by_note
     from theworld.service.requests.record import Asked, record_of
     from theworld.service.requests.running import run_graph
     from theworld.service.requests.strategies import Strategy

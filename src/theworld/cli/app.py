@@ -15,21 +15,15 @@ import typer
 from typer.core import TyperGroup
 
 from theworld import __version__
-from theworld.cli.ask import ask
-from theworld.cli.delete import delete
+from theworld.cli.ask import ask, resolve
 from theworld.cli.demo import demo
-from theworld.cli.doctor import doctor
+from theworld.cli.documents import delete, ingest, sync
 from theworld.cli.evaluate import evaluate_app
-from theworld.cli.info import info
-from theworld.cli.ingest import ingest
-from theworld.cli.keys import keys_app
-from theworld.cli.ledger import ledger_app
 from theworld.cli.ontology import ontology_app
 from theworld.cli.records import explain, replay
-from theworld.cli.resolve import resolve
 from theworld.cli.router import router_app
-from theworld.cli.serve import serve
-from theworld.cli.sync import sync
+from theworld.cli.serve import keys_app, serve
+from theworld.cli.store import doctor, info, ledger_app
 from theworld.cli.wikidata import wikidata_app
 from theworld.errors import TheWorldError
 

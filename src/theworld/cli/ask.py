@@ -1,10 +1,17 @@
-"""`theworld ask`: one question, one answer with everything it rests on."""
+"""Read a chat history from a file.
+
+`theworld ask`: one question, one answer with everything it rests on.
+
+`theworld resolve`: what a question refers to in a conversation; no store, no model.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -21,12 +28,66 @@ from theworld.cli.options import (
     read_moment,
     settings_for,
 )
+from theworld.errors import InvalidQuestionError
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
     from theworld.graph.build import CompiledGraph
     from theworld.state import Context, Message, QueryOutput
+
+ROLES = ("user", "assistant", "system", "tool")
+FORM = 'Write a JSON list, or one object a line: {"role": "user", "content": "...", "timestamp": ..., "topic": ...}.'
+
+
+def read_history(path: Path) -> list[Message]:
+    """Return the messages of a JSON list or JSON-lines file, oldest first.
+
+    Raises InvalidQuestionError naming file and message or line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InvalidQuestionError(f"the history cannot be read: {reason}.", where=str(path)) from error
+    return [_message(where, row) for where, row in _rows(path, text)]
+
+
+def _rows(path: Path, text: str) -> Iterator[tuple[str, Any]]:
+    if text.lstrip().startswith("["):
+        rows = _parse(str(path), text)
+        yield from ((f"{path}, message {number}", row) for number, row in enumerate(rows, start=1))
+        return
+    for number, line in enumerate(text.split("\n"), start=1):  # a text may hold other ends of lines, as JSON allows
+        if line.strip():
+            where = f"{path}, line {number}"
+            yield where, _parse(where, line)
+
+
+def _parse(where: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InvalidQuestionError(f"is no JSON: {error}.", where=where, remedy=FORM) from error
+
+
+def _message(where: str, row: Any) -> Message:
+    from pydantic import TypeAdapter, ValidationError
+
+    from theworld.state import Message
+
+    if not isinstance(row, dict):
+        raise InvalidQuestionError(f"is a {type(row).__name__}, not a message.", where=where, remedy=FORM)
+    if row.get("role") not in ROLES:
+        raise InvalidQuestionError(
+            f"has the role {row.get('role')!r}.", where=where, remedy=f"Allowed: {', '.join(ROLES)}."
+        )
+    try:
+        return TypeAdapter(Message).validate_python(row)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise InvalidQuestionError(f"`{field}` is wrong: {first['msg']}.", where=where, remedy=FORM) from error
 
 
 def ask(
@@ -89,7 +150,6 @@ def ask(
     ] = None,
 ) -> None:
     """Answer a question over a store."""
-    from theworld.cli.history import read_history
     from theworld.graph import build_graph, open_resources
     from theworld.nodes.receive_question import clean_question
     from theworld.state import Context
@@ -164,3 +224,25 @@ def show(answer: QueryOutput, elapsed_ms: float, *, as_json: bool, trace: bool =
         print_json(answer.model_dump(mode="json", exclude={"messages"}) | {"elapsed_ms": round(elapsed_ms, 2)})
     else:
         show_answer(console(), answer, elapsed_ms, trace=trace)
+
+
+def resolve(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question as asked.", show_default=False)],
+    history: HistoryOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show what a question refers to in its history, and why."""
+    from pydantic import TypeAdapter
+
+    from theworld.cli.output import print_json
+    from theworld.nodes.receive_question import clean_question
+    from theworld.nodes.resolve_references import ReferenceResolver, describe
+    from theworld.state import ResolvedReference
+
+    query = clean_question(question)
+    messages = read_history(history) if history else []
+    resolved = ReferenceResolver().resolve(query, messages)
+    if as_json:
+        print_json(TypeAdapter(ResolvedReference).dump_python(resolved, mode="json"))
+    else:
+        typer.echo(describe(resolved, query, messages))

@@ -1,4 +1,7 @@
-"""`theworld eval`: the graph measured on a BEIR folder, or on documents with questions."""
+"""`theworld eval`: the graph measured on a BEIR folder, or on documents with questions.
+
+The part of `theworld eval retrieval --compare` that a person sees: progress, the table, what was left out.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from theworld.cli.options import STDOUT, StoreOption, check_writable, settings_f
 if TYPE_CHECKING:
     from theworld.evaluation.answers import AnswersReport
     from theworld.evaluation.datasets import Dataset
+    from theworld.evaluation.peers import Comparison
     from theworld.evaluation.retrieval import RetrievalReport
     from theworld.graph import Resources
     from theworld.graph.build import CompiledGraph
@@ -63,10 +67,7 @@ def retrieval(
         if json_file != STDOUT:
             _show_retrieval(report)
         if compare:
-            from theworld.cli.comparing import compare as compare_with_peers
-            from theworld.cli.comparing import show_comparison
-
-            comparison = compare_with_peers(data, resources, limit=limit, plot=plot)
+            comparison = compare_peers_of(data, resources, limit=limit, plot=plot)
             figures["compare"] = comparison.as_json()
             if json_file != STDOUT:
                 show_comparison(comparison)
@@ -178,3 +179,57 @@ def _show_answers(report: AnswersReport) -> None:
     for kind, values in figures["by_kind"].items():
         shares = ", ".join(f"{name} {100 * values[name]:.1f}" for name in ("em", "f1", "contains"))
         out.print(f"  {kind:20}{values['n']:6} ({shares})")
+
+
+def compare_peers_of(data: Dataset, resources: Resources, *, limit: int | None, plot: Path | None) -> Comparison:
+    """Measure the peers, draw the plot when a folder is given, and say on standard error what is missing."""
+    from theworld.cli.output import error_console
+    from theworld.evaluation.peers import compare_peers
+
+    err = error_console()
+    comparison = compare_peers(
+        data, resources.store, resources.models, limit=limit, on_peer=lambda label: err.print(f"Measuring {label}")
+    )
+    for reason in comparison.left_out.values():
+        err.print(f"LEFT OUT: {reason}", style="bold red", soft_wrap=True)
+    if plot is not None:
+        from theworld.evaluation.peers.comparison import plot_comparison
+
+        for file in plot_comparison(comparison, plot):
+            err.print(f"Wrote {file}", soft_wrap=True)
+    return comparison
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Print one row a retriever, what it finds, its latency and its memory; then our gain over each."""
+    from rich.table import Table
+
+    from theworld.cli.output import console
+    from theworld.evaluation.peers.comparison import LABELS, METRICS
+
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column("retriever", no_wrap=True)
+    for name in (*(metric.replace("recall", "R") for metric in METRICS), "p50 ms", "p95 ms", "MB"):
+        table.add_column(name, justify="right", no_wrap=True)
+    figures = comparison.as_json()["retrievers"]
+    for result in comparison.results:
+        row = figures[result.name]
+        table.add_row(
+            LABELS[result.name],
+            *(f"{100 * row[metric]:.1f}" for metric in METRICS),
+            *(f"{row['latency_ms'][p]:.0f}" for p in ("p50", "p95")),
+            "?" if row["memory_mb"] is None else f"{row['memory_mb']:.0f}",
+        )
+    out, (ours, *others) = console(), comparison.results
+    out.print(f"\nThe same {comparison.notes} notes and vectors ({comparison.space}), each in a process of its own")
+    out.print(table, soft_wrap=False, crop=False)
+    for other in others:
+        gain = comparison.gain(other)
+        interval = f"95% [{100 * gain.low:+.1f}, {100 * gain.high:+.1f}]"
+        said = f"TheWorld over {LABELS[other.name]}, recall@5: {100 * gain.mean:+.1f}"
+        out.print(f"{said} {interval}, p = {gain.p_value:.4f}")
+    whole = figures[ours.name]["whole_ms"]
+    out.print(
+        "Milliseconds until the ranking stands, embedding included (TheWorld with its answer: "
+        f"p50 {whole['p50']:.0f}, p95 {whole['p95']:.0f}); MB: the most its process ever held"
+    )

@@ -1,15 +1,23 @@
-"""The FastAPI application over one service; also what langgraph.json mounts beside the graph."""
+"""The FastAPI application over one service; also what langgraph.json mounts beside the graph.
+
+The application as servers start it: from the settings of the process.
+
+`theworld serve` runs `application` as a factory; langgraph.json mounts `app` into its own server, which decides the
+address, so there the address a request came in on decides whether a key is needed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
 from theworld import __version__
-from theworld.service.api import ask, evaluation, explanations, health, knowledge, opinions, retrieval
+from theworld.native_memory import share_heaps
+from theworld.service.api import ask, evaluation, explanations, health, knowledge
 from theworld.service.api.access import VerifiedKeys
 from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
@@ -40,8 +48,16 @@ def create_app(
     app.state.verified = VerifiedKeys()
     if service is not None:
         app.state.service = service
-    for part in (retrieval, ask, explanations, evaluation, knowledge, opinions, health):
-        app.include_router(part.router)
+    for router in (
+        ask.retrieval_router,
+        ask.router,
+        explanations.router,
+        evaluation.router,
+        knowledge.router,
+        explanations.feedback_router,
+        health.router,
+    ):
+        app.include_router(router)
     install(app)
 
     @app.exception_handler(ClientGoneError)
@@ -68,3 +84,22 @@ def _lifespan(
             await asyncio.to_thread(stack.close)
 
     return lifespan
+
+
+HEAPS = 2
+"""Of the C library in a process of the service: one interpreter works in one thread at a time."""
+
+
+def application() -> FastAPI:
+    """Return the application bound as the settings say; the process is its alone."""
+    share_heaps(HEAPS)
+    settings = Settings.load()
+    return create_app(settings=settings, bound_to=settings.service.host)
+
+
+def __getattr__(name: str) -> Any:
+    """Make `app` when it is asked for, so that importing this module costs nothing."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = found = create_app()
+    return found

@@ -21,12 +21,10 @@ from theworld.graph.build import CompiledGraph
 from theworld.graph.rehearsal import rehearse
 from theworld.routing import RememberedHistory
 from theworld.service.documents import DocumentWriter
-from theworld.service.jobs.launcher import JobLauncher
-from theworld.service.metrics.counters import ServiceMetrics
-from theworld.service.metrics.spans import RequestSpans
-from theworld.service.requests.facts import settings_hash
+from theworld.service.jobs.worker import JobLauncher
+from theworld.service.metrics.counters import RequestSpans, ServiceMetrics
 from theworld.service.requests.places import Places
-from theworld.service.requests.record import Asked
+from theworld.service.requests.record import Asked, settings_hash
 from theworld.service.requests.running import Run, run_graph
 from theworld.service.requests.strategies import Strategy, read_strategy
 from theworld.service.requests.writer import RequestWriter

@@ -17,8 +17,7 @@ from fastapi import Request
 
 from theworld.service.api.access import Caller
 from theworld.service.api.errors import as_api_error, asked_too_soon, check_run
-from theworld.service.requests.outcomes import outcome_of_run
-from theworld.service.requests.record import Asked
+from theworld.service.requests.record import Asked, outcome_of_run
 from theworld.service.requests.running import CancelledRunError, Run, Until, Watch, run_graph
 from theworld.state import Context, QueryInput
 

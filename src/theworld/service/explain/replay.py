@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from theworld import __version__
 from theworld.graph import Resources, build_graph
-from theworld.service.explain.arithmetic import fused_again, logged_rankings
-from theworld.service.requests.facts import digest_of, replayable, settings_hash, without_times
-from theworld.service.requests.reranking import rerank_given
-from theworld.service.requests.running import Run, run_graph
+from theworld.service.explain.explanation import fused_again, logged_rankings
+from theworld.service.requests.record import digest_of, replayable, settings_hash, without_times
+from theworld.service.requests.running import Run, rerank_given, run_graph
 from theworld.service.requests.strategies import Strategy
 from theworld.state import Context, QueryInput
 from theworld.stores.ledger.request_log import RequestRecord

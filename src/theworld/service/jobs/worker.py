@@ -1,13 +1,20 @@
-"""The process that works on evaluation jobs: of lowest priority, one a store, gone when nothing is left to do."""
+"""Starts the process that works on evaluation jobs, when there is one to work on.
+
+The process that works on evaluation jobs: of lowest priority, one a store, gone when nothing is left to do.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import multiprocessing
 import os
 import sys
+import threading
 import time
+from multiprocessing.process import BaseProcess
 
+from theworld.errors import TheWorldError
 from theworld.graph import open_resources
 from theworld.service.jobs.evaluate import JobStoppedError, run_job
 from theworld.settings import Settings
@@ -15,6 +22,54 @@ from theworld.stores.ledger.evaluations import Evaluations
 from theworld.stores.ledger.service_ledger import ServiceLedger
 
 log = logging.getLogger(__name__)
+
+
+class JobLauncher:
+    """At most one worker process a service process; a lock in the store's folder keeps it one a store."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._process: BaseProcess | None = None
+        self._starting = threading.Lock()
+        self._closed = False
+
+    def look(self, evaluations: Evaluations) -> None:
+        """Start the worker when a job waits or was cut short; a failure to look is no failure of the service."""
+        try:
+            if evaluations.next_job() is not None:
+                self.start()
+        except TheWorldError as error:
+            log.warning("evaluation jobs cannot be looked up: %s", error)
+
+    def start(self) -> None:
+        """Start the worker unless it runs."""
+        with self._starting:
+            if self._closed or (self._process is not None and self._process.is_alive()):
+                return
+            context = multiprocessing.get_context("spawn")
+            self._process = context.Process(
+                target=work_on_jobs, args=(self._settings,), name="evaluation-worker", daemon=True
+            )
+            self._process.start()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until the worker has nothing more to do; False when that took too long."""
+        if self._process is not None:
+            self._process.join(timeout_s)
+            return not self._process.is_alive()
+        return True
+
+    def close(self) -> None:
+        """Stop the worker; its job goes on at the next start."""
+        with self._starting:
+            self._closed = True
+            process = self._process
+        if process is not None and process.is_alive():
+            process.terminate()
+            process.join(10)
+            if process.is_alive():
+                process.kill()
+
 
 LOCK = "evaluation"
 LINGER_S = 3.0

@@ -1,16 +1,77 @@
-"""`theworld sync`: bring the projections up to date with the ledger, and check that they hold what it holds."""
+"""`theworld ingest`, `delete` and `sync`: documents into a store, out of it, and into its projections."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from theworld.cli.options import JsonFlag, StoreOption, settings_for
+from theworld.cli.options import JsonFlag, StoreOption, TenantOption, check_tenant, settings_for
 
 if TYPE_CHECKING:
     from theworld.stores.knowledge_store import KnowledgeStore
+
+NOTHING_INGESTED = 5
+
+
+def ingest(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Files and folders: documents, tables, code, any text.")
+    ],
+    *,
+    store: StoreOption = None,
+    tenant: TenantOption = "default",
+    reembed: Annotated[bool, typer.Option("--reembed", help="Make every document anew.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Delete documents whose file is gone from the given folders.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Read documents into a store; only what is new or changed costs time. Exit code 5 when nothing could be read."""
+    from theworld.cli.ingesting import ingest_paths, show_report
+    from theworld.cli.output import console, error_console, print_json
+
+    settings = settings_for(store)
+    report = ingest_paths(paths, settings, tenant=check_tenant(tenant), reembed=reembed, prune=prune)
+    if as_json:
+        print_json(asdict(report) | {"store": str(settings.store)})
+    else:
+        show_report(console(), report, settings.store)
+    if not report.documents + report.unchanged + report.pruned:
+        reasons = "see above" if report.failed or report.skipped else "no file was found"
+        error_console().print(f"Nothing could be read: {reasons}.")
+        raise typer.Exit(NOTHING_INGESTED)
+
+
+def delete(
+    document_ids: Annotated[list[str], typer.Argument(metavar="DOCUMENT_ID...", help="Ids of the documents.")],
+    store: StoreOption = None,
+    tenant: TenantOption = "default",
+) -> None:
+    """Delete documents with their notes, vectors and links; nothing is deleted when one of them does not exist."""
+    from theworld.cli.output import counted, tell_troubles
+    from theworld.errors import StoreError
+    from theworld.stores.knowledge_store import open_store
+
+    settings = settings_for(store)
+    check_tenant(tenant)
+    with open_store(settings, read_only=False) as opened:
+        known = opened.document_hashes(tenant)
+        missing = [document for document in document_ids if document not in known]
+        if missing:
+            raise StoreError(
+                f"tenant {tenant!r} has no document {', '.join(map(repr, missing))}; nothing was deleted.",
+                where=str(settings.store),
+                remedy="Citations name the ids: `theworld ask QUESTION --json`.",
+            )
+        count = opened.delete(list(dict.fromkeys(document_ids)), tenant=tenant)
+        opened.catch_up()
+        tell_troubles(opened.troubles)
+    typer.echo(f"{counted(count, 'document')} deleted.")
+
 
 FAILED = 4
 
