@@ -20,12 +20,12 @@ from environment import environment
 from scipy.sparse import csr_matrix
 
 from theworld.evaluation.datasets import read_lines
-from theworld.nodes.resolve_references import ReferenceResolver
+from theworld.references import ReferenceResolver
 from theworld.state import Message
 from theworld.text import tokens
 
 K1, B = 0.9, 0.4
-DIALOGUES = Path(__file__).parents[1] / "tests/nodes/resolve_references/data"
+DIALOGUES = Path(__file__).parents[1] / "tests/references/data"
 NO_ANSWER = "i don't know"
 
 

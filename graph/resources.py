@@ -20,9 +20,9 @@ from theworld.nodes.disambiguate_entities import (
     make_knowledge,
     open_knowledge,
 )
-from theworld.nodes.resolve_references import ReferenceResolver, ReferenceResolverConfig, model_resolver
 from theworld.ontology.index import OntologyIndexes
 from theworld.ranking import CrossEncoderReranker, RemoteReranker, Reranker, make_reranker
+from theworld.references import ReferenceResolver, ReferenceResolverConfig, model_resolver
 from theworld.retrieval.ontology import OntologyChannel
 from theworld.routing import RouteHistory, Rules, Strategy, features_of
 from theworld.settings import Settings

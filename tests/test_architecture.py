@@ -12,9 +12,19 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "theworld"
 
-LEAVES = {"state", "text", "errors", "settings", "deadline", "degrading", "remembering", "native_memory", "retry_after"}
+LEAVES = {
+    "state",
+    "text",
+    "errors",
+    "settings",
+    "deadline",
+    "degrading",
+    "single_flight",
+    "native_memory",
+    "retry_after",
+}
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
-NODES = MACHINERY | {"routing", "retrieval", "ranking", "answers", "nodes", "prompts"}
+NODES = MACHINERY | {"routing", "retrieval", "ranking", "answers", "references", "nodes", "prompts"}
 GRAPH = NODES | {"graph"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -23,7 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "settings": {"settings", "errors"},
     "deadline": set(),
     "degrading": {"state", "errors"},
-    "remembering": set(),
+    "single_flight": set(),
     "native_memory": set(),
     "retry_after": set(),
     "prompts": LEAVES | {"prompts"},
@@ -33,6 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     "wikidata": LEAVES | {"wikidata"},
     "ontology": LEAVES | {"stores", "ontology", "models.protocols"},
     "routing": LEAVES | {"routing"},
+    "references": LEAVES | {"models.protocols", "prompts", "references", "structure"},
     "retrieval": LEAVES | {"models.protocols", "ontology", "retrieval", "stores", "wikidata"},
     "sql": LEAVES | {"structure", "models.protocols", "ontology", "prompts", "routing", "sql"},
     "ranking": LEAVES | {"models", "stores", "ranking"},

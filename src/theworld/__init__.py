@@ -16,7 +16,7 @@ _EXPORTS = {
     "theworld.ranking": (
         "CrossEncoderReranker EvidenceSetReranker Ranked RemoteReranker Reranker Reranking RerankProtocol"
     ),
-    "theworld.nodes.resolve_references": (
+    "theworld.references": (
         "ReferenceResolver ReferenceResolverConfig create_reference_resolver extract_stances"
     ),
     "theworld.structure": (

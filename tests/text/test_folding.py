@@ -97,7 +97,7 @@ def test_another_table_is_another_format() -> None:
     assert digest == "c93af4ff0bd365f5"
 
 
-@pytest.mark.parametrize("package", ["routing", "nodes.resolve_references", "sql", "ontology"])
+@pytest.mark.parametrize("package", ["routing", "references", "sql", "ontology"])
 def test_words_that_are_looked_for_in_folded_text_are_folded(package: str) -> None:
     tables = [file for file in (files(f"theworld.{package}") / "data").iterdir() if file.name.endswith(".yaml")]
     assert tables

@@ -236,7 +236,7 @@ def resolve(
 
     from theworld.cli.output import print_json
     from theworld.nodes.receive_question import clean_question
-    from theworld.nodes.resolve_references import ReferenceResolver, describe
+    from theworld.references import ReferenceResolver, describe
     from theworld.state import ResolvedReference
 
     query = clean_question(question)

@@ -1,0 +1,84 @@
+"""The node: what the question refers to, and the stand-alone query that retrieval uses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+
+from theworld.deadline import DeadlineExceededError, run_within
+from theworld.references.presentation import ask_back, chosen_option
+from theworld.references.resolver import ReferenceResolver
+from theworld.references.stances import extract_stances
+from theworld.retrieval.channel import request_deadline
+from theworld.state import Context, Degradation, ModelUsage, QueryState, ResolvedReference, Update, context_of
+from theworld.text import detect_language
+
+
+def resolve_references(state: QueryState, runtime: Runtime[Context], *, resolver: ReferenceResolver) -> Update:
+    """Resolve what the question refers to and rewrite it so that it stands alone; a self-contained one passes through.
+
+    Keeps the assistant's stances per thread. An ambiguous reference asks back with an interrupt where the caller
+    wants that (`clarify`), else the best guess is taken and a note of it made. Sets `usage` only if a model was called;
+    one that is late for the request's `total_deadline_ms` is not waited for.
+    """
+    began = time.perf_counter()
+    context = context_of(runtime)
+    stances = extract_stances(state.history, state.stances, now=context.now or datetime.now(UTC))
+
+    def ask(antecedent: str | None, *, use_model: bool) -> ResolvedReference:
+        return resolver.resolve(
+            state.question, state.history, stances, now=context.now, antecedent=antecedent, use_model=use_model
+        )
+
+    started = began if context.clarify else state.request_started or began  # a question asked back may wait for days
+    deadline = request_deadline(state.model_copy(update={"request_started": started}), context)
+    late: Update = {}
+
+    def resolve(antecedent: str | None = None) -> ResolvedReference:
+        if deadline is None or not context.use_model or resolver.llm_resolver is None:
+            return ask(antecedent, use_model=context.use_model)
+        try:
+            return run_within(deadline, lambda: ask(antecedent, use_model=True), name="resolve_references")
+        except DeadlineExceededError as error:
+            reason = f"the model was too late for the reference ({error}); the rules' reading stands"
+            late["degradations"] = [_degradation(reason, began)]
+            late["usage"] = ModelUsage(calls=1)
+            return ask(antecedent, use_model=False)
+
+    reference = resolve()
+    if len(reference.options) > 1:
+        reference = _settle(reference, state, context, resolve)
+    update: Update = {
+        "request_started": started,
+        "reference": reference,
+        "query": reference.standalone_query or state.question,
+        "language": detect_language(state.question),
+        "stances": stances,
+    }
+    if used := reference.metadata.get("llm_usage"):
+        update["usage"] = ModelUsage.model_validate(used)
+    return update | late
+
+
+def _degradation(reason: str, began: float) -> Degradation:
+    return Degradation(stage="resolve_references", reason=reason, elapsed_ms=(time.perf_counter() - began) * 1000)
+
+
+def _settle(
+    reference: ResolvedReference,
+    state: QueryState,
+    context: Context,
+    resolve: Callable[[str], ResolvedReference],
+) -> ResolvedReference:
+    language = detect_language(state.question)
+    if context.clarify:
+        choice = chosen_option(interrupt(ask_back(reference, language)), reference.options)
+        return replace(resolve(choice), options=())
+    others = ", ".join(reference.options[1:])
+    note = f"ambiguous: took {reference.options[0]}; it could also be {others}"
+    return replace(reference, metadata={**reference.metadata, "note": note})

@@ -1,1 +1,0 @@
-"""A dependent question rewritten to stand alone, by the rules of its language."""

@@ -1,0 +1,16 @@
+"""What a question refers to in its conversation, and the question rewritten to stand alone; no model needed."""
+
+from theworld.references.config import ReferenceResolverConfig
+from theworld.references.model_fallback import model_resolver
+from theworld.references.presentation import describe
+from theworld.references.resolver import ReferenceResolver, create_reference_resolver
+from theworld.references.stances import extract_stances
+
+__all__ = [
+    "ReferenceResolver",
+    "ReferenceResolverConfig",
+    "create_reference_resolver",
+    "describe",
+    "extract_stances",
+    "model_resolver",
+]

@@ -1,0 +1,233 @@
+"""Rewriting rules for Chinese: pronouns, 这/那 with a noun, "X呢？", and follow-ups without a topic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from theworld.references.chinese_topics import (
+    TIME,
+    Topic,
+    any_of,
+    bare,
+    consists_of,
+    is_small_talk,
+    joined_names,
+    name_in_answer,
+    pair_in,
+    topic_of,
+    user_turns,
+    words_of,
+)
+from theworld.references.detection import Edit, Standalone, apply_edits, dependent
+from theworld.references.history import topic_tokens
+from theworld.references.phrases import Span
+from theworld.state import Message
+from theworld.text.folding import fold_in_place
+
+LONGEST_FRAGMENT = 12
+MOST_OPTIONS = 5
+DEEPEST = 3
+"""Follow-ups on follow-ups that are traced back."""
+_ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)呢$")
+_VAGUE = re.compile(r"^(?:那|这)(?:一?个)?(?:呢|怎么样|如何|好吗|行吗|可以吗)?$")
+_PERSON = re.compile(r"[他她](?!们)|[他她]们|这位|那位|(?:这|那)个人|该[人名]")
+_PLACE = re.compile(r"(?:那里|那儿|那边|这里|这儿|当地)")
+_SINGULAR = re.compile(r"^(?:它(?!们)|他(?!们)|她(?!们)|那个|这个|那款|这款)")
+
+
+@lru_cache(maxsize=1)
+def _pronoun() -> re.Pattern[str]:
+    kinds = any_of("kinds").pattern
+    measure = "(?:一)?(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张)"
+    return re.compile(
+        rf"(?P<noun>(?:这|那)(?:{measure}|些)(?:{kinds})(?!们|文|类|民|工|口|员)|该(?:{kinds}))"
+        r"|(?P<subject>^(?:那么?)?[那这]一?个(?=是|有|在|能|会|可以|要|多[高长大久远重快深宽少]|怎么|什么时候|何时|为什么|的))"
+        r"|(?P<word>(?<!其)(?:他们|她们|它们|(?<!吉)(?<!其)(?<!排)他(?!人|乡|国)|她|它)|(?<![尤与极])其(?=[^他它实中余次间])|那里|那儿|那边|这里|这儿|当地)"
+    )
+
+
+def rewrite(query: str, history: Sequence[Message], antecedent: str | None = None, depth: int = 0) -> Standalone:
+    """Return the query with its antecedents inserted; untouched where it depends on nothing."""
+    if is_small_talk(query):
+        return Standalone()
+    folded = fold_in_place(query)
+    text = bare(folded)
+    if not text:
+        return Standalone()
+    if _VAGUE.match(text):
+        return _vague(query, history, antecedent)
+    for rule in (_about, _continued, _fragment):
+        if found := rule(query, text, history, depth):
+            return found
+    return _pronouns(query, folded, history, antecedent)
+
+
+def _whole(query: str, text: str, standalone: str, topic: Topic, reason: str) -> Standalone:
+    start = max(0, fold_in_place(query).find(text))
+    span = Span(start, start + len(text), query[start : start + len(text)])
+    return Standalone(standalone, (dependent(span, "continuation"),), (topic.text,), (topic.source,), (), reason)
+
+
+def _is_follow_up(text: str) -> bool:
+    folded = bare(fold_in_place(text))
+    return bool(_ABOUT.match(folded) or _VAGUE.match(folded) or _is_continuation(folded))
+
+
+def last_full_question(history: Sequence[Message], depth: int = 0) -> Topic | None:
+    """Return the last question that is no follow-up, itself made to stand alone."""
+    for index, question, _ in user_turns(history):
+        if not _is_follow_up(question):
+            alone = rewrite(question, history[:index], depth=depth + 1).query if depth < DEEPEST else None
+            return Topic(bare(alone or question), index)
+    return None
+
+
+def _about(query: str, text: str, history: Sequence[Message], depth: int) -> Standalone | None:
+    """ "X呢？": the question before with X in the place of its like, or X of its topic."""
+    match = _ABOUT.match(text)
+    base = last_full_question(history, depth) if match else None
+    if (
+        match is None
+        or base is None
+        or _is_continuation(text)
+        or (not topic_tokens(match["value"]) and not TIME.search(text))
+    ):
+        return None
+    start = fold_in_place(query).find(text) + match.start("value")
+    value = query[start : start + len(match["value"])]
+    if _pronoun().search(fold_in_place(value)):
+        return None
+    return _whole(query, text, _filled(value, base.text), base, "the question before, with one thing changed")
+
+
+def _filled(value: str, question: str) -> str:
+    topic, folded, asked = topic_of(question), fold_in_place(value), fold_in_place(question)
+    time = TIME.search(asked)
+    if TIME.fullmatch(folded) and time:
+        return question[: time.start()] + value + question[time.end() :]
+    if any_of("actions").fullmatch(folded) and (how := re.search("怎么|如何|怎样", asked)):
+        return question[: how.end()] + value
+    if not topic or any_of("attributes").fullmatch(folded):
+        return f"{topic or question}的{value}"
+    at = question.find(topic)
+    return question[:at] + value + question[at + len(topic) :] if at >= 0 else f"{question}，{value}"
+
+
+def _is_continuation(folded: str) -> bool:
+    core = folded.rstrip("呢吗吧啊呀么嘛?？")
+    return folded in words_of("continuations") or core in words_of("continuations")
+
+
+def _continued(query: str, text: str, history: Sequence[Message], depth: int) -> Standalone | None:
+    """ "还有呢？", "详细一点": the question before, continued."""
+    heads = words_of("continuing_heads")
+    if not (_is_continuation(text) or (any(text.startswith(h) for h in heads) and len(text) <= LONGEST_FRAGMENT)):
+        return None
+    base = last_full_question(history, depth)
+    return (
+        _whole(query, text, f"{base.text}，{query.strip()}", base, "the question before, continued") if base else None
+    )
+
+
+def _fragment(query: str, text: str, history: Sequence[Message], depth: int) -> Standalone | None:
+    """ "怎么走？", "需要多久？": a question that names nothing."""
+    if len(text) > LONGEST_FRAGMENT or _pronoun().search(text):
+        return None
+    attribute = any_of("attributes").match(text)
+    if not consists_of(text[attribute.end() :] if attribute else text, "empty_words"):
+        return None
+    topic = _recent_topic(history, depth)
+    return _whole(query, text, f"{topic.text}{query.strip()}", topic, "the topic of the last turns") if topic else None
+
+
+def _recent_topic(history: Sequence[Message], depth: int = 0) -> Topic | None:
+    topics = _topics(history, depth)
+    return topics[0] if topics else None
+
+
+def _topics(history: Sequence[Message], depth: int = 0) -> list[Topic]:
+    """Return the distinct topics of the last turns, the latest first; a labelled turn is about its label."""
+    found: dict[str, Topic] = {}
+    for index, question, _ in user_turns(history):
+        label = history[index].topic
+        text = label or _resolved_topic(question, history[:index], depth)
+        if text:
+            found.setdefault(fold_in_place(text), Topic(text, index))
+    return list(found.values())
+
+
+def _resolved_topic(question: str, before: Sequence[Message], depth: int) -> str:
+    if _is_follow_up(question) or _pronoun().search(fold_in_place(question)):
+        if depth >= DEEPEST:
+            return ""
+        alone = rewrite(question, before, depth=depth + 1).query
+        return topic_of(alone) if alone else ""
+    return topic_of(question)
+
+
+def _antecedent(word: str, history: Sequence[Message]) -> Topic | None:
+    """Return what a pronoun stands for: the name the last answer gives, else the topic of the last turns."""
+    place = bool(_PLACE.fullmatch(word))
+    for index, question, answer in user_turns(history):
+        named = name_in_answer(question, answer, place=place) or pair_in(question)
+        if named and not (word.endswith("们") and not joined_names(named)):
+            at = next((i for i in range(index + 1, len(history)) if history[i].role == "assistant"), index)
+            return Topic(named, at)
+        text = history[index].topic or _resolved_topic(question, history[:index], 0)
+        if text:
+            return Topic(text, index)
+    return None
+
+
+def _pronouns(query: str, folded: str, history: Sequence[Message], forced: str | None) -> Standalone:
+    match = next((m for m in _pronoun().finditer(folded) if not _bound(folded[: m.start()])), None)
+    if match is None:
+        return Standalone()
+    found = _antecedent(match.group(), history)
+    options = joined_names(found.text) if found and _SINGULAR.match(match.group()) else ()
+    span = Span(match.start(), match.end(), query[match.start() : match.end()])
+    if forced:
+        found = Topic(forced, found.source if found else -1)
+    elif options and found:
+        found = Topic(options[0], found.source)
+    if found is None:
+        return Standalone()
+    replacement = found.text + ("的" if match.group() == "其" else "")
+    return Standalone(
+        query=apply_edits(query, [Edit(match.start(), match.end(), replacement)]),
+        references=(dependent(span, "pronoun"),),
+        antecedents=(found.text,),
+        sources=(found.source,) if found.source >= 0 else (),
+        options=() if forced else options,
+        reason="the antecedent in the last turns",
+    )
+
+
+def _bound(before: str) -> bool:
+    """Whether a name stands before the pronoun in the query: its antecedent is there."""
+    rest = any_of("openers").sub("", before)
+    return bool(topic_tokens(any_of("verbs").sub("", rest))) and len(bare(rest)) >= 2
+
+
+def _vague(query: str, history: Sequence[Message], forced: str | None) -> Standalone:
+    """ "那个呢？": any topic of the last turns may be meant."""
+    topics = _topics(history)
+    if not topics:
+        return Standalone()
+    options = joined_names(topics[0].text) or tuple(topic.text for topic in topics[:MOST_OPTIONS])
+    chosen = forced or options[0]
+    text = bare(query)
+    start = query.find(text)
+    pointing = re.match("[那这](?:一?个)?", fold_in_place(text))
+    rest = text[pointing.end() :] if pointing else text
+    return Standalone(
+        query=f"{chosen}{rest or '呢'}" + query[start + len(text) :],
+        references=(dependent(Span(start, start + len(text), text), "pronoun"),),
+        antecedents=(chosen,),
+        sources=tuple(sorted({topic.source for topic in topics if forced is None or topic.text == forced}))
+        or (topics[0].source,),
+        options=options if len(options) > 1 and not forced else (),
+        reason="the topics of the last turns",
+    )

@@ -1,0 +1,214 @@
+"""Find the referring expressions of a query: keywords, time words, corrections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from functools import cache
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from theworld.references.config import ReferenceResolverConfig
+from theworld.references.history import topic_tokens
+from theworld.references.phrases import (
+    LANGUAGES,
+    MOST_OCCURRENCES,
+    PhraseTable,
+    Span,
+    added_mappings,
+    keep_genuine,
+    load_table,
+    longest_apart,
+)
+from theworld.state import Message, ReferenceScope, ReferenceType
+from theworld.text.calendar_units import Interval, midnight
+from theworld.text.time_ranges import find_time_ranges
+
+
+class TimeWord(NamedTuple):
+    """A time expression in a query and the interval it names."""
+
+    span: Span
+    interval: Interval
+    scope: ReferenceScope
+
+
+def find_time_words(folded: str, now: datetime) -> list[TimeWord]:
+    """Return the time words of a folded text, left to right, none overlapping.
+
+    `now` must have a time zone; calendar words are taken in it. Impossible dates and open periods are passed over.
+    """
+    found = []
+    for period in find_time_ranges(folded, now):
+        if period.start is not None and period.end is not None:
+            interval, place = (period.start, period.end), period.place
+            found.append(TimeWord(Span(*place, folded[slice(*place)]), interval, _scope_of(interval, now)))
+    return found
+
+
+def _scope_of(interval: Interval, now: datetime) -> ReferenceScope:
+    if interval[0] >= now - timedelta(hours=1):
+        return ReferenceScope.LAST_1_3_TURNS
+    return ReferenceScope.CURRENT_SESSION if interval[1] > midnight(now) else ReferenceScope.LAST_5_10_TURNS
+
+
+def in_zone(moment: datetime, zone: tzinfo) -> datetime:
+    """Return a moment in a zone; a naive one is taken to be in it already."""
+    return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
+
+
+def said_within(history: Sequence[Message], interval: Interval, zone: tzinfo) -> list[int]:
+    """Return the indexes of the messages said within an interval, ascending; those without a time never are."""
+    start, end = interval
+    return [i for i, m in enumerate(history) if m.timestamp is not None and start <= in_zone(m.timestamp, zone) < end]
+
+
+Kind = Literal["correction", "keyword", "time", "continuation", "pronoun"]
+"""What was recognised; earlier ones are preferred as the primary reference."""
+
+KIND_ORDER: tuple[Kind, ...] = ("correction", "keyword", "time", "continuation", "pronoun")
+
+
+class Detected(NamedTuple):
+    """A referring expression."""
+
+    span: Span
+    kind: Kind
+    reference_type: ReferenceType
+    scope: ReferenceScope
+    interval: Interval | None = None
+    added: bool = False
+    """True for a default keyword that the specification does not have."""
+
+
+_SPOKEN_OF = re.compile(
+    "说|聊|谈|讨论|提|问|讲|建议|推荐|决定|定的|商量|告诉|答|发|记得|那个|那次"
+    r"|\b(?:said|say|talk|talked|talking|discuss|discussed|mention|mentioned|ask|asked|suggest|suggested|recommended"
+    r"|decide|decided|tell|told|chat|chatted|agree|agreed|answer|answered|spoke|went over|covered|conversation"
+    r"|you gave)\b"
+)
+
+
+class KeywordTables:
+    """The keywords of both languages, compiled once."""
+
+    def __init__(self, config: ReferenceResolverConfig) -> None:
+        self._mappings = {**config.reference_mappings_en, **config.reference_mappings_cn}
+        self._table = PhraseTable(self._mappings)
+        added = [item for code in LANGUAGES for item in added_mappings(code).items()]
+        self._added = {keyword for keyword, mapping in added if self._mappings.get(keyword) == mapping}
+
+    def find(self, folded: str) -> list[Detected]:
+        """Return the keywords of a folded text, false friends left out, longest first."""
+        found = []
+        for span in longest_apart(keep_genuine(self._table.find(folded), folded)):
+            mapping = self._mappings[span.phrase]
+            kind, scope = ReferenceType(mapping["type"]), ReferenceScope(mapping["scope"])
+            found.append(Detected(span, "keyword", kind, scope, added=span.phrase in self._added))
+        return found
+
+
+@cache
+def _corrections() -> PhraseTable:
+    table = load_table("language")["corrections"]
+    return PhraseTable(phrase for code in LANGUAGES for phrase in table[code])
+
+
+@cache
+def _weak_clause() -> re.Pattern[str]:
+    table = load_table("language")["weak_corrections"]
+    around = "|".join(map(re.escape, sorted(load_table("chinese")["around_corrections"], key=len, reverse=True)))
+    chinese = "|".join(map(re.escape, sorted(table["cn"], key=len, reverse=True)))
+    english = "|".join(map(re.escape, table["en"]))
+    return re.compile(
+        rf"(?:^|[，。,.!！；;])\s*(?:(?:{around})*?(?P<cn>{chinese})(?:{around}|{chinese})*|(?P<en>{english}))\s*(?=[，。,.!！？?；;]|$)"
+    )
+
+
+def find_corrections(folded: str) -> list[Detected]:
+    """Return the expressions that reject the last answer; a weak one only with more text or after nothing else."""
+    strong = keep_genuine(_corrections().find(folded), folded)
+    weak = [
+        Span(*match.span(group), match[group])
+        for match in islice(_weak_clause().finditer(folded), MOST_OCCURRENCES)
+        for group in ("cn", "en")
+        if match[group]
+    ]
+    spans = longest_apart([*strong, *keep_genuine(weak, folded)])
+    return [Detected(s, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS) for s in spans]
+
+
+def find_times(folded: str, now: datetime) -> list[Detected]:
+    """Return the time words of a query that speaks of the conversation ("what we discussed last Tuesday")."""
+    if not _SPOKEN_OF.search(folded):
+        return []
+    words = find_time_words(folded, now)
+    return [Detected(w.span, "time", ReferenceType.TEMPORAL, w.scope, w.interval) for w in words]
+
+
+def order_references(found: Iterable[Detected]) -> list[Detected]:
+    """Return non-overlapping references, the primary one first: by kind, then the longest, then the leftmost.
+
+    Keywords and time words count alike, but a keyword of the specification goes before one that it does not have.
+    """
+    ranked = sorted(found, key=lambda d: (_rank(d.kind), -d.span.length, d.span.start))
+    kept: list[Detected] = []
+    for item in ranked:
+        if all(item.span.end <= k.span.start or k.span.end <= item.span.start for k in kept):
+            kept.append(item)
+    known = next((item for item in kept if item.kind == "keyword" and not item.added), None)
+    return [known, *(item for item in kept if item is not known)] if known and kept[0].added else kept
+
+
+def _rank(kind: Kind) -> int:
+    return KIND_ORDER.index("keyword" if kind == "time" else kind)
+
+
+def named_topic(query: str, item: Detected, others: Iterable[Detected]) -> str:
+    """Return the words that go with a reference: those up to the next one, else those since the one before."""
+    edges = sorted((o.span.start, o.span.end) for o in others if o.span != item.span)
+    after = min((start for start, _ in edges if start >= item.span.end), default=len(query))
+    before = max((end for _, end in edges if end <= item.span.start), default=0)
+    following = query[item.span.end : after].strip()
+    return following if topic_tokens(following) else query[before : item.span.start].strip()
+
+
+@dataclass(frozen=True)
+class Standalone:
+    """What the rules made of a query."""
+
+    query: str | None = None
+    """The rewritten query, None where the query stands alone already."""
+    references: tuple[Detected, ...] = ()
+    """The dependent expressions found."""
+    antecedents: tuple[str, ...] = ()
+    """What they stand for."""
+    sources: tuple[int, ...] = ()
+    """Indexes of the messages the antecedents come from."""
+    options: tuple[str, ...] = ()
+    """Equally good antecedents, best first; more than one is ambiguous."""
+    reason: str = ""
+    """Which rule decided."""
+
+
+class Edit(NamedTuple):
+    """A replacement of text[start:end]."""
+
+    start: int
+    end: int
+    text: str
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """Return the text with all edits made; they must not overlap."""
+    for edit in sorted(edits, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+def dependent(span: Span, kind: Kind) -> Detected:
+    """Return a pronoun or a continuation as a reference to the last turns."""
+    reference = ReferenceType.CONTINUATION if kind == "continuation" else ReferenceType.REFERENTIAL
+    return Detected(span, kind, reference, ReferenceScope.LAST_1_3_TURNS)

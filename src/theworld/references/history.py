@@ -1,0 +1,208 @@
+"""Turns of a conversation and the text of messages: a turn is one user message and what follows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+from theworld.references.phrases import LanguageCode, load_table
+from theworld.state import Message
+from theworld.text import tokens
+from theworld.text.folding import fold_in_place
+from theworld.text.language import CJK_RANGES
+
+_ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"} | {
+    role: role for role in ("user", "assistant", "system", "tool")
+}
+"""Names of roles elsewhere -> ours."""
+
+
+def as_messages(history: Iterable[Any] | None) -> list[Message]:
+    """Return messages from messages, mappings with `role` and `content`, or objects that have both.
+
+    Content that is not text (parts, numbers) is turned into text, and a timestamp may be ISO 8601 text; no message
+    raises. Raises TypeError for one message or text in place of a list, and for bare texts in it.
+    """
+    if isinstance(history, str | bytes | Mapping) or not (history is None or isinstance(history, Iterable)):
+        raise TypeError(f"history is a {type(history).__name__}; give a list of messages")
+    history = list(history or ())
+    if wrong := next((type(item).__name__ for item in history if isinstance(item, str | bytes | int | float)), ""):
+        raise TypeError(f"history holds a {wrong}; give messages with `role` and `content`")
+    return [item if type(item) is Message else _convert(item) for item in history]
+
+
+def _convert(item: Any) -> Message:
+    def get(name: str) -> Any:
+        return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+
+    role = str(get("role") or get("type") or "user")
+    turn_id, topic = get("turn_id"), get("topic")
+    return Message(
+        role=_ROLES.get(role.casefold(), role),
+        content=_plain(get("content")),
+        timestamp=_moment(get("timestamp")),
+        turn_id=None if turn_id is None else str(turn_id),
+        topic=None if topic is None else str(topic),
+    )
+
+
+def _moment(timestamp: Any) -> datetime | None:
+    if isinstance(timestamp, str):
+        try:
+            return datetime.fromisoformat(timestamp)
+        except ValueError:
+            return None
+    return timestamp if isinstance(timestamp, datetime) else None
+
+
+def _plain(content: Any) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    if isinstance(content, Mapping):
+        return _plain(content.get("text"))
+    if isinstance(content, Iterable):
+        return "\n".join(filter(None, map(_plain, content)))
+    return str(content)
+
+
+def text_of(message: Message) -> str:
+    """Return the content of a message, empty where there is none."""
+    return message.content or ""
+
+
+def last_turns(history: Sequence[Message], count: int) -> range:
+    """Return the indexes of the messages of the last `count` turns.
+
+    With alternating roles these are the last `count * 2` messages. Messages before the first user message are a
+    turn of their own.
+    """
+    remaining = count
+    for index in range(len(history) - 1, -1, -1):
+        if history[index].role == "user":
+            remaining -= 1
+            if not remaining:
+                return range(index, len(history))
+    return range(len(history))
+
+
+def turn_starts(history: Sequence[Message]) -> list[int]:
+    """Return for every message the index of the message its turn starts with."""
+    starts, start = [], 0
+    for index, message in enumerate(history):
+        start = index if message.role == "user" else start
+        starts.append(start)
+    return starts
+
+
+def spoken(history: Sequence[Message], indexes: Iterable[int]) -> list[int]:
+    """Return those of the indexes whose message holds text, ascending and without repetition."""
+    return [index for index in sorted(set(indexes)) if text_of(history[index]).strip()]
+
+
+def transcript(history: Sequence[Message], indexes: Iterable[int], language: LanguageCode) -> str | None:
+    """Return the messages one a line, labelled by role in the language; None where there is no text."""
+    labels = load_table("language")["labels"][language]
+    lines = [
+        f"{labels.get(history[i].role, history[i].role)}: {text_of(history[i]).strip()}"
+        for i in spoken(history, indexes)
+    ]
+    return "\n".join(lines) or None
+
+
+Vectors = Callable[[Sequence[str]], "np.ndarray[tuple[int, int], np.dtype[np.float32]]"]
+"""Texts to unit vectors, shape (texts, dimension): what the optional embedder must offer."""
+
+CLEAR_OVERLAP = 0.3
+"""Share of a topic's tokens that a turn must hold to count as being about it."""
+LONGEST_TEXT = 20_000
+"""Characters of a message that are compared with a topic."""
+NEAR_BEST = 0.7
+"""Share of the best turn's score that another must reach to be about the topic as well."""
+_IDEOGRAPH = re.compile(f"[{CJK_RANGES}]")
+CLEAR_COSINE = 0.6
+"""Cosine from which a turn counts as being about the topic, if an embedder is given."""
+
+
+@cache
+def _generic_chinese() -> re.Pattern[str]:
+    words = sorted(load_table("topics")["cn"], key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words)))
+
+
+@cache
+def _generic_english() -> frozenset[str]:
+    return frozenset(token for word in load_table("topics")["en"] for token in tokens(str(word)))
+
+
+def topic_tokens(phrase: str) -> frozenset[str]:
+    """Return the index tokens of a phrase that name a topic; empty where none does."""
+    stripped = _generic_chinese().sub(" ", fold_in_place(phrase))
+    return frozenset(token for token in tokens(stripped) if token not in _generic_english())
+
+
+def overlap(wanted: frozenset[str], text: str) -> float:
+    """Return the share of the wanted tokens that the text holds, 0.0 where nothing is wanted."""
+    if not wanted:
+        return 0.0
+    held = wanted & _tokens_of(text)
+    single = [token for token in wanted - held if _IDEOGRAPH.fullmatch(token) and token in fold_in_place(text)]
+    return (len(held) + len(single)) / len(wanted)
+
+
+@lru_cache(maxsize=4096)
+def _tokens_of(text: str) -> frozenset[str]:
+    return frozenset(tokens(fold_in_place(text[:LONGEST_TEXT])))
+
+
+def topic_of_text(text: str, longest: int = 40) -> str:
+    """Return what a text is about in its own words: its longest run of words that name a topic, or its start."""
+    pieces = re.split(r"[\s，。！？；：、,.!?;:\"'（）()「」《》]+", text)
+    runs: list[str] = []
+    run: list[str] = []
+    for piece in [*pieces, ""]:
+        named = [part for part in _generic_chinese().split(fold_in_place(piece)) if topic_tokens(part)]
+        if not piece or not named:
+            runs.append(" ".join(run))
+            run = []
+        elif piece.isascii():
+            run.append(piece)
+        else:
+            runs.append(" ".join(run))
+            run = []
+            runs.append(max(named, key=len))
+    best = max(runs, key=len, default="")
+    return (best or text.strip())[:longest]
+
+
+class TopicRanking:
+    """Scores turns by the topic named in a query: shared tokens, and vectors where an embedder is given."""
+
+    def __init__(self, topic: str, vectors: Vectors | None = None) -> None:
+        self.tokens = topic_tokens(topic)
+        self._topic, self._vectors = topic, vectors
+
+    def about(self, history: Sequence[Message], indexes: Sequence[int]) -> list[int]:
+        """Return those of the messages that are about the topic, best first; empty where none clearly is."""
+        if not self.tokens:
+            return []
+        scores = [overlap(self.tokens, text_of(history[i])) + self._label(history[i]) for i in indexes]
+        least = max(CLEAR_OVERLAP, NEAR_BEST * max(scores, default=0.0))
+        clear = [i for i, score in zip(indexes, scores, strict=True) if score >= least]
+        if clear or self._vectors is None or not indexes:
+            ranked = dict(zip(indexes, scores, strict=True))
+            return sorted(clear, key=lambda i: (-ranked[i], -i))
+        return self._by_vector(history, indexes, self._vectors)
+
+    def _label(self, message: Message) -> float:
+        return overlap(self.tokens, message.topic) if message.topic else 0.0
+
+    def _by_vector(self, history: Sequence[Message], indexes: Sequence[int], vectors: Vectors) -> list[int]:
+        matrix = np.asarray(vectors([self._topic, *(text_of(history[i]) for i in indexes)]), dtype=np.float32)
+        cosines = matrix[1:] @ matrix[0]
+        order = np.argsort(-cosines, kind="stable")
+        return [indexes[int(k)] for k in order if cosines[int(k)] >= CLEAR_COSINE]

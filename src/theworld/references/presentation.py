@@ -1,0 +1,81 @@
+"""Ask back about an ambiguous reference: a question with numbered options, and what an answer to it means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from theworld.references.history import text_of
+from theworld.state import Message, ResolvedReference
+from theworld.text import Language
+from theworld.text.folding import fold_in_place
+
+_QUESTIONS: dict[Language, str] = {
+    "zh": "“{keyword}”指的是哪一个？请回复编号或名称：",
+    "en": "What does “{keyword}” refer to? Reply with a number or a name:",
+}
+_CHINESE_NUMBERS = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5}
+_NUMBER = re.compile(r"\D*(\d+)\D*")
+_ORDINAL = re.compile(r"第?([一二两三四五])个?")
+
+
+def ask_back(reference: ResolvedReference, language: Language) -> dict[str, Any]:
+    """Return the payload of the interrupt: `kind`, `question` with numbered options, and `options`."""
+    head = _QUESTIONS[language].format(keyword=reference.matched_keyword or "")
+    lines = [f"{number}. {option}" for number, option in enumerate(reference.options, 1)]
+    return {"kind": "clarification", "question": "\n".join([head, *lines]), "options": list(reference.options)}
+
+
+def chosen_option(reply: Any, options: Sequence[str]) -> str:
+    """Return the option a reply means: its number from 1, its text, or a mapping with `choice`.
+
+    Other text is taken as the antecedent itself; an empty reply or a number out of range takes the first option.
+    """
+    if isinstance(reply, Mapping):
+        reply = reply.get("choice")
+    text = str(reply if reply is not None else "").strip()
+    number = _NUMBER.fullmatch(text)
+    ordinal = _ORDINAL.fullmatch(text)
+    if number or ordinal:
+        position = int(number.group(1)) if number else _CHINESE_NUMBERS[ordinal.group(1)] if ordinal else 0
+        return options[position - 1] if 1 <= position <= len(options) else options[0]
+    folded = fold_in_place(text)
+    named = [option for option in options if folded and fold_in_place(option) in folded]
+    return named[0] if named else text or options[0]
+
+
+def describe(resolved: ResolvedReference, query: str, history: Sequence[Message] = ()) -> str:
+    """Return what was found, step by step: every reference with its turns, the decision, the stand-alone query."""
+    lines = [f"query       {query}", f"language    {resolved.metadata.get('language', '-')}"]
+    if not resolved.matches:
+        lines.append("references  none")
+    for number, match in enumerate(resolved.matches, 1):
+        label = "references  " if number == 1 else "            "
+        lines.append(
+            f"{label}{number}. {match.keyword!r} at {match.span[0]}-{match.span[1]}: "
+            f"{match.reference_type} / {match.scope} ({match.reason or 'no history'})"
+        )
+        lines.extend(_quote(history, match.source_turns))
+    recall = "" if resolved.recall_turns is None else f", recall {resolved.recall_turns} turns"
+    lines.append(
+        f"decision    {resolved.reference_type} / {resolved.scope}, confidence {resolved.confidence:.2f}{recall}"
+    )
+    if antecedents := resolved.metadata.get("antecedents"):
+        lines.append(f"antecedents {', '.join(antecedents)}")
+    if len(resolved.options) > 1:
+        lines.append("ambiguous   " + "  ".join(f"{n}. {option}" for n, option in enumerate(resolved.options, 1)))
+    notes = (resolved.metadata.get(name) for name in ("note", "llm_problem"))
+    lines.extend(f"note        {note}" for note in notes if note)
+    lines.append(f"stand-alone {resolved.standalone_query or query + '   (unchanged)'}")
+    return "\n".join(lines)
+
+
+def _quote(history: Sequence[Message], indexes: Sequence[int], longest: int = 72) -> list[str]:
+    quoted = []
+    for index in indexes:
+        if index < len(history):
+            text = " ".join(text_of(history[index]).split())
+            shown = text if len(text) <= longest else text[: longest - 1] + "…"
+            quoted.append(f"              [{index}] {history[index].role}: {shown}")
+    return quoted

@@ -1,0 +1,279 @@
+"""ReferenceResolver: what a query refers to in its history (reference-resolver specification, and beyond it)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from theworld.errors import ReferenceConfigError
+from theworld.references.config import ReferenceResolverConfig, check_mapping
+from theworld.references.detection import (
+    Detected,
+    KeywordTables,
+    Standalone,
+    find_corrections,
+    find_times,
+    in_zone,
+    named_topic,
+    order_references,
+)
+from theworld.references.english_focus import names_in
+from theworld.references.history import Vectors, as_messages
+from theworld.references.model_fallback import LLMResolver, ask_model
+from theworld.references.phrases import LanguageCode, load_table
+from theworld.references.rewriting import make_standalone, supplement
+from theworld.references.scopes import Conversation, find_turns, recall_turns
+from theworld.state import Message, ReferenceMatch, ReferenceType, ResolvedReference
+from theworld.text import detect_language
+from theworld.text.folding import fold_in_place
+
+
+@cache
+def _shares() -> dict[str, float]:
+    return {name: float(share) for name, share in load_table("confidence").items()}
+
+
+def evidence_of(primary: Detected | None, query: str, conversation: Conversation, alone: Standalone) -> str:
+    """Return the name of what decided, a key of `data/confidence.yaml`."""
+    if primary is None:
+        if not conversation.history:
+            return "none_without_history"
+        if conversation.language == "cn":
+            return "none_cn"
+        return "none_en_named" if any(not name.opening for name in names_in(query)) else "none_en_bare"
+    if primary.kind in {"pronoun", "continuation"}:
+        return "ambiguous" if len(alone.options) > 1 else f"{primary.kind}_{conversation.language}"
+    if primary.kind == "keyword" and primary.span.phrase == "just":
+        return "just"
+    return primary.kind
+
+
+def confidence_of(primary: Detected | None, query: str, conversation: Conversation, alone: Standalone) -> float:
+    """Return the probability that type and scope are right."""
+    return _shares()[evidence_of(primary, query, conversation, alone)]
+
+
+_CODES = {"cn": "cn", "zh": "cn", "en": "en", "auto": "auto"}
+
+
+def _clock() -> datetime:
+    return datetime.now(UTC)
+
+
+class ReferenceResolver:
+    """Resolves the references of a query against its history. Deterministic, thread-safe between updates.
+
+    `language` is `cn` (or `zh`), `en` or `auto`: it decides the labels; keywords of both tables are always tried.
+    `llm_resolver` is a callable, sync or async; see `assistance.LLMResolver`. `now` is the clock of time words.
+    `vectors` turns texts into unit vectors, shape (texts, dimension), to rank turns by topic.
+    """
+
+    def __init__(
+        self,
+        config: ReferenceResolverConfig | None = None,
+        language: str = "auto",
+        llm_resolver: LLMResolver | None = None,
+        *,
+        now: Callable[[], datetime] = _clock,
+        vectors: Vectors | None = None,
+    ) -> None:
+        self.config = (config or ReferenceResolverConfig()).copy()
+        self.config.validate()
+        self.language = _language_code(language)
+        self.llm_resolver = llm_resolver
+        self._now, self._vectors = now, vectors
+        self._tables = KeywordTables(self.config)
+
+    def resolve(
+        self,
+        query: str,
+        history: Iterable[Any] | None = None,
+        stance_cache: Mapping[str, Any] | None = None,
+        *,
+        now: datetime | None = None,
+        antecedent: str | None = None,
+        use_model: bool = True,
+    ) -> ResolvedReference:
+        """Return what a query refers to, `NONE`/`CUSTOM` where it refers to nothing. Never raises on any text.
+
+        `antecedent` settles an ambiguous reference (the caller's choice among `options`); `use_model=False` forbids
+        the model fallback for this call. Raises TypeError for a query that is no text, and a history that is no list
+        of messages.
+        """
+        if query is not None and not isinstance(query, str):
+            raise TypeError(f"query is a {type(query).__name__}; give its text")
+        if not query or not query.strip():
+            return ResolvedReference(confidence=1.0, metadata={"reason": "empty query"})
+        conversation = self._conversation(query, as_messages(history), stance_cache)
+        alone = make_standalone(query, conversation.history, conversation.language, antecedent)
+        found = self._detect(query, now or self._now(), conversation, alone)
+        result = self._assemble(query, found, conversation, alone)
+        return self._assist(result, query, conversation) if use_model else result
+
+    def update_config(
+        self,
+        *,
+        just_now_turns: int | None = None,
+        recently_turns: int | None = None,
+        last_few_turns: int | None = None,
+        recent_turns: int | None = None,
+        session_max_turns: int | None = None,
+        **others: Any,
+    ) -> None:
+        """Change settings; the new names win over the old. Nothing changes when one value is out of range."""
+        wanted = {
+            "last_few_turns": last_few_turns if just_now_turns is None else just_now_turns,
+            "recent_turns": recent_turns if recently_turns is None else recently_turns,
+            "session_max_turns": session_max_turns,
+            **others,
+        }
+        known = {item.name for item in fields(ReferenceResolverConfig)}
+        unknown = [name for name in wanted if name not in known]
+        if unknown:
+            raise ReferenceConfigError("unknown setting", where=unknown[0], remedy="See ReferenceResolverConfig.")
+        self._adopt(replace(self.config, **{name: value for name, value in wanted.items() if value is not None}))
+
+    def add_mapping(self, keyword: str, scope: str, ref_type: str, language: str = "cn") -> None:
+        """Add or replace a keyword. Raises ReferenceConfigError for an empty keyword or an unknown scope or type."""
+        code = _language_code(language)
+        if code == "auto":
+            raise ReferenceConfigError("'auto' has no table", where="language", remedy="Use 'cn' or 'en'.")
+        name = f"reference_mappings_{code}"
+        mapping = {"scope": str(scope), "type": str(ref_type)}
+        check_mapping(name, keyword, mapping)
+        table = {**self.config.mappings("cn" if code == "cn" else "en"), keyword: mapping}
+        changed: dict[str, Any] = {name: table}
+        self._adopt(replace(self.config, **changed))
+
+    def _adopt(self, config: ReferenceResolverConfig) -> None:
+        tables = KeywordTables(config)
+        self.config, self._tables = config, tables
+
+    def _conversation(
+        self, query: str, history: Sequence[Message], stance_cache: Mapping[str, Any] | None
+    ) -> Conversation:
+        code = self._detect_language(query) if self.language == "auto" else self.language
+        zone = ZoneInfo(self.config.timezone)
+        cache = stance_cache if isinstance(stance_cache, Mapping) else None
+        return Conversation(history, "cn" if code == "cn" else "en", self.config, zone, cache, self._vectors)
+
+    def _detect(self, query: str, now: datetime, conversation: Conversation, alone: Standalone) -> list[Detected]:
+        folded = fold_in_place(query)
+        found = [*self._tables.find(folded), *find_corrections(folded)]
+        found += find_times(folded, in_zone(now, conversation.zone))
+        return order_references([*found, *alone.references])
+
+    def _assemble(
+        self, query: str, found: Sequence[Detected], conversation: Conversation, alone: Standalone
+    ) -> ResolvedReference:
+        metadata: dict[str, Any] = {"language": conversation.language}
+        if not found:
+            metadata["reason"] = "nothing in the query refers to the conversation"
+            metadata["evidence"] = evidence_of(None, query, conversation, alone)
+            return ResolvedReference(confidence=confidence_of(None, query, conversation, alone), metadata=metadata)
+        matches = tuple(self._match(query, item, found, conversation, alone) for item in found)
+        first = matches[0]
+        recall = recall_turns(first.scope, self.config)
+        evidence = evidence_of(found[0], query, conversation, alone)
+        metadata |= {"kind": found[0].kind, "evidence": evidence, "reason": first.reason}
+        metadata |= {} if recall is None else {"recall_turns": recall}
+        metadata |= {"antecedents": list(alone.antecedents)} if alone.antecedents else {}
+        return ResolvedReference(
+            reference_type=first.reference_type,
+            scope=first.scope,
+            resolved_content=first.content,
+            confidence=confidence_of(found[0], query, conversation, alone),
+            source_turns=list(first.source_turns),
+            matched_keyword=first.keyword,
+            metadata=metadata,
+            matches=matches,
+            standalone_query=self._standalone(query, matches, conversation, alone),
+            options=alone.options,
+        )
+
+    def _standalone(
+        self, query: str, matches: Sequence[ReferenceMatch], conversation: Conversation, alone: Standalone
+    ) -> str | None:
+        if not self.config.rewrite:
+            return None
+        supplemented = supplement(query, matches, conversation.history)
+        if matches[0].reference_type is ReferenceType.CORRECTION:
+            return supplemented or alone.query
+        return alone.query or supplemented
+
+    def _match(
+        self,
+        query: str,
+        item: Detected,
+        found: Sequence[Detected],
+        conversation: Conversation,
+        alone: Standalone,
+    ) -> ReferenceMatch:
+        if item.kind in {"continuation", "pronoun"} and alone.sources:
+            turns = conversation.show(alone.sources, alone.reason)
+        else:
+            topic = named_topic(query, item, found)
+            turns = find_turns(conversation, item.reference_type, item.scope, topic, item.interval)
+        return ReferenceMatch(
+            keyword=item.span.phrase,
+            span=(item.span.start, item.span.end),
+            reference_type=item.reference_type,
+            scope=item.scope,
+            source_turns=tuple(turns.turns),
+            content=turns.content,
+            reason=turns.reason,
+        )
+
+    def _assist(self, result: ResolvedReference, query: str, conversation: Conversation) -> ResolvedReference:
+        if self.llm_resolver is None or not self.config.use_llm_fallback:
+            return result
+        sure = result.confidence >= self.config.llm_fallback_threshold
+        if sure and (result.matches or self.config.llm_only_if_unsure):
+            return result
+        assisted = ask_model(self.llm_resolver, query, conversation.history)
+        chosen = assisted.reference or result
+        notes = {
+            "llm_calls": 1,
+            "llm_usage": assisted.usage.model_dump(),
+            **({"llm_problem": assisted.problem} if assisted.problem else {}),
+        }
+        if assisted.reference is not None:
+            notes["reason"] = "the model fallback"
+        return replace(chosen, metadata={**result.metadata, **chosen.metadata, **notes})
+
+    def _detect_language(self, text: str) -> LanguageCode:
+        """Return `cn` when more than 30 % of the non-space characters are Chinese, else `en`."""
+        return "cn" if detect_language(text) == "zh" else "en"
+
+
+def _language_code(language: str) -> str:
+    code = _CODES.get(language) if isinstance(language, str) else None
+    if code is None:
+        raise ReferenceConfigError(
+            f"{language!r} is unknown", where="language", remedy="It must be one of cn, zh, en, auto."
+        )
+    return code
+
+
+def create_reference_resolver(
+    config_path: str | Path | None = None,
+    last_few_turns: int | None = None,
+    recent_turns: int | None = None,
+    language: str = "auto",
+    llm_resolver: LLMResolver | None = None,
+    **settings: Any,
+) -> ReferenceResolver:
+    """Return a resolver from a YAML file (or the defaults); arguments given win over the file.
+
+    `settings` are further fields of ReferenceResolverConfig. Raises ReferenceConfigError.
+    """
+    config = ReferenceResolverConfig() if config_path is None else ReferenceResolverConfig.from_yaml(config_path)
+    given = {"last_few_turns": last_few_turns, "recent_turns": recent_turns, **settings}
+    resolver = ReferenceResolver(config, language, llm_resolver)
+    resolver.update_config(**given)
+    return resolver

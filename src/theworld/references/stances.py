@@ -1,0 +1,123 @@
+"""Stances of the assistant: found in its messages, kept as a cache, and looked up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache, lru_cache
+from itertools import islice
+from typing import Any
+
+from theworld.references.chinese_topics import topic_in
+from theworld.references.history import as_messages, overlap, text_of, topic_tokens
+from theworld.references.phrases import LANGUAGES, LanguageCode, load_table, phrase_pattern
+from theworld.state import Message
+from theworld.text import entity_key, split_sentences
+from theworld.text.folding import fold_in_place
+
+MOST_STANCES = 100
+"""Stances kept per thread; the oldest make room."""
+MOST_RANKED = 20
+"""Stances of a history that are compared with the topic named, the latest."""
+
+
+@cache
+def _markers() -> re.Pattern[str]:
+    table = load_table("language")["stances"]
+    return re.compile("|".join(phrase_pattern(phrase).pattern for code in LANGUAGES for phrase in table[code]))
+
+
+@lru_cache(maxsize=4096)
+def is_stance(text: str) -> bool:
+    """Return whether a text states an opinion or advice ("我建议", "I think")."""
+    return _markers().search(fold_in_place(text)) is not None
+
+
+def extract_stances(
+    history: Iterable[Any], known: Mapping[str, Mapping[str, str]] | None = None, *, now: datetime | None = None
+) -> dict[str, dict[str, str]]:
+    """Return `known` plus the stances in the assistant's messages: key -> {topic, stance, updated_at}.
+
+    The key is the identity of the topic, so a newer stance on the same topic replaces the older one. `updated_at` is
+    ISO 8601 in UTC: the message's timestamp, else `now` for a stance not known before (plus a microsecond per message,
+    so that later ones are later), else empty. At most MOST_STANCES are kept.
+    """
+    stances = {key: dict(value) for key, value in (known or {}).items()}
+    messages = as_messages(history)
+    for index, message in enumerate(messages):
+        if message.role != "assistant":
+            continue
+        for sentence in split_sentences(text_of(message)):
+            if is_stance(sentence.text):
+                topic = message.topic or _topic_before(messages, index) or topic_in(sentence.text)
+                key = entity_key(topic) or f"stance-{index}"
+                before = stances.pop(key, {})
+                seen = None if now is None else now + timedelta(microseconds=index)
+                said = _iso(message.timestamp or seen)
+                if message.timestamp is None and before.get("stance") == sentence.text:
+                    said = before.get("updated_at", "")
+                stances[key] = {"topic": topic, "stance": sentence.text, "updated_at": said}
+    return dict(list(stances.items())[-MOST_STANCES:])
+
+
+def _topic_before(messages: Sequence[Message], index: int) -> str:
+    for earlier in reversed(messages[max(0, index - 3) : index]):
+        if earlier.role == "user":
+            return earlier.topic or topic_in(text_of(earlier))
+    return ""
+
+
+def _iso(moment: datetime | None) -> str:
+    if moment is None:
+        return ""
+    return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)).isoformat()
+
+
+def cached_stance(
+    cache_: Mapping[str, Any] | None, topic: str, language: LanguageCode
+) -> tuple[str, dict[str, Any]] | None:
+    """Return the text and the entry of the cache's best stance, None where it holds none.
+
+    A stance on the topic named in the query comes first, then the latest; ties go to the first. Entries that are
+    not mappings or hold no stance are passed over.
+    """
+    entries = [dict(e) for e in (cache_ or {}).values() if isinstance(e, Mapping) and e.get("stance")]
+    if not entries:
+        return None
+    wanted = topic_tokens(topic)
+    best = max(entries, key=lambda e: (overlap(wanted, f"{e.get('topic') or ''} {e['stance']}"), _moment(e)))
+    subject = str(best.get("topic") or "").strip()
+    if not subject:
+        return str(best["stance"]), best
+    template: str = load_table("language")["labels"][language]["stance"]
+    return template.replace("{topic}", subject).replace("{stance}", str(best["stance"])), best
+
+
+def _moment(entry: Mapping[str, Any]) -> tuple[int, float, str]:
+    value: Any = entry.get("updated_at")
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return (0, 0.0, value)
+    if isinstance(value, datetime):
+        return (1, (value.replace(tzinfo=UTC) if value.tzinfo is None else value).timestamp(), "")
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return (1, float(value), "") if number else (0, 0.0, "")
+
+
+def last_stance(history: Sequence[Message], topic: str) -> int | None:
+    """Return the index of the latest assistant message that states a stance, on the topic named where one does.
+
+    The topic is looked for in the last MOST_RANKED of them.
+    """
+    stated = (
+        index
+        for index in range(len(history) - 1, -1, -1)
+        if history[index].role == "assistant" and is_stance(text_of(history[index]))
+    )
+    wanted = topic_tokens(topic)
+    if not wanted:
+        return next(stated, None)
+    return max(islice(stated, MOST_RANKED), key=lambda index: overlap(wanted, text_of(history[index])), default=None)

@@ -1,0 +1,188 @@
+"""Chinese dialogues, hand-written: `dialogues_zh.jsonl` guided the rules, `dialogues_zh_heldout.jsonl` came after them.
+
+A line holds `history` (user and assistant in turn), `query`, `type`, `scope`, `turns` (numbers of the turns pointed at,
+from 0) and `standalone_has` (what the stand-alone query must contain). A query of type `none` must stay as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from theworld import Message, ReferenceResolver, ReferenceType
+from theworld.evaluation.chinese_scripts import in_traditional
+from theworld.references.chinese_topics import joined_names, name_in_answer, topic_of
+from theworld.text.folding import simplified
+
+DATA = Path(__file__).parent / "data"
+RESOLVER = ReferenceResolver()
+
+
+def talk(*texts: str) -> list[Message]:
+    return [Message("user" if i % 2 == 0 else "assistant", text) for i, text in enumerate(texts)]
+
+
+def judge(row: dict[str, Any]) -> dict[str, bool]:
+    """Return whether kind (type and scope), source turns and stand-alone query are right.
+
+    A pronoun or a continuation may point at any of the turns that name its antecedent; other references at all of them.
+    """
+    result = RESOLVER.resolve(row["query"], talk(*row["history"]))
+    turns, gold = {i // 2 for i in result.source_turns}, set(row["turns"])
+    follows = row["type"] in {"referential", "continuation"} and row["scope"] == "last_1_3_turns"
+    alone = result.standalone_query or ""
+    return {
+        "kind": (result.reference_type.value, result.scope.value) == (row["type"], row["scope"]),
+        "turns": bool(turns and turns <= gold) if follows else turns == gold,
+        "standalone": not alone if row["type"] == "none" else all(w in alone for w in row.get("standalone_has", [])),
+    }
+
+
+@pytest.mark.parametrize("name", ["dialogues_zh.jsonl", "dialogues_zh_heldout.jsonl"])
+def test_dialogues(name: str) -> None:
+    rows = [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+    judged = [judge(row) for row in rows]
+    wrong = [(row["id"], row["query"], got) for row, got in zip(rows, judged, strict=True) if not all(got.values())]
+    share = {key: sum(got[key] for got in judged) / len(judged) for key in ("kind", "turns", "standalone")}
+    pointing = [got["turns"] for row, got in zip(rows, judged, strict=True) if row["type"] != "none"]
+    assert len(rows) >= (150 if name == "dialogues_zh.jsonl" else 60)
+    assert share["kind"] >= 0.95, wrong
+    assert sum(pointing) / len(pointing) >= 0.90, wrong
+    assert share["standalone"] >= 0.95, wrong
+
+
+@pytest.mark.parametrize("said_in", ["both", "question"])
+def test_dialogues_are_understood_alike_in_traditional_chinese(said_in: str) -> None:
+    """With the whole dialogue in it, and with a question in it about a dialogue in simplified characters."""
+    names = ("dialogues_zh.jsonl", "dialogues_zh_heldout.jsonl")
+    rows = [json.loads(line) for name in names for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+    different = []
+    for row in rows:
+        history = row["history"] if said_in == "question" else [in_traditional(text) for text in row["history"]]
+        found = RESOLVER.resolve(row["query"], talk(*row["history"]))
+        other = RESOLVER.resolve(in_traditional(row["query"]), talk(*history))
+        first, second = (
+            (r.reference_type, r.scope, r.source_turns, simplified(r.standalone_query or "")) for r in (found, other)
+        )
+        if first != second:
+            different.append((first, second))
+    assert len(different) <= 0.01 * len(rows), different
+
+
+@pytest.mark.parametrize(
+    ("texts", "query", "expected"),
+    [
+        (["Redis是什么？", "数据库"], "它支持集群吗？", "Redis支持集群吗？"),
+        (["姚明是谁？", "前篮球运动员。"], "他的妻子是谁？", "姚明的妻子是谁？"),
+        (["谁发明了电话？", "贝尔。"], "他是哪国人？", "贝尔是哪国人？"),
+        (["杭州有什么好玩的？", "西湖"], "那里天气怎么样？", "杭州天气怎么样？"),
+        (["介绍一下华为", "通信公司"], "这家公司的创始人是谁？", "华为的创始人是谁？"),
+        (["北京的人口是多少？", "2189万"], "上海呢？", "上海的人口是多少"),
+        (["2018年中国的GDP是多少？", "90万亿"], "2019年呢？", "2019年中国的GDP是多少"),
+        (["姚明身高多少？", "2米26"], "体重呢？", "姚明的体重"),
+        (["PostgreSQL怎么备份？", "pg_dump"], "恢复呢？", "PostgreSQL怎么恢复"),
+        (["推荐几个排序算法", "快速排序"], "还有呢？", "推荐几个排序算法，还有呢？"),
+        (["推荐一家川菜馆", "陈麻婆"], "怎么走？", "川菜馆怎么走？"),
+        (["介紹一下臺北101", "508公尺"], "它有多高？", "臺北101有多高？"),
+        (["故宫和天坛哪个更大？", "天坛比故宫大。"], "它是什么时候建的？", "天坛是什么时候建的？"),
+        (["王夏设计了哪座桥？", "双溪大桥。"], "那座桥有多长？", "双溪大桥有多长？"),
+        (["Redis是什么？", "数据库"], "那个是什么时候发布的？", "Redis是什么时候发布的？"),
+        (["有什么好的排序算法？", "推荐使用快速排序。"], "它的平均复杂度是多少？", "排序算法的平均复杂度是多少？"),
+        (["特朗普是谁？", "政治家"], "其出生地在哪里？", "特朗普的出生地在哪里？"),
+    ],
+)
+def test_rewrites(texts: list[str], query: str, expected: str) -> None:
+    assert RESOLVER.resolve(query, talk(*texts)).standalone_query == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "query", "expected"),
+    [
+        (
+            ["缓存用什么？", "我建议使用Redis。"],
+            "之前你说的那个建议还有效吗？",
+            "之前你说的那个建议还有效吗（我建议使用Redis）？",
+        ),
+        (["有什么好的排序算法？", "快速排序"], "刚才你说的那个方案是什么？", "刚才你说的那个方案是什么（排序算法）？"),
+        (["阿里巴巴哪年成立？", "2001年。"], "不对，是1999年", "不对，是1999年（阿里巴巴哪年成立）"),
+        (["缓存用什么？", "Redis"], "刚才说的缓存怎么部署？", None),
+        ([], "刚才说的是什么？", None),
+    ],
+)
+def test_a_keyword_that_names_nothing_gets_what_it_refers_to(
+    texts: list[str], query: str, expected: str | None
+) -> None:
+    assert RESOLVER.resolve(query, talk(*texts)).standalone_query == expected
+
+
+def test_a_vague_reference_offers_the_last_topics() -> None:
+    history = talk("Redis是什么？", "数据库", "Kafka是什么？", "消息队列")
+    result = RESOLVER.resolve("那个呢？", history)
+    assert result.reference_type is ReferenceType.REFERENTIAL
+    assert result.options == ("Kafka", "Redis")
+    chosen = RESOLVER.resolve("那个呢？", history, antecedent="Redis")
+    assert (chosen.options, chosen.source_turns, chosen.standalone_query) == ((), [0], "Redis呢？")
+
+
+def test_two_rivals_are_ambiguous_for_one_thing_not_for_both() -> None:
+    history = talk("MySQL和PostgreSQL有什么区别？", "前者简单。")
+    assert RESOLVER.resolve("它支持JSON吗？", history).options == ("MySQL", "PostgreSQL")
+    both = RESOLVER.resolve("它们支持JSON吗？", history)
+    assert (both.options, both.standalone_query) == ((), "MySQL和PostgreSQL支持JSON吗？")
+
+
+def test_a_topic_label_is_the_topic() -> None:
+    history = [Message("user", "说来话长", topic="富士山"), Message("assistant", "嗯")]
+    assert RESOLVER.resolve("它有多高？", history).standalone_query == "富士山有多高？"
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("姚明身高多少？", "姚明"),
+        ("请问Redis怎么持久化？", "Redis"),
+        ("熊猫吃什么？", "熊猫"),
+        ("《三体》讲了什么？", "《三体》"),
+        ("推荐几部科幻电影", "科幻电影"),
+        ("什么是向量数据库？", "向量数据库"),
+        ("2018年中国的GDP是多少？", "中国"),
+        ("你知道马云吗？", "马云"),
+        ("李白和杜甫是什么关系？", "李白和杜甫"),
+        ("？？？", ""),
+        ("", ""),
+    ],
+)
+def test_topic_of_a_question(question: str, topic: str) -> None:
+    assert topic_of(question) == topic
+
+
+def test_names_in_answers_and_pairs() -> None:
+    assert name_in_answer("谁发明了电话？", "贝尔。") == "贝尔"
+    assert name_in_answer("姚明是谁？", "运动员") == ""
+    assert name_in_answer("兵马俑在哪里？", "在西安。", place=True) == "西安"
+    assert name_in_answer("谁？", "这是一个很长很长很长很长很长的回答") == ""
+    assert joined_names("李白和杜甫") == ("李白", "杜甫")
+    assert joined_names("李白") == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "name"),
+    [
+        ("《授时历》是谁编的？", "《授时历》由郭守敬等人编成。", "郭守敬"),
+        ("《授时历》是谁编的？", "《郭守敬》：1280年，新历编成，名为《授时历》。 [1]", "郭守敬"),
+        ("谁主持了天一阁的建造？", "天一阁由范钦主持建造。", "范钦"),
+        ("《红高粱》的作者是谁？", "《红高粱》的作者是莫言。", "莫言"),
+        ("电话是谁发明的？", "贝尔。", "贝尔"),
+    ],
+)
+def test_a_person_asked_for_and_named_is_the_antecedent(question, answer, name):
+    history = [Message("user", question), Message("assistant", answer)]
+    assert ReferenceResolver().resolve("他出生在哪里？", history).standalone_query == f"{name}出生在哪里？"
+
+
+def test_a_sentence_about_two_people_is_no_name():
+    history = [Message("user", "李白和杜甫谁更有名？"), Message("assistant", "李白和杜甫都很有名。")]
+    assert ReferenceResolver().resolve("他出生在哪里？", history).options == ("李白", "杜甫")
