@@ -38,7 +38,7 @@ _BEGIN = re.compile(
     r"设立|完[成工]|竣工|历史|新",
     re.IGNORECASE,
 )
-_HOW_MUCH = re.compile(r"\bhow (?:much|many|old)\b|多少|[几幾]", re.IGNORECASE)
+_HOW_MUCH = re.compile(r"\bhow (?:much|many|old)\b|多少|几", re.IGNORECASE)
 _LONGER = re.compile(r"\b(?:high|tall|long|deep|wid)(?:er|est)\b|[更最较][高长深宽]", re.IGNORECASE)
 _SHORTER = re.compile(r"\b(?:short|low|shallow|narrow)(?:er|est)\b|[更最较][低短浅窄矮]", re.IGNORECASE)
 _MORE = re.compile(

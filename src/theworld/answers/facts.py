@@ -18,23 +18,23 @@ LIFESPAN_REACH = 600
 """Characters of a note in which the brackets after a person's name stand."""
 CLAUSE_REACH = 80
 """Characters behind "born" or "died" in which its date stands."""
-_COPULA = re.compile(r"\b(is|was|are|were)\b|是|为|為")
+_COPULA = re.compile(r"\b(?:is|was|are|were)\b|是|为")
 _PLACE = re.compile(
     r"\b(village|river|town|city|creek|municipality|island|district|lake|mountain|hamlet|commune)\b", re.IGNORECASE
 )
 _BRACKET = re.compile(r"[（(]([^()（）]{0,160})[)）]")
 _TO = re.compile(r"[–—−~～－]|\s-\s|\bto\b|至|\s")
 _EVENT = re.compile(r"\b(released|founded|film|album|active)\b", re.IGNORECASE)
-_BORN = re.compile(r"\b(?:born|b\.)|出生|生[于於]", re.IGNORECASE)
-_DIED = re.compile(r"\b(?:died|d\.)|[逝去][世於于]|[病過过]逝|病故|[過过]世|[辞辭]世|卒(?!年)", re.IGNORECASE)
+_BORN = re.compile(r"\b(?:born|b\.)|出生|生于", re.IGNORECASE)
+_DIED = re.compile(r"\b(?:died|d\.)|[逝去][世于]|[病过]逝|病故|过世|辞世|卒(?!年)", re.IGNORECASE)
 _SENTENCE = re.compile(r"[。；;！？\n]")
 _CLAUSE = re.compile(r"[，,]")
-_ADJACENT = re.compile(r"[\s公元前约約于於在]*")
+_ADJACENT = re.compile(r"[\s公元前约于在]*")
 """What may stand between a Chinese cue and the date that follows it at once ("生于公元前259年")."""
 _BEGINS = re.compile(
     r"\b(?:founded|established|formed|released|published|launched|opened|created|premiered|began|started|incorporated|"
     r"built|aired|debuted|introduced|completed)\b|"
-    r"成立|[创創](?:立|[办辦]|建|刊)|建(?:成|立|造)|[发發]行|上映|出版|通[车車]|落成|[启啟]用|[设設]立|首播|[开開](?:放|幕|通|[业業])|推出|竣工",
+    r"成立|创[立办建刊]|建[成立造]|发行|上映|出版|通车|落成|启用|设立|首播|开[放幕通业]|推出|竣工",
     re.IGNORECASE,
 )
 
@@ -81,7 +81,7 @@ def country_of(text: str) -> CountryMention | None:
     The first named after "is a" in its opening for people and works, the last for places, whose country ends the list
     of what they lie in; without any the first of its first two sentences.
     """
-    sentences = split_sentences(text)[:2]
+    sentences = split_sentences(simplified(text))[:2]
     if not sentences:
         return None
     opening = sentences[0].text
@@ -97,13 +97,14 @@ def country_of(text: str) -> CountryMention | None:
 
 def begin_of(text: str) -> DateSpan | None:
     """Return when what a note is about began: the first date of its opening, else of a sentence of beginning."""
-    sentences = split_sentences(text)
+    sentences = split_sentences(simplified(text))
     telling = [one for place, one in enumerate(sentences) if place == 0 or _BEGINS.search(one.text)]
     return next((_moved(date, one.start) for one in telling for date in find_dates(one.text)), None)
 
 
 def lifespan(text: str) -> Lifespan:
     """Return birth and death from the brackets after a name, "Ada (10 May 1815 – 27 June 1852)", or from clauses."""
+    text = simplified(text)
     for bracket in _BRACKET.finditer(text[:LIFESPAN_REACH]):
         inside = bracket.group(1)
         dates = [_moved(date, bracket.start(1)) for date in find_dates(inside)]
@@ -138,7 +139,7 @@ def _stated(text: str, cue: re.Pattern[str]) -> DateSpan | None:
 
 def _is_all_of(date: DateSpan, clause: str) -> bool:
     """Tell whether a clause says nothing but a date."""
-    return not clause[: date.start].strip(" 在於于") and not clause[date.end :].strip(" 起初底末時时")
+    return not clause[: date.start].strip(" 在于") and not clause[date.end :].strip(" 起初底末时")
 
 
 def _moved(date: DateSpan, offset: int) -> DateSpan:

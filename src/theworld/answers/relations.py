@@ -33,7 +33,7 @@ _PHRASE = {
     ),
     "zh": re.compile(
         r"([^，。；、（）\s]{1,24}?)"
-        r"(?=而|[在于於]|不治|不幸|突然|[去逝过過]世|病逝|身亡|死亡|[，。；、（）\s]|$)"
+        r"(?=而|[在于]|不治|不幸|突然|[去逝过]世|病逝|身亡|死亡|[，。；、（）\s]|$)"
     ),
 }
 """The value of a relation that is no name: a few words."""
@@ -131,7 +131,7 @@ def _stated(relation: Relation, note: Candidate) -> Iterator[Span]:
     for cue in relation.after[language]:
         for sentence in sentences:
             for match in cue.finditer(text, sentence.start, sentence.end):
-                phrase = _PHRASE[language].match(note.text, match.end()) if relation.type == "phrase" else None
+                phrase = _PHRASE[language].match(text, match.end()) if relation.type == "phrase" else None
                 if phrase:
                     yield phrase.span(1)
                 limit = min(sentence.end, match.end() + AFTER_REACH)

@@ -18,6 +18,7 @@ from theworld.answers.one_entity import OneEntity
 from theworld.state import Candidate
 from theworld.text import Sentence, entity_key, split_sentences, tokens
 from theworld.text.dates import find_dates
+from theworld.text.folding import simplified
 from theworld.text.quantities import find_quantities
 from theworld.text.word_sets import word_set
 
@@ -26,19 +27,19 @@ WINDOW = {"en": 28, "zh": 14}
 """Characters beside a span that are compared with the question."""
 QUESTION_WORD = re.compile(
     r"\b(?:who|whom|whose|when|where|how (?:many|much|long|far|tall|old)|what|which)\b(?:\s+(?P<unit>[a-z]+))?|"
-    r"(?:[誰谁]|何[人時时處处地]|什[麼么](?:[時时]候)?|哪[裡里邊]|多少|多[大高長长遠远深寬宽久]|[哪幾几][一個个位種种座家所部本條条間间名]?)"
-    r"(?P<unit_zh>[\u4e00-\u9fff]{0,2})",
+    r"(?:谁|何[人时处地]|什么(?:时候)?|哪[里边]|多少|多[大高长远深宽久]|[哪几][一个位种座家所部本条间名]?)(?P<unit_zh>[\u4e00-\u9fff]{0,2})",
     re.IGNORECASE,
 )
 _DATE_ZH = re.compile(
-    r"(?:西元前|公元前|前|西元|公元)?\d{1,4}(?:年代|世[紀纪])(?:初期?|末期?|中[期葉叶]?|晚期|早期|[前後后]期|[上下]半[葉叶])?|"
-    r"[一二三四五六七八九十]+世[紀纪](?:初|末|中[葉叶]|晚期)?|\d{1,2}月\d{1,2}日|[明清宋元唐漢汉隋秦晉晋]朝?[初末代](?:期|年)?"
+    r"(?:西元前|公元前|前|西元|公元)?\d{1,4}(?:年代|世纪)(?:初期?|末期?|中[期叶]?|晚期|早期|[前后]期|[上下]半叶)?|"
+    r"[一二三四五六七八九十]+世纪(?:初|末|中叶|晚期)?|\d{1,2}月\d{1,2}日|[明清宋元唐汉隋秦晋]朝?[初末代](?:期|年)?"
 )
-_TELLS_YEAR = re.compile(r"年|世[紀纪]|代|朝|[明清宋元唐漢汉隋秦晉晋][初末]|(?<!\d)[12]\d{3}(?!\d)")
+"""Dates that are no days or years of a calendar."""
+_TELLS_YEAR = re.compile(r"年|世纪|代|朝|[明清宋元唐汉隋秦晋][初末]|(?<!\d)[12]\d{3}(?!\d)")
 _YEAR = re.compile(
-    r"(?:民[國国]|西元前|公元前|前)?\d{1,4}\s?年(?!代)|\b[12]\d{3}\b|(?:民[國国])?[〇零一二三四五六七八九十元]+年"
+    r"(?:民国|西元前|公元前|前)?\d{1,4}\s?年(?!代)|\b[12]\d{3}\b|(?:民国)?[〇零一二三四五六七八九十元]+年"
 )
-_PARTICLES = "的是在和與与由及於于之為为被將将對对從从以向稱称發发曾認认等所"
+_PARTICLES = "的是在和与由及于之为被将对从以向称发曾认等所"
 _PART = rf"(?:(?![{_PARTICLES}])[\u4e00-\u9fff]){{1,5}}"
 _FURTHER_PART = re.compile(rf"[·•‧・]{_PART}")
 _EARLIER_PART = re.compile(rf"(?:^|[^\u4e00-\u9fff]|[{_PARTICLES}])(?P<part>{_PART})[·•‧・]$")
@@ -155,20 +156,19 @@ def grounding(question: str, span: ScoredSpan, evidence: Sequence[Candidate]) ->
 
 def typed_spans(note: Candidate, expected: AnswerType) -> Iterator[Span]:
     """Yield the spans of a note that are of the expected type, by position, overlapping ones once."""
-    types, chinese = expected.types or frozenset(), note.language == "zh"
+    types, chinese, text = expected.types or frozenset(), note.language == "zh", simplified(note.text)
     found: list[Span] = []
-    dates = [(date.start, date.end) for date in find_dates(note.text)] if types & {"date", "quantity"} else []
+    dates = [(date.start, date.end) for date in find_dates(text)] if types & {"date", "quantity"} else []
     if "date" in types:
-        found += dates
-        found += [match.span() for match in _DATE_ZH.finditer(note.text)] if chinese else []
+        found += [*dates, *((m.start(), m.end()) for m in _DATE_ZH.finditer(text) if chinese)]
     if "quantity" in types:
-        numbers = ((one.start, one.end) for one in find_quantities(note.text))
+        numbers = ((one.start, one.end) for one in find_quantities(text))
         found += [one for one in numbers if not any(one[0] < end and start < one[1] for start, end in dates)]
     if not types <= {"date", "number", "quantity"}:
         named = [(m.start, m.end) for m in note.mentions if m.type in types and m.end - m.start > 1]
-        found += [whole_name(note.text, *span) for span in named] if chinese else named
+        found += [whole_name(text, *span) for span in named] if chinese else named
     if expected.name == "year":
-        years = [_YEAR.search(note.text, *span) for span in found if _TELLS_YEAR.search(note.text, *span)]
+        years = [_YEAR.search(text, *span) for span in found if _TELLS_YEAR.search(text, *span)]
         found = [match.span() for match in years if match]
     last = -1
     for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
