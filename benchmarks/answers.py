@@ -1,7 +1,7 @@
 """Answers without a model on BEIR folders: EM and F1, entity answers by confidence, and what passages contain.
 
     theworld eval retrieval FOLDER        # makes the store; its place is printed
-    python benchmarks/answers.py FOLDER=STORE [FOLDER=STORE ...] [--png CURVES.png] [--limit N]
+    python benchmarks/answers.py FOLDER=STORE [FOLDER=STORE ...] [--limit N]
 
 An entity answer is right when it equals a gold answer (exact match as SQuAD has it). Passages are right when one of
 them contains a gold answer; yes/no questions are left out there. Both are measured on all questions, whichever the
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -29,7 +29,7 @@ from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.answer_with_passages import answer_with_passages
 from theworld.nodes.disambiguate_entities import SnapshotKnowledge
 from theworld.nodes.fuse_candidates import fuse_candidates
-from theworld.nodes.note_source import TextSource
+from theworld.retrieval.notes import TextSource
 from theworld.settings import AnswerSettings, Settings
 from theworld.state import Context, QueryState, Update
 
@@ -127,21 +127,6 @@ def curve(results: Sequence[Measured]) -> list[Point]:
     return points
 
 
-def draw(curves: Mapping[str, Sequence[Point]], file: Path) -> None:
-    """Draw the curves into one picture."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7, 4.5))
-    for name, points in curves.items():
-        axes.plot([point[0] for point in points], [point[1] for point in points], label=name)
-    axes.set(xlabel="coverage", ylabel="precision", title="Entity answers", xlim=(0, 1), ylim=(0, 1))
-    axes.legend()
-    figure.savefig(file, dpi=150, bbox_inches="tight")
-
-
 def overall(results: Sequence[Measured]) -> str:
     """Return exact match and F1 over all questions: the entity where it is shown, else the passages."""
     return f"all questions: EM {fmean(item.exact for item in results):.3f}, F1 {fmean(item.f1 for item in results):.3f}"
@@ -153,8 +138,8 @@ def calibration(results: Sequence[Measured]) -> str:
     return f"calibration error of {len(stated)} entities: {calibration_error(stated):.3f}"
 
 
-def report(name: str, results: Sequence[Measured]) -> list[Point]:
-    """Print the figures of one set and return its curve."""
+def report(name: str, results: Sequence[Measured]) -> None:
+    """Print the figures of one set."""
     shown = [item for item in results if item.shown]
     contained = [item.contained for item in results if item.contained is not None]
     points = curve(results)
@@ -172,26 +157,21 @@ def report(name: str, results: Sequence[Measured]) -> list[Point]:
     print(f"  silent: {fmean(item.silent for item in results):.3f}")
     entity_ms, passages_ms = median(i.entity_ms for i in results), median(i.passages_ms for i in results)
     print(f"  median CPU: entity {entity_ms:.1f} ms, passages {passages_ms:.1f} ms", flush=True)
-    return points
 
 
 def main() -> None:
-    """Print the figures of every set, and draw their curves."""
+    """Print the figures of every set."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", metavar="FOLDER=STORE")
-    parser.add_argument("--png", type=Path, help="draw the curves of all sets into this file")
     parser.add_argument("--limit", type=int, help="only the first questions of each set")
     parser.add_argument("--every", type=int, default=1, help="only every so many-th question")
     arguments = parser.parse_args()
     print(environment())
-    curves = {}
     for given in arguments.sets:
         folder, _, store = given.partition("=")
         queries = answerable_queries(load_dataset(Path(folder)), arguments.limit)[:: arguments.every]
         results = [measure(query, state, notes) for query, state, notes in states_of(queries, Path(store))]
-        curves[Path(folder).name] = report(Path(folder).name, results)
-    if arguments.png:
-        draw(curves, arguments.png)
+        report(Path(folder).name, results)
 
 
 if __name__ == "__main__":
