@@ -52,8 +52,8 @@ def projections(path: Path, far: KnowledgeStore) -> None:
     print(f"\n{'replay':14}{'embedded':>12}{'server':>12}{'ratio':>8}   notes/s")
     embedded = Engines()
     for name in ("sparse", "dense", "graph"):
-        follower = next(one for one in far.projections.followers if one.name == name)
-        if not follower.remote:
+        feeder = next(one for one in far.projections.feeders if one.name == name)
+        if not feeder.remote:
             continue
         fresh = path.parent / f"fresh-{name}"
         twin: Any = {
@@ -62,12 +62,12 @@ def projections(path: Path, far: KnowledgeStore) -> None:
             "graph": lambda at=fresh: embedded.open_graph(at, "", None, writable=True),
         }[name]()
         speeds = []
-        for projection in (twin, follower.projection):
+        for projection in (twin, feeder.projection):
             projection.clear()
             begun = time.perf_counter()
             after = 0
             while after < last:
-                changes, after = far.ledger.changes(after, follower.batch, follower.parts)
+                changes, after = far.ledger.changes(after, feeder.batch, feeder.parts)
                 projection.apply(changes, after)
             speeds.append(last / (time.perf_counter() - begun))
         twin.close()

@@ -17,7 +17,7 @@
     ├── WikidataUnavailableError   the Wikidata service does not answer, or not as it should
     └── RetrievalUnavailableError  a part of the search failed or was late, and the caller is strict
 
-Each says what is wrong, where, and how to mend it.
+Each says what is wrong, where, and how to fix it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from __future__ import annotations
 class TheWorldError(Exception):
     """Base of all errors raised on purpose.
 
-    `what` is one sentence, `where` a path, setting or stage, `remedy` one sentence on how to mend it.
+    `what` is one sentence, `where` a path, setting or stage, `remedy` one sentence on how to fix it.
     """
 
     exit_code = 1

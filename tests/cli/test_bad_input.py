@@ -1,4 +1,4 @@
-"""Bad input: one clear sentence (what, where, how to mend it), the right exit code, nothing half-written."""
+"""Bad input: one clear sentence (what, where, how to fix it), the right exit code, nothing half-written."""
 
 from __future__ import annotations
 

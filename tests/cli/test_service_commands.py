@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from theworld.cli import serve
-from theworld.service.requests.record import Asked, record_of
+from theworld.service.requests.record import FinishedRequest, record_of
 from theworld.service.requests.running import run_graph
 from theworld.settings import Settings
 from theworld.state import Context, QueryInput
@@ -47,7 +47,9 @@ def test_explain_and_replay_of_a_request_on_record(cli, own):
     with open_resources(Settings(store=own, retrieval={"deadline_ms": 60_000})) as resources:
         run = run_graph(build_graph(resources), QueryInput(question="Who was the drummer of Rush?"), Context())
         sequence, model = resources.store.ledger.sequence(), resources.reranker.name
-        asked = Asked("default", "abc", "t", "ask", "answer", run, resources.settings, "", sequence, model, 1.0)
+        asked = FinishedRequest(
+            "default", "abc", "t", "ask", "answer", run, resources.settings, "", sequence, model, 1.0
+        )
     with ServiceLedger.open(own) as ledger:
         RequestJournal(ledger).write([record_of(asked)])
     told = cli("explain", "abc", "--store", own)
@@ -78,7 +80,7 @@ def test_a_replay_that_differs_says_so_and_exits_with_1(cli, own, tmp_path):
 
     with open_resources(Settings(store=own, retrieval={"deadline_ms": 60_000})) as resources:
         run = run_graph(build_graph(resources), QueryInput(question="Who was the drummer of Rush?"), Context())
-        asked = Asked("default", "abc", "t", "ask", "answer", run, resources.settings, "", 1, "m", 1.0)
+        asked = FinishedRequest("default", "abc", "t", "ask", "answer", run, resources.settings, "", 1, "m", 1.0)
     with ServiceLedger.open(own) as ledger:
         RequestJournal(ledger).write([record_of(asked)])
     assert cli("delete", "peart.md", "--store", own).code == 0

@@ -22,18 +22,18 @@ RIGHT = Seen(("a", "b"), answer="Vienna", kind="entity", evidence=(("b", "He was
 MENDED = Seen(("b", "a", *NOISE), answer="Graz", kind="entity", channels=CHANNELS)
 
 
-def culprit_when(mends, base=WRONG, query=GOLD, corpus=EVERYTHING):
+def culprit_when(fixes, base=WRONG, query=GOLD, corpus=EVERYTHING):
     asked = []
 
     def ask(change):
         asked.append(change)
-        return (RIGHT if change.given else MENDED) if mends(change) else WRONG
+        return (RIGHT if change.given else MENDED) if fixes(change) else WRONG
 
     return explain_failure(query, base, ask, corpus, CHANNELS), asked
 
 
 @pytest.mark.parametrize(
-    ("mends", "culprit", "by"),
+    ("fixes", "culprit", "by"),
     [
         (lambda c: c.channels == ("dense",), "wrong_route", "dense alone"),
         (lambda c: c.rerank is False, "reranking", "without reranking"),
@@ -43,10 +43,10 @@ def culprit_when(mends, base=WRONG, query=GOLD, corpus=EVERYTHING):
         (lambda c: False, "unexplained", ""),
     ],
 )
-def test_section_7_the_first_change_that_mends_names_the_culprit(mends, culprit, by):
-    found, asked = culprit_when(mends)
+def test_section_7_the_first_change_that_mends_names_the_culprit(fixes, culprit, by):
+    found, asked = culprit_when(fixes)
     assert (found.culprit, found.mended_by) == (culprit, by)
-    assert by in {"", asked[-1].name}, "nothing is tried after what mended"
+    assert by in {"", asked[-1].name}, "nothing is tried after what fixed"
 
 
 def test_the_router_is_forced_first_where_it_left_a_channel_out():
@@ -65,7 +65,7 @@ def test_what_is_not_in_the_corpus_is_not_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("seen", "mends", "culprit", "by"),
+    ("seen", "fixes", "culprit", "by"),
     [
         ({"kind": "entity", "answer": "Graz"}, True, "entity", "the gold documents alone"),
         ({"kind": "extractive", "answer": "He studied in Graz."}, True, "answer", "the gold documents alone"),
@@ -75,10 +75,10 @@ def test_what_is_not_in_the_corpus_is_not_asked_for():
         ({"kind": "none"}, False, "answer", ""),
     ],
 )
-def test_with_complete_evidence_answering_is_run_again_on_the_gold_documents_alone(seen, mends, culprit, by):
+def test_with_complete_evidence_answering_is_run_again_on_the_gold_documents_alone(seen, fixes, culprit, by):
     base = Seen(("b", "x0", "a"), evidence=(("b", "b\nHe was born in Vienna."),), channels=CHANNELS, **seen)
     assert is_complete(GOLD, base)
-    found, asked = culprit_when(lambda c: mends, base)
+    found, asked = culprit_when(lambda c: fixes, base)
     assert asked == [Change("the gold documents alone", given=("a", "b"))]
     assert found.culprit == culprit
     assert found.mended_by.startswith(by)

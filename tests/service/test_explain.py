@@ -134,7 +134,7 @@ def test_without_reranking_relevance_is_the_share_of_the_best_fused_score(call):
 def test_the_terms_add_up_for_every_method_of_fusion(service, method):
     from theworld.graph import build_graph
     from theworld.service.explain.explanation import fused_again, terms_by_note
-    from theworld.service.requests.record import Asked, record_of
+    from theworld.service.requests.record import FinishedRequest, record_of
     from theworld.service.requests.running import run_graph
     from theworld.service.requests.strategies import Strategy
     from theworld.state import Context, QueryInput
@@ -143,7 +143,9 @@ def test_the_terms_add_up_for_every_method_of_fusion(service, method):
     resources = strategy.resources(service.resources)
     run = run_graph(build_graph(resources), QueryInput(question=TWO_HOP), Context(), until="evidence")
     record = record_of(
-        Asked("default", "r", "t", "search", "evidence", run, resources.settings, "", 0, resources.reranker.name, 1.0)
+        FinishedRequest(
+            "default", "r", "t", "search", "evidence", run, resources.settings, "", 0, resources.reranker.name, 1.0
+        )
     )
     again = fused_again(record)
     assert [(n.note_id, n.score) for n in again] == [(c.note_id, c.fused_score) for c in run.fused]

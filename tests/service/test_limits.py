@@ -16,7 +16,7 @@ from service_cases import LOCAL, TWO_HOP
 from theworld.graph import build_graph
 from theworld.service.api.errors import redacted, without_internals
 from theworld.service.app import create_app
-from theworld.service.requests.places import Places, TooManyError
+from theworld.service.requests.limiter import ConcurrencyLimiter, TooManyError
 from theworld.service.requests.running import CancelledRunError
 
 SEARCH, ASK = "/api/v1/retrieval/search", "/api/v1/ask"
@@ -47,25 +47,25 @@ def test_whatever_tells_a_reason_loses_them_at_any_depth():
 
 async def test_places_turn_away_at_once_when_too_many_wait():
     told: list[int] = []
-    places, release = Places(1, 1, told.append), threading.Event()
+    limiter, release = ConcurrencyLimiter(1, 1, told.append), threading.Event()
 
     async def hold():
-        async with places.place():
-            await places.work(lambda: release.wait(60))
+        async with limiter.slot():
+            await limiter.work(lambda: release.wait(60))
 
     holders = [asyncio.ensure_future(hold()) for _ in range(2)]
-    while places.present < 2:
+    while limiter.present < 2:
         await asyncio.sleep(0.01)
     with pytest.raises(TooManyError):
-        async with places.place():
+        async with limiter.slot():
             pass
     release.set()
     await asyncio.gather(*holders)
-    assert places.present == 0
-    async with places.place():
-        assert places.present == 1
+    assert limiter.present == 0
+    async with limiter.slot():
+        assert limiter.present == 1
     assert told == [1, 2, 1, 0, 1, 0]
-    places.close()
+    limiter.close()
 
 
 def graph_without(service, *engines):
@@ -259,7 +259,7 @@ class TestOverHttp:
 
     def test_too_many_at_once_are_429_and_come_back_later(self, service):
         service = replace(service)
-        service.__dict__["places"] = Places(1, 0)
+        service.__dict__["limiter"] = ConcurrencyLimiter(1, 0)
         entered, release = threading.Event(), threading.Event()
 
         class Slow:

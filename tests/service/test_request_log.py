@@ -8,7 +8,7 @@ import time
 import pytest
 
 from theworld.errors import StoreError
-from theworld.service.requests.record import Asked
+from theworld.service.requests.record import FinishedRequest
 from theworld.service.requests.running import Run
 from theworld.service.requests.writer import BATCH, RequestWriter
 from theworld.settings import Settings
@@ -38,7 +38,7 @@ def asked(number, tenant="default", path="hybrid", created=None):
 
     run.steps.append(Step(StageTrace(stage="route_query", elapsed_ms=1.0), 0.0))
     more = {} if created is None else {"created": created}
-    return Asked(tenant, f"r{number}", "t", "ask", "answer", run, Settings(), "", 0, "model", 1.0, **more)
+    return FinishedRequest(tenant, f"r{number}", "t", "ask", "answer", run, Settings(), "", 0, "model", 1.0, **more)
 
 
 def writer_over(journal, **changes):

@@ -58,7 +58,7 @@ def test_a_server_out_of_reach_is_told(
     assert sync("--store", str(path)) == 4
     told = capsys.readouterr()
     assert "sparse: cannot be asked" in told.out
-    assert "The sparse projection was left behind" in told.err
+    assert "The sparse index is out of date" in told.err
     assert sync("--store", str(path), "--verify", "--json") == 4
     assert json.loads(capsys.readouterr().out)["differences"] is None, "nothing was compared"
 

@@ -96,10 +96,10 @@ def run(arguments: Sequence[str]) -> int:
         if debug:
             raise
         if isinstance(error, OSError) and error.filename is not None:
-            said = f"{os.fsdecode(error.filename)}: {error.strerror}. Check the path and its permissions"
+            message = f"{os.fsdecode(error.filename)}: {error.strerror}. Check the path and its permissions"
         else:
-            said = f"unexpected {type(error).__name__}: {error}"
-        typer.echo(f"theworld: {said} (add {DEBUG} for the details)", err=True)
+            message = f"unexpected {type(error).__name__}: {error}"
+        typer.echo(f"theworld: {message} (add {DEBUG} for the details)", err=True)
         return 1
     return 0
 

@@ -52,7 +52,7 @@ def delete(
     tenant: TenantOption = "default",
 ) -> None:
     """Delete documents with their notes, vectors and links; nothing is deleted when one of them does not exist."""
-    from theworld.cli.output import counted, tell_troubles
+    from theworld.cli.output import counted, print_troubles
     from theworld.errors import StoreError
     from theworld.stores.knowledge_store import open_store
 
@@ -69,7 +69,7 @@ def delete(
             )
         count = opened.delete(list(dict.fromkeys(document_ids)), tenant=tenant)
         opened.catch_up()
-        tell_troubles(opened.troubles)
+        print_troubles(opened.troubles)
     typer.echo(f"{counted(count, 'document')} deleted.")
 
 
@@ -101,7 +101,7 @@ def sync(
     `theworld sync --verify`.
     """
     from theworld.cli.ingesting import progress_bars
-    from theworld.cli.output import counted, error_console, print_json, tell_troubles
+    from theworld.cli.output import counted, error_console, print_json, print_troubles
     from theworld.stores.knowledge_store import open_store
 
     settings = settings_for(store)
@@ -115,7 +115,7 @@ def sync(
     if as_json:
         print_json({"lag": lag, "troubles": troubles, "differences": differences})
     else:
-        tell_troubles(troubles)
+        print_troubles(troubles)
         for name, count in lag.items():
             typer.echo(
                 f"{name}: {'cannot be asked' if count is None else 'up to date' if not count else f'{count} behind'}"
@@ -131,7 +131,7 @@ def sync(
 def verified(store: KnowledgeStore) -> list[str]:
     """Return what differs between projections on servers and the ledger, in words; empty when nothing does."""
     return [
-        f"{name}: the ledger has {expected}, the server {held}; `theworld sync --rebuild {name}` mends it"
+        f"{name}: the ledger has {expected}, the server {held}; run `theworld sync --rebuild {name}`"
         for name, (expected, held) in store.verify().items()
         if expected != held
     ]

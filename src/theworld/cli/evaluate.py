@@ -226,8 +226,8 @@ def show_comparison(comparison: Comparison) -> None:
     for other in others:
         gain = comparison.gain(other)
         interval = f"95% [{100 * gain.low:+.1f}, {100 * gain.high:+.1f}]"
-        said = f"TheWorld over {LABELS[other.name]}, recall@5: {100 * gain.mean:+.1f}"
-        out.print(f"{said} {interval}, p = {gain.p_value:.4f}")
+        gained = f"TheWorld over {LABELS[other.name]}, recall@5: {100 * gain.mean:+.1f}"
+        out.print(f"{gained} {interval}, p = {gain.p_value:.4f}")
     whole = figures[ours.name]["whole_ms"]
     out.print(
         "Milliseconds until the ranking stands, embedding included (TheWorld with its answer: "

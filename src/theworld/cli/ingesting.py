@@ -13,7 +13,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from theworld.cli.output import counted, error_console, printable, tell_troubles
+from theworld.cli.output import counted, error_console, print_troubles, printable
 
 if TYPE_CHECKING:
     from theworld.ingestion import IngestReport
@@ -94,7 +94,7 @@ def ingest_paths(
             show_report(out, stop.report, settings.store)
             out.print("Stopped. What is counted above is saved; run the same command again to go on.")
             raise typer.Exit(INTERRUPTED) from stop
-        tell_troubles(store.troubles)
+        print_troubles(store.troubles)
         return report
 
 

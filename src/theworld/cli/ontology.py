@@ -205,30 +205,32 @@ def explain(
     with open_store(settings) as opened:
         channel = OntologyChannel(OntologyIndexes(opened.ledger.graph), opened, lambda _: None, chosen)
         context = Context(tenant=check_tenant(tenant))
-        told = channel.ask(Asked(question, detect_language(question), context, Deadline.after(600_000), 10))
+        answer = channel.ask(Asked(question, detect_language(question), context, Deadline.after(600_000), 10))
     if as_json:
-        print_json({"ontology": told.evidence.model_dump(), "notes": list(told.notes)} if told else {"ontology": None})
+        print_json(
+            {"ontology": answer.evidence.model_dump(), "notes": list(answer.notes)} if answer else {"ontology": None}
+        )
         return
     out = console()
-    if told is None:
+    if answer is None:
         out.print("Nothing of an ontology was recognised in it, or the store has none.")
         return
     out.print("Recognised")
-    for match in told.evidence.matches:
+    for match in answer.evidence.matches:
         value = f" = {match.value}" if match.value else ""
         out.print(f"  {match.kind:14} {match.label}{value}  ({match.how}, {match.score:.2f})")
-    for constraint in told.evidence.constraints:
+    for constraint in answer.evidence.constraints:
         out.print(f"  {constraint.kind:14} {constraint.text}")
     out.print("Paths")
-    for path in told.evidence.paths:
+    for path in answer.evidence.paths:
         out.print(f"  {path.weight:.2f}  {path.text}")
     out.print("Capabilities")
-    for capability in told.evidence.capabilities:
+    for capability in answer.evidence.capabilities:
         out.print(
             f"  {capability.score:.2f}  {capability.label}" + (f"  ({capability.path})" if capability.path else "")
         )
     out.print("Notes")
-    for note_id, score in told.notes:
+    for note_id, score in answer.notes:
         out.print(f"  {score:.2f}  {note_id}")
 
 

@@ -47,13 +47,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def tell_troubles(troubles: Mapping[str, str]) -> None:
-    """Say which projections on servers were left behind, and that nothing is lost."""
+def print_troubles(troubles: Mapping[str, str]) -> None:
+    """Print which projections on servers are out of date, and that nothing is lost."""
     out = error_console()
     for name, reason in troubles.items():
-        out.print(f"The {name} projection was left behind: {printable(reason)}")
+        out.print(f"The {name} index is out of date: {printable(reason)}")
     if troubles:
-        out.print("What was written is safe in the ledger; `theworld sync` brings the projections up to date.")
+        out.print("What was written is safe in the ledger. Run `theworld sync`.")
 
 
 def show_answer(out: Console, answer: QueryOutput, elapsed_ms: float, *, trace: bool) -> None:

@@ -95,18 +95,18 @@ def replay(
         found = {strategy.name: replay_record(record, resources, strategy=strategy) for strategy in chosen}
         again = None if chosen else replay_record(record, resources)
     if as_json:
-        told = {name: one.as_json() for name, one in found.items()}
-        print_json(again.as_json() if again is not None else {"strategies": told})
+        compared = {name: one.as_json() for name, one in found.items()}
+        print_json(again.as_json() if again is not None else {"strategies": compared})
     elif again is not None:
-        _tell(again)
+        _print_replay(again)
     for name, one in found.items() if not as_json else ():
         typer.echo(f"Strategy {name}:")
-        _tell(one)
+        _print_replay(one)
     if again is not None and not again.exact:
         raise typer.Exit(NOT_EXACT)
 
 
-def _tell(found: Replay) -> None:
+def _print_replay(found: Replay) -> None:
     from theworld.cli.output import printable
 
     typer.echo("The same, byte for byte." if found.exact else "It differs.")

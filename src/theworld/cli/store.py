@@ -2,7 +2,7 @@
 
 `theworld ledger`: the tables of the ledger, and moving it to a server.
 
-`theworld doctor`: look at everything a store needs, and say how to mend what is wrong.
+`theworld doctor`: look at everything a store needs, and say how to fix what is wrong.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def migrate(
             typer.echo(f"{database.where}: tables made, schema version {SCHEMA_VERSION}.")
             return
         steps = schema.migrate(database)
-        said = f"brought to schema version {steps[-1]}" if steps else f"up to date: version {SCHEMA_VERSION}"
-        typer.echo(f"{database.where}: {said}.")
+        message = f"brought to schema version {steps[-1]}" if steps else f"up to date: version {SCHEMA_VERSION}"
+        typer.echo(f"{database.where}: {message}.")
 
 
 @ledger_app.command()
@@ -172,7 +172,7 @@ def doctor(store: StoreOption = None, as_json: JsonFlag = False) -> None:
     """Look at folder, disk, ledger, projections, models, database and Wikidata; nothing is changed.
 
     Every engine that the settings name is asked whether it answers, for its version, its schema and how far it is
-    behind the ledger. Exits with 1 when something failed; each finding says how to mend it. Passwords and keys are
+    behind the ledger. Exits with 1 when something failed; each finding says how to fix it. Passwords and keys are
     never shown.
     """
     from dataclasses import asdict
@@ -209,11 +209,11 @@ def _show(out: Console, findings: list[Finding]) -> None:
     for title in ("", "Check", "Found", "ms"):
         table.add_column(title, justify="right" if title == "ms" else "left", overflow="fold")
     for found in findings:
-        said = Text(printable(found.said))
+        message = Text(printable(found.said))
         if found.remedy:
-            said.append(f"\n{printable(found.remedy)}", style="bold")
+            message.append(f"\n{printable(found.remedy)}", style="bold")
         status = Text(found.status, style=_STYLES[found.status])
-        table.add_row(status, found.subject, said, f"{found.elapsed_ms:.0f}")
+        table.add_row(status, found.subject, message, f"{found.elapsed_ms:.0f}")
     out.print(table, soft_wrap=False)
     warnings = sum(found.status == "warning" for found in findings)
     out.print(f"\n{counted(_failed(findings), 'failure')}, {counted(warnings, 'warning')}.")

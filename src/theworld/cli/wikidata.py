@@ -54,7 +54,7 @@ def build(
             progress.stop()
             err.print("Stopped. What was read is kept; run the same command again to go on.")
             raise typer.Exit(INTERRUPTED) from stop
-    _tell(err, report, out, as_json)
+    _print_report(err, report, out, as_json)
 
 
 @wikidata_app.command()
@@ -102,7 +102,7 @@ def _show(found: list[Mapping[str, Any]]) -> None:
             out.print(f"    also: {printable(', '.join(entry['aliases'][:8]))}")
 
 
-def _tell(err: Console, report: BuildReport, out: Path, as_json: bool) -> None:
+def _print_report(err: Console, report: BuildReport, out: Path, as_json: bool) -> None:
     from dataclasses import asdict
 
     from theworld.cli.output import print_json, printable

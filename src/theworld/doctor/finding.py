@@ -23,7 +23,7 @@ class Finding:
     said: str
     """What was found, in one line."""
     remedy: str = ""
-    """How to mend it; empty when nothing is wrong."""
+    """How to fix it; empty when nothing is wrong."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """The same as plain values, for programs."""
     elapsed_ms: float = 0.0

@@ -36,12 +36,12 @@ def check_store_folder(settings: Settings) -> Iterator[Finding]:
         check_folder(folder, create=False, has_ledger=settings.ledger.url is None)
         size = bytes_under(folder)
         facts = {"path": str(folder), "bytes": size, "writable": os.access(folder, os.W_OK)}
-        said = f"{folder}, {size / 1e6:.1f} MB"
+        message = f"{folder}, {size / 1e6:.1f} MB"
         if facts["writable"]:
-            yield Finding("folder", "ok", said, facts=facts)
+            yield Finding("folder", "ok", message, facts=facts)
         else:
             remedy = "Nothing can be written here; make the folder writable if this machine is to ingest."
-            yield Finding("folder", "warning", f"{said}, only readable", remedy, facts)
+            yield Finding("folder", "warning", f"{message}, only readable", remedy, facts)
     yield _disk(folder)
 
 
@@ -49,11 +49,11 @@ def _disk(folder: Path) -> Finding:
     usage = shutil.disk_usage(folder)
     free = usage.free / 1e6
     facts = {"free_bytes": usage.free, "total_bytes": usage.total}
-    said = f"{free / 1000:.1f} of {usage.total / 1e9:.1f} GB free"
+    message = f"{free / 1000:.1f} of {usage.total / 1e9:.1f} GB free"
     if free >= LITTLE_FREE_MB:
-        return Finding("disk", "ok", said, facts=facts)
+        return Finding("disk", "ok", message, facts=facts)
     remedy = "Free some space, or move the store's folder to another disk."
-    return Finding("disk", "failed" if free < LEAST_FREE_MB else "warning", said, remedy, facts)
+    return Finding("disk", "failed" if free < LEAST_FREE_MB else "warning", message, remedy, facts)
 
 
 def check_writer(settings: Settings) -> Iterator[Finding]:
@@ -133,9 +133,9 @@ def check_rights(database: Database, schema: str) -> Finding | None:
         ),
     )
     facts: dict[str, Any] = {"role": role, "writes": usable and not locked and not without}
-    for lacks, status, said, grant in lacking:
+    for lacks, status, message, grant in lacking:
         if lacks:
-            return Finding("rights", status, f"role {role} {said}", _GRANT.format(grant, role), facts)
+            return Finding("rights", status, f"role {role} {message}", _GRANT.format(grant, role), facts)
     return Finding("rights", "ok", f"role {role} may read{', not write' if reads_only else ' and write'}", facts=facts)
 
 

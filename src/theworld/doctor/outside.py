@@ -29,8 +29,8 @@ def check_embedders(ledger: Ledger, settings: Settings) -> Iterator[Finding]:
             remedy = "Configure that model, or run `theworld ingest PATH --reembed`."
             yield Finding("embedder", "failed", f"{language}: {found}, none of them in {space!r}", remedy)
             return
-    said = ", ".join(f"{language} {space}" for language, space in names.items())
-    yield Finding("embedder", "ok", said, facts={"spaces": names})
+    message = ", ".join(f"{language} {space}" for language, space in names.items())
+    yield Finding("embedder", "ok", message, facts={"spaces": names})
 
 
 def check_database(settings: Settings) -> Iterator[Finding]:
@@ -68,8 +68,10 @@ def _reply(base: str, name: str, reply: httpx.Response) -> Finding:
     if reply.status_code in {401, 403}:
         return Finding("model", "failed", f"{base} refuses the key", "Check model.api_key (or OPENAI_API_KEY).")
     if not reply.is_success:
-        said = f"{base} answers HTTP {reply.status_code} when asked for its models, {name!r} among them or not"
-        return Finding("model", "warning", said, "Check that model.base_url ends as the server wants it, often in /v1.")
+        message = f"{base} answers HTTP {reply.status_code} when asked for its models, {name!r} among them or not"
+        return Finding(
+            "model", "warning", message, "Check that model.base_url ends as the server wants it, often in /v1."
+        )
     try:
         known = [str(one["id"]) for one in reply.json()["data"]]
     except (ValueError, KeyError, TypeError):

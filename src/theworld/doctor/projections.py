@@ -49,14 +49,14 @@ def _server(database: Database) -> Iterator[Finding]:
     facts: dict[str, Any] = {"version": version, "round_trip_ms": round((time.perf_counter() - begun) * 1000, 2)}
     facts["standby"] = bool(database.glance(select(func.pg_is_in_recovery())))
     facts["encrypted"] = bool(database.glance(select(text("ssl")).select_from(text("pg_stat_ssl")).where(_OWN)))
-    said = f"{database.where}: PostgreSQL {version}{', encrypted' if facts['encrypted'] else ''}"
+    message = f"{database.where}: PostgreSQL {version}{', encrypted' if facts['encrypted'] else ''}"
     if int(version.split(".")[0]) < OLDEST_SERVER:
-        yield Finding("ledger", "warning", said, f"Version {OLDEST_SERVER} or newer is what is tested.", facts)
+        yield Finding("ledger", "warning", message, f"Version {OLDEST_SERVER} or newer is what is tested.", facts)
     elif facts["standby"]:
         remedy = "It can be read, not written: name the primary in ledger.url where documents are ingested."
-        yield Finding("ledger", "warning", f"{said}, a standby", remedy, facts)
+        yield Finding("ledger", "warning", f"{message}, a standby", remedy, facts)
     else:
-        yield Finding("ledger", "ok", said, facts=facts)
+        yield Finding("ledger", "ok", message, facts=facts)
 
 
 _OWN = text("pid = pg_backend_pid()")
@@ -85,8 +85,8 @@ def _tables(database: Database) -> Iterator[Finding]:
     facts = {"version": version, "known": SCHEMA_VERSION, "bytes": size}
     if version == SCHEMA_VERSION:
         sequence = Ledger(database).sequence()
-        said = f"version {version}, sequence {sequence}, {size / 1e6:.1f} MB"
-        yield Finding("schema", "ok", said, facts={**facts, "sequence": sequence})
+        message = f"version {version}, sequence {sequence}, {size / 1e6:.1f} MB"
+        yield Finding("schema", "ok", message, facts={**facts, "sequence": sequence})
     else:
         older = schema.is_older(database)
         remedy = schema.MIGRATE if older else "Use the version of TheWorld that wrote it."
@@ -137,8 +137,8 @@ def check_projection(name: str, ledger: Ledger, settings: Settings) -> Iterator[
 
 def is_older(version: str, oldest: tuple[int, int]) -> bool:
     """Tell whether a server's version is before the oldest (major, minor); one that names no numbers is not."""
-    told = re.match(r"v?(\d+)\.(\d+)", version)
-    return told is not None and (int(told[1]), int(told[2])) < oldest
+    numbers = re.match(r"v?(\d+)\.(\d+)", version)
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) < oldest
 
 
 def check_ontology(ledger: Ledger) -> Iterator[Finding]:
@@ -147,8 +147,8 @@ def check_ontology(ledger: Ledger) -> Iterator[Finding]:
     if applied is None:
         yield Finding("ontology", "off", "none was imported")
     elif applied < last:
-        said = f"its links are {last - applied} of {last} changes behind"
-        yield Finding("ontology", "warning", said, SYNC, {"behind": last - applied})
+        message = f"its links are {last - applied} of {last} changes behind"
+        yield Finding("ontology", "warning", message, SYNC, {"behind": last - applied})
     else:
         yield Finding("ontology", "ok", "all notes are linked to it", facts={"behind": 0})
 

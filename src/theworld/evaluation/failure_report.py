@@ -106,7 +106,7 @@ def _plain(text: str) -> str:
 
 
 def _plot(report: Mapping[str, Any], language: Language) -> str:
-    """Return two bar charts as one picture: failures by culprit, and what mended them."""
+    """Return two bar charts as one picture: failures by culprit, and what fixed them."""
     try:
         from matplotlib import rc_context
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -124,7 +124,7 @@ def _plot(report: Mapping[str, Any], language: Language) -> str:
     figure = Figure(figsize=(9, 3.2), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
-    for axes, values, label in ((left, counts, "culprit"), (right, changes, "mended by")):
+    for axes, values, label in ((left, counts, "culprit"), (right, changes, "fixed by")):
         axes.barh(list(values)[::-1], list(values.values())[::-1], color="#4878a8")
         axes.set_title(label)
         axes.spines[["top", "right"]].set_visible(False)

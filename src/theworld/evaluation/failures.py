@@ -1,9 +1,9 @@
-"""Why a question failed, by counterfactual: it is run again with one thing changed, and the first change that mends it
+"""Why a question failed, by counterfactual: it is run again with one thing changed, and the first change that fixes it
 names the culprit.
 
 A question fails when its answer is wrong or, where it has no gold answers, when its gold documents are not all among
 the first K. The evidence is complete when all gold documents are (without gold documents: when a gold answer stands in
-it). A change mends a question when the answer becomes right or the evidence complete.
+it). A change fixes a question when the answer becomes right or the evidence complete.
 
 In this order:
 
@@ -12,7 +12,7 @@ In this order:
    (`wrong_route`); reranking off (`reranking`); K raised to 100, then every depth to 1,000, then nothing but the gold
    documents given (`missing_recall`); `unexplained` when nothing of that helps;
 3. the evidence is complete and the answer wrong: nothing but the gold documents given, then the best sentences instead
-   of the answer. What was wrong is the entity where one was given and a change mends it (`entity`), else reading the
+   of the answer. What was wrong is the entity where one was given and a change fixes it (`entity`), else reading the
    answer off the evidence (`answer`): either other notes led it astray, or not even the gold documents alone help.
 """
 
@@ -74,7 +74,7 @@ class Failure:
     query: Query
     culprit: Culprit
     mended_by: str
-    """The change that mended it, empty where there was none to try."""
+    """the change that fixed it, empty where there was none to try."""
     detail: str
     """What is to be known besides."""
     answer: str = ""
@@ -157,9 +157,9 @@ def _of_answer(query: Query, base: Seen, ask: Ask, found: Callable[..., Failure]
         return found(culprit, GOLD_ALONE, "other notes led it astray")
     if contains(base.passages, query.answers) == 1.0:
         return found(culprit, "the passages instead of the short answer", f"answered {base.answer!r}")
-    said = "it abstained" if base.kind == "none" else "the wrong part was read"
+    outcome = "it abstained" if base.kind == "none" else "the wrong part was read"
     stated = "" if _stating(query, alone) else "; the gold documents do not state the gold answer as written"
-    return found("answer", detail=f"{said}, also with the gold documents alone{stated}")
+    return found("answer", detail=f"{outcome}, also with the gold documents alone{stated}")
 
 
 def _gold_alone(documents: tuple[str, ...]) -> Change:

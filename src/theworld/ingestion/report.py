@@ -22,7 +22,7 @@ class FailedSource:
     path: str
     """Path of the file or folder; `path:line` for one line of a JSON-lines file."""
     reason: str
-    """What is wrong and how to mend it."""
+    """What is wrong and how to fix it."""
 
 
 class IngestProgress(Protocol):

@@ -56,12 +56,12 @@ class OnnxCrossEncoder:
     def logits(self, query: str, texts: Sequence[str]) -> FloatArray:
         """Return one raw score a text, shape (len(texts),)."""
         loaded, asked = self._loaded.get(), self._settings.query_prefix + query
-        told = [self._settings.passage_prefix + text for text in texts]
-        workers = min(self._threads, len(told))
+        passages = [self._settings.passage_prefix + text for text in texts]
+        workers = min(self._threads, len(passages))
         if workers < 2:
-            return np.array([loaded.logit(asked, text) for text in told], dtype=np.float32)
+            return np.array([loaded.logit(asked, text) for text in passages], dtype=np.float32)
         with ThreadPoolExecutor(workers, thread_name_prefix="cross-encoder") as pool:
-            return np.array(list(pool.map(lambda text: loaded.logit(asked, text), told)), dtype=np.float32)
+            return np.array(list(pool.map(lambda text: loaded.logit(asked, text), passages)), dtype=np.float32)
 
 
 class _Loaded:

@@ -32,22 +32,22 @@ _LONGEST_PERSON = 3
 """Characters of a Chinese person's name with a surname of one character."""
 
 
-def type_by_ending(name: str, said: MentionType) -> MentionType:
+def type_by_ending(name: str, kind_found: MentionType) -> MentionType:
     """Return the type that a name's ending states, else the one it was `said` to have.
 
     An ending that people's names have as well says nothing of a name that may be one: 谢铁桥 stays a person.
     """
     if len(name) < _SHORTEST:
-        return said
+        return kind_found
     endings = _endings()
     if name.endswith(endings["organization"]):
         return "organization"
-    if said not in {"person", "work", "other"}:
-        return said
+    if kind_found not in {"person", "work", "other"}:
+        return kind_found
     if name.endswith(endings["place"]):
         return "place"
-    may_be_person = said == "person" and len(name) <= _LONGEST_PERSON and name[0] in endings["surnames"]
-    return "place" if name.endswith(endings["place_or_given_name"]) and not may_be_person else said
+    may_be_person = kind_found == "person" and len(name) <= _LONGEST_PERSON and name[0] in endings["surnames"]
+    return "place" if name.endswith(endings["place_or_given_name"]) and not may_be_person else kind_found
 
 
 def joins(word: str) -> bool:
@@ -180,8 +180,8 @@ def _span(surface: str, kind: str | None, start: int) -> Iterator[Span]:
         left = len(surface) - len(surface.lstrip(_LOOSE_START))
         right = len(surface.rstrip(_LOOSE_END))
         if left < right and surface not in _ERAS:
-            said = type_by_ending(surface[left:right], _TYPES[kind])
-            yield Span(start + left, start + right, said, NAME)
+            kind_found = type_by_ending(surface[left:right], _TYPES[kind])
+            yield Span(start + left, start + right, kind_found, NAME)
 
 
 def _load() -> Any:

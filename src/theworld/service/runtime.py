@@ -1,4 +1,4 @@
-"""What one process of the service works with: resources, graph, records, keys, places; opened and closed together."""
+"""What one process of the service works with: resources, graph, records, keys, limiter; opened and closed together."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from functools import cached_property
 from theworld.evaluation.online import Outcome
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.graph.build import CompiledGraph
-from theworld.graph.rehearsal import rehearse
+from theworld.graph.warm_up import warm_up
 from theworld.routing import RememberedHistory
 from theworld.service.documents import DocumentWriter
 from theworld.service.jobs.worker import JobLauncher
 from theworld.service.metrics.counters import RequestSpans, ServiceMetrics
-from theworld.service.requests.places import Places
-from theworld.service.requests.record import Asked, settings_hash
+from theworld.service.requests.limiter import ConcurrencyLimiter
+from theworld.service.requests.record import FinishedRequest, settings_hash
 from theworld.service.requests.running import Run, run_graph
 from theworld.service.requests.strategies import Strategy, read_strategy
 from theworld.service.requests.writer import RequestWriter
@@ -68,10 +68,10 @@ class Service:
         return self.resources.settings
 
     @cached_property
-    def places(self) -> Places:
-        """The places of this process's event loop."""
+    def limiter(self) -> ConcurrencyLimiter:
+        """The limiter of this process's event loop."""
         chosen = self.settings.service
-        return Places(chosen.running, chosen.waiting, self.metrics.present.set)
+        return ConcurrencyLimiter(chosen.running, chosen.waiting, self.metrics.present.set)
 
     @cached_property
     def journal(self) -> RequestJournal:
@@ -105,10 +105,10 @@ class Service:
 
     def busy(self) -> bool:
         """Tell whether a request is worked on or waits."""
-        places: Places | None = self.__dict__.get("places")
-        return places is not None and places.present > 0
+        limiter: ConcurrencyLimiter | None = self.__dict__.get("limiter")
+        return limiter is not None and limiter.present > 0
 
-    def finished(self, asked: Asked, outcome: Outcome | None = None) -> None:
+    def finished(self, asked: FinishedRequest, outcome: Outcome | None = None) -> None:
         """Put a finished run on record, count it and trace it; none of this can fail the request."""
         if self.writer is not None:
             self.writer.put(asked)
@@ -125,7 +125,7 @@ class Service:
         except Exception:
             log.exception("request %s could not be counted", asked.request_id)
 
-    def maybe_run_b(self, asked: Asked) -> None:
+    def maybe_run_b(self, asked: FinishedRequest) -> None:
         """After the reply: run strategy B beside it for its share of the requests; never waited for."""
         share = self.settings.service.ab_share
         if not share or self._dice.random() >= share or asked.run.error is not None:
@@ -138,7 +138,7 @@ class Service:
         except RuntimeError:  # shutting down
             self._shadows_waiting.release()
 
-    def _run_b(self, asked: Asked) -> None:
+    def _run_b(self, asked: FinishedRequest) -> None:
         try:
             context = self.strategy_b.context(asked.run.context)
             begun = time.perf_counter()
@@ -152,7 +152,7 @@ class Service:
         finally:
             self._shadows_waiting.release()
 
-    def _asked_b(self, asked: Asked, run: Run, elapsed_ms: float) -> Asked:
+    def _asked_b(self, asked: FinishedRequest, run: Run, elapsed_ms: float) -> FinishedRequest:
         settings = self.resources_b.settings
         return replace(
             asked,
@@ -176,8 +176,8 @@ class Service:
     def close(self) -> None:
         """Finish what runs, write what waits, let go of everything but the resources."""
         self._shadows.shutdown(wait=True, cancel_futures=True)
-        if "places" in self.__dict__:
-            self.places.close()
+        if "limiter" in self.__dict__:
+            self.limiter.close()
         self.jobs.close()
         self.documents.close()
         if self.writer is not None:
@@ -225,7 +225,7 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
             log.info("strategy %s beside %s of the requests", json.dumps(strategy.model_dump()), chosen.ab_share)
             _ = service.graph_b
         service.jobs.look(service.evaluations)
-        rehearse(service.graph, resources)
+        warm_up(service.graph, resources)
         # Models stay as long as the service: a full collection, in the middle of a request, need not walk through them.
         gc.collect()
         gc.freeze()

@@ -18,10 +18,10 @@ from theworld.stores.files import bytes_under
 from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.opening import OpenFolder, collection_paused, open_folder, recover
-from theworld.stores.patience import Patience
 from theworld.stores.projections import Progress
 from theworld.stores.recent_notes import RecentNotes
 from theworld.stores.records import DocumentRecord, StoredNote
+from theworld.stores.timeout_guard import TimeoutGuard
 from theworld.stores.verifying import Sum
 
 
@@ -42,12 +42,12 @@ class KnowledgeStore:
         )
         self._opened, self._lock = opened, opened.lock
         self.troubles: Mapping[str, str] = {}
-        """Why a projection on a server was left behind by the last `catch_up`, by name; empty when none was."""
+        """Why a projection on a server is out of date by the last `catch_up`, by name; empty when none was."""
         self._writing = threading.RLock()
         self._refreshing = threading.Lock()
         self._notes = RecentNotes(self.ledger)
-        self._looks = Patience("refresh the store", lambda: self.projections.asked)
-        self._reads = Patience("read notes", lambda: self.ledger.where)
+        self._looks = TimeoutGuard("refresh the store", lambda: self.projections.asked)
+        self._reads = TimeoutGuard("read notes", lambda: self.ledger.where)
         self._seen = -1
         self._lagging = False
         self._feeding: threading.Thread | None = None
@@ -66,7 +66,7 @@ class KnowledgeStore:
         """Open a store for reading, or for writing with `read_only=False`; `create` makes it and implies writing.
 
         Projections that lag behind the ledger, after a crash for instance, are brought up to date; one on a server that
-        cannot be reached is left behind, and `troubles` says why. Raises StoreError
+        cannot be reached stays out of date, and `troubles` says why. Raises StoreError
         when there is no store or it is damaged, StoreVersionError when it is newer than this program, StoreLockedError
         when another process is writing. With `durable_only` projections in memory are left empty.
         """
@@ -188,7 +188,7 @@ class KnowledgeStore:
 
         With `durable_only` those in memory are left as they are.
 
-        One on a server that cannot be reached, or refuses, is left behind: `troubles` says why.
+        One on a server that cannot be reached, or refuses, stays out of date: `troubles` says why.
         """
         with self._writing:
             last = self.ledger.sequence()

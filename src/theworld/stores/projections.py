@@ -13,10 +13,10 @@ from time import perf_counter
 from theworld.errors import StoreError
 from theworld.stores import sparse
 from theworld.stores.engines import Engines
-from theworld.stores.following import Follower
 from theworld.stores.graph import RankingParameters
 from theworld.stores.ledger import Ledger, NoteParts
 from theworld.stores.ontology_links import OntologyLinks
+from theworld.stores.projection_feeder import ProjectionFeeder
 from theworld.stores.protocols import NoteChange
 from theworld.stores.verifying import Sum, Verifiable
 
@@ -58,16 +58,18 @@ class Projections:
         self.sparse = engines.open_sparse(path, identity, writable=writable)
         self.dense = engines.open_dense(path, identity, writable=writable)
         self.graph = engines.open_graph(path, identity, ranking, writable=writable)
-        self.followers = (
-            Follower(
+        self.feeders = (
+            ProjectionFeeder(
                 "sparse",
                 self.sparse,
                 NoteParts(mentions=False, vectors=False),
                 2000 if "sparse" in remote else 8192,
                 remote="sparse" in remote,
             ),
-            Follower("dense", self.dense, NoteParts(text=False, mentions=False), 4096, remote="dense" in remote),
-            Follower(
+            ProjectionFeeder(
+                "dense", self.dense, NoteParts(text=False, mentions=False), 4096, remote="dense" in remote
+            ),
+            ProjectionFeeder(
                 "graph",
                 self.graph,
                 NoteParts(text=False, vectors=False),
@@ -75,9 +77,9 @@ class Projections:
                 durable="graph" in remote or not engines.graph_in_memory,
                 remote="graph" in remote,
             ),
-            Follower("ontology", OntologyLinks(ledger), NoteParts(mentions=False, vectors=False), 2000),
+            ProjectionFeeder("ontology", OntologyLinks(ledger), NoteParts(mentions=False, vectors=False), 2000),
         )
-        self.spent: dict[str, float] = {follower.name: 0.0 for follower in self.followers}
+        self.spent: dict[str, float] = {feeder.name: 0.0 for feeder in self.feeders}
         """Seconds that bringing each up to date has taken."""
         self._waited_for: dict[str, str] = {}
 
@@ -89,72 +91,72 @@ class Projections:
     @property
     def remote(self) -> bool:
         """Whether any lies on a server."""
-        return any(follower.remote for follower in self.followers)
+        return any(feeder.remote for feeder in self.feeders)
 
     def behind(self) -> bool:
         """Return whether one in the folder has not seen all of the ledger."""
         last = self._ledger.sequence()
-        here = (follower for follower in self.followers if follower.durable and not follower.remote)
-        return any(follower.projection.applied != last for follower in here)
+        here = (feeder for feeder in self.feeders if feeder.durable and not feeder.remote)
+        return any(feeder.projection.applied != last for feeder in here)
 
     def catch_up(self, last: int, progress: Progress | None, *, durable_only: bool) -> dict[str, str]:
         """Let each apply what it has not seen up to `last`; a reader only looks at what the writer has applied.
 
-        Return why one on a server was left behind, by name.
+        Return why one on a server is out of date, by name.
         """
-        for follower in self.followers:
-            if follower.remote or not self._writable:
-                follower.projection.refresh()
-        followers = [f for f in self.followers if self._writable or not f.durable]
-        followers = [f for f in followers if f.durable or not durable_only]
-        troubles = self._feed(followers, last, progress)
-        troubles |= {f.name: _REBUILD.format(f.outdated, self._path) for f in self.followers if f.outdated}
+        for feeder in self.feeders:
+            if feeder.remote or not self._writable:
+                feeder.projection.refresh()
+        feeders = [f for f in self.feeders if self._writable or not f.durable]
+        feeders = [f for f in feeders if f.durable or not durable_only]
+        troubles = self._feed(feeders, last, progress)
+        troubles |= {f.name: _REBUILD.format(f.outdated, self._path) for f in self.feeders if f.outdated}
         self._renew_sparse(last)
         return troubles
 
-    def _feed(self, followers: list[Follower], last: int, progress: Progress | None) -> dict[str, str]:
+    def _feed(self, feeders: list[ProjectionFeeder], last: int, progress: Progress | None) -> dict[str, str]:
         """Feed those on servers side by side: most of their time is waiting."""
         lags: dict[str, int | None] = {}
-        for follower in followers:
-            with self._waiting_for(follower):
-                lags[follower.name] = follower.lag(last)
+        for feeder in feeders:
+            with self._waiting_for(feeder):
+                lags[feeder.name] = feeder.lag(last)
         steps = _Steps(sum(last if lag is not None and lag < 0 else lag or 0 for lag in lags.values()), progress)
-        far = [follower for follower in followers if follower.remote and lags[follower.name] != 0]
-        near = [follower for follower in followers if follower not in far]
+        far = [feeder for feeder in feeders if feeder.remote and lags[feeder.name] != 0]
+        near = [feeder for feeder in feeders if feeder not in far]
         with ThreadPoolExecutor(max(1, len(far)), "feed") as threads:
-            fed = {follower.name: threads.submit(self._feed_one, follower, last, steps) for follower in far}
+            fed = {feeder.name: threads.submit(self._feed_one, feeder, last, steps) for feeder in far}
             try:
-                found = {follower.name: self._feed_one(follower, last, steps) for follower in near}
+                found = {feeder.name: self._feed_one(feeder, last, steps) for feeder in near}
                 found |= {name: one.result() for name, one in fed.items()}
             except BaseException:
                 steps.stopped = True
                 raise
-        return {follower.name: why for follower in followers if (why := found[follower.name])}
+        return {feeder.name: why for feeder in feeders if (why := found[feeder.name])}
 
-    def _feed_one(self, follower: Follower, last: int, steps: _Steps) -> str:
-        """Return why one on a server was left behind; empty when it was not."""
+    def _feed_one(self, feeder: ProjectionFeeder, last: int, steps: _Steps) -> str:
+        """Return why one on a server is out of date; empty when it was not."""
         begun = perf_counter()
         try:
-            with self._waiting_for(follower):
-                for applied in follower.feed(self._ledger, last):
+            with self._waiting_for(feeder):
+                for applied in feeder.feed(self._ledger, last):
                     steps.add(applied)
                     if steps.stopped:
                         break
         except StoreError as error:
-            if not follower.remote:
+            if not feeder.remote:
                 raise
             return str(error)
         finally:
-            self.spent[follower.name] += perf_counter() - begun
+            self.spent[feeder.name] += perf_counter() - begun
         return ""
 
     @contextmanager
-    def _waiting_for(self, follower: Follower) -> Iterator[None]:
-        self._waited_for[follower.name] = follower.where
+    def _waiting_for(self, feeder: ProjectionFeeder) -> Iterator[None]:
+        self._waited_for[feeder.name] = feeder.where
         try:
             yield
         finally:
-            del self._waited_for[follower.name]
+            del self._waited_for[feeder.name]
 
     def _renew_sparse(self, last: int) -> None:
         """Build the sparse index anew when too many replaced notes distort its document frequencies."""
@@ -164,13 +166,13 @@ class Projections:
         if self.sparse.replaced > _MOST_REPLACED:
             self.sparse.renew(self._all_changes(self._named("sparse"), last), last)
 
-    def _named(self, name: str) -> Follower:
-        return next(follower for follower in self.followers if follower.name == name)
+    def _named(self, name: str) -> ProjectionFeeder:
+        return next(feeder for feeder in self.feeders if feeder.name == name)
 
-    def _all_changes(self, follower: Follower, last: int) -> Iterator[NoteChange]:
+    def _all_changes(self, feeder: ProjectionFeeder, last: int) -> Iterator[NoteChange]:
         after = 0
         while after < last:
-            changes, after = self._ledger.changes(after, follower.batch, follower.parts)
+            changes, after = self._ledger.changes(after, feeder.batch, feeder.parts)
             yield from changes
 
     def clear(self, name: str) -> None:
@@ -184,21 +186,21 @@ class Projections:
         """
         last = self._ledger.sequence()
         found: dict[str, tuple[Sum, Sum]] = {}
-        for follower in self.followers:
-            projection = follower.projection
-            if follower.remote and isinstance(projection, Verifiable):
-                bare = replace(follower, parts=NoteParts(text=False, mentions=False, vectors=False))
+        for feeder in self.feeders:
+            projection = feeder.projection
+            if feeder.remote and isinstance(projection, Verifiable):
+                bare = replace(feeder, parts=NoteParts(text=False, mentions=False, vectors=False))
                 changes = (change for change in self._all_changes(bare, last) if change.note is not None)
                 expected = Sum.of((projection.key_of(change), change.sequence) for change in changes)
-                found[follower.name] = expected, Sum.of(projection.held())
+                found[feeder.name] = expected, Sum.of(projection.held())
         return found
 
     def lags(self, last: int) -> dict[str, int | None]:
         """Return how many changes each has not seen; None where the server cannot be asked."""
-        return {follower.name: follower.lag(last) for follower in self.followers}
+        return {feeder.name: feeder.lag(last) for feeder in self.feeders}
 
     def close(self) -> None:
         """Release files and clients, of each even where another cannot be closed as it should."""
         with ExitStack() as stack:
-            for follower in reversed(self.followers):
-                stack.callback(follower.projection.close)
+            for feeder in reversed(self.feeders):
+                stack.callback(feeder.projection.close)

@@ -91,7 +91,7 @@ def build_snapshot(
     if out.exists() and not replace:
         raise StoreError("the file exists.", where=str(out), remedy="Choose another name or give --replace.")
     partial = out.with_name(out.name + ".partial")
-    with Dump(dump) as source, _told(partial):
+    with Dump(dump) as source, _named_errors(partial):
         out.parent.mkdir(parents=True, exist_ok=True)
         with closing(_open(partial)) as connection:
             building = _Building(connection, progress or _say_nothing)
@@ -257,7 +257,7 @@ def _open(partial: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def _told(partial: Path) -> Iterator[None]:
+def _named_errors(partial: Path) -> Iterator[None]:
     """Turn the errors of SQLite and of the file system into ours."""
     try:
         yield
@@ -267,7 +267,7 @@ def _told(partial: Path) -> Iterator[None]:
         raise StoreError(
             f"the snapshot cannot be written: {error}.",
             where=str(partial),
-            remedy="What was read is kept: mend this and run the same command again.",
+            remedy="What was read is kept: fix this and run the same command again.",
         ) from error
     except sqlite3.DatabaseError as error:
         raise StoreError(
@@ -277,5 +277,5 @@ def _told(partial: Path) -> Iterator[None]:
         raise StoreError(
             f"the snapshot cannot be written: {error.strerror or error}.",
             where=str(error.filename or partial),
-            remedy="What was read is kept: mend this and run the same command again.",
+            remedy="What was read is kept: fix this and run the same command again.",
         ) from error

@@ -202,8 +202,8 @@ class Snapshot:
         statement = _NAMED.format(marks=", ".join("?" * len(asked)))
         for key, *row in self._rows(statement, (*asked, MAX_NAMED)) if asked else ():
             item = self._decode(*row)
-            said = "; ".join(item.descriptions.values())
-            found.setdefault(key, {})[row[0]] = NamedEntry(item.id, tuple(dict.fromkeys(item.names())), said)
+            description = "; ".join(item.descriptions.values())
+            found.setdefault(key, {})[row[0]] = NamedEntry(item.id, tuple(dict.fromkeys(item.names())), description)
         return {key: list(entries.values()) for key, entries in found.items()}
 
     def _matches(self, name: str, limit: int) -> Iterator[Item]:

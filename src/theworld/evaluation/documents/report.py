@@ -59,8 +59,8 @@ class DocumentsReport:
         """Yield field, value and figures of every group that is not the whole set, in a fixed order."""
         values: dict[str, dict[str, list[int]]] = {"kind": {}, "lang": {}, "cross": {}, "tag": {}}
         for place, question in enumerate(self.questions.questions):
-            told = [("kind", question.kind), ("lang", question.lang), ("cross", "yes" if question.cross else "no")]
-            for name, value in dict.fromkeys((*told, *(("tag", tag) for tag in question.tags))):
+            facets = [("kind", question.kind), ("lang", question.lang), ("cross", "yes" if question.cross else "no")]
+            for name, value in dict.fromkeys((*facets, *(("tag", tag) for tag in question.tags))):
                 if value:
                     values[name].setdefault(value, []).append(place)
         for name, groups in values.items():

@@ -158,8 +158,10 @@ def run_worker(name: str, folder: Path) -> dict[str, Any]:
         command, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
     )
     if done.returncode:
-        said = "\n".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
-        raise TheWorldError(f"failed: {said}", where=LABELS[name], remedy=f"Its packages must be those of {INSTALL}.")
+        message = "\n".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
+        raise TheWorldError(
+            f"failed: {message}", where=LABELS[name], remedy=f"Its packages must be those of {INSTALL}."
+        )
     found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text("utf-8"))
     return found
 
@@ -224,8 +226,8 @@ def _draw_latency(comparison: Comparison, axes: Any) -> None:
         axes.plot([low, high], [row, row], color=colour, linewidth=3, solid_capstyle="round")
         axes.plot([low], [row], "o", color=colour, markersize=8)
         memory = "" if result.memory_mb is None else f", {result.memory_mb:.0f} MB"
-        said = f"P50 {low:.0f} ms, P95 {high:.0f} ms{memory}"
-        axes.annotate(said, (0.02, row - 0.22), xycoords=("axes fraction", "data"), fontsize=7.5)
+        message = f"P50 {low:.0f} ms, P95 {high:.0f} ms{memory}"
+        axes.annotate(message, (0.02, row - 0.22), xycoords=("axes fraction", "data"), fontsize=7.5)
     axes.set_yticks(range(len(comparison.results)), [""] * len(comparison.results))
     axes.set_ylim(len(comparison.results) - 0.5, -0.5)
     axes.set_xlim(0, slowest * 1.1)

@@ -29,7 +29,7 @@ from theworld.service.api.schemas import (
     SearchData,
     SearchRequest,
 )
-from theworld.service.api.serving import ClientGoneError, Conduct, moment
+from theworld.service.api.serving import ClientGoneError, RequestContext, moment
 from theworld.service.requests.running import Run, id_of, rerank_given
 from theworld.state import Context, ModelUsage, ResolvedReference
 
@@ -46,36 +46,36 @@ Querying = Annotated[Caller, caller_with("query")]
 @retrieval_router.post("/search", response_model=Envelope[SearchData], summary="Find candidates")
 async def search(request: Request, body: Annotated[SearchRequest, Body()], caller: Querying) -> Response:
     """Route, search every chosen channel, fuse and rerank; no answer is made."""
-    conduct = Conduct(request, caller, "search", "evidence")
-    async with conduct.place():
-        run = await conduct.run(body.question(), body.context(caller.tenant, moment()))
-    return reply(request, search_data(conduct, run), request_id=conduct.request_id)
+    current = RequestContext(request, caller, "search", "evidence")
+    async with current.slot():
+        run = await current.run(body.question(), body.context(caller.tenant, moment()))
+    return reply(request, search_data(current, run), request_id=current.request_id)
 
 
 @retrieval_router.post("/route", response_model=Envelope[RouteData], summary="Ask the retrieval_router only")
 async def route(request: Request, body: Annotated[SearchRequest, Body()], caller: Querying) -> Response:
     """Decide path, channels, weights and reranking, with reasons; nothing is searched."""
-    conduct = Conduct(request, caller, "route", "route")
-    async with conduct.place():
-        run = await conduct.run(body.question(), body.context(caller.tenant, moment()))
+    current = RequestContext(request, caller, "route", "route")
+    async with current.slot():
+        run = await current.run(body.question(), body.context(caller.tenant, moment()))
     state = run.state
     data = RouteData.model_construct(
-        request_id=conduct.request_id,
-        elapsed_ms=conduct.elapsed_ms,
+        request_id=current.request_id,
+        elapsed_ms=current.elapsed_ms,
         degradations=shown(state["degradations"]),
         query=state["query"],
         language=state["language"],
         route=state["route"],
     )
-    return reply(request, data, request_id=conduct.request_id)
+    return reply(request, data, request_id=current.request_id)
 
 
-def search_data(conduct: Conduct, run: Run) -> SearchData:
+def search_data(current: RequestContext, run: Run) -> SearchData:
     """Return a run's candidates as a reply's data."""
     state = run.state
     return SearchData.model_construct(
-        request_id=conduct.request_id,
-        elapsed_ms=conduct.elapsed_ms,
+        request_id=current.request_id,
+        elapsed_ms=current.elapsed_ms,
         degradations=shown(state["degradations"]),
         query=state["query"],
         language=state["language"],
@@ -96,24 +96,24 @@ async def rerank(request: Request, body: Annotated[RerankRequest, Body()], calle
         raise ApiError(Code.INVALID, "give documents or note_ids")
     if len({text.id for text in body.documents}) < len(body.documents):
         raise ApiError(Code.INVALID, "two documents have the same id")
-    conduct = Conduct(request, caller, "rerank", "rerank")
-    service = conduct.service
+    current = RequestContext(request, caller, "rerank", "rerank")
+    service = current.service
     given = [text.model_dump() for text in body.documents] + [{"note_id": note} for note in body.note_ids]
     context = Context(tenant=caller.tenant, top_k=body.top_k, deadline_ms=body.deadline_ms, now=moment())
-    async with conduct.place():
-        sequence, run = await service.places.work(
+    async with current.slot():
+        sequence, run = await service.limiter.work(
             lambda: (
                 service.resources.store.ledger.sequence(),
                 rerank_given(service.resources, body.query, given, context),
             )
         )
-        conduct.conclude(run, sequence, given=given)
+        current.conclude(run, sequence, given=given)
     state = run.state
     reranked = state["rerank_outcome"] in {"complete", "partial"}
     ranked = [candidate for candidate in state["candidates"] if candidate.rerank_rank is not None]
     data = RerankData(
-        request_id=conduct.request_id,
-        elapsed_ms=conduct.elapsed_ms,
+        request_id=current.request_id,
+        elapsed_ms=current.elapsed_ms,
         degradations=shown(state["degradations"]),
         outcome=state["rerank_outcome"],
         model_version=service.resources.reranker.name if reranked else "",
@@ -128,7 +128,7 @@ async def rerank(request: Request, body: Annotated[RerankRequest, Body()], calle
             for candidate in ranked
         ],
     )
-    return reply(request, data, request_id=conduct.request_id)
+    return reply(request, data, request_id=current.request_id)
 
 
 router = APIRouter(prefix="/api/v1", tags=["answers"])
@@ -155,15 +155,15 @@ async def ask(
     request: Request, body: Annotated[AskRequest, Body()], caller: Annotated[Caller, caller_with("query")]
 ) -> Response:
     """Answer a question with citations, evidence paths and the trace of every step."""
-    conduct = Conduct(request, caller, "ask", "answer")
+    current = RequestContext(request, caller, "ask", "answer")
     if not body.stream:
-        async with conduct.place():
-            run = await conduct.run(body.asked(), body.context(caller.tenant, moment()), choice=body.choice)
-        return reply(request, ask_data(conduct, run), request_id=conduct.request_id)
+        async with current.slot():
+            run = await current.run(body.asked(), body.context(caller.tenant, moment()), choice=body.choice)
+        return reply(request, ask_data(current, run), request_id=current.request_id)
     held = AsyncExitStack()
-    await held.enter_async_context(conduct.place())  # before the first byte, so that too many get a plain 429
-    headers = {"X-Request-Id": conduct.request_id, "X-Accel-Buffering": "no"}
-    return _Events(_events(conduct, body), held, headers)
+    await held.enter_async_context(current.slot())  # before the first byte, so that too many get a plain 429
+    headers = {"X-Request-Id": current.request_id, "X-Accel-Buffering": "no"}
+    return _Events(_events(current, body), held, headers)
 
 
 class _Events(StreamingResponse):
@@ -180,7 +180,7 @@ class _Events(StreamingResponse):
             await self.stream_response(send)
 
 
-async def _events(conduct: Conduct, body: AskRequest) -> AsyncIterator[bytes]:
+async def _events(current: RequestContext, body: AskRequest) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
 
@@ -190,13 +190,13 @@ async def _events(conduct: Conduct, body: AskRequest) -> AsyncIterator[bytes]:
 
     async def answer() -> None:
         try:
-            context = body.context(conduct.caller.tenant, moment())
-            run = await conduct.run(body.asked(), context, choice=body.choice, watch=watch)
-            final = "final", envelope(conduct.request.state.trace_id, ask_data(conduct, run))
+            context = body.context(current.caller.tenant, moment())
+            run = await current.run(body.asked(), context, choice=body.choice, watch=watch)
+            final = "final", envelope(current.request.state.trace_id, ask_data(current, run))
         except ClientGoneError:
             final = None
         except Exception as error:
-            final = "error", _error(conduct, error)
+            final = "error", _error(current, error)
         queue.put_nowait(final)
         if final is not None:
             queue.put_nowait(None)
@@ -207,23 +207,23 @@ async def _events(conduct: Conduct, body: AskRequest) -> AsyncIterator[bytes]:
             kind, data = event
             yield format_sse_event(event=kind, data_str=data.decode())
     finally:
-        conduct.gone.set()
+        current.gone.set()
         await asyncio.wait([task])
 
 
-def _error(conduct: Conduct, error: Exception) -> bytes:
+def _error(current: RequestContext, error: Exception) -> bytes:
     known = as_api_error(error)
     if known.code is Code.INTERNAL:
-        conduct.log_unexpected(error)
-    language = language_of(conduct.request.headers.get("accept-language", ""))
-    return error_body(known, conduct.request.state.trace_id, language)
+        current.log_unexpected(error)
+    language = language_of(current.request.headers.get("accept-language", ""))
+    return error_body(known, current.request.state.trace_id, language)
 
 
-def ask_data(conduct: Conduct, run: Run) -> AskData:
+def ask_data(current: RequestContext, run: Run) -> AskData:
     """Return a run's answer as a reply's data."""
     state, asked_back = run.state, run.clarification
     result = state.get("result")
-    found = search_data(conduct, run)
+    found = search_data(current, run)
     return AskData.model_construct(
         **{name: getattr(found, name) for name in type(found).model_fields},
         question=state["question"],

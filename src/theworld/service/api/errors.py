@@ -23,13 +23,13 @@ from theworld.errors import (
 )
 from theworld.retrieval.channel import LATE
 from theworld.service.api.envelope import JSON, STATUS, Code, ErrorEnvelope, envelope, language_of, message_of
-from theworld.service.requests.places import TooManyError
+from theworld.service.requests.limiter import TooManyError
 from theworld.service.requests.running import Run
 from theworld.state import Degradation
 
 T = TypeVar("T")
 _INTERNAL = re.compile(r"\w+://\S+|(?<![\w.])(?:/[^\s/:;,'\")]+){2,}|[A-Za-z]:\\\S+")
-_TOLD = frozenset({"reason", "reasons", "note", "notes", "error"})
+_FREE_TEXT = frozenset({"reason", "reasons", "note", "notes", "error"})
 """Names under which records tell, in words, what happened."""
 _RETRY_S = "1"
 
@@ -120,9 +120,9 @@ def asked_too_soon(error: BaseException, asked_ms: int | None, usual_ms: int) ->
     late = bool(missed) and all(LATE in item["reason"] for item in missed)
     if not late and not isinstance(error.__cause__, DeadlineExceededError):
         return None
-    told = ApiError(known.code, details={**(known.details or {}), "deadline_ms": asked_ms})
-    told.status_code = STATUS[Code.INVALID]
-    return told
+    error_found = ApiError(known.code, details={**(known.details or {}), "deadline_ms": asked_ms})
+    error_found.status_code = STATUS[Code.INVALID]
+    return error_found
 
 
 def redacted(text: str) -> str:
@@ -133,14 +133,14 @@ def redacted(text: str) -> str:
 def without_internals(value: Any) -> Any:
     """Return plain values in which whatever tells a reason, at any depth, has lost paths and addresses."""
     if isinstance(value, dict):
-        return {key: _told(item) if key in _TOLD else without_internals(item) for key, item in value.items()}
+        return {key: _redacted(item) if key in _FREE_TEXT else without_internals(item) for key, item in value.items()}
     return [without_internals(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _told(value: Any) -> Any:
+def _redacted(value: Any) -> Any:
     if isinstance(value, str):
         return redacted(value)
-    return [_told(item) for item in value] if isinstance(value, list | tuple) else without_internals(value)
+    return [_redacted(item) for item in value] if isinstance(value, list | tuple) else without_internals(value)
 
 
 def shown(degradations: Sequence[Degradation]) -> list[Degradation]:

@@ -28,7 +28,7 @@ router = APIRouter(
     responses=documented(*GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE),
 )
 Querying = Annotated[Caller, caller_with("query")]
-_TOLD_IN_WORDS = ("route", "channels", "entities", "answer", "timings", "degradations", "other")
+_WITH_FREE_TEXT = ("route", "channels", "entities", "answer", "timings", "degradations", "other")
 RequestId = Annotated[
     str, Path(min_length=1, max_length=64, pattern=TEXT, description="Of search, route, rerank or ask")
 ]
@@ -65,12 +65,12 @@ async def explain_request(
 ) -> Response:
     """Rebuild what a request did from its records alone; another tenant's request is as unknown as no request."""
     service = service_of(request)
-    told = must_exist(await in_thread(lambda: _explained(service, request_id, caller.tenant)), NO_REQUEST)
+    explanation_found = must_exist(await in_thread(lambda: _explained(service, request_id, caller.tenant)), NO_REQUEST)
     if format == "text":
-        return reply(request, ExplainData(text=as_text(told, language)))
+        return reply(request, ExplainData(text=as_text(explanation_found, language)))
     if format == "mermaid":
-        return reply(request, ExplainData(mermaid=as_mermaid(told)))
-    return reply(request, ExplainData(explanation=told))
+        return reply(request, ExplainData(mermaid=as_mermaid(explanation_found)))
+    return reply(request, ExplainData(explanation=explanation_found))
 
 
 def _explained(service: Service, request_id: str, tenant: str) -> Explanation | None:
@@ -81,8 +81,8 @@ def _explained(service: Service, request_id: str, tenant: str) -> Explanation | 
         return None
     journal = service.journal
     found = explain(record, journal.feedback(request_id, tenant=tenant), journal.arms(request_id, tenant=tenant))
-    told = {name: without_internals(getattr(found, name)) for name in _TOLD_IN_WORDS}
-    return found.model_copy(update=told)
+    explanation_found = {name: without_internals(getattr(found, name)) for name in _WITH_FREE_TEXT}
+    return found.model_copy(update=explanation_found)
 
 
 @router.get("/metrics/online", response_model=Envelope[OnlineData], summary="Online metrics of a tenant")

@@ -129,7 +129,7 @@ class Options(Body):
 
     def messages(self) -> list[Message]:
         """Return the history as the graph takes it."""
-        return [Message(said.role, said.content, said.timestamp) for said in self.history]
+        return [Message(message.role, message.content, message.timestamp) for message in self.history]
 
 
 class SearchRequest(Options):

@@ -17,7 +17,7 @@ from fastapi import Request
 
 from theworld.service.api.access import Caller
 from theworld.service.api.errors import as_api_error, asked_too_soon, check_run
-from theworld.service.requests.record import Asked, outcome_of_run
+from theworld.service.requests.record import FinishedRequest, outcome_of_run
 from theworld.service.requests.running import CancelledRunError, Run, Until, Watch, run_graph
 from theworld.state import Context, QueryInput
 
@@ -42,7 +42,7 @@ def moment() -> datetime:
     return datetime.now(UTC)
 
 
-class Conduct:
+class RequestContext:
     """One request: its ids, its clock, and whether somebody still waits for it."""
 
     def __init__(self, request: Request, caller: Caller, endpoint: str, until: Until) -> None:
@@ -58,13 +58,13 @@ class Conduct:
         return (time.perf_counter() - self.begun) * 1000
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """Hold one of the places; notice a client that goes while it waits or while its request is worked on."""
+    async def slot(self) -> AsyncIterator[None]:
+        """Hold one of the slots; notice a client that goes while it waits or while its request is worked on."""
         watcher = asyncio.ensure_future(self._watch())
-        places = self.service.places
-        holder = places.place()
+        limiter = self.service.limiter
+        holder = limiter.slot()
         try:
-            if places.free:
+            if limiter.free:
                 await holder.__aenter__()
             else:
                 await self.unless_gone(holder.__aenter__(), watcher)
@@ -121,7 +121,7 @@ class Conduct:
             )
             return run, sequence
 
-        run, sequence = await service.places.work(work)
+        run, sequence = await service.limiter.work(work)
         return self.conclude(run, sequence, choice)
 
     def conclude(
@@ -135,7 +135,7 @@ class Conduct:
             usual = self.service.settings.retrieval.deadline_ms
             problem = asked_too_soon(error, run.context.deadline_ms, usual) or error
         service, gone = self.service, isinstance(problem, CancelledRunError)
-        asked = Asked(
+        asked = FinishedRequest(
             tenant=self.caller.tenant,
             request_id=self.request_id,
             trace_id=self.request.state.trace_id,
@@ -163,5 +163,5 @@ class Conduct:
 
 
 async def in_thread(function: Callable[[], T]) -> T:
-    """Run work that is no graph run (explain, jobs) in a thread, outside the places."""
+    """Run work that is no graph run (explain, jobs) in a thread, outside the limiter."""
     return await asyncio.get_running_loop().run_in_executor(None, function)

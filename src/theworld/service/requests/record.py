@@ -155,7 +155,7 @@ def outcome_of_record(request: Mapping[str, Any]) -> Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FinishedRequest:
     """A request and how it ended: all that is put into the queue, so that rows are made off the hot path."""
 
     tenant: str
@@ -184,7 +184,7 @@ class Asked:
     created: float = field(default_factory=time.time)
 
 
-def record_of(asked: Asked) -> RequestRecord:
+def record_of(asked: FinishedRequest) -> RequestRecord:
     """Return the rows of one request."""
     run, state = asked.run, asked.run.state
     route = state.get("route")
@@ -197,7 +197,7 @@ def record_of(asked: Asked) -> RequestRecord:
     )
 
 
-def _request(asked: Asked) -> dict[str, Any]:
+def _request(asked: FinishedRequest) -> dict[str, Any]:
     run, state = asked.run, asked.run.state
     facts = outcome_facts(run)
     digests = digest_of(replayable(run, facts))
@@ -271,7 +271,7 @@ def _channels(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def _ranking(asked: Asked) -> list[dict[str, Any]]:
+def _ranking(asked: FinishedRequest) -> list[dict[str, Any]]:
     state = asked.run.state
     reranked = state.get("rerank_outcome") in {"complete", "partial"}
     return [

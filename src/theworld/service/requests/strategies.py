@@ -91,7 +91,7 @@ def read_strategy(text: str, where: str = "service.ab_strategy") -> Strategy:
     try:
         return Strategy.model_validate(json.loads(text))
     except (ValueError, ValidationError) as error:
-        said = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
+        message = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
         raise SettingsError(
-            f"is no strategy: {said}", where=where, remedy='Such as {"name": "B", "rerank": false}.'
+            f"is no strategy: {message}", where=where, remedy='Such as {"name": "B", "rerank": false}.'
         ) from error

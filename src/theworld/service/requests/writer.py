@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from theworld.errors import StoreError
-from theworld.service.requests.record import Asked, record_of
+from theworld.service.requests.record import FinishedRequest, record_of
 from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class RequestWriter:
         self._watch = watch
         self._journal, self._capacity, self._keep_s = journal, capacity, retention_days * DAY_S
         self._busy, self._full = busy, min(BATCH, capacity)
-        self._queue: deque[Asked] = deque()
+        self._queue: deque[FinishedRequest] = deque()
         self._pending: set[tuple[str, str]] = set()
         self._wake = threading.Condition()
         self._awaited = 0
@@ -68,11 +68,11 @@ class RequestWriter:
         self._idle = True
         self.counts = WriterCounts()
         self._next_prune = 0.0
-        self._told = 0.0
+        self._last_warning = 0.0
         self._thread = threading.Thread(target=self._work, name="request-log", daemon=True)
         self._thread.start()
 
-    def put(self, asked: Asked) -> None:
+    def put(self, asked: FinishedRequest) -> None:
         """Take a finished request; drops the oldest one waiting when there is no room."""
         with self._wake:
             if len(self._queue) >= self._capacity:
@@ -142,7 +142,7 @@ class RequestWriter:
             if time.monotonic() >= self._next_prune:
                 self._prune()
 
-    def _write(self, batch: list[Asked], *, closing: bool) -> None:
+    def _write(self, batch: list[FinishedRequest], *, closing: bool) -> None:
         records = self._records(batch)
         try:
             self._journal.write(records)
@@ -159,7 +159,7 @@ class RequestWriter:
                 self._forget(batch)
                 self._dropped(1, "a request cannot be put on record")
 
-    def _records(self, batch: list[Asked]) -> list[RequestRecord]:
+    def _records(self, batch: list[FinishedRequest]) -> list[RequestRecord]:
         records = []
         for asked in batch:
             try:
@@ -169,7 +169,7 @@ class RequestWriter:
                 self._dropped(1, "a request cannot be put on record")
         return records
 
-    def _give_back(self, batch: list[Asked], *, closing: bool) -> None:
+    def _give_back(self, batch: list[FinishedRequest], *, closing: bool) -> None:
         """Put a refused batch back in front, as far as there is room, and wait a little."""
         with self._wake:
             room = 0 if closing else max(0, self._capacity - len(self._queue))
@@ -180,13 +180,13 @@ class RequestWriter:
             self._queue.extendleft(reversed(kept))
             self._wake.wait_for(lambda: self._closing, RETRY_S)
 
-    def _forget(self, batch: list[Asked]) -> None:
+    def _forget(self, batch: list[FinishedRequest]) -> None:
         self._pending.difference_update((asked.tenant, asked.request_id) for asked in batch)
 
     def _dropped(self, count: int, why: str) -> None:
         self.counts.dropped += count
-        if time.monotonic() - self._told > 10:
-            self._told = time.monotonic()
+        if time.monotonic() - self._last_warning > 10:
+            self._last_warning = time.monotonic()
             log.warning("%s: %d records dropped so far, the oldest first", why, self.counts.dropped)
 
     def _prune(self) -> None:

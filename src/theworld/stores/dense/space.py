@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.models.protocols import FloatArray
-from theworld.remembering import Remembering
+from theworld.single_flight import SingleFlightCache
 from theworld.stores.dense.segments import Part
 from theworld.stores.filters import wanted_terms
 from theworld.stores.products import inner_products
@@ -55,7 +55,7 @@ class Space:
         self.dimension = parts[0].group.dimension if parts else 0
         self._starts = np.cumsum([0, *(part.group.rows for part in parts)])
         self._exact = self.count <= EXACT_ROWS
-        self._kept: Remembering[tuple[bytes, Terms, int], _Compared] = Remembering(_KEPT)
+        self._kept: SingleFlightCache[tuple[bytes, Terms, int], _Compared] = SingleFlightCache(_KEPT)
 
     def search(self, vector: FloatArray, filters: Filters, limit: int) -> DenseResult:
         """Return the nearest notes that pass the filters, and mean and deviation over all that pass."""

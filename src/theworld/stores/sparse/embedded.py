@@ -14,7 +14,7 @@ import tantivy
 from tantivy import Occur, Query
 
 from theworld.errors import StoreError
-from theworld.remembering import Remembering
+from theworld.single_flight import SingleFlightCache
 from theworld.stores.engine_access import is_text
 from theworld.stores.files import read_json, write_atomically
 from theworld.stores.filters import filter_terms, wanted_terms
@@ -252,8 +252,8 @@ class TantivySparse:
             self._kept = _new_hits()
 
 
-def _new_hits() -> Remembering[tuple[str, str, tuple[tuple[str, ...], ...], int], list[Hit]]:
-    return Remembering(_KEPT)
+def _new_hits() -> SingleFlightCache[tuple[str, str, tuple[tuple[str, ...], ...], int], list[Hit]]:
+    return SingleFlightCache(_KEPT)
 
 
 def _manual(index: tantivy.Index) -> tantivy.Index:

@@ -155,12 +155,12 @@ class LedgerConformance:
         thief = replace(make_document(2), notes=(replace(make_document(2).notes[0], id="doc-00000#0"),))
         wrong = replace(make_document(4).notes[0], vectors={"space-en": Embedded(np.ones(3, np.float32))})
         unknown: dict[str, Any] = {"kind": "poem"}
-        for documents, said in (
+        for documents, message in (
             ([make_document(1), thief], "another document"),
             ([_with(wrong)], "8 finite numbers"),
             ([_with(replace(make_document(4).notes[0], **unknown))], "'poem' is none"),
         ):
-            with pytest.raises(StoreError, match=said):
+            with pytest.raises(StoreError, match=message):
                 ledger.put(documents)
             assert (ledger.sequence(), ledger.counts()) == before
 

@@ -12,7 +12,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Remembering(Generic[K, V]):
+class SingleFlightCache(Generic[K, V]):
     """The results of the last keys asked for; concurrent callers of one key wait for one computation.
 
     A failure reaches everyone who waited and is not remembered.

@@ -12,7 +12,7 @@ from theworld.errors import EngineUnavailableError
 T = TypeVar("T")
 
 
-class Patience:
+class TimeoutGuard:
     """Runs one kind of work under deadlines; while a late one still hangs, nobody waits for another. Thread-safe."""
 
     def __init__(self, name: str, where: Callable[[], str]) -> None:

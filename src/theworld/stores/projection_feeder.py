@@ -20,7 +20,7 @@ class Settling(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Follower:
+class ProjectionFeeder:
     """A projection and what it wants of the ledger."""
 
     name: str
@@ -30,7 +30,7 @@ class Follower:
     durable: bool = True
     """False for a projection in memory, which every process builds for itself."""
     remote: bool = False
-    """True for one on a server, which may be out of reach: it is then left behind, and catches up later."""
+    """True for one on a server, which may be out of reach: it is then out of date, and catches up later."""
 
     @property
     def where(self) -> str:

@@ -18,10 +18,10 @@ _PATIENCE_MS = 60_000
 _LOG = logging.getLogger(__name__)
 
 
-def rehearse(graph: Any, resources: Resources) -> None:
+def warm_up(graph: Any, resources: Resources) -> None:
     """Ask the graph in the languages of the notes, of the tenant that has most of them, without a language model.
 
-    A rehearsal that fails is logged: the first question may then be late, and says itself what is wrong.
+    A warm-up that fails is logged: the first question may then be late, and says itself what is wrong.
     """
     tenants = resources.store.info()["tenants"]
     if not tenants:
@@ -33,4 +33,4 @@ def rehearse(graph: Any, resources: Resources) -> None:
             try:
                 graph.invoke({"question": question}, context=context)
             except Exception as error:  # what is wrong is for the first question to say
-                _LOG.warning("the rehearsal failed, the first question may be late: %s", error)
+                _LOG.warning("the warm-up failed, the first question may be late: %s", error)

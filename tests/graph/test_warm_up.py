@@ -1,4 +1,4 @@
-"""What loads on first use is loaded before the first question, and a rehearsal that fails stops nothing."""
+"""What loads on first use is loaded before the first question, and a warm-up that fails stops nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from theworld.graph.rehearsal import QUESTIONS, rehearse
+from theworld.graph.warm_up import QUESTIONS, warm_up
 
 
 class Asked:
@@ -39,13 +39,13 @@ def holding(**tenants: dict[str, int]) -> Any:
 )
 def test_it_asks_in_the_languages_of_the_notes(tenants: dict[str, dict[str, int]], expected: list[Any]) -> None:
     graph = Asked()
-    rehearse(graph, holding(**tenants))
+    warm_up(graph, holding(**tenants))
     assert graph.questions == [(QUESTIONS[language], tenant, False) for language, tenant in expected]
 
 
 def test_a_failure_is_logged_and_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
     graph = Asked(ConnectionError("nobody there"))
     with caplog.at_level(logging.WARNING):
-        rehearse(graph, holding(default={"en": 1, "zh": 1}))
+        warm_up(graph, holding(default={"en": 1, "zh": 1}))
     assert len(graph.questions) == 2
     assert "nobody there" in caplog.text

@@ -1,4 +1,4 @@
-"""How many requests are worked on at once: the rest wait for a place, and too many are turned away at once.
+"""How many requests are worked on at once: the rest wait for a slot, and too many are turned away at once.
 
 A request's clock for retrieval starts when it is worked on, so a few at a time each keep their deadline, where all at
 once would miss it together.
@@ -19,7 +19,7 @@ class TooManyError(Exception):
     """As many requests wait as may."""
 
 
-class Places:
+class ConcurrencyLimiter:
     """Bounded work in threads, first come first served; `watch` is told how many are present whenever that changes."""
 
     def __init__(self, running: int, waiting: int, watch: Callable[[int], object] = lambda _: None) -> None:
@@ -31,12 +31,12 @@ class Places:
 
     @property
     def free(self) -> bool:
-        """Whether a place can be had without waiting."""
+        """Whether a slot is free without waiting."""
         return not self._free.locked()
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """Wait for a place and hold it; TooManyError at once when too many wait."""
+    async def slot(self) -> AsyncIterator[None]:
+        """Wait for a slot and hold it; TooManyError at once when too many wait."""
         if self.present >= self._most:
             raise TooManyError
         self._count(1)
@@ -51,7 +51,7 @@ class Places:
         self._watch(self.present)
 
     async def work(self, function: Callable[[], T]) -> T:
-        """Run a function in a thread of its own. Cancelled, it is still waited for: its place is not free before."""
+        """Run a function in a thread of its own. Cancelled, it is still waited for: its slot is not free before."""
         future = asyncio.get_running_loop().run_in_executor(self._pool, function)
         try:
             return await asyncio.shield(future)
