@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import time
-
 from langgraph.runtime import Runtime
 
 from theworld.models.protocols import less_usage
 from theworld.nodes.disambiguate_entities.knowledge import EntityKnowledge
-from theworld.nodes.disambiguate_entities.lookup import TIMEOUT_S, look_up
+from theworld.nodes.disambiguate_entities.lookup import TIMEOUT_S
 from theworld.nodes.disambiguate_entities.node import (
     DEFAULT_LIMITS,
     EntityJudge,
     context_text,
     judge_mention,
     judge_of_request,
-    lookup_degradation,
+    look_up_noting,
     plain_candidates,
 )
 from theworld.nodes.disambiguate_entities.parsing.candidates import format_candidates, read_sitelinks
 from theworld.nodes.disambiguate_entities.schema import CandidateLimits, JudgedEntity
-from theworld.retrieval.channel import within_request
-from theworld.state import Answer, Context, EntityCandidate, QueryState, Update, context_of
+from theworld.state import Answer, Context, Degradation, EntityCandidate, QueryState, Update, context_of
 from theworld.text import entity_key
 
 _UNNAMED = frozenset({"date", "number", "quantity"})
@@ -37,18 +34,24 @@ def link_answer(
     timeout_s: float = TIMEOUT_S,
 ) -> Update:
     """Set the id and URL of an answering entity that the notes name; dates, numbers, yes and no have none."""
-    began = time.perf_counter()
     answer = state.result
     type_hint = _named_as(answer, state) if answer is not None and answer.qid is None else None
     unreachable = any(item.stage == "find_entity_candidates" for item in state.degradations)
     if answer is None or type_hint is None or unreachable:
         return {}
-    seconds = within_request(timeout_s, state, context_of(runtime))
-    looked_up = look_up(knowledge, [answer.text], state.language, limits.max_candidates, seconds)
+    noted: list[Degradation] = []
+    looked_up = look_up_noting(
+        "link_answer",
+        [answer.text],
+        knowledge=knowledge,
+        state=state,
+        context=context_of(runtime),
+        limits=limits,
+        timeout_s=timeout_s,
+        noted=noted,
+    )
     if looked_up.failures:
-        if context_of(runtime).strict:
-            raise next(iter(looked_up.failures.values()))
-        return {"degradations": [lookup_degradation("link_answer", looked_up, began)]}
+        return {"degradations": noted}
     raw = looked_up.items[answer.text]
     candidates = [EntityCandidate.model_validate(item) for item in format_candidates(raw, limits, label=answer.text)]
     known = state.model_copy(update={"entity_sitelinks": state.entity_sitelinks | read_sitelinks(raw)})

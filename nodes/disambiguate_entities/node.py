@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from langgraph.runtime import Runtime
 
+from theworld.degrading import degrading
 from theworld.models.protocols import less_usage
 from theworld.nodes.disambiguate_entities.knowledge import EntityKnowledge
 from theworld.nodes.disambiguate_entities.lookup import TIMEOUT_S, LookedUp, look_up
@@ -84,22 +84,25 @@ def find_entity_candidates(
     timeout_s: float = TIMEOUT_S,
 ) -> Update:
     """Set `entity_candidates` for the question's entities and the top titles; failures are a Degradation."""
-    began = time.perf_counter()
-    names = mentions_to_look_up(state.query, state.evidence or state.candidates)
-    seconds = within_request(timeout_s, state, context_of(runtime))
-    looked_up = look_up(knowledge, names, state.language, limits.max_candidates, seconds)
-    if looked_up.failures and context_of(runtime).strict:
-        raise next(iter(looked_up.failures.values()))
-    update: Update = {
+    noted: list[Degradation] = []
+    looked_up = look_up_noting(
+        "find_entity_candidates",
+        mentions_to_look_up(state.query, state.evidence or state.candidates),
+        knowledge=knowledge,
+        state=state,
+        context=context_of(runtime),
+        limits=limits,
+        timeout_s=timeout_s,
+        noted=noted,
+    )
+    return {
         "entity_candidates": {
             name: [EntityCandidate.model_validate(item) for item in format_candidates(raw, limits, label=name)]
             for name, raw in looked_up.items.items()
         },
         "entity_sitelinks": {qid: n for raw in looked_up.items.values() for qid, n in read_sitelinks(raw).items()},
+        "degradations": noted,
     }
-    if looked_up.failures:
-        update["degradations"] = [lookup_degradation("find_entity_candidates", looked_up, began)]
-    return update
 
 
 def judge_entities(state: QueryState, runtime: Runtime[Context], *, judge: EntityJudge) -> Update:
@@ -187,10 +190,28 @@ def _none(entity: JudgedEntity) -> EntityJudgement:
     return JudgeOutput(entity=entity, reason=REASON_NO_CANDIDATES).as_judgement()
 
 
-def lookup_degradation(stage: str, looked_up: LookedUp, began: float) -> Degradation:
-    """Return what a failed look-up costs; `began` is a `perf_counter`."""
-    name, error = next(iter(looked_up.failures.items()))
-    others = f" and {len(looked_up.failures) - 1} more" if len(looked_up.failures) > 1 else ""
+def look_up_noting(
+    stage: str,
+    names: Sequence[str],
+    *,
+    knowledge: EntityKnowledge,
+    state: QueryState,
+    context: Context,
+    limits: CandidateLimits,
+    timeout_s: float,
+    noted: list[Degradation],
+) -> LookedUp:
+    """Look names up within the request's time; those that cannot be are one Degradation in `noted`."""
+    seconds = within_request(timeout_s, state, context)
+    looked_up = look_up(knowledge, names, state.language, limits.max_candidates, seconds)
+    with degrading(stage, context, noted, lambda error: _not_looked_up(looked_up, error)):
+        for error in looked_up.failures.values():
+            raise error
+    return looked_up
+
+
+def _not_looked_up(looked_up: LookedUp, error: Exception) -> str:
+    name, *others = looked_up.failures
+    more = f" and {len(others)} more" if others else ""
     why = str(error) or type(error).__name__
-    reason = f"{name!r}{others} could not be looked up ({why}); the answer goes without these Wikidata links"
-    return Degradation(stage=stage, reason=reason, elapsed_ms=(time.perf_counter() - began) * 1000)
+    return f"{name!r}{more} could not be looked up ({why}); the answer goes without these Wikidata links"
