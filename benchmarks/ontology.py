@@ -33,8 +33,8 @@ from theworld.models.registry import Models, load_models
 from theworld.ontology import Lookup, parse_ontology
 from theworld.ontology.graph import OntologyGraph
 from theworld.ontology.index import OntologyIndex
-from theworld.ontology.questions.matches import Match, QueryMatches
 from theworld.ontology.questions.matching import Matcher
+from theworld.ontology.questions.names import Match, QueryMatches
 from theworld.ontology.retrieval import find
 from theworld.ontology.storing import to_edges, to_nodes
 from theworld.ontology.walking import WalkParameters, walk

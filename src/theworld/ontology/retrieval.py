@@ -11,7 +11,7 @@ from theworld.deadline import Deadline
 from theworld.ontology.index import OntologyIndex
 from theworld.ontology.model import Ref
 from theworld.ontology.questions.described import UNREAD, Reading, described_samples
-from theworld.ontology.questions.matches import Match, QueryMatches
+from theworld.ontology.questions.names import Match, QueryMatches
 from theworld.ontology.walking import Floats, Ints, Walk, WalkParameters, walk
 from theworld.ontology.wording import label_of, step_words, word_steps, word_way
 from theworld.state import EvidencePath, PathStep

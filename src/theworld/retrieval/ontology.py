@@ -16,7 +16,7 @@ from theworld.models.protocols import Embedder
 from theworld.ontology import Ref
 from theworld.ontology.index import OntologyIndex, OntologyIndexes
 from theworld.ontology.questions.described import Described
-from theworld.ontology.questions.matches import QueryMatches
+from theworld.ontology.questions.names import QueryMatches
 from theworld.ontology.retrieval import NESTED, Findings, find
 from theworld.ontology.walking import WalkParameters
 from theworld.retrieval.dense import EmbedderOf

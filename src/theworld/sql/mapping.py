@@ -113,3 +113,8 @@ class DatabaseMapping:
             )
             for name in columns
         }
+
+
+def is_measure(attribute: Attribute) -> bool:
+    """Return whether numbers of an attribute can be put together."""
+    return attribute.type in {"number", "integer"} and attribute.aggregation is not None

@@ -4,12 +4,14 @@ A clause is a relation's name, a named sample and the side of the relation it is
 "X 的担保人", "the company that guarantees X", "为 X 担保的企业", "由谁控股". Which end of the relation is meant follows
 from the name: a role is the end itself; of a verb the subject is the source and the object the target, of an inverse
 the other way round.
+
+Beside clauses: names right before or after a class, the words of its kind, and whether anything else is said.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -17,6 +19,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from theworld.text import Language
+from theworld.text.phrases import units
 
 
 @cache
@@ -170,3 +173,38 @@ def opening(text: str, start: int) -> int:
 def _en_start(text: str, head: Span) -> tuple[int, str]:
     begin = opening(text, head.start)
     return begin, text[begin : head.start].partition(" ")[2] if begin < head.start else ""
+
+
+_ZH_BETWEEN = re.compile(r"(?:的|里的?|内的?|中的?|行业的?|市的?)?(?:谁|哪[家些个一]*)?[^，。；？,?的]{0,4}")
+_EN_IN = re.compile(r" (?:based |located )?(?:in|of|from|at) (?:the )?")
+
+
+def beside(text: str, head: Span, samples: Sequence[Span], language: Language) -> tuple[list[Span], list[Span]]:
+    """Return the names that stand right before and right after a class."""
+    if language == "zh":
+        return [
+            one for one in samples if one.end <= head.start and _ZH_BETWEEN.fullmatch(text[one.end : head.start])
+        ], []
+    return (
+        [one for one in samples if one.end <= head.start and text[one.end : head.start] in {" ", "'s ", "’s "}],
+        [one for one in samples if one.start >= head.end and _EN_IN.fullmatch(text[head.end : one.start])],
+    )
+
+
+def kind_words(text: str, head: Span, language: Language) -> str:
+    """Return the words right before a class that may say its kind: 机械 in 哪家机械企业."""
+    if language == "zh":
+        match = re.search(r"[^，。；？,?的哪家个些一\s]{2,4}$", text[: head.start])
+        return match.group()[-2:] if match else ""
+    match = re.search(r"(?!(?:which|what|the|a|an)\b)\b\w+ $", text[: head.start], re.IGNORECASE)
+    return match.group() if match else ""
+
+
+def nothing_else(text: str, parts: Sequence[tuple[int, int]], language: Language, *more: str) -> bool:
+    """Return whether nothing stands outside of these places but function words, and words of the kinds in `more`."""
+    words = description_words()[language]
+    plain = [word for name in ("function", *more) for word in words[name]]
+    function = set(plain) if language == "zh" else {unit.value for word in plain for unit in units(word)}
+    return all(
+        unit.value in function or any(s <= unit.start and unit.end <= e for s, e in parts) for unit in units(text)
+    )

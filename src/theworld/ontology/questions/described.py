@@ -1,11 +1,16 @@
-"""What a question describes without naming it, and what that stands for."""
+"""What a question describes without naming it, and the names by which descriptions are recognised."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from theworld.ontology.facts import Fact
+from theworld.ontology.facts import OTHER, End, Fact
+from theworld.ontology.lookup import Lookup
+from theworld.ontology.model import Attribute, Ref
+from theworld.ontology.questions.clauses import Span, description_words
+from theworld.ontology.questions.names import MatchKind, Name
+from theworld.text.phrases import Found, is_cjk, longest, units
 
 MOST_DESCRIBED = 5
 """Samples that a description may stand for; more are not meant one by one."""
@@ -44,3 +49,80 @@ UNREAD = Reading("")
 def described_samples(reading: Reading) -> Iterator[str]:
     """Yield the samples that descriptions stand for, each once, inner ones first."""
     yield from dict.fromkeys(id_ for one in reading.described for id_ in one.samples)
+
+
+_TWO_WORDS = 4
+"""Characters of a Chinese name made of two words."""
+_SUBJECT: dict[str, End] = {"label": "source", "synonym": "source", "inverse": "target"}
+_ROLES: dict[str, End] = {"source_role": "source", "target_role": "target"}
+
+
+def bare_name(one: Span, text: str) -> Span:
+    """Return a name without the genitive after it."""
+    return one._replace(end=one.end - 2) if text[: one.end].endswith(("'s", "’s")) else one
+
+
+def _only(one: Found[Name], kinds: Mapping[str, End]) -> Found[Name]:
+    return one._replace(payloads=tuple(name for name in one.payloads if name.kind in kinds))
+
+
+def named_relations(found: Sequence[Found[Name]]) -> list[Span]:
+    """Return the relations named: roles, and verbs outside of them."""
+    roles = spans_of([_only(one, _ROLES) for one in found], "Relation")
+    verbs = spans_of([_only(one, _SUBJECT) for one in found], "Relation")
+    return [*roles, *(v for v in verbs if not any(r.start <= v.start and v.end <= r.end for r in roles))]
+
+
+def descriptive_names(lookup: Lookup) -> Iterator[tuple[str, Name]]:
+    """Yield the roles of relations, and the parts by which their names are recognised: 担保 of 提供担保."""
+    function = set(description_words()["en"]["function"])
+    for relation in lookup.ontology.relations:
+        ref = Ref("Relation", relation.id)
+        yield from ((role, Name(ref, "source_role")) for role in relation.roles.source.all())
+        yield from ((role, Name(ref, "target_role")) for role in relation.roles.target.all())
+        kinds: tuple[tuple[MatchKind, tuple[str, ...]], ...]
+        kinds = (("label", relation.labels.all()), ("inverse", relation.inverse.all()))
+        for kind, labels in kinds:
+            for label in labels:
+                for part in _parts(label, function):
+                    yield part, Name(ref, kind)
+
+    for ref, element in lookup.ontology.elements():
+        if isinstance(element, Attribute):
+            yield from ((part, Name(ref, "label")) for label in element.labels.zh for part in _parts(label, function))
+
+
+def _parts(label: str, function: Container[str]) -> Iterator[str]:
+    pieces = units(label)
+    if pieces and is_cjk(pieces[0].value):
+        if len(pieces) == _TWO_WORDS:
+            yield label[:2]
+            yield label[2:]
+        return
+    words = label.split()
+    for n in range(1, len(words)):
+        if words[n - 1].casefold() not in function and words[0].casefold() not in function:
+            yield " ".join(words[:n])
+
+
+def spans_of(found: Sequence[Found[Name]], kind: str) -> list[Span]:
+    """Return the longest names of one kind."""
+    own = [one for one in found if any(name.ref.kind == kind for name in one.payloads)]
+    return [
+        Span(one.start, one.end, tuple(_id(name) for name in one.payloads if name.ref.kind == kind))
+        for one in longest(own)
+    ]
+
+
+def _id(name: Name) -> str:
+    return f"{name.kind}:{name.ref.key}" if name.ref.kind == "Relation" else name.ref.key
+
+
+def wanted_end(kind: str, side: str) -> End | None:
+    """Return which end of a relation is meant; None where the name and its place do not go together."""
+    if side == "owner":
+        return _ROLES.get(kind)
+    subject = _SUBJECT.get(kind)
+    if subject is None:
+        return None
+    return OTHER[subject] if side == "subject" else subject

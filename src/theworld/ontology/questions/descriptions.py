@@ -13,9 +13,20 @@ from typing import NamedTuple
 
 from theworld.ontology.facts import Fact, Facts
 from theworld.ontology.lookup import Lookup
-from theworld.ontology.questions.clauses import Clause, Span, clauses, description_words, opening
-from theworld.ontology.questions.described import MOST_DESCRIBED, Described, Reading
-from theworld.ontology.questions.description_names import (
+from theworld.ontology.questions.clauses import (
+    Clause,
+    Span,
+    beside,
+    clauses,
+    description_words,
+    kind_words,
+    nothing_else,
+    opening,
+)
+from theworld.ontology.questions.described import (
+    MOST_DESCRIBED,
+    Described,
+    Reading,
     bare_name,
     descriptive_names,
     named_relations,
@@ -24,7 +35,6 @@ from theworld.ontology.questions.description_names import (
 )
 from theworld.ontology.questions.matching import Matcher
 from theworld.ontology.questions.names import Name
-from theworld.ontology.questions.surroundings import beside, kind_words, nothing_else
 from theworld.text import Language, tokens
 from theworld.text.folding import simplified
 from theworld.text.phrases import Found, PhraseTable

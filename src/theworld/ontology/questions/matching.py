@@ -14,10 +14,13 @@ from datetime import datetime
 
 from theworld.ontology.lookup import Lookup
 from theworld.ontology.model import Attribute, Ref
-from theworld.ontology.questions.matches import SCORES, Match, QueryMatches, Range
 from theworld.ontology.questions.names import (
     OWNERLESS,
+    SCORES,
+    Match,
     Name,
+    QueryMatches,
+    Range,
     distinct_names,
     named_elements,
     owner_of,

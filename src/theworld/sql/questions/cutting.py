@@ -1,13 +1,69 @@
-"""A question cut into the terms that mean something to the database."""
+"""A question cut into the terms that mean something to the database: words, periods, numbers and rankings."""
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from typing import NamedTuple
 
-from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, segment
-from theworld.sql.questions.quantities import find_numbers, find_rankings
+from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, cues, segment
 from theworld.text.folding import fold_in_place
+from theworld.text.quantities import ENGLISH_NUMBERS, find_quantities, read_numeral, unit_of
 from theworld.text.time_ranges import find_time_ranges
+
+
+class Ranking(NamedTuple):
+    """How many of the first or the last."""
+
+    size: int
+    highest: bool
+
+
+_N = r"(?P<n>\d{1,3}|[一二两三四五六七八九十]{1,3})"
+_COUNTED = r"(?:名|家|个|大|位|笔|项|条|份|起)?"
+_NUMBERS = "|".join(word for word, n in ENGLISH_NUMBERS.items() if n > 1)
+_N_EN = rf"(?P<n>\d{{1,3}}|{_NUMBERS})"
+
+
+def _superlative(name: str, language: str) -> str:
+    return "|".join(re.escape(w) for w in sorted(cues()["superlatives"][name][language], key=len, reverse=True))
+
+
+def _patterns() -> list[tuple[re.Pattern[str], bool | None]]:
+    found: list[tuple[re.Pattern[str], bool | None]] = [
+        (re.compile(rf"(?:排名)?前\s*{_N}\s*{_COUNTED}的?"), None),
+        (re.compile(rf"(?<![a-z])(?:the\s+)?top[\s-]+{_N_EN}(?![a-z0-9])"), None),
+    ]
+    for name, highest in (("highest", True), ("lowest", False)):
+        zh, en = _superlative(name, "zh"), _superlative(name, "en")
+        found.append((re.compile(rf"(?:{zh})的?\s*{_N}\s*(?:名|家|个|大|位|笔|项|条|份|起)"), highest))
+        found.append((re.compile(rf"(?<![a-z])(?:the\s+)?{_N_EN}\s+(?:{en})(?![a-z])"), highest))
+    return found
+
+
+_RANKINGS = _patterns()
+
+
+def find_rankings(folded: str) -> list[Term]:
+    """Return "top 5", "最高的3家", ... ; the meaning's value is a Ranking."""
+    found = []
+    for pattern, highest in _RANKINGS:
+        for match in pattern.finditer(folded):
+            ranking = Ranking(read_numeral(match["n"]) or 0, highest is not False)
+            meaning = Meaning("top", "top" if highest is None else "superlative", ranking)
+            found.append(Term(match.start(), match.end(), match.group(), (meaning,)))
+    return found
+
+
+def find_numbers(folded: str) -> list[Term]:
+    """Return the amounts of a text; the meaning's value is a Quantity. Words of what is counted stay apart."""
+    found = []
+    for quantity in find_quantities(folded):
+        end = quantity.end - (len(quantity.unit) if unit_of(quantity.unit).base == "1" else 0)
+        written = folded[quantity.start : end].rstrip()
+        end = quantity.start + len(written)
+        found.append(Term(quantity.start, end, written, (Meaning("number", "", quantity),)))
+    return found
 
 
 def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[Term, ...], tuple[str, ...]]:

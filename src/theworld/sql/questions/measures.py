@@ -1,4 +1,4 @@
-"""What a question measures: a numeric attribute, the default measure of a class, or the number of rows."""
+"""What a question measures: the figures asked for, and the part and the whole of a share."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
 from theworld.ontology import Attribute
-from theworld.sql.mapping import DatabaseMapping
-from theworld.sql.plan import Aggregate, UnclearError
+from theworld.sql.mapping import DatabaseMapping, is_measure
+from theworld.sql.plan import Aggregate, UnclearError, Whole
 from theworld.sql.questions.lexicon import Term
+from theworld.sql.questions.restrictions import Restrictions
 
 Analysis = Literal["", "trend", "change", "change_over_year", "volatility"]
-_NUMBERS = {"number", "integer"}
 _COUNTED = {"sum", "trend", "change", "change_over_year"}
 """What may be said of a count: a total of rows is their number."""
 _ANALYSES: dict[str, Analysis] = {name: name for name in get_args(Analysis)}
@@ -41,14 +41,9 @@ class _Measured(NamedTuple):
 def default_measure(mapping: DatabaseMapping, class_id: str) -> Attribute | None:
     """Return the class's first attribute with an aggregation, None without."""
     for attribute in mapping.attributes(class_id).values():
-        if attribute.aggregation is not None and attribute.type in _NUMBERS:
+        if is_measure(attribute):
             return attribute
     return None
-
-
-def is_measure(attribute: Attribute) -> bool:
-    """Return whether numbers of an attribute can be put together."""
-    return attribute.type in _NUMBERS and attribute.aggregation is not None
 
 
 def find_heads(
@@ -176,3 +171,48 @@ def _heads(item: _Measured, words: Sequence[Term], superlative: bool) -> list[He
         raise UnclearError("more than one analysis is asked of one measure")
     told_each = analysis in {"change", "change_over_year", "volatility"} or (item.by_class and not words)
     return [Head(item.base, item.attribute, aggregate, analysis, told_each) for aggregate in plain]
+
+
+def share_terms(terms: Sequence[Term]) -> list[Term]:
+    """Return the words that ask for a share."""
+    return [term for term in terms if term.of("share")]
+
+
+def part_and_whole(
+    heads: Sequence[Head], asked: Sequence[Term], terms: Sequence[Term], restrictions: Restrictions, *, grouped: bool
+) -> tuple[Head, Head | None, Whole]:
+    """Return what is measured, what it is divided by where that is another measure, and of which rows the whole is.
+
+    Raises UnclearError where part or whole could be meant otherwise: with several conditions it is not said which of
+    them hold for the whole too.
+    """
+    if not heads:
+        heads = [Head(class_id, None, "count", "", per_subject=False) for class_id in _rows_named(terms)]
+    if any(head.analysis or head.aggregate not in {"sum", "count"} for head in heads) or not heads:
+        raise UnclearError("it is not clear what the share is of")
+    first, *others = heads
+    if len(others) > 1 or any(head.base != first.base for head in others):
+        raise UnclearError("it is not clear what the share is of")
+    if others:
+        part, whole = (others[0], first) if _whole_first(asked[0], terms) else (first, others[0])
+        if part.measure is None or whole.measure is None or part.measure.unit != whole.measure.unit:
+            raise UnclearError("a share needs two measures in one unit")
+        return part, whole, "measure"
+    if grouped:
+        return first, None, "rows"
+    conditions = len(restrictions.keys) + len(restrictions.values) + len(restrictions.compared)
+    if conditions != 1 or restrictions.related:
+        raise UnclearError("it is not clear what the share is of")
+    return first, None, "all"
+
+
+def _rows_named(terms: Sequence[Term]) -> list[str]:
+    """Return the class whose rows are counted where nothing else is measured."""
+    return list(dict.fromkeys(m.name for t in terms if not t.of("attribute", "value") for m in t.of("class")))
+
+
+def _whole_first(asked: Term, terms: Sequence[Term]) -> bool:
+    """Return whether the whole is named first: `what percentage of the limit is used`, but not `as a percentage of`."""
+    names = [m.name for m in asked.of("share")]
+    measured = [t for t in terms if t.of("attribute")]
+    return "whole_first" in names and all(asked.start < t.start for t in measured)

@@ -8,11 +8,10 @@ from typing import NamedTuple, cast
 
 from theworld.ontology import Attribute
 from theworld.sql.engines.protocol import Cell
-from theworld.sql.mapping import DatabaseMapping, Join
+from theworld.sql.mapping import DatabaseMapping, Join, is_measure
 from theworld.sql.paths import belongs_by, find_path, senses, steps
 from theworld.sql.plan import Filter, Operator, Path, UnclearError
 from theworld.sql.questions.lexicon import Meaning, Term, cues
-from theworld.sql.questions.measures import is_measure
 from theworld.text.folding import fold_in_place
 from theworld.text.language import Language
 from theworld.text.quantities import Quantity

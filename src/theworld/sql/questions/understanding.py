@@ -13,16 +13,12 @@ from itertools import pairwise
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Plan, UnclearError
 from theworld.sql.questions.completeness import check_all_used
-from theworld.sql.questions.cutting import cut_question
-from theworld.sql.questions.grouping import by_attribute, by_class, class_of, find_grouping
-from theworld.sql.questions.latest import asks_for_latest, plan_latest
+from theworld.sql.questions.cutting import Ranking, cut_question
+from theworld.sql.questions.grouping import by_attribute, by_class, class_of, find_grouping, timed
 from theworld.sql.questions.lexicon import Lexicon, Term
-from theworld.sql.questions.listing import plan_list
-from theworld.sql.questions.measures import Head, find_heads
-from theworld.sql.questions.periods import timed
-from theworld.sql.questions.quantities import Ranking
+from theworld.sql.questions.measures import Head, find_heads, part_and_whole, share_terms
 from theworld.sql.questions.restrictions import Restrictions, find_restrictions
-from theworld.sql.questions.shares import part_and_whole, share_terms
+from theworld.sql.questions.rows import asks_for_latest, plan_latest, plan_list
 from theworld.text.calendar_units import CalendarUnit
 from theworld.text.language import Language
 
