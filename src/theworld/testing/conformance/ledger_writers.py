@@ -12,6 +12,7 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -91,54 +92,36 @@ def write_side_by_side(make: Make, *, writers: int, rounds: int, tenants: int, s
 
     Each writer has a ledger of its own, as on a machine of its own. Two followers read on meanwhile.
     """
-    stop, failures = threading.Event(), list[BaseException]()
-    followers = [_Follower(), _Follower()]
-
-    def run(work: Callable[[Ledger], None], *, writable: bool) -> None:
-        try:
-            with make(writable=writable) as ledger:
-                work(ledger)
-        except BaseException as error:
-            failures.append(error)
-
-    def write(number: int) -> Callable[[Ledger], None]:
-        def work(ledger: Ledger) -> None:
-            chance = random.Random(f"{seed} {number}")
-            for _ in range(rounds):
-                names = chance.sample([f"tenant {n}" for n in range(tenants)], k=min(2, tenants))
-                some = [(chance.randrange(6), chance.randrange(4), chance.choice(names)) for _ in range(3)]
-                ledger.put([make_document(n, version, tenant=name) for n, version, name in some])
-                if chance.random() < 0.3:
-                    ledger.delete([f"doc-{chance.randrange(6):05d}"], tenant=names[0])
-                if chance.random() < 0.3:
-                    ledger.set_mentions(names[-1], {"doc-00001#0": make_document(3).notes[0].mentions})
-
-        return work
-
-    def follow(follower: _Follower, batch: int) -> Callable[[Ledger], None]:
-        def work(ledger: Ledger) -> None:
-            while not stop.is_set():
-                follower.follow(ledger, batch)
-            follower.follow(ledger, batch)
-
-        return work
-
-    readers = [
-        threading.Thread(target=run, args=(follow(follower, batch),), kwargs={"writable": False})
-        for follower, batch in zip(followers, (1, 50), strict=True)
-    ]
-    workers = [threading.Thread(target=run, args=(write(n),), kwargs={"writable": True}) for n in range(writers)]
-    for thread in (*readers, *workers):
-        thread.start()
-    for thread in workers:
-        thread.join()
-    stop.set()
-    for thread in readers:
-        thread.join()
-    if failures:
-        raise failures[0]
+    stop, followers = threading.Event(), [_Follower(), _Follower()]
+    names = [f"tenant {n}" for n in range(tenants)]
+    with ThreadPoolExecutor(writers + len(followers)) as pool:
+        reading = [pool.submit(_follow, make, *one, stop) for one in zip(followers, (1, 50), strict=True)]
+        writing = [pool.submit(_write, make, rounds, names, random.Random(f"{seed} {n}")) for n in range(writers)]
+        wait(writing)
+        stop.set()
+    for done in (*writing, *reading):
+        done.result()
     with make(writable=False) as ledger:
-        _check(ledger, followers, [f"tenant {n}" for n in range(tenants)])
+        _check(ledger, followers, names)
+
+
+def _write(make: Make, rounds: int, tenants: list[str], chance: random.Random) -> None:
+    with make(writable=True) as ledger:
+        for _ in range(rounds):
+            names = chance.sample(tenants, k=min(2, len(tenants)))
+            some = [(chance.randrange(6), chance.randrange(4), chance.choice(names)) for _ in range(3)]
+            ledger.put([make_document(n, version, tenant=name) for n, version, name in some])
+            if chance.random() < 0.3:
+                ledger.delete([f"doc-{chance.randrange(6):05d}"], tenant=names[0])
+            if chance.random() < 0.3:
+                ledger.set_mentions(names[-1], {"doc-00001#0": make_document(3).notes[0].mentions})
+
+
+def _follow(make: Make, follower: _Follower, batch: int, stop: threading.Event) -> None:
+    with make(writable=False) as ledger:
+        while not stop.is_set():
+            follower.follow(ledger, batch)
+        follower.follow(ledger, batch)
 
 
 def _check(ledger: Ledger, followers: list[_Follower], tenants: list[str]) -> None:
