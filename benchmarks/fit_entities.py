@@ -30,8 +30,8 @@ from scipy.optimize import minimize
 
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import calibration_error
-from theworld.models.minilm import MiniLMEmbedder
-from theworld.models.spacy_tagger import SpacyTagger
+from theworld.models.embedders import MiniLMEmbedder
+from theworld.models.taggers import SpacyTagger
 from theworld.nodes.disambiguate_entities.judging.features import features_of
 from theworld.nodes.disambiguate_entities.judging.judge import HOPELESS, SHORTLIST, SURE
 from theworld.nodes.disambiguate_entities.judging.mention import MentionInText

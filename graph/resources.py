@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from theworld.models.across_languages import AcrossLanguages
 from theworld.models.chat import OpenAIChatModel
-from theworld.models.minilm import MiniLMEmbedder
+from theworld.models.embedders import MiniLMEmbedder
 from theworld.models.protocols import ChatModel
 from theworld.models.registry import CachedEmbedder, Models, load_models
 from theworld.nodes.disambiguate_entities import (

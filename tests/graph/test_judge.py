@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from theworld.graph.resources import make_judge
-from theworld.models.minilm import MiniLMEmbedder
+from theworld.models.embedders import MiniLMEmbedder
 from theworld.models.protocols import Embedder
 from theworld.models.registry import CachedEmbedder, Models
 from theworld.nodes.disambiguate_entities import DeterministicJudge, ModelJudge, judge_entities

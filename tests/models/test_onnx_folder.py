@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from theworld.errors import ModelError
-from theworld.models.minilm import MiniLMEmbedder
+from theworld.models.embedders import MiniLMEmbedder
 from theworld.models.onnx_folder import OnnxFolderEmbedder
 
 

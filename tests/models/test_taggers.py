@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from theworld.errors import ModelError
 from theworld.models.lac_tagger import MAX_CHARACTERS, LacTagger, pieces_of
-from theworld.models.pattern_tagger import PatternTagger
 from theworld.models.protocols import Tagger
-from theworld.models.spacy_tagger import SpacyTagger, installed_model
 from theworld.models.spans import FACT, GUESS, NAME, TITLE, Span, clean, facts_of, mentions_of, type_of_time
+from theworld.models.taggers import PatternTagger, SpacyTagger, installed_model
 from theworld.text import entity_key
 
 TAGGERS: dict[str, Tagger] = {"spacy": SpacyTagger(), "lac": LacTagger(), "pattern": PatternTagger()}

@@ -6,7 +6,7 @@ import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from theworld.errors import SettingsError
-from theworld.service.metrics.counters import RequestSpans, exporter_of
+from theworld.service.metrics import RequestSpans, exporter_of
 from theworld.service.requests.running import Run, Step
 from theworld.state import Answer, ChannelResult, Context, Degradation, ModelUsage, QueryInput, StageTrace
 

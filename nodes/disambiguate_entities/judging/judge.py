@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from theworld.errors import ModelError
-from theworld.models.minilm import MiniLMEmbedder
+from theworld.models.embedders import MiniLMEmbedder
 from theworld.models.protocols import Embedder
 from theworld.nodes.disambiguate_entities.judging.features import Features, features_of, with_similarities
 from theworld.nodes.disambiguate_entities.judging.mention import MentionInText

@@ -20,8 +20,8 @@ import yaml
 from theworld.errors import ModelError
 from theworld.models.lazy import Lazy, import_package
 from theworld.models.onnx_encoder import load_session
-from theworld.models.pattern_tagger import capitalised_of, titles_of
 from theworld.models.spans import FACT, NAME, Span, facts_of, mentions_of, type_of_time
+from theworld.models.taggers import capitalised_of, titles_of
 from theworld.native_memory import release_memory
 from theworld.state import Mention, MentionType
 from theworld.text import split_sentences

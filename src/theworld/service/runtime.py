@@ -22,7 +22,7 @@ from theworld.graph.warm_up import warm_up
 from theworld.routing import RememberedHistory
 from theworld.service.documents import DocumentWriter
 from theworld.service.jobs.worker import JobLauncher
-from theworld.service.metrics.counters import RequestSpans, ServiceMetrics
+from theworld.service.metrics import RequestSpans, ServiceMetrics
 from theworld.service.requests.limiter import ConcurrencyLimiter
 from theworld.service.requests.record import FinishedRequest, settings_hash
 from theworld.service.requests.running import Run, run_graph

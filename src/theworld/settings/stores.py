@@ -1,0 +1,168 @@
+"""Where data lies: servers in place of the ledger and of the embedded projections, and the database asked with SQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar, Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+
+from theworld.settings.sections import Section
+
+
+class ServerSettings(Section):
+    """A server in place of what is embedded: where it is, and how long it may take."""
+
+    SCHEMES: ClassVar[tuple[str, ...]] = ()
+    """What the address may begin with."""
+
+    url: str | None = Field(default=None, description="Address of the server; none: embedded in the store's folder")
+    ca_file: Path | None = Field(default=None, description="PEM file of the authority that signed the certificate")
+    verify: bool = Field(default=True, description="Check the certificate; false is for trials only")
+    timeout_s: float = Field(default=0.8, gt=0, le=600, description="Longest wait for the answer to a query")
+    write_timeout_s: float = Field(default=60.0, gt=0, le=3600, description="Longest wait for one batch to be written")
+    connections: int = Field(default=8, ge=1, le=256, description="Connections kept open")
+    failures: int = Field(
+        default=3, ge=1, le=100, description="Failures in a row after which it is left alone until it answers again"
+    )
+    probe_s: float = Field(default=1.0, gt=0, le=600, description="Longest pause between two looks at one left alone")
+
+    @model_validator(mode="after")
+    def _address_is_plain(self) -> Self:
+        scheme, _, rest = (self.url or "").partition("://")
+        if self.url is not None and (scheme not in self.SCHEMES or not rest):
+            raise ValueError(f"url must begin with {' or '.join(f'{name}://' for name in self.SCHEMES)}")
+        if "@" in rest.partition("/")[0]:
+            raise ValueError("url must hold no password; put it into the settings for it, or into a file")
+        return self
+
+
+class UserSettings(Section):
+    """A server that knows its clients by name and password."""
+
+    username: str | None = Field(default=None, description="User name, with a password")
+    password: SecretStr | None = Field(default=None, description="Password")
+    password_file: Path | None = Field(default=None, description="File that holds the password instead")
+
+    @model_validator(mode="after")
+    def _has_one_password(self) -> Self:
+        if self.password is not None and self.password_file is not None:
+            raise ValueError("password and password_file contradict each other; remove one")
+        if self.username is None and (self.password is not None or self.password_file is not None):
+            raise ValueError("a password needs a username")
+        return self
+
+
+class LedgerSettings(ServerSettings, UserSettings):
+    """The ledger on PostgreSQL."""
+
+    SCHEMES = ("postgresql", "postgresql+psycopg")
+
+    url: str | None = Field(default=None, description="postgresql+psycopg://HOST:PORT/DATABASE; none: a SQLite file")
+    namespace: str = Field(
+        default="theworld",
+        pattern=r"^[a-z][a-z0-9_]{0,62}$",
+        description="Schema of the database that holds the tables; one for each ledger",
+    )
+    tls: bool | None = Field(default=None, description="Encrypt; none: to any host but this machine")
+
+    @field_validator("url")
+    @classmethod
+    def _names_a_database(cls, url: str | None) -> str | None:
+        rest = (url or "").partition("://")[2]
+        if url is not None and ("?" in rest or not rest.partition("/")[2]):
+            raise ValueError("url must be postgresql+psycopg://HOST:PORT/DATABASE; all else has settings of its own")
+        return url
+
+
+class EngineSettings(ServerSettings):
+    """A server in place of an embedded projection."""
+
+    prefix: str = Field(
+        default="theworld",
+        pattern=r"^[a-z][a-z0-9]{0,30}$",
+        description="What names on the server begin with; the rest is the ledger's identity",
+    )
+
+
+class EngineUserSettings(EngineSettings, UserSettings):
+    """One that knows its clients by name and password."""
+
+
+class SparseSettings(EngineUserSettings):
+    """The sparse projection on OpenSearch."""
+
+    SCHEMES = ("http", "https")
+
+    shards: int = Field(default=1, ge=1, le=1024, description="Shards of a new index; 1 up to some ten million notes")
+    replicas: int = Field(default=0, ge=0, le=10, description="Copies of each shard of a new index")
+
+
+class DenseSettings(EngineSettings):
+    """The dense projection on Qdrant."""
+
+    SCHEMES = ("http", "https")
+
+    api_key: SecretStr | None = Field(default=None, description="API key")
+    api_key_file: Path | None = Field(default=None, description="File that holds the API key instead")
+    prefer_grpc: bool = Field(default=False, description="Ask over gRPC; limits are then rounded up to whole seconds")
+    grpc_port: int = Field(default=6334, ge=1, le=65535, description="Port of gRPC on the same host")
+    shards: int = Field(default=1, ge=1, le=1024, description="Shards of a new collection")
+    replicas: int = Field(default=0, ge=0, le=10, description="Copies of each shard of a new collection")
+    exact: bool = Field(default=False, description="Compare with every vector instead of following the HNSW graph")
+    ef: int = Field(default=128, ge=16, le=4096, description="HNSW: candidates looked at; more finds more, slower")
+    quantization: Literal["none", "scalar", "binary"] = Field(
+        default="none", description="Small copies of the vectors in memory; the best are scored again by the whole ones"
+    )
+    oversampling: float = Field(
+        default=2.0, ge=1.0, le=20.0, description="Quantisation: how many times more are scored by the whole vectors"
+    )
+    on_disk: bool = Field(default=False, description="Keep whole vectors on disk, read when they are needed")
+
+    @model_validator(mode="after")
+    def _has_one_key(self) -> Self:
+        if self.api_key is not None and self.api_key_file is not None:
+            raise ValueError("api_key and api_key_file contradict each other; remove one")
+        return self
+
+
+class GraphSettings(EngineUserSettings):
+    """The graph projection on Neo4j."""
+
+    SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+
+    database: str | None = Field(default=None, description="Database; none: the server's default")
+
+
+class DatabaseSettings(Section):
+    """A database whose rows are asked with SQL; without an address there is no SQL path."""
+
+    url: SecretStr | None = Field(default=None, description="sqlite:///FILE or postgresql://USER@HOST/DATABASE")
+    ontology: Path | None = Field(default=None, description="Ontology file that maps classes to tables (docs/sql.md)")
+    timezone: str = Field(default="UTC", description="Zone that days and months are meant in, such as Asia/Shanghai")
+    max_rows: int = Field(default=500, ge=1, le=100_000, description="Most rows of one result")
+    timeout_ms: int = Field(default=800, ge=1, le=600_000, description="Longest time of one statement")
+    model_sql: bool = Field(
+        default=False, description="Let a configured language model write SQL for questions the rules do not read"
+    )
+
+    @field_validator("ontology")
+    @classmethod
+    def _without_tilde(cls, path: Path | None) -> Path | None:
+        return path.expanduser() if path else None
+
+    @field_validator("timezone")
+    @classmethod
+    def _is_a_zone(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (ValueError, OSError, ZoneInfoNotFoundError) as error:
+            raise ValueError(f"{name!r} is no time zone; use a name such as UTC or Asia/Shanghai") from error
+        return name
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> Self:
+        if (self.url is None) != (self.ontology is None):
+            raise ValueError("database.url and database.ontology go together; give both or neither")
+        return self
