@@ -42,6 +42,8 @@ class TimeRange:
     """Characters of the text that name it, end exclusive."""
     approximate: bool = False
     """Whether the bounds are a convention rather than said."""
+    ends: tuple[TimeRange, TimeRange] | None = None
+    """The first and the last period of "from A to B", in the years they stand for."""
 
     def before(self) -> TimeRange | None:
         """Return the period of the same length that ends where this begins; None when one side is open."""
@@ -359,7 +361,9 @@ def _joined(found: list[TimeRange], folded: str) -> list[TimeRange]:
         ):
             opening = _OPENING.search(folded, 0, last.place[0])
             begin = opening.start() if opening else last.place[0]
-            joined[-1] = replace(_span(last, item, folded), place=(begin, item.place[1]))
+            whole = _span(last, item, folded)
+            ends = _ends(last, item, whole) if opening or _opened(folded, last) else None
+            joined[-1] = replace(whole, place=(begin, item.place[1]), ends=ends)
         else:
             joined.append(item)
     return joined
@@ -387,6 +391,16 @@ def _span(first: TimeRange, last: TimeRange, folded: str) -> TimeRange:
             return TimeRange(start, end, "month", months, (first.place[0], last.place[1]))
         return TimeRange(start, end, "day", days, (first.place[0], last.place[1]))
     return TimeRange(start, end, last.unit, 1, (first.place[0], last.place[1]))
+
+
+def _ends(first: TimeRange, last: TimeRange, whole: TimeRange) -> tuple[TimeRange, TimeRange] | None:
+    """Return the two periods a range was joined of, moved into its years; None when it is open."""
+    if whole.start is None or whole.end is None:
+        return None
+    return (
+        replace(first, start=whole.start, end=shifted(whole.start, first.unit, first.count)),
+        replace(last, start=shifted(whole.end, last.unit, -last.count), end=whole.end),
+    )
 
 
 def _bounded(found: list[TimeRange], folded: str, now: datetime) -> list[TimeRange]:

@@ -121,6 +121,8 @@ def timed(
 
 
 def _changed(plan: Plan, head: Head, periods: list[TimeRange]) -> Plan:
+    if len(periods) == 1 and periods[0].ends:  # a change "between Q2 and Q3" is from the one to the other
+        periods = list(periods[0].ends)
     if not 1 <= len(periods) <= 2:
         raise UnclearError("a change needs the period it happened in")
     ordered = sorted(periods, key=lambda p: (p.start is not None, p.start))

@@ -190,7 +190,7 @@ def part_and_whole(
         heads = [Head(class_id, None, "count", "", per_subject=False) for class_id in _rows_named(terms)]
     if any(head.analysis or head.aggregate not in {"sum", "count"} for head in heads) or not heads:
         raise UnclearError("it is not clear what the share is of")
-    first, *others = heads
+    first, *others = dict.fromkeys(heads)  # of one measure named twice it is the rows that differ
     if len(others) > 1 or any(head.base != first.base for head in others):
         raise UnclearError("it is not clear what the share is of")
     if others:
