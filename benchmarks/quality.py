@@ -18,9 +18,8 @@ from environment import environment
 from theworld.cli.ingesting import ingest_paths
 from theworld.cli.output import error_console
 from theworld.errors import TheWorldError
-from theworld.evaluation.answers import AnswersReport
+from theworld.evaluation.answers import AnswersReport, FirstAnswers, evaluate_first_answers
 from theworld.evaluation.datasets import Dataset, load_dataset, merge_datasets
-from theworld.evaluation.first_answers import FirstAnswers, evaluate_first_answers
 from theworld.evaluation.metrics import PairedDifference
 from theworld.evaluation.preparation import store_path
 from theworld.evaluation.retrieval import STAGES, RetrievalReport, evaluate_retrieval, losses

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.graph.resources import Resources
 from theworld.state import Context
 
@@ -13,7 +14,6 @@ QUESTIONS = {
     "zh": "第一部月球小说的作者出生在哪里？",
 }
 """One in each language, of more than one hop, so that it takes the whole way."""
-_PATIENCE_MS = 60_000
 
 _LOG = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ def warm_up(graph: Any, resources: Resources) -> None:
     if not tenants:
         return
     tenant = max(sorted(tenants), key=lambda name: tenants[name]["notes"])
-    context = Context(tenant=tenant, use_model=False, deadline_ms=_PATIENCE_MS)
+    context = Context(tenant=tenant, use_model=False, deadline_ms=BACKGROUND_DEADLINE_MS)
     for language, question in QUESTIONS.items():
         if language in tenants[tenant]["languages"]:
             try:

@@ -23,12 +23,12 @@ from scipy.stats import bootstrap
 
 from service_measures.bare import bare_server
 from service_measures.serving import ASK, PATIENT, copied, dataset_argument, percentiles, prepared, processor_ms, served
+from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.graph import build_graph, open_resources
 from theworld.service.requests.running import run_graph
 from theworld.state import Context, QueryInput
 
 MOST_MS = 5.0
-PATIENCE_MS = 60_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> bool:
         served(store, **PATIENT) as (server, url),
         open_resources(settings) as resources,
     ):
-        graph, context = build_graph(resources), Context(deadline_ms=PATIENCE_MS)
+        graph, context = build_graph(resources), Context(deadline_ms=BACKGROUND_DEADLINE_MS)
         with (
             httpx.Client(base_url=url, timeout=60) as client,
             bare_server(client.post(ASK, json=_asking(questions[0])).raise_for_status().content) as bare,

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from theworld.evaluation.answers import AnsweredQuery, AnswersReport
+from theworld.evaluation.answers import AnsweredQuery, AnswersReport, FirstAnswers
 from theworld.evaluation.datasets import Query
-from theworld.evaluation.first_answers import FirstAnswers
 from theworld.state import AnswerKind
 
 TWO, ONE = {"a": 1, "b": 1}, {"a": 1}

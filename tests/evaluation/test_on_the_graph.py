@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from theworld.errors import IngestionError
-from theworld.evaluation.answers import evaluate_answers
+from theworld.evaluation.answers import baseline_candidates, evaluate_answers, evaluate_first_answers
 from theworld.evaluation.counterfactuals import Counterfactuals
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.failures import Change
-from theworld.evaluation.first_answers import baseline_candidates, evaluate_first_answers
 from theworld.evaluation.preparation import check_store_holds_only, ingest_facts, store_path
 from theworld.evaluation.retrieval import STAGES, evaluate_retrieval, m3_baseline
 from theworld.graph import Resources, build_graph, open_resources

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.demo import corpus_dir
 from theworld.evaluation.metrics import all_at, first_occurrences, recall_at
-from theworld.evaluation.retrieval import PATIENCE_MS
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.ingestion import ingest
 from theworld.models.registry import load_models
@@ -67,7 +67,7 @@ def resources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resources]:
 
 @pytest.fixture(scope="module")
 def answered(resources: Resources) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    graph, context = build_graph(resources), Context(deadline_ms=PATIENCE_MS, use_model=False)
+    graph, context = build_graph(resources), Context(deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False)
     keys = ["candidates", "paths"]
     return [
         (question, graph.invoke(QueryInput(question=question["question"]), context=context, output_keys=keys))

@@ -9,7 +9,7 @@ import pytest
 
 from theworld.errors import ModelError
 from theworld.models.embedders import MiniLMEmbedder
-from theworld.models.onnx_folder import OnnxFolderEmbedder
+from theworld.models.onnx_encoder import OnnxFolderEmbedder
 
 
 def write(folder: Path, name: str, value: Any) -> None:

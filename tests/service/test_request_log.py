@@ -77,7 +77,7 @@ def test_a_full_queue_drops_the_oldest_and_counts_them(journal, caplog):
 
 
 def test_records_wait_for_a_quiet_moment_or_for_somebody_who_wants_them(journal, monkeypatch):
-    monkeypatch.setattr("theworld.service.requests.writer.PATIENCE_S", 600.0)
+    monkeypatch.setattr("theworld.service.requests.writer.LONGEST_DELAY_S", 600.0)
     working = threading.Event()
     working.set()
     writer = writer_over(journal, busy=working.is_set)

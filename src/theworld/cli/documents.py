@@ -92,7 +92,7 @@ def sync(
     verify: Annotated[bool, typer.Option("--verify", help="Compare what servers hold with the ledger.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Replay the ledger into projections that are empty or behind; what is there already is not sent again.
+    """Replay the ledger into projections that are empty or out of date; what is there already is not sent again.
 
     Interrupted, it goes on where it was when it is run again. Exits with 4 when a projection could not be brought up to
     date, or when --verify finds a difference.
@@ -117,9 +117,8 @@ def sync(
     else:
         print_troubles(troubles)
         for name, count in lag.items():
-            typer.echo(
-                f"{name}: {'cannot be asked' if count is None else 'up to date' if not count else f'{count} behind'}"
-            )
+            behind = f"{count} changes to apply" if count else "up to date"
+            typer.echo(f"{name}: {'unreachable' if count is None else behind}")
         for difference in differences or ():
             typer.echo(difference)
         if differences is not None:

@@ -87,9 +87,9 @@ def _show_store(out: Console, settings: Settings, facts: dict[str, Any] | None) 
         held = f"{counted(counts['documents'], 'document')}, {counted(counts['notes'], 'note')}"
         out.print(f"  tenant {tenant}: {held} ({languages})")
         out.print(f"    vectors: {spaces or 'none'}")
-    behind = {name: "cannot be asked" if lag is None else lag for name, lag in facts["lag"].items() if lag != 0}
+    behind = {name: "unreachable" if lag is None else lag for name, lag in facts["lag"].items() if lag != 0}
     if behind:
-        out.print(f"  behind the ledger: {behind}; `theworld sync` brings it up to date")
+        out.print(f"  out of date: {behind}. Run `theworld sync`.")
 
 
 def _show_settings(out: Console, settings: Settings) -> None:

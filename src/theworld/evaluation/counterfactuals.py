@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.evaluation.failures import Change, Seen
 from theworld.evaluation.metrics import first_occurrences
 from theworld.graph import Resources, build_graph, make_resources
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from theworld.graph.build import CompiledGraph
 
-PATIENCE_MS = 60_000
-"""Deadline of an evaluated query: quality must not depend on how busy the machine is."""
 FOUND_BY = "fuse_candidates"
 """The node in whose name given notes enter the graph: what follows it is reranking and answering."""
 NOTES_AT_ONCE = 64
@@ -32,7 +31,7 @@ class Counterfactuals:
 
     def __init__(self, resources: Resources, graph: CompiledGraph, context: Context) -> None:
         self._resources, self._graph = resources, graph
-        self._context = context.model_copy(update={"deadline_ms": PATIENCE_MS})
+        self._context = context.model_copy(update={"deadline_ms": BACKGROUND_DEADLINE_MS})
         self._deep: dict[int, CompiledGraph] = {}
 
     def ask(self, question: str, change: Change) -> Seen:

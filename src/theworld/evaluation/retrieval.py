@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, get_args
 
+from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.metrics import (
@@ -41,8 +42,6 @@ RECALL_DEPTHS = (2, 5, 10, 20)
 METRICS = (*(f"recall@{k}" for k in RECALL_DEPTHS), "all@5", "mrr", "ndcg@10")
 KEPT = 100
 """Candidates kept, so that every recall depth can be computed."""
-PATIENCE_MS = 60_000
-"""Deadline of an evaluated query."""
 
 
 LOSS_DEPTHS = (2, 5, 10)
@@ -186,7 +185,7 @@ def documents_of(note_ids: Iterable[str]) -> list[str]:
 
 
 def _run(graph: CompiledGraph, query: Query, tenant: str, channels: list[Channel] | None) -> Mapping[str, Any]:
-    context = Context(tenant=tenant, top_k=KEPT, deadline_ms=PATIENCE_MS, use_model=False, channels=channels)
+    context = Context(tenant=tenant, top_k=KEPT, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False, channels=channels)
     keys = ["channel_results", "candidates", "degradations"]
     state: Mapping[str, Any] = graph.invoke(QueryInput(question=query.text), context=context, output_keys=keys)
     return state

@@ -13,8 +13,14 @@ import numpy as np
 
 from theworld.errors import ModelError, SettingsError
 from theworld.models.lazy import Lazy, import_package
-from theworld.models.onnx_encoder import EncoderFiles, encodable, load_session, load_tokenizer
-from theworld.models.onnx_folder import encoder_files, read_folder_settings
+from theworld.models.onnx_encoder import (
+    EncoderFiles,
+    encodable,
+    encoder_files,
+    load_session,
+    load_tokenizer,
+    read_folder_settings,
+)
 from theworld.models.protocols import FloatArray
 from theworld.native_memory import release_memory
 

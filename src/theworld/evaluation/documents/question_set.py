@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import first_occurrences
 from theworld.evaluation.peers.worker import WARM_UP
-from theworld.evaluation.retrieval import PATIENCE_MS
 from theworld.state import Candidate, Context, QueryInput
 from theworld.state.places import place_of
 
@@ -170,7 +170,7 @@ def ask_questions(questions: QuestionSet, graph: CompiledGraph, watch: Watch) ->
     Everything is as by default, but that no language model is called and that the deadline is long: quality must not
     depend on how busy the machine is.
     """
-    context = Context(deadline_ms=PATIENCE_MS, use_model=False)
+    context = Context(deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False)
     graph.invoke(QueryInput(question=WARM_UP), context=context)
     answers, step = [], watch(f"Asking {questions.name}", len(questions.questions))
     for question in questions.questions:

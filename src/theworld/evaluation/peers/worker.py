@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import StoreError
 from theworld.evaluation.peers.registry import DEPTH, PEERS, Material, PeerNote
-from theworld.evaluation.retrieval import PATIENCE_MS
 from theworld.models.protocols import Embedder, FloatArray
 from theworld.models.registry import Models, load_models
 from theworld.settings import Settings
@@ -141,7 +141,7 @@ def _opened(name: str, folder: Path, job: dict[str, Any]) -> Iterator[Retrieve]:
 
 def _ask(graph: Any, tenant: str) -> Retrieve:
     """Ask our graph as a caller does, and note when its ranking stood; the answer is made after that."""
-    context = Context(tenant=tenant, top_k=DEPTH, deadline_ms=PATIENCE_MS, use_model=False)
+    context = Context(tenant=tenant, top_k=DEPTH, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False)
 
     def retrieve(question: str) -> tuple[list[str], float | None]:
         begun = time.perf_counter()

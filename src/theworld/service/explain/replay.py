@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from theworld import __version__
+from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.graph import Resources, build_graph
 from theworld.service.explain.explanation import fused_again, logged_rankings
 from theworld.service.requests.record import digest_of, replayable, settings_hash, without_times
@@ -18,8 +19,6 @@ from theworld.stores.ledger.request_log import RequestRecord
 if TYPE_CHECKING:
     from theworld.graph.build import CompiledGraph
 
-PATIENCE_MS = 60_000
-"""Deadline of a replay: what a busy machine could not do in time is no difference of the answer."""
 SHOWN = 20
 """Differences told of one stage."""
 
@@ -87,7 +86,7 @@ def _run(
 ) -> Run:
     question = QueryInput.model_validate(stored["input"])
     context = Context.model_validate(stored["context"])
-    context = context.model_copy(update={"deadline_ms": max(context.deadline_ms or 0, PATIENCE_MS)})
+    context = context.model_copy(update={"deadline_ms": max(context.deadline_ms or 0, BACKGROUND_DEADLINE_MS)})
     context = strategy.context(context) if strategy is not None else context
     if stored["until"] == "rerank":
         return rerank_given(resources, question.question, stored["given"], context)

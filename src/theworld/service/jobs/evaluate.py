@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, get_args
 
-from theworld.evaluation.counterfactuals import KEYS, PATIENCE_MS, Counterfactuals, seen_of
+from theworld.deadline import BACKGROUND_DEADLINE_MS
+from theworld.evaluation.counterfactuals import KEYS, Counterfactuals, seen_of
 from theworld.evaluation.datasets import Query
 from theworld.evaluation.failures import Change, Failure, FailureReport, explain_failure, failed, is_right
 from theworld.evaluation.metrics import (
@@ -86,7 +87,9 @@ class _Work:
 
     def context(self, strategy: Strategy) -> Context:
         """Return the context in which a strategy asks."""
-        base = Context(tenant=self.job.tenant, top_k=KEPT, deadline_ms=PATIENCE_MS, use_model=self.uses_model)
+        base = Context(
+            tenant=self.job.tenant, top_k=KEPT, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=self.uses_model
+        )
         return strategy.context(base)
 
     @property

@@ -19,7 +19,7 @@ BATCH = 64
 """Records written in one transaction."""
 LINGER_S = 0.02
 """Pause after a request before its record is made, so that its reply goes out first."""
-PATIENCE_S = 0.25
+LONGEST_DELAY_S = 0.25
 """How long records wait at most for a moment in which no request is worked on."""
 RETRY_S = 1.0
 """Pause after the ledger refused a batch."""
@@ -43,8 +43,8 @@ class RequestWriter:
 
     `put` never waits: with the queue full, the oldest record is dropped and counted. Rows are made in this thread, so a
     request pays for one append; and it works while no request does (`busy`), since two threads of one interpreter
-    take turns, at the latest after `PATIENCE_S`, when a batch is full, or when somebody waits for a record. A batch is
-    one transaction: a process that is killed leaves a record whole or not at all.
+    take turns, at the latest after `LONGEST_DELAY_S`, when a batch is full, or when somebody waits for a record.
+    A batch is one transaction: a process that is killed leaves a record whole or not at all.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class RequestWriter:
 
     def _wait_for_quiet(self) -> None:
         """Let requests go first, for a while."""
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + LONGEST_DELAY_S
         while self._queue and time.monotonic() < end:
             if self._wake.wait_for(self._hurried, LINGER_S) or not self._busy():
                 return
