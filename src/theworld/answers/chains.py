@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from theworld.answers.answer_type import expected_answer_type
 from theworld.answers.confidence import BY_FACTS, FoundAnswer, Support, stated_answer
 from theworld.answers.one_entity import names_in
 from theworld.answers.relations import AskedRelation, Relation, Span, asked_relations, relation_values
@@ -19,6 +20,8 @@ from theworld.text import Language, entity_key, split_sentences, tokens
 from theworld.text.folding import fold_in_place
 
 MAX_HOPS = 3
+TYPED = frozenset({"date", "person", "place"})
+"""Types of relations that are types of mentions too."""
 COMPARES = re.compile(r"\bor\b|\bboth\b|\bsame\b|还是|相同|同一", re.IGNORECASE)
 _PLAIN_ZH = re.compile(r"[\s的了是在于由为谁哪何时候里什么个位名人影歌曲小说？?，。《》「」'\"地方电年天日国家所首部]")
 
@@ -73,16 +76,25 @@ def answer_chain(question: str, language: Language, evidence: Sequence[Candidate
     steps = _steps(asked, language, topics[0], question)
     if not 0 < len(steps) <= MAX_HOPS or not _says_nothing_else(asked, language, topics[0], steps):
         return None
-    at, support, path, visited = topics[0].note, list[Support](), [topics[0].name], {topics[0].note}
-    for place, step in enumerate(steps):
-        value = _value(step.relation, evidence[at], question)
+    end = steps[-1].relation.type
+    if end in TYPED and not expected_answer_type(question, language).admits(end):  # "when did she marry?"
+        return None
+    return _follow([step.relation for step in steps], topics[0], question, evidence)
+
+
+def _follow(
+    relations: Sequence[Relation], topic: Topic, question: str, evidence: Sequence[Candidate]
+) -> FoundAnswer | None:
+    at, support, path, visited = topic.note, list[Support](), [topic.name], {topic.note}
+    for relation in relations:
+        value = _value(relation, evidence[at], question)
         if value is None:
             return None
         text = evidence[at].text[slice(*value)]
         support.append(Support(at, *value))
-        path.append(f"{step.relation.name}: {text}")
-        if place == len(steps) - 1:
-            return stated_answer(text, support[::-1], ", ".join(path), links=place)
+        path.append(f"{relation.name}: {text}")
+        if len(support) == len(relations):
+            return stated_answer(text, support[::-1], ", ".join(path), links=len(relations) - 1)
         following = note_about(text, evidence, frozenset(visited))
         if following is None:
             return None
