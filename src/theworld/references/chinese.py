@@ -1,4 +1,7 @@
-"""Rewriting rules for Chinese: pronouns, 这/那 with a noun, "X呢？", and follow-ups without a topic."""
+"""Chinese follow-ups: pronouns, 这/那 with a noun, "X呢？", and what has no topic of its own.
+
+What depends on the turns before and has no sure antecedent keeps its words and gets the question before in brackets.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ from theworld.references.chinese_topics import (
     user_turns,
     words_of,
 )
-from theworld.references.detection import Edit, Standalone, apply_edits, dependent
+from theworld.references.context import DEEPEST, Edit, Standalone, apply_edits, chosen_item, dependent, with_context
+from theworld.references.detection import Kind
 from theworld.references.history import topic_tokens
 from theworld.references.phrases import Span
 from theworld.state import Message
@@ -28,12 +32,15 @@ from theworld.text.folding import fold_in_place
 
 LONGEST_FRAGMENT = 12
 MOST_OPTIONS = 5
-DEEPEST = 3
-"""Follow-ups on follow-ups that are traced back."""
 _ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)呢$")
 _VAGUE = re.compile(r"^(?:那|这)(?:一?个)?(?:呢|怎么样|如何|好吗|行吗|可以吗)?$")
 _PERSON = re.compile(r"[他她](?!们)|[他她]们|这位|那位|(?:这|那)个人|该[人名]")
 _PLACE = re.compile(r"(?:那里|那儿|那边|这里|这儿|当地)")
+_POINTING = re.compile("(?<!在)[这那](?:一?[个种类步款条项件样点次些]|时|之后|以后)(?!们|么)")
+_CORRECTED = re.compile("^(?:不是|等等|等一下|说错|搞错|抱歉|不好意思|哦不|啊不|不对)")
+_CLAUSES = re.compile("[，。；,;].*[^，。；,;？?]")
+"""A question of several clauses: which of them names what it is about is not sure."""
+_SEQUEL = re.compile("接着|然后")
 _SINGULAR = re.compile(r"^(?:它(?!们)|他(?!们)|她(?!们)|那个|这个|那款|这款)")
 
 
@@ -58,10 +65,52 @@ def rewrite(query: str, history: Sequence[Message], antecedent: str | None = Non
         return Standalone()
     if _VAGUE.match(text):
         return _vague(query, history, antecedent)
+    if item := _item(query, history, depth):
+        return item
     for rule in (_about, _continued, _fragment):
         if found := rule(query, text, history, depth):
             return found
-    return _pronouns(query, folded, history, antecedent)
+    return _pronouns(query, folded, history, antecedent) or _pointing(query, folded, history, depth)
+
+
+def _item(query: str, history: Sequence[Message], depth: int) -> Standalone | None:
+    """ "第二种适合谁？": the item of the list that an answer offered."""
+    chosen = chosen_item(query, history)
+    if chosen is None:
+        return None
+    span, item, index = chosen
+    before = _question_before(history, depth)
+    added = f"{item}；{before.text}" if before else item
+    return Standalone(with_context(query, added), (dependent(span, "pronoun"),), (item,), (index,), (), "a listed item")
+
+
+def _question_before(history: Sequence[Message], depth: int) -> Topic | None:
+    """Return the last question, made to stand alone."""
+    for index, question, _ in user_turns(history):
+        alone = rewrite(question, history[:index], depth=depth + 1).query if depth < DEEPEST else None
+        return Topic((alone or question).strip(" ？?。！!"), index)
+    return None
+
+
+def _in_context(query: str, span: Span, kind: Kind, history: Sequence[Message], depth: int) -> Standalone:
+    before = _question_before(history, depth)
+    if before is None:
+        return Standalone()
+    reason, references = "the question before", (dependent(span, kind),)
+    return Standalone(with_context(query, before.text), references, (before.text,), (before.source,), (), reason)
+
+
+def _pointing(query: str, folded: str, history: Sequence[Message], depth: int) -> Standalone:
+    """Read 这种, 那一步, a correction or a sequel (接着) that names nothing it could refer to."""
+    match = _POINTING.search(folded)
+    if match and not _bound(folded[: match.start()]):
+        span = Span(match.start(), match.end(), query[match.start() : match.end()])
+        return _in_context(query, span, "pronoun", history, depth)
+    match = _CORRECTED.match(folded) or _SEQUEL.search(folded)
+    if match is None:
+        return Standalone()
+    span = Span(match.start(), match.end(), query[match.start() : match.end()])
+    return _in_context(query, span, "continuation", history, depth)
 
 
 def _whole(query: str, text: str, standalone: str, topic: Topic, reason: str) -> Standalone:
@@ -177,14 +226,14 @@ def _antecedent(word: str, history: Sequence[Message]) -> Topic | None:
             return Topic(named, at)
         text = history[index].topic or _resolved_topic(question, history[:index], 0)
         if text:
-            return Topic(text, index)
+            return Topic(text, index) if history[index].topic or not _CLAUSES.search(question) else None
     return None
 
 
-def _pronouns(query: str, folded: str, history: Sequence[Message], forced: str | None) -> Standalone:
+def _pronouns(query: str, folded: str, history: Sequence[Message], forced: str | None) -> Standalone | None:
     match = next((m for m in _pronoun().finditer(folded) if not _bound(folded[: m.start()])), None)
     if match is None:
-        return Standalone()
+        return None
     found = _antecedent(match.group(), history)
     options = joined_names(found.text) if found and _SINGULAR.match(match.group()) else ()
     span = Span(match.start(), match.end(), query[match.start() : match.end()])
@@ -193,7 +242,7 @@ def _pronouns(query: str, folded: str, history: Sequence[Message], forced: str |
     elif options and found:
         found = Topic(options[0], found.source)
     if found is None:
-        return Standalone()
+        return _in_context(query, span, "pronoun", history, 0)
     replacement = found.text + ("的" if match.group() == "其" else "")
     return Standalone(
         query=apply_edits(query, [Edit(match.start(), match.end(), replacement)]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from itertools import islice
@@ -173,42 +172,3 @@ def named_topic(query: str, item: Detected, others: Iterable[Detected]) -> str:
     before = max((end for _, end in edges if end <= item.span.start), default=0)
     following = query[item.span.end : after].strip()
     return following if topic_tokens(following) else query[before : item.span.start].strip()
-
-
-@dataclass(frozen=True)
-class Standalone:
-    """What the rules made of a query."""
-
-    query: str | None = None
-    """The rewritten query, None where the query stands alone already."""
-    references: tuple[Detected, ...] = ()
-    """The dependent expressions found."""
-    antecedents: tuple[str, ...] = ()
-    """What they stand for."""
-    sources: tuple[int, ...] = ()
-    """Indexes of the messages the antecedents come from."""
-    options: tuple[str, ...] = ()
-    """Equally good antecedents, best first; more than one is ambiguous."""
-    reason: str = ""
-    """Which rule decided."""
-
-
-class Edit(NamedTuple):
-    """A replacement of text[start:end]."""
-
-    start: int
-    end: int
-    text: str
-
-
-def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with all edits made; they must not overlap."""
-    for edit in sorted(edits, reverse=True):
-        text = text[: edit.start] + edit.text + text[edit.end :]
-    return text
-
-
-def dependent(span: Span, kind: Kind) -> Detected:
-    """Return a pronoun or a continuation as a reference to the last turns."""
-    reference = ReferenceType.CONTINUATION if kind == "continuation" else ReferenceType.REFERENTIAL
-    return Detected(span, kind, reference, ReferenceScope.LAST_1_3_TURNS)

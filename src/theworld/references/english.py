@@ -1,23 +1,32 @@
-"""Rewriting rules for English: pronouns, "else" and "other", follow-ups without a subject."""
+"""English follow-ups: a pronoun gets its antecedent, an ordinal its item, an ellipsis the frame of the last question.
+
+1. "And Berlin?", "In 2019?": the value takes the place of its like in the question before.
+2. "the second one": the item is looked up in the list that the last answers offered.
+3. Pronouns are replaced where person, group or thing agree with the heading, the answer's name or the last question's.
+4. What is dependent and has no sure antecedent (this, that, else, a fragment, a correction) keeps its words and gets
+   the heading, or the question before, in brackets.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
-from theworld.references.detection import Edit, Standalone, apply_edits, dependent
-from theworld.references.english_focus import (
-    AnsweredName,
-    Antecedent,
-    Nature,
-    focus_of,
-    looks_like_group,
-    looks_like_person,
-    names_in,
+from theworld.references.context import (
+    DEEPEST,
+    LOOK_BACK,
+    Edit,
+    Standalone,
+    apply_edits,
+    chosen_item,
+    dependent,
+    with_context,
 )
-from theworld.references.history import text_of
+from theworld.references.detection import Kind
+from theworld.references.focus import MOST_OPTIONS, Antecedent, Nature, focus_of
+from theworld.references.history import text_of, topic_tokens
+from theworld.references.names import looks_like_group, looks_like_person, names_in
 from theworld.references.phrases import Span, load_table
 from theworld.state import Message
 from theworld.text import tokens
@@ -29,13 +38,11 @@ _PRONOUN = re.compile(
 )
 _CLITICS = {"re": " are", "ve": " have", "ll": " will", "d": " would", "s": "'s"}
 _POSSESSIVES = {"his", "hers", "their", "theirs", "its"}
-_PERSON = {"he", "she", "him", "her", "hers", "his"}
-_GROUP = {"they", "them", "their", "theirs"}
-_NOT_OWNED = re.compile(
-    r"\s*(?:$|[?.,!;:]|(?:to|for|in|on|at|with|by|from|of|as|and|or|but|when|while|after|before|because|so|too|the|a|an"
-    r"|do|does|did|is|was|were|be|been|have|has|had|that|this|about|into|during|there|then|again|not|until|if|off|up|out)\b)",
-    re.IGNORECASE,
+_OWNED = re.compile(
+    r"\s+(?!(?:to|for|in|on|at|with|by|from|of|as|and|or|but|when|after|before|the|a|an|do|does|did)\b)\w"
 )
+_EXPLETIVE = re.compile(r"\b(?:(?:is|was|be)\s+it|it\s+(?:is|was))\s+\w+\s+(?:that|to)\b", re.IGNORECASE)
+_THAT_ONE = re.compile(r"\b(?:that|this|the other) one\b", re.IGNORECASE)
 _DEMONSTRATIVE = re.compile(
     r"(?:\b(?P<word>this|these|those(?!\s+who\b))\b"
     r"|(?:^|[,;:]|\b(?:is|was|are|were|did|does|do|has|have|had|will|would|can|could|of|in|on|at|to|by|for|from|with|about|after"
@@ -43,332 +50,49 @@ _DEMONSTRATIVE = re.compile(
     r"\s*\b(?P<that>that)\b|\b(?P<last>that)\W*$)(?!\s+(?:he|she|they|it|the|you|i|we|of|is\s+the|was\s+the)\b)",
     re.IGNORECASE,
 )
-_MORE = re.compile(r"\b(?P<word>else|(?:an)?other|others|next|then|instead|besides|also|after that)\b", re.IGNORECASE)
 _CONTINUES = re.compile(
-    r"^\W*(?:(?:and|but|so|or|also)\b(?!\s+(?:what|who|how)\s+(?:is|are)\s+(?:an?|the)\b)|what about\b|how about\b"
-    r"|any\b|anything\b|tell me more|go on|continue|more\b|what more|why(?: not)?\W*$|how(?: so| come)?\W*$"
-    r"|(?:when|where|who|which)\W*$)",
+    r"^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b"
+    r"(?!\s+(?:what|who|how)\s+(?:is|are)\s+(?:an?|the)\b)"
+    r"|(?:what|how) about\b|any(?:thing)?\b|tell me more|more\b|what more"
+    r"|(?:why(?: not)?|how(?: so| come)?|when|where|who|which)\W*$)"
+    r"|^(?:for|in|on|at|with|from|by|of)\b"
+    r"(?!.*\b(?:what|who|how|when|where|which|why|is|are|was|were|do|does|did|can|i|you)\b)"
+    r"|\b(?:else|(?:an)?others?|next|then|instead|also)\b"
+    r"|\bwhat happen(?:ed|s)?\b(?!\s+(?:with|to|(?:in|at|after|during)\s+the)\b)",
     re.IGNORECASE,
 )
-_QUESTION_WORDS = frozenset("who what when where which why how whose did was were is are does do any".split())
-_THAT_ONE = re.compile(
-    r"\b(?:that|this|the other|the latter|the former) one\b|\bthe (?:latter|former)\b", re.IGNORECASE
-)
-_HAPPENED = re.compile(
-    r"\bwhat (?:else )?happen(?:ed|s)?\b(?!\s+(?:with|to\s+(?!him\b|her\b|them\b|it\b|that\b|this\b|those\b))\b)",
+_APART = re.compile(
+    r"\b(?:besides|(?:aside|apart) from|other than|in addition to)\s+(?!that\b|this\b|it\b|those\b|these\b)\w",
     re.IGNORECASE,
 )
-_BESIDES = re.compile(
-    r"\b(?:besides|aside from|apart from|other than|in addition to|along with|except(?: for)?|beyond)\s+"
-    r"(?!that\b|this\b|it\b|those\b|these\b)\w",
-    re.IGNORECASE,
-)
-_THERE = re.compile(
-    r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!been )(?<!be )\bthere\b"
-    r"(?!\s+(?:is|are|was|were|be|been|any|a|an|other|anything|something)\b)",
-    re.IGNORECASE,
-)
-_PLACE = re.compile(r"\b(?:in|at|to|near|from)\s+((?:the\s+)?[A-Z][\w'.-]*(?:\s+(?:of|the|de)?\s*[A-Z][\w'.-]*)*)")
 _DEFINITE = re.compile(
-    r"\bthe\s+(?!(?:first|last|most|best|same|only|next|other|world|united)\b)([a-z]+)", re.IGNORECASE
+    r"\bthe\s+([a-z]+)\b(?!\s+(?:\w+\s+)?(?:of|that|which|who|where|whose|named|called)\b)", re.IGNORECASE
 )
-_QUALIFIED = re.compile(r"\s+(?:\w+\s+)?(?:of|that|which|who|where|whose|named|called)\b", re.IGNORECASE)
-_DEFINITION = re.compile(
-    r"^\W*(?:what|who)\s+(?:is|are|was|were|does)\s+(?:an?\s+)?(?!the\b|some\b|one\b)[\w\s-]+(?:\s+mean)?\W*$",
-    re.IGNORECASE,
-)
-
-
-def rewrite(query: str, history: Sequence[Message], antecedent: str | None = None) -> Standalone:
-    """Return the query with its antecedents inserted, or with its topic added; untouched where it needs neither."""
-    if is_small_talk(query) or not _MAY_DEPEND.search(query):
-        return Standalone()
-    return _Rewriting(query, history, antecedent).result()
-
-
-_MAY_DEPEND = re.compile(
-    r"\b(?:he|she|him|her|hers|his|they|them|their|theirs|it|its|this|that|these|those|there|else|other|another|others|next"
-    r"|then|instead|besides|also|after|same|one|and|but|so|or|about|any|anything|more|go on|continue|the|happen\w*)\b"
-    r"|^\W*\w+(?:\W+\w+){0,3}\W*$",
-    re.IGNORECASE,
-)
-"""A query without any of these words, and longer than four, stands alone: nothing else is looked at."""
-LONG, LONG_WITH_NAMES = 13, 10
-"""Words of a query beyond which its pronouns are taken to stand for something in it."""
-LONGEST_CONTEXT = 15
-"""Words of the question before that is appended where there is no topic."""
-
-
-def _nature(word: str) -> Nature:
-    return "person" if word.lower() in _PERSON else "group" if word.lower() in _GROUP else "thing"
-
-
-def _goes_on_with(answered: AnsweredName, word: str) -> bool:
-    """Whether a pronoun stands for the name just given, not for whom or what the question already spoke of."""
-    name, question = answered.name.text, answered.question
-    if any(_kind(match["word"]) == _kind(word) for match in _PRONOUN.finditer(question)):
-        return False
-    if _nature(word) == "person":
-        others = [other.text for other in names_in(question) if not other.opening]
-        return looks_like_person(name) and not any(looks_like_person(other) and " " in other for other in others)
-    return _nature(word) == "thing" and not (looks_like_person(name) and question.lower().lstrip().startswith("who"))
-
-
-def _kind(word: str) -> str:
-    return "she" if word.lower() in {"she", "her", "hers"} else _nature(word)
-
-
-def _looks_like_thing(name: str) -> bool:
-    return not looks_like_person(name)
-
-
-class _Rewriting:
-    """One query being made to stand alone."""
-
-    def __init__(self, query: str, history: Sequence[Message], antecedent: str | None) -> None:
-        focus = focus_of(history)
-        self.query, self.history, self.focus, self.forced = query, history, focus, antecedent
-        self.edits: list[Edit] = []
-        self.spans: list[tuple[Span, str]] = []
-        self.used: list[Antecedent] = []
-        self.options: tuple[str, ...] = ()
-        self.named = [n for n in names_in(query) if not n.opening or self._known(n.text)]
-        held, lowered = frozenset(tokens(query)), query.lower()
-        self.names_topic = bool(focus.tokens & held)
-        self.names_other = (
-            bool(self.named)
-            or bool(focus.section_tokens & held)
-            or any(name.text.lower() in lowered for name in focus.names)
-        )
-
-    def _known(self, name: str) -> bool:
-        return any(name in other.text for other in self.focus.names)
-
-    def result(self) -> Standalone:
-        if (slot := fill_slot(self.query, self.history)) and slot.question != self.query:
-            return self._filled(slot)
-        self._that_one()
-        self._pronouns()
-        self._there()
-        if _BESIDES.search(self.query) and not self.edits:
-            return Standalone()
-        if not self.spans and not self.names_other and not self.names_topic:
-            self._incomplete()
-        elif not self.spans and not self.names_topic and not self._long():
-            self._demonstratives()
-        if not self.spans:
-            return Standalone()
-        self._add_topic()
-        if not self.edits:
-            return Standalone()
-        return Standalone(
-            query=apply_edits(self.query, self.edits),
-            references=tuple(
-                dependent(span, "continuation" if kind == "continuation" else "pronoun") for span, kind in self.spans
-            ),
-            antecedents=tuple(dict.fromkeys(a.text for a in self.used)),
-            sources=tuple(sorted({a.source for a in self.used if a.source >= 0})),
-            options=self.options,
-            reason="the antecedent in the last turns",
-        )
-
-    def _that_one(self) -> None:
-        """Read "that one": any name the last questions are about may be meant."""
-        match = _THAT_ONE.search(self.query)
-        if match is None or self.named:
-            return
-        named = self.focus.rivals or self.focus.asked_about
-        self.spans.append((Span(match.start(), match.end(), match.group()), "pronoun"))
-        if self.forced or named:
-            found = Antecedent(self.forced, -1) if self.forced else named[0]
-            self.options = () if self.forced or len(named) < 2 else tuple(name.text for name in named)
-            self.edits.append(Edit(match.start(), match.end(), found.text))
-            self.used.append(found)
-
-    def _pronouns(self) -> None:
-        done: set[str] = set()
-        for match in _PRONOUN.finditer(self.query):
-            word = match["word"].lower()
-            nature = _nature(word)
-            if (
-                self._in_title(match.start())
-                or nature in done
-                or self._bound(match.start(), nature)
-                or (nature == "thing" and self._empty(match.end()))
-            ):
-                continue
-            done.add(nature)
-            self.spans.append((Span(match.start(), match.end(), match["word"]), "pronoun"))
-            if found := self._antecedent(nature, match["word"]):
-                self._replace(match, found)
-
-    def _long(self) -> bool:
-        """Whether the query is long: what its pronouns stand for is in it, as a rule."""
-        return len(self.query.split()) > (LONG_WITH_NAMES if self.named else LONG)
-
-    def _in_title(self, start: int) -> bool:
-        """Whether the pronoun is capitalised within a sentence, as in a title ("Her Own Free Will")."""
-        before = self.query[:start].rstrip()
-        return self.query[start].isupper() and bool(before) and before[-1] not in '.?!:;"“' and not self.query.isupper()
-
-    def _bound(self, start: int, nature: str) -> bool:
-        """Whether a name that stands before the pronoun in the query is its antecedent."""
-        if self._long():
-            return True
-        if self.names_topic and nature in {"thing", self.focus.nature}:
-            return True
-        before = [name for name in self.named if name.start < start]
-        if before and nature == "thing":
-            owned = self.query[start:].lower().startswith("its")
-            return owned or self.focus.nature == "thing" or not all(looks_like_person(name.text) for name in before)
-        return bool(before)
-
-    def _empty(self, end: int) -> bool:
-        following = self.query[end:].split()
-        return bool(following) and following[0].lower().strip("?,.") in load_table("english")["empty_it"]
-
-    def _antecedent(self, nature: str, word: str) -> Antecedent | None:
-        focus = self.focus
-        if self.forced:
-            return Antecedent(self.forced, -1)
-        fits = {"person": looks_like_person, "group": looks_like_group}.get(nature, _looks_like_thing)
-        rivals = [name for name in focus.rivals if fits(name.text) or nature == "thing"]
-        if len(rivals) > 1 and nature != "group":
-            self.options = tuple(name.text for name in rivals)
-            return rivals[0]
-        if focus.answered and _goes_on_with(focus.answered, word):
-            return focus.answered.name
-        if focus.topic and (focus.nature in {nature, "unknown"}):
-            return focus.topic
-        if nature == "person":
-            person = focus.topic if focus.topic and looks_like_person(focus.topic.text) else None
-            return person or next(iter(focus.persons), focus.topic if focus.given else None)
-        near = next((name for name in focus.names if fits(name.text)), None)
-        unsure = nature == "group" and not focus.person_seen
-        return near or (focus.topic if unsure else None)
-
-    def _replace(self, match: re.Match[str], found: Antecedent) -> None:
-        word, end = match["word"].lower(), match.end()
-        owned = word in _POSSESSIVES or (word == "her" and not _NOT_OWNED.match(self.query, end))
-        clitic = _CLITICS[match["clitic"][1:].lower()] if match["clitic"] else ""
-        self.edits.append(Edit(match.start(), end, found.text + ("'s" if owned else "") + clitic))
-        self.used.append(found)
-
-    def _there(self) -> None:
-        match = _THERE.search(self.query)
-        if not match or self.named:
-            return
-        place = _PLACE.search(self.focus.answer) or _PLACE.search(self.focus.question)
-        self.spans.append((Span(match.start(), match.end(), match.group()), "pronoun"))
-        if place:
-            self.edits.append(Edit(match.start(), match.end(), "in " + place.group(1).rstrip(" .,")))
-
-    def _demonstratives(self) -> bool:
-        match = _DEMONSTRATIVE.search(self.query)
-        if match:
-            group = next(name for name in ("word", "that", "last") if match[name])
-            self.spans.append((Span(*match.span(group), match[group]), "pronoun"))
-        return match is not None
-
-    def _incomplete(self) -> None:
-        if self._long():
-            return
-        if _DEFINITION.match(self.query) and not _DEMONSTRATIVE.search(self.query) and not _MORE.search(self.query):
-            return
-        if self._demonstratives():
-            return
-        match = (
-            _CONTINUES.search(self.query)
-            or _HAPPENED.search(self.query)
-            or _MORE.search(self.query)
-            or self._definite()
-        )
-        if match is None and self._is_fragment():
-            match = re.search(r"\S.*\S|\S", self.query)
-        if match:
-            self.spans.append((Span(match.start(), match.end(), match.group()), "continuation"))
-
-    def _is_fragment(self) -> bool:
-        """Whether the query is too short to say what it is about: "Who won?", "What year?", "How many?"."""
-        words = self.query.lower().strip(" ?.!").split()
-        table = load_table("english")
-        nouns = {*table["details"], *table["kinds"]}
-        asked = bool(words) and words[0] in _QUESTION_WORDS
-        return asked and (len(words) <= 2 or (len(words) <= 4 and words[-1] in nouns))
-
-    def _definite(self) -> re.Match[str] | None:
-        """Find "the album": a noun for a kind of thing that has been named before."""
-        if self.focus.topic is None:
-            return None
-        kinds = load_table("english")["kinds"]
-        found = (m for m in _DEFINITE.finditer(self.query) if m.group(1).lower() in kinds)
-        return next((m for m in found if not _QUALIFIED.match(self.query, m.end())), None)
-
-    def _add_topic(self) -> None:
-        """Append what the query is about, where no antecedent says it: the topic, else the question before."""
-        topic = self.focus.topic
-        enough = {topic.text if topic else None, self.focus.answered.name.text if self.focus.answered else None}
-        if self.forced or self.names_topic or any(a.text in enough for a in self.used):
-            return
-        if topic is None and self.edits:
-            return
-        added = topic or self._question_before()
-        if added is None:
-            return
-        end = len(self.query.rstrip(" ?.!"))
-        self.edits.append(Edit(end, end, f" ({added.text})"))
-        self.used.append(added)
-
-    def _question_before(self) -> Antecedent | None:
-        index = last_full_question(self.history)
-        text = "" if index is None else text_of(self.history[index]).strip(" ?.!")
-        return Antecedent(text, index) if index is not None and text and len(text.split()) <= LONGEST_CONTEXT else None
-
-    def _filled(self, slot: Slot) -> Standalone:
-        span = Span(0, len(self.query), self.query.strip())
-        return Standalone(
-            query=slot.question,
-            references=(dependent(span, "continuation"),),
-            antecedents=(text_of(self.history[slot.source]).strip(),),
-            sources=(slot.source,),
-            reason="the question before, with one thing changed",
-        )
-
-
-_FOLLOW_UP = re.compile(
-    r"^\W*(?P<lead>and(?:\s+what\s+about)?|what\s+about|how\s+about|or|but\s+what\s+about|but)\s+(?:(?P<prep>in|on|for|at|of|with|to|from|by)\s+)?"
+_ELLIPSIS = re.compile(
+    r"^\W*(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+(?:(?:in|on|for|at|of|with|to|from|by)\s+)?"
     r"(?P<value>[^?.!]{1,60}?)\s*[?.!]*\s*$",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})(?:s\b)?")
-_DAY = re.compile(
-    r"\b(?:(?:this|next|last)\s+)?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|tomorrow|yesterday"
-    r"|(?:this|next|last)\s+(?:week|month|year)|january|february|march|april|june|july|august|september|october|november"
-    r"|december|spring|summer|autumn|fall|winter)\b",
+_LIKES = (
+    re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})(?:s\b)?"),
+    re.compile(
+        r"\b(?:(?:this|next|last)\s+)?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|tomorrow|yesterday|week|month"
+        r"|year|january|february|march|april|may|june|july|august|september|october|november|december|spring|summer"
+        r"|autumn|fall|winter)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\b\d[\d.,]*\b"),
+)
+"""Years, days and seasons, numbers: a value takes the place of its like."""
+_CLAUSE = re.compile(
+    r"\b(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|what|which|who|when|where|why|how|if|it|its|he|his"
+    r"|him|she|her|they|their|them|this|that|these|those|there|else|other|the)\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\b\d[\d.,]*\b")
-_DEPENDENT = re.compile(
-    r"\b(?:it|its|he|his|him|she|her|they|their|them|this|that|these|those|there|else|other|the)\b", re.IGNORECASE
-)
-_VERB = re.compile(
-    r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|what|which|who|when|where|why|how|if)\b",
-    re.IGNORECASE,
-)
-LOOK_BACK = 12
-
-
-class Slot(NamedTuple):
-    """The follow-up's value, the question it changes, and the new question."""
-
-    value: str
-    source: int
-    question: str
-
-
-def is_small_talk(text: str) -> bool:
-    """Return whether a message is a greeting, thanks or a nod, which depends on nothing."""
-    return bool(_small_talk().fullmatch(text.strip().strip(".!?,").lower()))
+LONGEST_DEPENDENT, LONGEST_WITH_NAMES = 13, 10
+"""Words of a query beyond which its pronouns are taken to stand for something in it."""
+LONGEST_OWN_WORDS = 2
+"""Content words of a question besides its one name, up to which "it" stands for that name."""
 
 
 @lru_cache(maxsize=1)
@@ -377,35 +101,225 @@ def _small_talk() -> re.Pattern[str]:
     return re.compile(rf"(?:{words})(?:[\s,!.]+(?:{words}))*")
 
 
-def last_full_question(history: Sequence[Message]) -> int | None:
-    """Return the index of the last user message that is neither small talk nor a follow-up itself."""
+def is_small_talk(text: str) -> bool:
+    """Return whether a message is a greeting, thanks or a nod, which depends on nothing."""
+    return bool(_small_talk().fullmatch(text.strip().strip(".!?,").lower()))
+
+
+def last_question(history: Sequence[Message], depth: int = 0) -> Antecedent | None:
+    """Return the last question of the user, made to stand alone, and its message."""
     for index in range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1):
         text = text_of(history[index]).strip()
-        if history[index].role == "user" and text and not is_small_talk(text) and not _FOLLOW_UP.match(text):
-            return index
+        if history[index].role == "user" and text and not is_small_talk(text):
+            alone = rewrite(text, history[:index], depth=depth + 1).query if depth < DEEPEST else None
+            return Antecedent(alone or text, index)
     return None
 
 
-def fill_slot(query: str, history: Sequence[Message]) -> Slot | None:
-    """Return the question before with the follow-up's value in the place of its like; None where none fits."""
-    match = _FOLLOW_UP.match(query)
-    index = last_full_question(history)
-    if match is None or index is None or _VERB.match(match["value"]) or _DEPENDENT.search(match["value"]):
-        return None
-    question, value = text_of(history[index]).strip(), match["value"].strip()
-    place = _place_for(value, question)
-    if place is None:
-        return None
-    return Slot(value, index, question[: place[0]] + value + question[place[1] :])
+def rewrite(query: str, history: Sequence[Message], antecedent: str | None = None, depth: int = 0) -> Standalone:
+    """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
+    if is_small_talk(query) or not history:
+        return Standalone()
+    return _Rewriting(query, history, antecedent, depth).result()
+
+
+class _Rewriting:
+    """One query being made to stand alone."""
+
+    def __init__(self, query: str, history: Sequence[Message], antecedent: str | None, depth: int) -> None:
+        self.query, self.history, self.forced = query, history, antecedent
+        self.focus = focus_of(history, last_question(history, depth))
+        known = " ".join(name.text for name in self.focus.names)
+        self.named = [name for name in names_in(query) if not name.opening or name.text in known]
+        self.names_topic = bool(self.focus.tokens & frozenset(tokens(query)))
+        self.long = len(query.split()) > (LONGEST_WITH_NAMES if self.named else LONGEST_DEPENDENT)
+        self.edits: list[Edit] = []
+        self.used: list[Antecedent] = []
+        self.options: tuple[str, ...] = ()
+
+    def result(self) -> Standalone:
+        if filled := self._filled():
+            return filled
+        item = None if self.named or self.long else chosen_item(self.query, self.history)
+        if item:
+            return self._item(*item)
+        spans: list[tuple[Span, Kind]] = [(span, "pronoun") for span in self._pronouns()]
+        spans = spans or self._dependent()
+        if not spans or (not self.edits and _APART.search(self.query)):
+            return Standalone()
+        query = apply_edits(self.query, self.edits)
+        query = (None if self._settled() else with_context(query, self._context())) or query
+        if query == self.query:
+            return Standalone()
+        return Standalone(
+            query=query,
+            references=tuple(
+                dependent(s, "continuation" if kind == "continuation" else "pronoun") for s, kind in spans
+            ),
+            antecedents=tuple(dict.fromkeys(used.text for used in self.used)),
+            sources=tuple(sorted({used.source for used in self.used if used.source >= 0})),
+            options=self.options,
+            reason="the antecedent in the last turns",
+        )
+
+    def _filled(self) -> Standalone | None:
+        """ "And Berlin?": the last question with the value in the place of its like."""
+        match, base = _ELLIPSIS.match(self.query), self.focus.question
+        if match is None or base is None or _CLAUSE.search(match["value"]):
+            return None
+        place = _place_for(match["value"], base.text)
+        if place is None:
+            return None
+        question = base.text[: place[0]] + match["value"] + base.text[place[1] :]
+        span = Span(0, len(self.query), self.query.strip())
+        sources, said = (base.source,), (text_of(self.history[base.source]).strip(),)
+        reason = "the question before, with one thing changed"
+        return Standalone(question, (dependent(span, "continuation"),), said, sources, (), reason)
+
+    def _item(self, span: Span, item: str, index: int) -> Standalone:
+        question = self.focus.question.text if self.focus.question else ""
+        query = with_context(self.query, f"{item}; {question}")
+        return Standalone(query, (dependent(span, "pronoun"),), (item,), (index,), (), "an item of the last list")
+
+    def _pronouns(self) -> list[Span]:
+        """Find the pronouns that stand for something before the query, and replace those with a sure antecedent."""
+        found: dict[Nature, Span] = {}
+        for match in _PRONOUN.finditer(self.query):
+            nature = _nature(match["word"])
+            if (
+                nature in found
+                or self._bound(match.start(), nature)
+                or (nature == "thing" and _EXPLETIVE.search(self.query))
+            ):
+                continue
+            found[nature] = Span(match.start(), match.end(), match["word"])
+            if antecedent := self._antecedent(nature, match["word"]):
+                self._replace(match, antecedent)
+        if not found and not self.named and (that_one := _THAT_ONE.search(self.query)):
+            self._that_one(that_one)
+            return [Span(*that_one.span(), that_one.group())]
+        return list(found.values())
+
+    def _that_one(self, match: re.Match[str]) -> None:
+        """Read "that one": any name the last questions are about may be meant; one alone is not sure to be."""
+        asked = [name for name in self.focus.names if self.history[name.source].role == "user"]
+        named = [Antecedent(self.forced, -1)] if self.forced else list(self.focus.rivals or asked[:MOST_OPTIONS])
+        if self.forced or len(named) > 1:
+            self.options = () if self.forced else tuple(name.text for name in named)
+            self.edits.append(Edit(match.start(), match.end(), named[0].text))
+            self.used.append(named[0])
+
+    def _bound(self, start: int, nature: Nature) -> bool:
+        """Whether a name that stands before the pronoun in the query is its antecedent."""
+        if self.long or (self.names_topic and nature in {"thing", self.focus.nature}):
+            return True
+        before = [name for name in self.named if name.start < start]
+        if before and nature == "thing":
+            owned = self.query[start:].lower().startswith("its")
+            return owned or self.focus.nature == "thing" or not all(looks_like_person(name.text) for name in before)
+        return bool(before)
+
+    def _antecedent(self, nature: Nature, word: str) -> Antecedent | None:
+        focus, fits = self.focus, _FITS[nature]
+        if self.forced:
+            return Antecedent(self.forced, -1)
+        rivals = [name for name in focus.rivals if fits(name.text) or nature == "thing"]
+        if len(rivals) > 1 and nature != "group":
+            self.options = tuple(name.text for name in rivals)
+            return rivals[0]
+        if focus.answered and self._goes_on_with(focus.answered.text, word):
+            return focus.answered
+        if focus.heading and focus.nature in {nature, "unknown"}:
+            return focus.heading
+        named = next((name for name in focus.names if fits(name.text)), None)
+        if nature == "person" or focus.heading:
+            return named or (focus.heading if nature == "person" else None)
+        return next((name for name in (named, *focus.names[:1]) if name and self._is_subject(name)), None)
+
+    def _is_subject(self, name: Antecedent) -> bool:
+        """Whether the last question is about one name and little else, so that "it" can mean nothing but that."""
+        question = self.focus.question
+        if question is None or name.text not in question.text:
+            return False
+        return len(topic_tokens(question.text) - topic_tokens(name.text)) < LONGEST_OWN_WORDS
+
+    def _goes_on_with(self, name: str, word: str) -> bool:
+        """Whether a pronoun stands for the name just given, not for whom or what the question already spoke of."""
+        asked = text_of(self.history[self.focus.question.source]) if self.focus.question else ""
+        if any(_kind(match["word"]) == _kind(word) for match in _PRONOUN.finditer(asked)):
+            return False
+        if _nature(word) == "person":
+            others = [other.text for other in names_in(asked) if not other.opening]
+            return looks_like_person(name) and not any(looks_like_person(o) and " " in o for o in others)
+        return _nature(word) == "thing" and not (looks_like_person(name) and asked.lower().lstrip().startswith("who"))
+
+    def _replace(self, match: re.Match[str], found: Antecedent) -> None:
+        word, end = match["word"].lower(), match.end()
+        owned = word in _POSSESSIVES or (word == "her" and _OWNED.match(self.query, end))
+        clitic = _CLITICS[match["clitic"][1:].lower()] if match["clitic"] else ""
+        self.edits.append(Edit(match.start(), end, found.text + ("'s" if owned else "") + clitic))
+        self.used.append(found)
+
+    def _dependent(self) -> list[tuple[Span, Kind]]:
+        """Find what makes a query without pronouns depend on the turns before: "that", "else", "the album"."""
+        match = None if self.names_topic or self.long else _DEMONSTRATIVE.search(self.query)
+        if match:
+            return [(Span(match.start(), match.end(), match.group().strip()), "pronoun")]
+        lowered = self.query.lower()
+        if self.names_topic or self.long or any(name.text.lower() in lowered for name in self.focus.names):
+            return []
+        named = bool(self.named)
+        match = _CONTINUES.search(self.query) or (None if named else self._definite())
+        if match and not (named and not _CONTINUES.match(self.query)):
+            return [(Span(match.start(), match.end(), match.group()), "continuation")]
+        return []
+
+    def _definite(self) -> re.Match[str] | None:
+        """Find "the album" under a heading: a noun for a kind of thing that has been named before."""
+        kinds = load_table("english")["kinds"] if self.focus.heading else ()
+        return next((m for m in _DEFINITE.finditer(self.query) if m.group(1).lower() in kinds), None)
+
+    def _settled(self) -> bool:
+        """Whether the antecedents say what the query is about, so that it needs no context."""
+        if self.forced or self.names_topic:
+            return True
+        if self.focus.heading is None:
+            return bool(self.edits)
+        return any(used in (self.focus.heading, self.focus.answered) for used in self.used)
+
+    def _context(self) -> str:
+        found = self.focus.heading or self.focus.question
+        if found is None:
+            return ""
+        self.used.append(found)
+        return found.text
+
+
+def _nature(word: str) -> Nature:
+    return "person" if _kind(word) in {"he", "she"} else "group" if _kind(word) == "they" else "thing"
+
+
+def _kind(word: str) -> str:
+    """Return the pronoun in the form of its subject."""
+    word = word.lower()
+    if word in {"she", "her", "hers"}:
+        return "she"
+    return "he" if word in {"he", "him", "his"} else "they" if word.startswith("the") else "it"
+
+
+_FITS: dict[Nature, Callable[[str], bool]] = {
+    "person": looks_like_person,
+    "group": looks_like_group,
+    "thing": lambda name: not looks_like_person(name),
+}
 
 
 def _place_for(value: str, question: str) -> tuple[int, int] | None:
-    for pattern in (_YEAR, _DAY, _NUMBER):
+    for pattern in _LIKES:
         if pattern.fullmatch(value):
             found = list(pattern.finditer(question))
             return found[-1].span() if found else None
     names = [name for name in names_in(question) if not name.opening]
-    if not names or not (names_in(value) or len(value.split()) <= 2):
+    if not names or not names_in(value):
         return None
-    last = names[-1]
-    return last.start, last.start + len(last.text)
+    return names[-1].start, names[-1].start + len(names[-1].text)

@@ -10,14 +10,13 @@ from theworld.references.history import text_of
 from theworld.state import Message, ResolvedReference
 from theworld.text import Language
 from theworld.text.folding import fold_in_place
+from theworld.text.quantities import read_numeral
 
 _QUESTIONS: dict[Language, str] = {
     "zh": "“{keyword}”指的是哪一个？请回复编号或名称：",
     "en": "What does “{keyword}” refer to? Reply with a number or a name:",
 }
-_CHINESE_NUMBERS = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5}
-_NUMBER = re.compile(r"\D*(\d+)\D*")
-_ORDINAL = re.compile(r"第?([一二两三四五])个?")
+_NUMBER = re.compile(r"\D*(?P<digits>\d+)\D*|第?(?P<written>[一二两三四五])个?")
 
 
 def ask_back(reference: ResolvedReference, language: Language) -> dict[str, Any]:
@@ -36,9 +35,8 @@ def chosen_option(reply: Any, options: Sequence[str]) -> str:
         reply = reply.get("choice")
     text = str(reply if reply is not None else "").strip()
     number = _NUMBER.fullmatch(text)
-    ordinal = _ORDINAL.fullmatch(text)
-    if number or ordinal:
-        position = int(number.group(1)) if number else _CHINESE_NUMBERS[ordinal.group(1)] if ordinal else 0
+    if number:
+        position = read_numeral(number["digits"] or number["written"]) or 0
         return options[position - 1] if 1 <= position <= len(options) else options[0]
     folded = fold_in_place(text)
     named = [option for option in options if folded and fold_in_place(option) in folded]

@@ -12,23 +12,23 @@ from zoneinfo import ZoneInfo
 
 from theworld.errors import ReferenceConfigError
 from theworld.references.config import ReferenceResolverConfig, check_mapping
+from theworld.references.context import Standalone
 from theworld.references.detection import (
     Detected,
     KeywordTables,
-    Standalone,
     find_corrections,
     find_times,
     in_zone,
     named_topic,
     order_references,
 )
-from theworld.references.english_focus import names_in
 from theworld.references.history import Vectors, as_messages
 from theworld.references.model_fallback import LLMResolver, ask_model
+from theworld.references.names import names_in
 from theworld.references.phrases import LanguageCode, load_table
 from theworld.references.rewriting import make_standalone, supplement
 from theworld.references.scopes import Conversation, find_turns, recall_turns
-from theworld.state import Message, ReferenceMatch, ReferenceType, ResolvedReference
+from theworld.state import Message, ReferenceMatch, ResolvedReference
 from theworld.text import detect_language
 from theworld.text.folding import fold_in_place
 
@@ -192,19 +192,24 @@ class ReferenceResolver:
             matched_keyword=first.keyword,
             metadata=metadata,
             matches=matches,
-            standalone_query=self._standalone(query, matches, conversation, alone),
+            standalone_query=self._standalone(query, found[0], matches, conversation, alone),
             options=alone.options,
         )
 
     def _standalone(
-        self, query: str, matches: Sequence[ReferenceMatch], conversation: Conversation, alone: Standalone
+        self,
+        query: str,
+        primary: Detected,
+        matches: Sequence[ReferenceMatch],
+        conversation: Conversation,
+        alone: Standalone,
     ) -> str | None:
         if not self.config.rewrite:
             return None
         supplemented = supplement(query, matches, conversation.history)
-        if matches[0].reference_type is ReferenceType.CORRECTION:
-            return supplemented or alone.query
-        return alone.query or supplemented
+        if primary.kind in {"pronoun", "continuation"}:
+            return alone.query or supplemented
+        return supplemented or alone.query
 
     def _match(
         self,

@@ -1,4 +1,7 @@
-"""Make a dependent query stand alone: which expressions depend on the history, on what, and the query without them."""
+"""Make a dependent query stand alone, by the rules of its language; or by what its keyword points at.
+
+A query that refers by a keyword and names nothing itself ("之前你说的还有效吗？") gets what the keyword points at.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +9,13 @@ from collections.abc import Sequence
 
 from theworld.references import chinese, english
 from theworld.references.chinese_topics import topic_in
-from theworld.references.detection import Standalone
-from theworld.references.english import last_full_question
+from theworld.references.context import Standalone, with_context
 from theworld.references.history import text_of, topic_tokens
 from theworld.references.phrases import LanguageCode, has_ideographs
 from theworld.state import Message, ReferenceMatch, ReferenceType
 
 LONGEST_DEPENDENT = 300
 """Characters; a longer query says itself what it is about."""
-
-
-def last_question(history: Sequence[Message]) -> str:
-    """Return the last question of the user that is no follow-up, made to stand alone; empty where there is none."""
-    index = last_full_question(history)
-    if index is None:
-        return ""
-    text = text_of(history[index])
-    if has_ideographs(text):
-        base = chinese.last_full_question(history)
-        return base.text if base else ""
-    if len(text) > LONGEST_DEPENDENT:
-        return text[:LONGEST_DEPENDENT]
-    return english.rewrite(text, history[:index]).query or text
 
 
 def make_standalone(
@@ -44,11 +32,6 @@ def make_standalone(
     return english.rewrite(query, history, antecedent)
 
 
-LONGEST_ADDED = 80
-"""Characters added at most."""
-_CLOSING = " \t\n?？!！.。"
-
-
 def supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[Message]) -> str | None:
     """Return the query with what its primary reference points at, None where it needs nothing or nothing is known.
 
@@ -57,26 +40,26 @@ def supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[
     """
     primary = matches[0]
     if primary.reference_type is ReferenceType.CORRECTION:
-        return _with(query, last_question(history) if primary.source_turns else "")
+        return with_context(query, last_question(history) if primary.source_turns else "")
     if topic_tokens(_without(query, matches)):
         return None
     if primary.reference_type is ReferenceType.STANCE:
-        return _with(query, primary.content or "")
+        return with_context(query, primary.content or "")
     asked = [text_of(history[i]) for i in primary.source_turns if history[i].role == "user"]
     topics = [topic for text in reversed(asked) if (topic := topic_in(text)) and topic_tokens(topic)]
-    return _with(query, topics[0] if topics else "")
+    return with_context(query, topics[0] if topics else "")
+
+
+def last_question(history: Sequence[Message]) -> str:
+    """Return the last question of the user, made to stand alone; empty where there is none."""
+    found = english.last_question(history)
+    if found is not None and has_ideographs(text_of(history[found.source])):
+        base = chinese.last_full_question(history)
+        return base.text if base else ""
+    return found.text[:LONGEST_DEPENDENT] if found else ""
 
 
 def _without(query: str, matches: Sequence[ReferenceMatch]) -> str:
     for start, end in sorted((match.span for match in matches), reverse=True):
         query = f"{query[:start]} {query[end:]}"
     return query
-
-
-def _with(query: str, added: str) -> str | None:
-    added = " ".join(added.split())[:LONGEST_ADDED].strip(_CLOSING)
-    if not added:
-        return None
-    end = len(query.rstrip(_CLOSING))
-    inserted = f"（{added}）" if has_ideographs(query) else f" ({added})"
-    return query[:end] + inserted + query[end:]
