@@ -13,7 +13,7 @@ from theworld.retrieval.notes import TextSource, read_notes, reading_deadline
 from theworld.settings import Settings
 from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
 from theworld.stores.records import StoredNote
-from theworld.text.word_sets import word_set
+from theworld.text.function_words import function_words
 
 PLACES_SHARE = 0.05
 """Share of an answer's characters that the places of further notes, and how sure it is, may take."""
@@ -30,7 +30,7 @@ def answer_with_passages(
     context, short = context_of(runtime), state.result
     language = context.language or state.language
     texts = [f"{note.title} {note.text}" for note in state.candidates]
-    words = QuestionWords.of(state.query, texts, word_set("function"))
+    words = QuestionWords.of(state.query, texts, function_words())
     confidence = probability(state.candidates, state.language)
     if short is None and confidence < settings.answers.min_evidence:
         return {"result": None}

@@ -17,8 +17,8 @@ from theworld.answers.topics import PLAIN_EN, Topic, compared_topics, note_about
 from theworld.state import Candidate
 from theworld.text import Language, cjk_share, split_sentences, tokens
 from theworld.text.dates import DateSpan
+from theworld.text.function_words import function_words
 from theworld.text.quantities import Quantity, find_quantities, unit_of
-from theworld.text.word_sets import word_set
 
 STATED, NOT_STATED = 0.75, 0.5
 """Shares of the asked words: a thing is so from the first on, and not so up to the second where the other one is."""
@@ -155,7 +155,7 @@ def _content(asked: str) -> set[str]:
         for country in reversed(countries_in(asked)):
             end = country.end + asked.startswith("人", country.end)
             asked = f"{asked[: country.start]} {asked[country.start : country.end]} {asked[end:]}"
-    return set(tokens(plain(asked))) - PLAIN_EN - word_set("function")
+    return set(tokens(plain(asked))) - PLAIN_EN - function_words()
 
 
 def _subject(asked: str, topic: Topic, evidence: Sequence[Candidate], *, person: bool) -> int | None:

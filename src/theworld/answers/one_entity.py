@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from theworld.text import entity_key, fold, place_of
+from theworld.text.quantities import CHINESE_NUMERAL
 
 _SPACES = re.compile(r"[\s_·•‧・]+")
-_NUMERALS = frozenset("零〇一二三四五六七八九十百千万亿两")
+_NUMERALS = frozenset(CHINESE_NUMERAL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from theworld.state import Candidate
 from theworld.text import Sentence, entity_key, split_sentences, tokens
 from theworld.text.dates import find_dates
 from theworld.text.folding import simplified
+from theworld.text.function_words import function_words
 from theworld.text.quantities import find_quantities
-from theworld.text.word_sets import word_set
 
 Span = tuple[int, int]
 WINDOW = {"en": 28, "zh": 14}
@@ -90,7 +90,7 @@ class AskedWords:
     def of(cls, question: str, evidence: Sequence[Candidate]) -> AskedWords:
         """Read a question over the evidence."""
         texts = [set(tokens(f"{note.title} {note.text}")) for note in evidence]
-        content = [token for token in dict.fromkeys(tokens(question)) if token not in word_set("function")]
+        content = [token for token in dict.fromkeys(tokens(question)) if token not in function_words()]
         weights = {}
         for token in content:
             found = sum(token in text for text in texts)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from theworld.state import Candidate
 from theworld.text import entity_key, fold, tokens, without_qualifier
 from theworld.text.folding import fold_in_place
+from theworld.text.function_words import function_words
 
 MIN_TITLE_CHARACTERS = 2
 _APART = re.compile(r"[^\w]+")
@@ -24,11 +25,10 @@ _PAIRS = (
     ),
 )
 """How a question writes two things, where their titles say more than the question does."""
-PLAIN_EN = frozenset(
+PLAIN_EN = function_words() | frozenset(
     tokens(
-        "a an the of in on at to for from is are was were be were do does did has have had what which who whom whose "
-        "that it its he she his her film movie song album single book novel play musical opera series show person man "
-        "woman name named called band company come came both all and by with not also considered type kind s 's"
+        "film movie song album single book novel play musical opera series show person man woman named called band "
+        "company come came all not also considered type kind its s 's"
     )
 )
 """Words of a question that add no condition."""

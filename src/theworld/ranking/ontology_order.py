@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from theworld.state import Candidate, OntologyEvidence
 from theworld.text import entity_key, fold, tokens
 from theworld.text.folding import simplified
+from theworld.text.function_words import function_words
 from theworld.text.language import CJK_RANGES
-from theworld.text.word_sets import word_set
 
 MOST_ABOUT = 3
 """Notes about what a question describes that are put first."""
@@ -108,7 +108,7 @@ def content_tokens(question: str, texts: Sequence[str], names: Iterable[str]) ->
     ends = {place for name in names for place in _ends(name, folded)}
     asks = {place for match in _ASKS_ZH.finditer(folded) for place in range(*match.span())}
     function = {match.start() for match in _FUNCTION_ZH.finditer(folded)}
-    left_out = word_set("function")
+    left_out = function_words()
     chinese: list[str] = []
     for run in _CJK_RUN.finditer(folded):
         pairs = {place: folded[place : place + 2] for place in range(run.start(), run.end() - 1)}

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from theworld.text import entity_key
+from theworld.text.function_words import function_words
 from theworld.text.language import CJK_RANGES, cjk_share
 from theworld.wikidata import EntriesByName
 
@@ -49,13 +50,6 @@ LONGEST_NAME_WORDS = 8
 LONGEST_NAME_CJK = 12
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’.\-&][^\W_{CJK_RANGES}]+)*")
 _CJK_RUN = re.compile(rf"[{CJK_RANGES}·•‧・]{{2,}}")
-_FUNCTION_WORDS = frozenset(
-    (
-        "a an the of in on at to for from by with and or is are was were be been do does did has have had who whom "
-        "whose what which where when why how that this these those it its he she they his her their as not no than "
-        "then so"
-    ).split()
-)
 
 Known = Callable[[Sequence[str]], Mapping[str, int]]
 """Entity keys -> number of notes naming each known one."""
@@ -67,7 +61,7 @@ def _latin_spans(query: str) -> list[tuple[int, int]]:
     for i, first in enumerate(words):
         content = False
         for last in words[i : i + LONGEST_NAME_WORDS]:
-            content = content or last.group().lower() not in _FUNCTION_WORDS
+            content = content or last.group().lower() not in function_words()
             if content and (last is not first or not first.group()[0].islower()):
                 spans.append((first.start(), last.end()))
     return spans

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from theworld.stores.ledger.evaluations import StoredQuery
 from theworld.text import fold, tokens
+from theworld.text.quantities import CHINESE_NUMERAL
 
 if TYPE_CHECKING:
     from theworld.service.runtime import Service
 
 NEAR = 0.8
 """Share of tokens two questions have in common (Jaccard) from which they count as one, if no number or name differs."""
-_NUMBER = re.compile(r"\d|[〇零一二两三四五六七八九十百千万亿]")
+_NUMBER = re.compile(rf"\d|[{CHINESE_NUMERAL}]")
 _NAME = re.compile(r"(?<=[^.!?？。\s]\s)[A-Z][\w'’-]*")
 
 
