@@ -13,30 +13,40 @@ from theworld.references.chinese_topics import (
     TIME,
     Topic,
     any_of,
+    asks_name,
     bare,
     consists_of,
     is_small_talk,
     joined_names,
     name_in_answer,
-    pair_in,
     topic_of,
     user_turns,
     words_of,
 )
-from theworld.references.context import DEEPEST, Edit, Standalone, apply_edits, chosen_item, dependent, with_context
+from theworld.references.context import (
+    DEEPEST,
+    Edit,
+    Standalone,
+    apply_edits,
+    chosen_item,
+    dependent,
+    last_answer,
+    with_context,
+)
 from theworld.references.detection import Kind
-from theworld.references.history import topic_tokens
-from theworld.references.phrases import Span
+from theworld.references.history import text_of, topic_tokens
+from theworld.references.phrases import Span, has_ideographs
 from theworld.state import Message
 from theworld.text.folding import fold_in_place
 
+LONGEST_ANSWER = 60
+"""Characters of an answer that may hold the antecedent, added with its question."""
 LONGEST_FRAGMENT = 12
 MOST_OPTIONS = 5
 _ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)呢$")
 _VAGUE = re.compile(r"^(?:那|这)(?:一?个)?(?:呢|怎么样|如何|好吗|行吗|可以吗)?$")
-_PERSON = re.compile(r"[他她](?!们)|[他她]们|这位|那位|(?:这|那)个人|该[人名]")
-_PLACE = re.compile(r"(?:那里|那儿|那边|这里|这儿|当地)")
 _POINTING = re.compile("(?<!在)[这那](?:一?[个种类步款条项件样点次些]|时|之后|以后)(?!们|么)")
+_PLACE = re.compile("[那这][里儿边]|当地")
 _CORRECTED = re.compile("^(?:不是|等等|等一下|说错|搞错|抱歉|不好意思|哦不|啊不|不对)")
 _CLAUSES = re.compile("[，。；,;].*[^，。；,;？?]")
 """A question of several clauses: which of them names what it is about is not sure."""
@@ -92,12 +102,17 @@ def _question_before(history: Sequence[Message], depth: int) -> Topic | None:
     return None
 
 
-def _in_context(query: str, span: Span, kind: Kind, history: Sequence[Message], depth: int) -> Standalone:
+def _in_context(  # noqa: PLR0917 - called with all of them, side by side
+    query: str, span: Span, kind: Kind, history: Sequence[Message], depth: int, answered: int = 0
+) -> Standalone:
+    """Return the query with the question before it, and as many characters of its answer."""
     before = _question_before(history, depth)
     if before is None:
         return Standalone()
     reason, references = "the question before", (dependent(span, kind),)
-    return Standalone(with_context(query, before.text), references, (before.text,), (before.source,), (), reason)
+    index = last_answer(history) if answered else None
+    said = "" if index is None else "：" + text_of(history[index]).strip()[:answered]
+    return Standalone(with_context(query, before.text + said), references, (before.text,), (before.source,), (), reason)
 
 
 def _pointing(query: str, folded: str, history: Sequence[Message], depth: int) -> Standalone:
@@ -156,11 +171,9 @@ def _filled(value: str, question: str) -> str:
     time = TIME.search(asked)
     if TIME.fullmatch(folded) and time:
         return question[: time.start()] + value + question[time.end() :]
-    if any_of("actions").fullmatch(folded) and (how := re.search("怎么|如何|怎样", asked)):
-        return question[: how.end()] + value
     if not topic or any_of("attributes").fullmatch(folded):
         return f"{topic or question}的{value}"
-    at = question.find(topic)
+    at = question.find(topic) if has_ideographs(topic) == has_ideographs(value) else -1
     return question[:at] + value + question[at + len(topic) :] if at >= 0 else f"{question}，{value}"
 
 
@@ -218,9 +231,13 @@ def _resolved_topic(question: str, before: Sequence[Message], depth: int) -> str
 
 def _antecedent(word: str, history: Sequence[Message]) -> Topic | None:
     """Return what a pronoun stands for: the name the last answer gives, else the topic of the last turns."""
-    place = bool(_PLACE.fullmatch(word))
     for index, question, answer in user_turns(history):
-        named = name_in_answer(question, answer, place=place) or pair_in(question)
+        named = name_in_answer(question, answer)
+        compared = bare(re.split("[谁哪]", fold_in_place(question))[0])
+        if not named and joined_names(compared) and asks_name(question):
+            return Topic(question[: len(compared)], index)
+        if not named and asks_name(question) and not _PLACE.fullmatch(word):
+            return None
         if named and not (word.endswith("们") and not joined_names(named)):
             at = next((i for i in range(index + 1, len(history)) if history[i].role == "assistant"), index)
             return Topic(named, at)
@@ -242,7 +259,7 @@ def _pronouns(query: str, folded: str, history: Sequence[Message], forced: str |
     elif options and found:
         found = Topic(options[0], found.source)
     if found is None:
-        return _in_context(query, span, "pronoun", history, 0)
+        return _in_context(query, span, "pronoun", history, 0, LONGEST_ANSWER)
     replacement = found.text + ("的" if match.group() == "其" else "")
     return Standalone(
         query=apply_edits(query, [Edit(match.start(), match.end(), replacement)]),

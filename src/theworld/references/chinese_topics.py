@@ -34,14 +34,9 @@ _MEASURE = re.compile(
 )
 _ASKS_NAME = re.compile(r"谁|哪位|哪个|哪[条座家款种部本所国只]|哪一[个条座家款种部本所位]|叫什么")
 _WHO_IS = re.compile(r"[^的]+是(?:谁|哪位|什么人)")
-_ASKS_PLACE = re.compile(r"哪里|哪儿|什么地方|哪个城市|哪个国家|哪座城市")
 _JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
-_AGENT = re.compile(
-    rf"由(?P<name>[{CJK_RANGES}·•]{{2,10}}?)(?:等人?|主持|设计|发明|创作|编|撰|写|绘|画|建|创|负责|提出|执导|导演|领导|率|所)"
-)
-_PAIR = re.compile(rf"(?P<pair>[{CJK_RANGES}·•]{{2,8}}?[和与跟][{CJK_RANGES}·•]{{2,8}}?)(?=谁|哪)")
-_PREDICATE = re.compile("都[很是不有没]|很|非常|更|没有")
-_IS_NAME = re.compile(rf"是(?P<name>[{CJK_RANGES}·•]{{2,10}})[。！.]?$")
+_PREDICATE = re.compile("都[很是不有没]|很|非常|更|没有|.由|.比|.是")
+_NAME = re.compile(rf"是(?P<name>[{CJK_RANGES}·•]{{2,10}})[。！.]?$")
 _COMPARED = re.compile(rf"^(?P<name>[{CJK_RANGES}\w·•]{{2,10}}?)比[^，。！？,!?]{{2,}}$")
 _QUOTED_FROM = re.compile(r"^《(?P<name>[^《》]{2,14})》[：:]")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
@@ -152,38 +147,21 @@ def is_small_talk(text: str) -> bool:
     return bool(folded) and len(folded) <= 20 and consists_of(folded, "small_talk")
 
 
-def name_in_answer(question: str, answer: str, *, place: bool = False) -> str:
-    """Return the name an answer gives, where the question asks for one: "谁发明了电话？" - "贝尔。" or "由贝尔发明。"
+def asks_name(question: str) -> bool:
+    """Return whether a question asks for a name that it does not give ("谁发明了电话？", not "鲁迅是谁？")."""
+    folded = fold_in_place(question)
+    return _ASKS_NAME.search(folded) is not None and not _WHO_IS.fullmatch(bare(folded))
 
-    Of an answer quoted from a document ("《题》：……") the document's title is the name; of one that compares
-    two things ("天坛比故宫大。") the first. Only its first line is looked at: passages follow.
-    """
-    answer = answer.strip().partition("\n")[0]
-    folded, told = fold_in_place(question), fold_in_place(answer)
-    if _WHO_IS.fullmatch(bare(folded)):
+
+def name_in_answer(question: str, answer: str) -> str:
+    """Return the name that is all an answer says in its first line, where the question asks for one."""
+    answer = bare(answer.strip().partition("\n")[0])
+    if not asks_name(question):
         return ""
-    asked = _ASKS_PLACE if place else _ASKS_NAME
-    if not asked.search(folded):
-        return ""
-    stated = _AGENT.search(told) or _QUOTED_FROM.match(told) or _IS_NAME.search(told)
-    if stated and not place and stated["name"] not in folded and "的" not in stated["name"]:
-        return answer[slice(*stated.span("name"))]
-    answer = bare(answer)
-    compared = _COMPARED.match(answer)
-    if compared and not place:
-        return compared["name"]
     introduced = re.match("是|在|位于|应该是|答案是", fold_in_place(answer))
     name = answer[introduced.end() :] if introduced else answer
     fine = 0 < len(name) <= LONGEST_ANSWER and _NAME.fullmatch(name) and not _PREDICATE.search(fold_in_place(name))
-    fine = fine and bool(topic_tokens(name))
-    return name if fine else ""
-
-
-def pair_in(question: str) -> str:
-    """Return two names that a question sets against each other ("李白和杜甫谁更有名？"), empty where there are none."""
-    question = bare(question)
-    pair = _PAIR.match(fold_in_place(question))
-    return question[slice(*pair.span("pair"))] if pair else ""
+    return name if fine and topic_tokens(name) else ""
 
 
 def joined_names(topic: str) -> tuple[str, ...]:
