@@ -9,19 +9,25 @@ from typing import Self
 
 from langgraph.errors import GraphBubbleUp
 
-from theworld.errors import ModelError, RetrievalUnavailableError, StoreError, TheWorldError
+from theworld.errors import (
+    ModelError,
+    RetrievalUnavailableError,
+    StoreError,
+    TheWorldError,
+    WikidataUnavailableError,
+)
 from theworld.state import Context, Degradation
 
-_OWN = (StoreError, ModelError, RetrievalUnavailableError)
+_OWN = (StoreError, ModelError, WikidataUnavailableError, RetrievalUnavailableError)
 """Errors that say of themselves what is not available."""
 
 
 class degrading:  # noqa: N801 - a context manager, called like a function
     """Add what the block raises to `noted`, with the milliseconds until then; what follows the block goes on without.
 
-    `reason` is told before the error, or makes the whole of it from the error. With `context.strict` a StoreError or
-    ModelError is raised as it is, any other as RetrievalUnavailableError of the stage. Interrupts always pass. What
-    was noted is kept as `error`.
+    `reason` is told before the error, or makes the whole of it from the error. With `context.strict` a StoreError,
+    ModelError or WikidataUnavailableError is raised as it is, any other as RetrievalUnavailableError of the stage.
+    Interrupts always pass. What was noted is kept as `error`.
     """
 
     def __init__(
