@@ -1,6 +1,6 @@
 """Measure reference resolution: rewriting on a CANARD file, retrieval with the rewrites, Chinese dialogues, speed.
 
-python benchmarks/references.py --canard canard-dev.jsonl
+python benchmarks/references.py --canard canard-dev.jsonl --threads SET/threads.jsonl
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -147,6 +147,28 @@ def dialogues(path: Path, resolver: ReferenceResolver) -> dict[str, Any]:
     }
 
 
+def threads(path: Path, resolver: ReferenceResolver) -> dict[str, Any]:
+    """Conversations with ideal replies: stand-alone queries that hold what they must, by kind, in per cent.
+
+    A line holds `turns` of {question, reply, refers, standalone_must_contain: texts, or lists of alternatives}.
+    """
+    right: dict[str, list[bool]] = defaultdict(list)
+    for thread in read_jsonl(path):
+        history: list[Message] = []
+        for turn in thread["turns"]:
+            question, kind = turn["question"], turn["refers"]
+            alone = resolver.resolve(question, history).standalone_query or question
+            wanted = [one if isinstance(one, list) else [one] for one in turn["standalone_must_contain"]]
+            if kind == "none":
+                right["left untouched"].append(alone == question)
+            elif kind != "history-question":
+                held = all(any(text.casefold() in alone.casefold() for text in one) for one in wanted)
+                right[f"right, {kind}"].append(held)
+                right["right, all"].append(held)
+            history += [Message("user", question), Message("assistant", turn["reply"])]
+    return {f"{kind} ({len(held)})": 100 * float(np.mean(held)) for kind, held in sorted(right.items())}
+
+
 def dependence(rows: list[dict[str, Any]], resolver: ReferenceResolver) -> list[tuple[str, float, bool]]:
     """(evidence, confidence, right) for each question and each gold rewrite: does it depend on its history?"""
     judged = []
@@ -233,6 +255,7 @@ def show(title: str, figures: dict[str, Any]) -> None:
 def main(arguments: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--canard", type=Path, help="CANARD jsonl: dialog_id, turn, history, current, rewrite")
+    parser.add_argument("--threads", type=Path, nargs="*", default=[], help="jsonl files of conversations")
     parser.add_argument("--questions", type=Path, nargs="*", default=[], help="jsonl files of self-contained questions")
     parser.add_argument("--dialogues", type=Path, default=DIALOGUES, help="Folder of the Chinese dialogues")
     options = parser.parse_args(None if arguments is None else list(arguments))
@@ -249,6 +272,8 @@ def main(arguments: Iterable[str] | None = None) -> None:
         figures = dialogues(path, resolver)
         sure = figures.pop("calibration")
         show(path.stem, figures | calibration(sure))
+    for path in options.threads:
+        show(f"Conversations, {path.parent.name}", threads(path, resolver))
     for path in options.questions:
         show(f"Self-contained questions, {path.parent.name}", unrelated(path, resolver))
     show("Speed, least CPU time of a call", speed(resolver))
