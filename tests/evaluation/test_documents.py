@@ -359,7 +359,7 @@ def test_a_store_of_other_documents_is_refused_untouched(command: Run, tmp_path:
     assert run(["ingest", str(tmp_path / "elsewhere"), "--store", str(store)]) == 0
     code, _, err = command(SMALL, "--store", store)
     assert code == 5
-    assert "1 of its documents are not in" in err
+    assert "1 of the documents in the store are not in" in err
     assert "'diary.md' for instance" in err
     with KnowledgeStore.open(store) as kept:
         assert {note.document_id for note in kept.iter_notes("default")} == {"diary.md"}

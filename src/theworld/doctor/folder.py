@@ -1,7 +1,4 @@
-"""The folder of the store: whether it is there, room on its disk, and who writes to it.
-
-What the ledger's role may do on its server.
-"""
+"""Places and rights: the store's folder, room on its disk, who writes to it, and what the ledger's role may do."""
 
 from __future__ import annotations
 

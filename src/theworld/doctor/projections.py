@@ -1,7 +1,4 @@
-"""The ledger: reachable, its version, its tables, what this role may do, and whether its clock agrees with ours.
-
-The projections: reachable, their version, and how far behind the ledger they are.
-"""
+"""The ledger and its projections: reachable, versions, tables, rights, clocks, and changes not yet applied."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The store of a dataset: where it lies, and what making it took.
-
-What making a set's store took, and that it holds the set's documents and nothing else.
-"""
+"""The store of a dataset or document set: where it lies, what making it took, and that it holds nothing else."""
 
 from __future__ import annotations
 
@@ -50,12 +47,7 @@ def ingest_facts(report: IngestReport, dataset: Dataset, settings: Settings) -> 
 def check_store_holds_only(store: KnowledgeStore, dataset: Dataset, tenant: str = "default") -> None:
     """Raise IngestionError when the store holds documents of another corpus, which would distort every figure."""
     foreign = sorted(store.document_hashes(tenant).keys() - dataset.document_ids)
-    if foreign:
-        raise IngestionError(
-            f"{len(foreign)} of the documents in the store are not in {dataset.name}, {foreign[0]!r} for instance.",
-            where=str(store.path),
-            remedy="Give a new folder as --store.",
-        )
+    _refuse(foreign, store, dataset.name)
 
 
 def document_facts(report: IngestReport) -> dict[str, Any]:
@@ -83,9 +75,13 @@ def check_only_corpus(store: KnowledgeStore, questions: QuestionSet, tenant: str
         for name, source in sources.items()
         if not PurePath(source).is_relative_to(corpus) and not (corpus / name).is_file()
     )
+    _refuse(foreign, store, str(corpus))
+
+
+def _refuse(foreign: list[str], store: KnowledgeStore, corpus: str) -> None:
     if foreign:
         raise IngestionError(
-            f"{len(foreign)} of its documents are not in {corpus}, {foreign[0]!r} for instance.",
+            f"{len(foreign)} of the documents in the store are not in {corpus}, {foreign[0]!r} for instance.",
             where=str(store.path),
             remedy="Give a new folder as --store.",
         )

@@ -1,6 +1,4 @@
-"""From a setting to the model it names. To add a model: write its file, add it here.
-
-All models of one process, made from the settings.
+"""All models of one process, made from the settings. To add a model: write its file, add it here.
 
 A query is embedded once, however many channels ask for it at the same time.
 """

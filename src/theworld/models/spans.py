@@ -1,9 +1,4 @@
-"""From spans found by a model or a rule to clean mentions that do not overlap.
-
-The word lists of `data/mentions.yaml`, and the approximations before a number.
-
-Dates, quantities and numbers by rule, in both languages, for every tagger.
-"""
+"""Spans for every tagger: dates, quantities and numbers by rule (`data/mentions.yaml`), made into clean mentions."""
 
 from __future__ import annotations
 

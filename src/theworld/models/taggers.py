@@ -1,7 +1,4 @@
-"""Mentions without a model: names by their shape, titles by their marks, dates and numbers by rule.
-
-English mentions by spaCy's small model: the official `en_core_web_sm`, or its copy on PyPI.
-"""
+"""Two taggers: by patterns without a model, and English by spaCy's small model (`en_core_web_sm` or its copy)."""
 
 from __future__ import annotations
 

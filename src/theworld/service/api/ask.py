@@ -52,7 +52,7 @@ async def search(request: Request, body: Annotated[SearchRequest, Body()], calle
     return reply(request, search_data(current, run), request_id=current.request_id)
 
 
-@retrieval_router.post("/route", response_model=Envelope[RouteData], summary="Ask the retrieval_router only")
+@retrieval_router.post("/route", response_model=Envelope[RouteData], summary="Ask the router only")
 async def route(request: Request, body: Annotated[SearchRequest, Body()], caller: Querying) -> Response:
     """Decide path, channels, weights and reranking, with reasons; nothing is searched."""
     current = RequestContext(request, caller, "route", "route")

@@ -142,7 +142,7 @@ class FeedbackData(BaseModel):
 async def give_feedback(
     request: Request, body: Annotated[FeedbackRequest, Body()], caller: Annotated[Caller, caller_with("query")]
 ) -> Response:
-    """Keep a judgement; it feeds the online metrics, the feedback_router's history and golden sets."""
+    """Keep a judgement; it feeds the online metrics, the router's history and golden sets."""
     service = service_of(request)
 
     def keep() -> FeedbackData | None:

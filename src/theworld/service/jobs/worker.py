@@ -1,7 +1,4 @@
-"""Starts the process that works on evaluation jobs, when there is one to work on.
-
-The process that works on evaluation jobs: of lowest priority, one a store, gone when nothing is left to do.
-"""
+"""The process that works on evaluation jobs: of lowest priority, one a store, there while there are jobs."""
 
 from __future__ import annotations
 
