@@ -37,8 +37,6 @@ _WHO_IS = re.compile(r"[^的]+是(?:谁|哪位|什么人)")
 _JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
 _PREDICATE = re.compile("都[很是不有没]|很|非常|更|没有|.由|.比|.是")
 _NAME = re.compile(rf"是(?P<name>[{CJK_RANGES}·•]{{2,10}})[。！.]?$")
-_COMPARED = re.compile(rf"^(?P<name>[{CJK_RANGES}\w·•]{{2,10}}?)比[^，。！？,!?]{{2,}}$")
-_QUOTED_FROM = re.compile(r"^《(?P<name>[^《》]{2,14})》[：:]")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 
 

@@ -20,7 +20,6 @@ _PREDICATE = re.compile(
     r"['’]s\b|\s+(?:is|was|were|are|has|had|have|did|does|do|can|could|will|would|also|then|now|later|never|and\s+[A-Z]|[a-z]+ed|won"
     r"|made|took|said|says|began|became|went|gave|wrote|left|met|found|told|sought|led|played|sang|grew|thus|still|once)\b"
 )
-_PLACED = re.compile(r"\b(?:in|at|near|into|throughout|across)\s+(?:the\s+)?$", re.IGNORECASE)
 _LONGEST = 4000
 
 
@@ -29,12 +28,8 @@ class Name(NamedTuple):
 
     text: str
     start: int
-    quoted: bool
-    """In quotation marks: a title."""
     opening: bool
     """A single word that may be capitalised only because it opens a sentence."""
-    placed: bool
-    """After "in" or "at": a place or a time rather than a person."""
 
 
 @lru_cache(maxsize=1)
@@ -57,7 +52,7 @@ def names_in(text: str) -> tuple[Name, ...]:
     """Return the names of a text from left to right; one that merely opens a sentence is marked as `opening`."""
     text = text[:_LONGEST]
     found = [
-        Name(body.strip(" ,."), match.start(), True, False, False)
+        Name(body.strip(" ,."), match.start(), False)
         for match in _QUOTED.finditer(text)
         if (body := match.group(1) or match.group(2)) and body[:1].isupper()
     ]
@@ -83,7 +78,7 @@ def _trimmed(phrase: str, start: int, text: str) -> Name | None:
     if len(name) < 2 or name.isdecimal():
         return None
     opening = opening and len(words) == 1 and not _PREDICATE.match(text, start + len(name))
-    return Name(name, start, False, opening, bool(_PLACED.search(text[max(0, start - 16) : start])))
+    return Name(name, start, opening)
 
 
 def _names_nothing(word: str) -> bool:
