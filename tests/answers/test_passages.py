@@ -89,7 +89,7 @@ CUTS = [
     ("at paragraphs", "parental", SICK, "", 56, "Parental leave is long."),
     ("whole code", "step 4", f"{'Before it. ' * 9}\n\n{CODE}\n\n{'After it. ' * 9}", "", 190, CODE),
     ("long code at its lines", "step 4", CODE, "", 70, "run --step 4"),
-    ("Chinese lines", "杭州几度", "北京零度\n上海三度\n杭州五度\n广州九度", "城市气温", 34, "杭州五度"),
+    ("Chinese lines", "杭州几度", "北京零度\n上海三度\n杭州五度\n广州九度", "城市气温", 38, "杭州五度"),
 ]
 
 
@@ -258,9 +258,31 @@ def test_a_part_of_a_code_block_opens_with_its_fence() -> None:
     (inside,) = shown("step-30", document.candidates(0), document, limit=200)
     assert inside.text.startswith("```sh\nmake step-")
     assert "make step-30" in inside.text
-    (after,) = shown("rest well", document.candidates(0), document, limit=60)
+    (after,) = shown("rest well", document.candidates(0), document, limit=64)
     assert after.text == "Then rest well."
     late = Document((LEAVE, "make step-41\nmake step-42\n```\n\n" + "Then rest well. " * 9, "Run:\n\n```sh"))
     (led,) = shown("rest", late.candidates(0), late, limit=160)
     assert "```" not in led.text
-    assert led.text.startswith("Run:\nThen rest well.")
+    assert led.text.startswith("Run:\n…\nThen rest well.")
+
+
+def test_rows_of_a_table_stand_under_its_header() -> None:
+    rows = "".join(f"| part {i:02} | {i} gp | some words on it |\n" for i in range(60))
+    document = Document((LEAVE, f"Prices.\n\n| Part | Cost | Note |\n|---|---|---|\n{rows}\nThe end."))
+    (inside,) = shown("part 41", document.candidates(0), document, limit=400)
+    assert inside.text.startswith("| Part | Cost | Note |\n|---|---|---|\n| part ")
+    assert "| part 41 | 41 gp |" in inside.text
+    assert len(inside.text) <= 400
+
+
+def test_what_many_pages_hold_is_shown_once() -> None:
+    document = Document((LEAVE, "Last updated in May."), (PAY, "Last updated in May."), (PAY, "Paid monthly."))
+    passages = shown("updated", document.candidates(0, 1, 2), document, limit=400)
+    assert "\n".join(one.text for one in passages).count("Last updated") == 1
+
+
+def test_no_part_ends_on_a_line_that_announces_more() -> None:
+    text = "Beech is tall. " * 4 + "The default looks like this:\n\n```\n" + "x" * 300 + "\n```"
+    document = Document((LEAVE, text))
+    (passage,) = shown("beech tall", document.candidates(0), document, limit=130)
+    assert "looks like this" not in passage.text

@@ -12,17 +12,16 @@ table's header, a list's introduction) is the lead, which is shown before them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, takewhile
 
+from theworld.answers.excerpts import best_excerpt, opens_block
 from theworld.answers.question_words import QuestionWords
 from theworld.state import Candidate, Passage
 from theworld.state.places import place_of
 from theworld.stores.records import StoredNote
-from theworld.text import split_sentences
 
 Note = Candidate | StoredNote
 ReadNotes = Callable[[Sequence[str]], Sequence[StoredNote]]
@@ -46,11 +45,8 @@ LONGEST_GAP = 4
 """Characters of white space between notes of one passage."""
 FRAME = 8
 """Characters around a passage: its number, and the line ends to its place and to the next."""
-FENCES = 20
-"""Characters kept for the lines that open and close a code block of which a part is shown."""
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
-_SPACE = re.compile(r"\s+")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+ELSEWHERE = "…"
+"""Between the introduction of a list and items that do not follow it at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +82,7 @@ class _Piece:
 
     @property
     def cost(self) -> int:
-        return self.end - self.start + len(self.lead) + bool(self.lead)
+        return self.end - self.start + len(self.lead) + 3 * bool(self.lead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +126,18 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> lis
     taken: list[_Piece] = []
     left = limit
     for note in ranked:
+        if any(note.text == one.note.text for one in taken):
+            continue  # what stands on many pages is shown once
         room = left - len(_place(note)) - FRAME
         lead = note.lead if len(note.lead) < LEAD_SHARE * room else ""
-        room -= len(lead) + bool(lead)
+        room -= len(lead) + 3 * bool(lead)
         if len(ranked) > 1:
             room = min(room, int(FIRST_SHARE * limit))
         if len(note.text) <= room:
             piece = _Piece(note, 0, len(note.text), lead)
         elif not taken or room >= LEAST_SHARE * limit:
-            piece = _cut(note, words, max(room, 1), lead, "\n".join(one.text for one in taken))
+            start, end, lead = best_excerpt(note, words, max(room, 1), lead, "\n".join(one.text for one in taken))
+            piece = _Piece(note, start, end, lead)
         else:
             break
         if piece.text.strip():
@@ -152,69 +151,6 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> lis
 def _shown(piece: _Piece) -> int:
     """Return the characters that a piece takes as a passage of its own."""
     return piece.cost + len(_place(piece.note)) + FRAME
-
-
-def _cut(note: Candidate, words: QuestionWords, room: int, lead: str, shown: str = "") -> _Piece:
-    """Return the run of a note's units that fits and holds the one that says most of what is not shown yet.
-
-    Where it begins inside a code block, the line that opens the block is repeated.
-    """
-    room = max(room - FENCES, 1) if _FENCE.search(note.lead + note.text) else room
-    units = _units(note.text, room, inside_code=bool(_open_fence(note.lead)))
-    covered = [words.covered(note.text[start:end], shown) for start, end in units]
-    best = max(range(len(units)), key=lambda i: (covered[i], -i))
-    first = last = best
-    while True:
-        after = last + 1 < len(units) and units[last + 1][1] - units[first][0] <= room
-        before = first > 0 and units[last][1] - units[first - 1][0] <= room
-        if after and (not before or covered[last + 1] >= covered[first - 1]):
-            last += 1
-        elif before:
-            first -= 1
-        else:
-            break
-    start, end = units[first][0], units[last][1]
-    if end - start > room:  # one sentence above the limit: cut at white space or, without any, hard
-        spaces = [gap.start() for gap in _SPACE.finditer(note.text, start + room // 2, start + room)]
-        end = spaces[-1] if spaces else start + room
-    text = note.text[start:end].rstrip()
-    opening = _open_fence(f"{note.lead}\n{note.text[:start]}")
-    if lead and (led := _open_fence(lead)):
-        lead = lead.removesuffix(led).rstrip()
-    if last_opening := _open_fence(f"{opening}\n{text}"):
-        text = text.removesuffix(last_opening).rstrip()
-    return _Piece(note, start, start + len(text), "\n".join(filter(None, (lead, opening))))
-
-
-def _open_fence(text: str) -> str:
-    """Return the line that opens the code block in which a text ends, without line ends; "" where it ends in none."""
-    opening = ""
-    for line in text.splitlines():
-        if _FENCE.match(line):
-            opening = "" if opening else line.rstrip()
-    return opening
-
-
-def _units(text: str, room: int, *, inside_code: bool) -> list[tuple[int, int]]:
-    """Return (start, end) of a text's paragraphs, code whole; of what does not fit, its lines, and their sentences."""
-    lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
-    paragraphs: list[list[tuple[int, int]]] = [[]]
-    fenced = inside_code
-    for start, end in lines:
-        line = text[start:end]
-        fenced ^= bool(_FENCE.match(line))
-        if line.strip() or fenced:
-            paragraphs[-1].append((start, end))
-        elif paragraphs[-1]:
-            paragraphs.append([])
-    units: list[tuple[int, int]] = []
-    for paragraph in filter(None, paragraphs):
-        whole = (paragraph[0][0], paragraph[-1][1])
-        smaller = [whole] if whole[1] - whole[0] <= room else paragraph
-        for start, end in smaller:
-            sentences = split_sentences(text[start:end]) if end - start > room else []
-            units += [(start + one.start, start + one.end) for one in sentences] or [(start, end)]
-    return units or [(0, len(text))]
 
 
 def _grown(taken: Sequence[_Piece], left: int, read: ReadNotes, between: ReadText) -> list[_Piece]:
@@ -265,7 +201,7 @@ def _gap(one: _Piece, other: _Piece, between: ReadText) -> str | None:
 
 def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
     first, last = run.pieces[0], run.pieces[-1]
-    text = f"{first.lead}\n{run.text}" if first.lead else run.text
+    text = f"{first.lead}\n{_apart(first.lead)}{run.text}" if first.lead else run.text
     levels = zip(*(piece.note.section for piece in run.pieces), strict=False)
     section = tuple(names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels))
     return Passage(
@@ -281,6 +217,11 @@ def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
         end=last.ends,
         marks=words.marks(text),
     )
+
+
+def _apart(lead: str) -> str:
+    """Return what stands between a lead and what does not follow it at once; nothing beneath a header or a fence."""
+    return "" if opens_block(lead[lead.rfind("\n") + 1 :]) else f"{ELSEWHERE}\n"
 
 
 def _place(note: Note) -> str:

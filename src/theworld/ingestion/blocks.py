@@ -6,10 +6,10 @@ A block is an exact slice of the document's text. Notes are whole blocks, or sev
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from theworld.stores.records import NoteKind
+from theworld.text.layout import announces
 
 
 class Block(NamedTuple):
@@ -27,18 +27,6 @@ class Block(NamedTuple):
     that opens a code block, the sentence that introduces a list or code. An introduction lies before the block."""
 
 
-_COLON = re.compile(r"[:：][\s*_]*\Z")
-_BOLD_LINE = re.compile(r"\*\*[^*\n]{1,100}\*\*\s*\Z")
-_LINE_END = 20
-
-
 def introduces(text: str, block: Block) -> bool:
     """Tell whether a paragraph belongs to the block after it: it ends with a colon or is a bold line, a title."""
-    if block.kind != "paragraph":
-        return False
-    return ends_with_colon(text, block) or _BOLD_LINE.match(text, block.start, block.end) is not None
-
-
-def ends_with_colon(text: str, block: Block) -> bool:
-    """Tell whether a block announces what comes after it."""
-    return _COLON.search(text, max(block.start, block.end - _LINE_END), block.end) is not None
+    return block.kind == "paragraph" and announces(text[block.start : block.end])

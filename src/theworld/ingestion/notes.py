@@ -20,6 +20,7 @@ from theworld.settings import NoteSettings
 from theworld.stores.records import NoteKind
 from theworld.text import Language, cjk_share, detect_language, split_sentences
 from theworld.text.language import MIXED_SHARE
+from theworld.text.layout import announces
 
 JOINED: Mapping[Language, int] = {"en": 600, "zh": 450}
 """Characters up to which small notes of several sections are joined; with fewer a note says too little by itself."""
@@ -145,7 +146,8 @@ def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Gr
     if end - start <= limit + (LONGEST_HEADING if heading else 0):
         return [_Group(start, end, last.section, frozenset(one.kind for one in held), heading=heading)]
     before = held[:-1]
-    pieces = list(_divided(text, last, limit))
+    before_it = last.start - held[0].start  # so that what introduces the block stays with its first piece
+    pieces = list(_divided(text, last, limit - before_it if before_it <= limit // 2 else limit))
     if before and pieces[0][1] - before[0].start <= limit + LONGEST_HEADING:
         pieces[0] = (before[0].start, pieces[0][1])
         first = [_Group(*pieces[0], last.section, frozenset({last.kind}), heading=heading)]
@@ -173,7 +175,7 @@ def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
     lead = len(_lead(text, block, block.end))
     room = max(limit - lead, limit // 2)
     begin = end = block.start
-    for left, right in _parts(text, block, room):
+    for left, right in _with_announced(text, _parts(text, block, room), room):
         rest = block.end - begin
         target = rest / -(-rest // room)  # of what is left, so that the last piece is no mere remainder
         nearer = (end - begin) + (right - begin) > 2 * target
@@ -182,6 +184,21 @@ def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
             begin = left
         end = right
     yield _trimmed(text, begin, max(end, begin))
+
+
+def _with_announced(text: str, parts: Iterable[tuple[int, int]], room: int) -> Iterator[tuple[int, int]]:
+    """Yield parts in order, a term or an announcement together with what follows it, where both fit."""
+    held: tuple[int, int] | None = None
+    for left, right in parts:
+        if held and right - held[0] > room:
+            yield held
+            held = None
+        held = (held[0] if held else left, right)
+        if not announces(text[left:right]):
+            yield held
+            held = None
+    if held:
+        yield held
 
 
 def _parts(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:

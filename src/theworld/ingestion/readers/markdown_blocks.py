@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from theworld.ingestion.blocks import Block, ends_with_colon, introduces
+from theworld.ingestion.blocks import Block, introduces
 from theworld.stores.records import NoteKind
+from theworld.text.layout import ends_with_colon
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -162,7 +163,7 @@ def _continued(text: str, found: Iterator[_Found]) -> Iterator[_Found]:
         else:
             yield from held
             held = [one]
-        if len(held) == 2 and ends_with_colon(text, held[0].block) and held[1].block.kind != "paragraph":
+        if len(held) == 2 and ends_with_colon(text, held[0].block.end) and held[1].block.kind != "paragraph":
             held = [_joined(held[:1], held[1])]
     yield from held
 

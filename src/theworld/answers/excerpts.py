@@ -1,0 +1,125 @@
+"""The part of a note that is shown where the whole does not fit: whole paragraphs, rows and sentences.
+
+The run of units that holds the one saying most of the question is taken, as long as it fits. What is shown of a code
+block begins with the line that opens it, what is shown of a table with its header, and no part ends on a line that only
+announces what follows.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+from typing import NamedTuple
+
+from theworld.answers.question_words import QuestionWords
+from theworld.state import Candidate
+from theworld.text import split_sentences
+from theworld.text.layout import announces
+
+FENCES = 20
+"""Characters kept for the lines that open and close a code block of which a part is shown."""
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+_RULE = re.compile(r"[ \t]*\|[-:| \t]+")
+"""The line between a table's header and its rows."""
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_SPACE = re.compile(r"\s+")
+
+
+class Excerpt(NamedTuple):
+    """A part of a note: note.text[start:end]."""
+
+    start: int
+    end: int
+    lead: str
+    """What stands before it: the note's lead, and what opens the code block or table it begins in."""
+
+
+def best_excerpt(note: Candidate, words: QuestionWords, room: int, lead: str, shown: str = "") -> Excerpt:
+    """Return the run of a note's units that fits and holds the one that says most of what is not shown yet.
+
+    Where it begins inside a code block or a table, the line that opens the block or the table's header is repeated.
+    """
+    if led := _open_fence(lead):
+        lead = lead.removesuffix(led).rstrip()
+    start, end = _best_run(note, words, room, shown)
+    opening = _opening(note, start)
+    if opening:
+        start, end = _best_run(note, words, max(room - len(opening) - FENCES, 1), shown)
+        opening = _opening(note, start)
+    text = note.text[start:end].rstrip()
+    if last_opening := _open_fence(f"{opening}\n{text}"):
+        text = text.removesuffix(last_opening).rstrip()
+    return Excerpt(start, start + len(text), "\n".join(filter(None, (lead, opening))))
+
+
+def _best_run(note: Candidate, words: QuestionWords, room: int, shown: str) -> tuple[int, int]:
+    """Return (start, end) of the units around the one that says most, as many as fit; the last announces nothing."""
+    units = _units(note.text, room, inside_code=bool(_open_fence(note.lead)))
+    covered = [words.covered(note.text[start:end], shown) for start, end in units]
+    best = max(range(len(units)), key=lambda i: (covered[i], -i))
+    first = last = best
+    while True:
+        after = last + 1 < len(units) and units[last + 1][1] - units[first][0] <= room
+        before = first > 0 and units[last][1] - units[first - 1][0] <= room
+        if after and (not before or covered[last + 1] >= covered[first - 1]):
+            last += 1
+        elif before:
+            first -= 1
+        else:
+            break
+    while last > best and announces(note.text[slice(*units[last])]):
+        last -= 1
+    start, end = units[first][0], units[last][1]
+    if end - start > room:  # one sentence above the limit: cut at white space or, without any, hard
+        spaces = [gap.start() for gap in _SPACE.finditer(note.text, start + room // 2, start + room)]
+        end = spaces[-1] if spaces else start + room
+    return start, end
+
+
+def _opening(note: Candidate, start: int) -> str:
+    """Return what opens the code block or table within which a piece of a note begins; "" for any other piece."""
+    if fence := _open_fence(f"{note.lead}\n{note.text[:start]}"):
+        return fence
+    above = list(takewhile(is_row, reversed(note.text[:start].splitlines()))) if is_row(note.text[start:]) else []
+    return "\n".join(above[:-3:-1]) if len(above) > 1 and _RULE.fullmatch(above[-2]) else ""
+
+
+def is_row(line: str) -> bool:
+    """Tell whether a line is one of a table."""
+    return line.lstrip().startswith("|")
+
+
+def _open_fence(text: str) -> str:
+    """Return the line that opens the code block in which a text ends, without line ends; "" where it ends in none."""
+    opening = ""
+    for line in text.splitlines():
+        if _FENCE.match(line):
+            opening = "" if opening else line.rstrip()
+    return opening
+
+
+def _units(text: str, room: int, *, inside_code: bool) -> list[tuple[int, int]]:
+    """Return (start, end) of a text's paragraphs, code whole; of what does not fit, its lines, and their sentences."""
+    lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
+    paragraphs: list[list[tuple[int, int]]] = [[]]
+    fenced = inside_code
+    for start, end in lines:
+        line = text[start:end]
+        fenced ^= bool(_FENCE.match(line))
+        if line.strip() or fenced:
+            paragraphs[-1].append((start, end))
+        elif paragraphs[-1]:
+            paragraphs.append([])
+    units: list[tuple[int, int]] = []
+    for paragraph in filter(None, paragraphs):
+        whole = (paragraph[0][0], paragraph[-1][1])
+        smaller = [whole] if whole[1] - whole[0] <= room else paragraph
+        for start, end in smaller:
+            sentences = split_sentences(text[start:end]) if end - start > room else []
+            units += [(start + one.start, start + one.end) for one in sentences] or [(start, end)]
+    return units or [(0, len(text))]
+
+
+def opens_block(line: str) -> bool:
+    """Tell whether what follows a line is read as a part of the same code block or table."""
+    return is_row(line) or _FENCE.match(line) is not None

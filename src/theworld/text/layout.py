@@ -1,0 +1,21 @@
+"""Lines of Markdown that belong to what follows them."""
+
+from __future__ import annotations
+
+import re
+
+LONGEST_TERM = 100
+_COLON = re.compile(r"[:：][\s*_]*\Z")
+_TERM = re.compile(rf"\s*(?:[-*+]\s+|\d+[.)]\s+)?\*\*[^*\n]{{1,{LONGEST_TERM}}}\*\*\s*\Z")
+_LINE_END = 20
+
+
+def ends_with_colon(text: str, end: int | None = None) -> bool:
+    """Tell whether a text, or text[:end], announces what comes after it."""
+    end = len(text) if end is None else end
+    return _COLON.search(text, max(0, end - _LINE_END), end) is not None
+
+
+def announces(text: str) -> bool:
+    """Tell whether a text's last line belongs to what follows: it ends with a colon, or is a bold term or title."""
+    return ends_with_colon(text) or _TERM.match(text[text.rstrip().rfind("\n") + 1 :]) is not None
