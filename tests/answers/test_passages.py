@@ -282,7 +282,7 @@ def test_what_many_pages_hold_is_shown_once() -> None:
 
 
 def test_no_part_ends_on_a_line_that_announces_more() -> None:
-    text = "Beech is tall. " * 4 + "The default looks like this:\n\n```\n" + "x" * 300 + "\n```"
+    text = "Beech is tall. " * 4 + "\n\nThe default looks like this:\n\n```\n" + "x" * 300 + "\n```"
     document = Document((LEAVE, text))
     (passage,) = shown("beech tall", document.candidates(0), document, limit=130)
     assert "looks like this" not in passage.text
