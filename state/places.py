@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
@@ -22,7 +23,9 @@ def place_of(document_id: str, source: str, title: str, section: Sequence[str]) 
     name = _file_name(document_id, source)
     named_so = title and _words(title) in (_words(name), _words(PurePosixPath(name).stem))
     parts = [name, "" if named_so else title] if name else [title or document_id]
-    return PATH_SEPARATOR.join(part for part in (*parts, *headings) if part)
+    shown = [part for part in (*parts, *headings) if part]
+    kept = [part for before, part in pairwise(["", *shown]) if _words(part) != _words(before)]
+    return PATH_SEPARATOR.join(kept or shown)
 
 
 def _file_name(document_id: str, source: str) -> str:

@@ -236,3 +236,11 @@ def test_default_limits_keep_typical_passages() -> None:
     sentence = "The waltz was first performed in the city in that year, as is well known. "
     assert len(list(iter_notes(sentence * 16, NoteSettings()))) == 1
     assert len(list(iter_notes(sentence * 30, NoteSettings(), passage=True))) == 1
+
+
+def test_a_term_stays_with_its_definition_and_a_caption_with_its_table() -> None:
+    terms = "".join(f"- **Term {i}**\n\n  {'It says something. ' * 9}\n\n" for i in range(12))
+    assert not [note for note in of_markdown(terms, max_characters_en=400) if note.text.endswith("**")]
+    table = "Before. " * 20 + "\n\n**Advancement**\n\n| Level | Points |\n|---|---|\n" + "| 1 | 2 |\n" * 90
+    notes = of_markdown(table, max_characters_en=500)
+    assert "**Advancement**\n\n| Level | Points |" in "\n".join(note.text for note in notes)

@@ -28,6 +28,7 @@ SECTION = ("Parental leave", "Eligibility")
         ("4711", "", "", ("Who",), "4711 › Who"),
         ("hr/leave.md", "/x/hr/leave.md", "Time off", (), "leave.md › Time off"),
         ("hr/leave.md", "", "", (), "leave.md"),
+        ("git.html", "", "git(1)", ("git(1)", "Git (1)", "Options"), "git.html › git(1) › Options"),
     ],
 )
 def test_a_place_is_file_title_and_headings(

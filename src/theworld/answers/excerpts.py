@@ -67,7 +67,7 @@ def _best_run(note: Candidate, words: QuestionWords, room: int, shown: str) -> t
             first -= 1
         else:
             break
-    while last > best and announces(note.text[slice(*units[last])]):
+    while last > best and (announces(unit := note.text[slice(*units[last])]) or unit.strip() == _open_fence(unit)):
         last -= 1
     start, end = units[first][0], units[last][1]
     if end - start > room:  # one sentence above the limit: cut at white space or, without any, hard

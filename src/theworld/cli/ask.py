@@ -90,6 +90,10 @@ def _message(where: str, row: Any) -> Message:
         raise InvalidQuestionError(f"`{field}` is wrong: {first['msg']}.", where=where, remedy=FORM) from error
 
 
+PATIENT_DEADLINE_MS = 10_000
+"""A person who asks once rather waits than gets an answer without reranking, on a busy machine or with cold models."""
+
+
 def ask(
     question: Annotated[
         str, typer.Argument(metavar="QUESTION", help="The question, in English or Chinese.", show_default=False)
@@ -139,7 +143,7 @@ def ask(
             min=1,
             max=600_000,
             help="Budget for retrieval and reranking.",
-            show_default="the setting retrieval.deadline_ms",
+            show_default="10000, or the setting retrieval.deadline_ms where it is longer",
         ),
     ] = None,
     total_deadline_ms: Annotated[
@@ -168,7 +172,7 @@ def ask(
         top_k=top_k,
         use_model=model,
         strict=strict,
-        deadline_ms=deadline_ms,
+        deadline_ms=deadline_ms or max(settings.retrieval.deadline_ms, PATIENT_DEADLINE_MS),
         total_deadline_ms=total_deadline_ms,
     )
     clean_question(question)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from theworld.ingestion.blocks import Block, introduces
 from theworld.stores.records import NoteKind
-from theworld.text.layout import ends_with_colon
+from theworld.text.layout import announces, ends_with_colon
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -128,7 +128,8 @@ class _Tokens:
         spans = [self._span_at(inner) for inner in self._children(place)]
         if end - begin <= _LONG_ITEM or len(spans) < 2:
             return [(begin, end)]
-        return [(begin, spans[0][1]), *spans[1:]]
+        first = 1 if announces(self._text[slice(*spans[0])]) else 0  # a term stays with its definition
+        return [(begin, spans[first][1]), *spans[first + 1 :]]
 
     def _table(self, place: int, begin: int, end: int) -> Block:
         """Return a table's block: its rows are the parts, header and rule the lead."""

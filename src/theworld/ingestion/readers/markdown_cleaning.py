@@ -18,6 +18,7 @@ _FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[ \t]*(?P=m
 _SPAN = re.compile(r"(?P<mark>`+)(?!`)(?:[^`\n]|\n(?!\s*\n)|`(?!(?P=mark)))+?(?P=mark)(?!`)")
 _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
 _PRE = re.compile(r"[ \t]*<pre\b[^>]*>(.*?)</pre\s*>", re.I | re.S)
+_SCRIPT = re.compile(r"<(script|style)\b[^>]*>.*?</\1\s*>", re.I | re.S)
 _COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}|\{#[^}\n]*#\}", re.S)
 _TEMPLATE = re.compile(r"\{%-?.*?-?%\}|\{\{[<%].*?[%>]\}\}", re.S)
 _MODULE = re.compile(
@@ -74,7 +75,7 @@ def _outside(code: re.Pattern[str], text: str, change: Callable[[str], str]) -> 
 def _prose(text: str, components: Collection[str]) -> str:
     if "<table" in text.lower():
         text = _TABLE.sub(lambda match: _as_markdown(match.group()), text)
-    for pattern in (_COMMENT, _TEMPLATE, _MODULE):
+    for pattern in (_SCRIPT, _COMMENT, _TEMPLATE, _MODULE):
         text = pattern.sub("", text)
     text = _WRAPPER.sub(_label, text)
     text = _ROW.sub(lambda row: _PADDING.sub(lambda gap: "---" if gap.group()[0] == "-" else " ", row.group()), text)

@@ -146,7 +146,7 @@ class MarkdownWriter:
             cells = [cell for cell in row.children if isinstance(cell, nodes.entry)]
             spans = [(cell.get("morecols", 0) + 1, cell.get("morerows", 0) + 1) for cell in cells]
             rows.append([(self._cell(cell), *span) for cell, span in zip(cells, spans, strict=True)])
-        yield markdown_table(rows)
+        yield markdown_table(rows, header=next(iter(node.findall(nodes.thead)), None) is not None)
 
     def _cell(self, entry: nodes.entry) -> str:
         return " ".join(" ".join(self._blocks(entry, 0)).split())

@@ -19,8 +19,8 @@ _NUMBER = re.compile(r"\{?\s*(\d{1,3})\s*\}?\Z")
 """A span in HTML, or in the braces of JSX."""
 
 
-def markdown_table(rows: Iterable[Sequence[Cell]]) -> str:
-    """Return rows as a Markdown table, the first its header; "" for no rows.
+def markdown_table(rows: Iterable[Sequence[Cell]], *, header: bool = True) -> str:
+    """Return rows as a Markdown table, the first its header (else it has an empty one); "" for no rows.
 
     Cells are repeated where they span, empty rows dropped.
     """
@@ -28,7 +28,7 @@ def markdown_table(rows: Iterable[Sequence[Cell]]) -> str:
     if not filled:
         return ""
     width = max(map(len, filled))
-    lines = [table_row([*row, *[""] * (width - len(row))]) for row in filled]
+    lines = [table_row([*row, *[""] * (width - len(row))]) for row in [*([] if header else [list[str]()]), *filled]]
     return "\n".join([lines[0], f"|{' --- |' * width}", *lines[1:]])
 
 
