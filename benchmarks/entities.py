@@ -23,14 +23,14 @@ from efsa import NOTES
 from environment import environment
 
 from theworld import efsa_answer
+from theworld.entities import DeterministicJudge, JudgedEntity, JudgeOutput
+from theworld.entities.features import popularity
+from theworld.entities.judging import types_of
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import calibration_error, percentile
 from theworld.models.embedders import MiniLMEmbedder
 from theworld.models.protocols import Embedder
 from theworld.models.taggers import SpacyTagger
-from theworld.nodes.disambiguate_entities import DeterministicJudge, JudgedEntity, JudgeOutput
-from theworld.nodes.disambiguate_entities.judging.features import popularity
-from theworld.nodes.disambiguate_entities.node import types_of
 from theworld.wikidata import Snapshot, build_snapshot
 from wikidata import names, write_dump
 

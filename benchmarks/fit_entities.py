@@ -1,7 +1,7 @@
 """Fit the deterministic judge's weights on mentions with candidates, and say what they are worth on unseen documents.
 
     python benchmarks/fit_entities.py MENTIONS.jsonl            cross-validation only
-    python benchmarks/fit_entities.py MENTIONS.jsonl --write    replaces nodes/disambiguate_entities/data/weights.json
+    python benchmarks/fit_entities.py MENTIONS.jsonl --write    replaces src/theworld/entities/data/weights.json
 
 Each line: {"bench", "doc", "mention", "context", "gold": "Q...", "candidates": [{"id", "label", "description"}]}.
 
@@ -28,20 +28,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from theworld.entities.features import features_of
+from theworld.entities.judge import HOPELESS, SHORTLIST, SURE
+from theworld.entities.judging import types_of
+from theworld.entities.mention import MentionInText
+from theworld.entities.similarity import ContextSimilarity
+from theworld.entities.weights import Calibration
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import calibration_error
 from theworld.models.embedders import MiniLMEmbedder
 from theworld.models.taggers import SpacyTagger
-from theworld.nodes.disambiguate_entities.judging.features import features_of
-from theworld.nodes.disambiguate_entities.judging.judge import HOPELESS, SHORTLIST, SURE
-from theworld.nodes.disambiguate_entities.judging.mention import MentionInText
-from theworld.nodes.disambiguate_entities.judging.similarity import ContextSimilarity
-from theworld.nodes.disambiguate_entities.judging.weights import Calibration
-from theworld.nodes.disambiguate_entities.node import types_of
 
 Array = NDArray[np.float64]
 
-TARGET = Path(__file__).resolve().parents[1] / "nodes" / "disambiguate_entities" / "data" / "weights.json"
+TARGET = Path(__file__).resolve().parents[1] / "src" / "theworld" / "entities" / "data" / "weights.json"
 SIGNS = {"missing": -1, "extra": -1, "lacks_head": -1, "located": -1, "dated": -1, "echo": -1, "common": -1}
 """Features that may only speak against a candidate; the others may only speak for it."""
 LEXICAL = (

@@ -17,15 +17,11 @@ from theworld.nodes.answer_from_history import answer_from_history
 from theworld.nodes.answer_parts import answer_parts
 from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.answer_with_passages import answer_with_passages
-from theworld.nodes.disambiguate_entities import (
-    accept_no_candidates,
-    find_entity_candidates,
-    judge_entities,
-    link_answer,
-)
+from theworld.nodes.disambiguate_entities import accept_no_candidates, find_entity_candidates, judge_entities
 from theworld.nodes.finish_answer import finish_answer
 from theworld.nodes.fuse_candidates import fuse_candidates
 from theworld.nodes.generate_answer import generate_answer
+from theworld.nodes.link_answer import link_answer
 from theworld.nodes.query_database import query_database
 from theworld.nodes.receive_question import receive_question
 from theworld.nodes.reply_to_smalltalk import reply_to_smalltalk

@@ -7,12 +7,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from theworld.models.across_languages import AcrossLanguages
-from theworld.models.chat import OpenAIChatModel
-from theworld.models.embedders import MiniLMEmbedder
-from theworld.models.protocols import ChatModel
-from theworld.models.registry import CachedEmbedder, Models, load_models
-from theworld.nodes.disambiguate_entities import (
+from theworld.entities import (
     DeterministicJudge,
     EntityJudge,
     EntityKnowledge,
@@ -20,6 +15,11 @@ from theworld.nodes.disambiguate_entities import (
     make_knowledge,
     open_knowledge,
 )
+from theworld.models.across_languages import AcrossLanguages
+from theworld.models.chat import OpenAIChatModel
+from theworld.models.embedders import MiniLMEmbedder
+from theworld.models.protocols import ChatModel
+from theworld.models.registry import CachedEmbedder, Models, load_models
 from theworld.ontology.index import OntologyIndexes
 from theworld.ranking import CrossEncoderReranker, RemoteReranker, Reranker, make_reranker
 from theworld.references import ReferenceResolver, ReferenceResolverConfig, model_resolver

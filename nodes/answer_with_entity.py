@@ -16,8 +16,8 @@ from theworld.answers.one_entity import OneEntity
 from theworld.answers.scores import answer_scores
 from theworld.answers.spans import grounding, rank_spans, share_and_margin
 from theworld.degrading import degrading
+from theworld.entities.identity import Identities, entry_of, identities
 from theworld.errors import StoreError
-from theworld.nodes.disambiguate_entities.identity import Identities, entry_of, identities
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
 from theworld.text import Language, entity_key

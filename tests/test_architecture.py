@@ -24,7 +24,7 @@ LEAVES = {
     "retry_after",
 }
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
-NODES = MACHINERY | {"routing", "retrieval", "ranking", "answers", "references", "nodes", "prompts"}
+NODES = MACHINERY | {"routing", "retrieval", "ranking", "entities", "answers", "references", "nodes", "prompts"}
 GRAPH = NODES | {"graph"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -46,6 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "references": LEAVES | {"models.protocols", "prompts", "references", "structure"},
     "retrieval": LEAVES | {"models.protocols", "ontology", "retrieval", "stores", "wikidata"},
     "sql": LEAVES | {"structure", "models.protocols", "ontology", "prompts", "routing", "sql"},
+    "entities": LEAVES | {"entities", "models", "prompts", "retrieval.channel", "structure", "wikidata"},
     "ranking": LEAVES | {"models", "stores", "ranking"},
     "answers": LEAVES | {"answers", "prompts", "stores"},
     "nodes": NODES,

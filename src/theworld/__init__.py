@@ -35,7 +35,7 @@ _EXPORTS = {
     "theworld.errors": "TheWorldError",
     "theworld.answers.efsa": "compute_cov_cons efsa_answer efsa_answer_with_fallback",
     "theworld.wikidata": "Snapshot WikidataClient build_snapshot",
-    "theworld.nodes.disambiguate_entities": ("JudgeOutput fallback_zero_candidates format_candidates parse_llm_output"),
+    "theworld.entities": ("JudgeOutput fallback_zero_candidates format_candidates parse_llm_output"),
 }
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from theworld.entities import DeterministicJudge, ModelJudge
 from theworld.graph.resources import make_judge
 from theworld.models.embedders import MiniLMEmbedder
 from theworld.models.protocols import Embedder
 from theworld.models.registry import CachedEmbedder, Models
-from theworld.nodes.disambiguate_entities import DeterministicJudge, ModelJudge, judge_entities
+from theworld.nodes.disambiguate_entities import judge_entities
 from theworld.settings import Settings
 from theworld.state import Context, EntityCandidate, QueryState, RouteDecision
 from theworld.testing.fakes import FakeChatModel, FakeEmbedder

@@ -107,7 +107,10 @@ def test_the_notes_a_short_answer_was_read_off_come_first() -> None:
 
 def test_what_is_left_is_named() -> None:
     others = [
-        candidate(3, section=("Tea",), note_id=f"{name}.md#0", document_id=f"{name}.md", title=name) for name in "abcd"
+        candidate(
+            3, section=("Tea",), note_id=f"{name}.md#0", document_id=f"{name}.md", title=name, text=f"{TEXTS[3]} {name}"
+        )
+        for name in "abcd"
     ]
     answer = answered(candidates=[*FOUND[:3], *others])
     assert answer is not None

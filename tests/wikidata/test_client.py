@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from theworld.entities import format_candidates
 from theworld.errors import SettingsError
-from theworld.nodes.disambiguate_entities import format_candidates
 from theworld.wikidata import Endpoint, WikidataTransport
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.nodes.disambiguate_entities import format_candidates
+from theworld.entities import format_candidates
 from theworld.wikidata import as_candidate, read_item
 
 NAMES = {"Q5": "human", "Q145": "United Kingdom", "Q82594": "computer scientist"}

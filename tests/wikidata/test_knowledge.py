@@ -10,13 +10,9 @@ from typing import Any
 import pytest
 from langgraph.runtime import Runtime
 
+from theworld.entities import SnapshotKnowledge, make_knowledge, open_knowledge
 from theworld.errors import SettingsError, StoreError, WikidataUnavailableError
-from theworld.nodes.disambiguate_entities import (
-    SnapshotKnowledge,
-    find_entity_candidates,
-    make_knowledge,
-    open_knowledge,
-)
+from theworld.nodes.disambiguate_entities import find_entity_candidates
 from theworld.settings import Settings
 from theworld.state import Context, QueryState
 from theworld.wikidata import Snapshot, WikidataClient, build_snapshot

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from theworld.entities import format_candidates
 from theworld.errors import StoreError, StoreVersionError
-from theworld.nodes.disambiguate_entities import format_candidates
 from theworld.wikidata import Snapshot, build_snapshot
 from theworld.wikidata.snapshot_file import word, words
 

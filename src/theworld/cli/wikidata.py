@@ -72,7 +72,7 @@ def search(
 ) -> None:
     """Show the Wikidata entries a name may mean, best first."""
     from theworld.cli.output import print_json
-    from theworld.nodes.disambiguate_entities import open_knowledge
+    from theworld.entities import open_knowledge
     from theworld.settings import Settings
     from theworld.text import detect_language
 

@@ -84,7 +84,7 @@ def _reply(base: str, name: str, reply: httpx.Response) -> Finding:
 
 def check_wikidata(settings: Settings) -> Iterator[Finding]:
     """Look whether entities can be looked up: one small search, without the cache."""
-    from theworld.nodes.disambiguate_entities import open_knowledge
+    from theworld.entities import open_knowledge
 
     chosen = settings.wikidata.model_copy(update={"cache_mb": 0})
     with open_knowledge(chosen) as knowledge:

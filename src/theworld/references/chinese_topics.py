@@ -152,14 +152,39 @@ def asks_name(question: str) -> bool:
 
 
 def name_in_answer(question: str, answer: str) -> str:
-    """Return the name that is all an answer says in its first line, where the question asks for one."""
+    """Return the name an answer gives in its first line, where the question asks for one.
+
+    It is all that the line says, or what it says before or beside the question's own words: "郭守敬" of "《授时历》由
+    郭守敬等人编成" after "《授时历》是谁编的？".
+    """
     answer = bare(answer.strip().partition("\n")[0])
     if not asks_name(question):
         return ""
     introduced = re.match("是|在|位于|应该是|答案是", fold_in_place(answer))
     name = answer[introduced.end() :] if introduced else answer
+    if not _is_name(name):
+        name = _beside_the_question(question, answer)
+    return name if _is_name(name) and topic_tokens(name) else ""
+
+
+def _is_name(name: str) -> bool:
     fine = 0 < len(name) <= LONGEST_ANSWER and _NAME.fullmatch(name) and not _PREDICATE.search(fold_in_place(name))
-    return name if fine and topic_tokens(name) else ""
+    return bool(fine) and not re.search(any_of("verbs").pattern, fold_in_place(name))
+
+
+def _beside_the_question(question: str, answer: str) -> str:
+    """Return the first words of an answer that neither the question has nor a verb or particle is."""
+    asked, folded = fold_in_place(question), fold_in_place(answer)
+    asking = _ASKS_NAME.search(asked)
+    predicate = asked[asking.end() :] if asking else ""
+    own = [character not in predicate for character in folded]
+    for start in range(len(folded) - 1):
+        if folded[start : start + 2] in asked:
+            own[start] = own[start + 1] = False
+    for match in re.finditer(rf"{any_of('verbs').pattern}|等人?|[由被是在的了和与为]|[^\w·•‧・]", folded):
+        own[match.start() : match.end()] = [False] * len(match.group())
+    runs = "".join(character if kept else " " for character, kept in zip(answer, own, strict=True)).split()
+    return next((run for run in runs if len(run) > 1), "")
 
 
 def joined_names(topic: str) -> tuple[str, ...]:

@@ -11,14 +11,9 @@ from typing import Any
 import pytest
 
 from theworld import JudgeOutput, fallback_zero_candidates, format_candidates, parse_llm_output
+from theworld.entities import DeterministicJudge, ModelJudge
 from theworld.graph.edges import after_entity_search
-from theworld.nodes.disambiguate_entities import (
-    DeterministicJudge,
-    ModelJudge,
-    accept_no_candidates,
-    find_entity_candidates,
-    judge_entities,
-)
+from theworld.nodes.disambiguate_entities import accept_no_candidates, find_entity_candidates, judge_entities
 from theworld.state import QueryState
 from theworld.testing.fakes import FakeChatModel
 
@@ -138,7 +133,7 @@ def test_the_flow_asks_a_model_exactly_when_there_are_candidates(rows: list[dict
 
 
 def test_the_judge_outside_the_graph_as_the_page_shows_it(capsys):
-    page = (Path(__file__).resolve().parents[3] / "docs" / "wikidata.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "wikidata.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (example,) = [code for code in examples if "DeterministicJudge()" in code]
     exec(example, {})

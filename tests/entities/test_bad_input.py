@@ -11,8 +11,8 @@ import pytest
 
 from hostile_values import HOSTILE, Unsayable
 from theworld import JudgeOutput, fallback_zero_candidates, format_candidates, parse_llm_output
+from theworld.entities import InvalidMentionError, JudgedEntity, ModelJudge
 from theworld.errors import SettingsError
-from theworld.nodes.disambiguate_entities import InvalidMentionError, JudgedEntity, ModelJudge
 from theworld.testing.fakes import FakeChatModel
 
 ITEM = {"id": "Q1", "label": "a"}

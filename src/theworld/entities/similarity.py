@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from theworld.entities.mention import MentionInText
 from theworld.models.onnx_encoder import unit
 from theworld.models.protocols import Embedded, Embedder, FloatArray, TokenVectors
-from theworld.nodes.disambiguate_entities.judging.mention import MentionInText
 
 WINDOW = 28
 """Characters on each side of the mention that are embedded."""

@@ -9,17 +9,10 @@ from typing import Any
 
 import pytest
 
+from theworld.entities import DeterministicJudge, JudgedEntity, JudgeOutput, SnapshotKnowledge
+from theworld.entities.identity import mentions_to_look_up
 from theworld.errors import StoreError
-from theworld.nodes.disambiguate_entities import (
-    DeterministicJudge,
-    JudgedEntity,
-    JudgeOutput,
-    SnapshotKnowledge,
-    accept_no_candidates,
-    find_entity_candidates,
-    judge_entities,
-)
-from theworld.nodes.disambiguate_entities.mentions import mentions_to_look_up
+from theworld.nodes.disambiguate_entities import accept_no_candidates, find_entity_candidates, judge_entities
 from theworld.state import Candidate, Context, EntityCandidate, Mention, ModelUsage, QueryState
 
 
@@ -84,7 +77,7 @@ def test_the_bundled_snapshot_in_both_languages() -> None:
 
 
 def test_the_snapshot_holds_each_entity_once_with_labels_in_both_languages() -> None:
-    file = Path(__file__).parents[3] / "nodes" / "disambiguate_entities" / "data" / "entities.json"
+    file = Path(__file__).parents[2] / "src" / "theworld" / "entities" / "data" / "entities.json"
     content = json.loads(file.read_text(encoding="utf-8"))
     entities = content["entities"]
     assert len({item["id"] for item in entities}) == len(entities)

@@ -12,9 +12,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from theworld.entities import DeterministicJudge, JudgedEntity, ModelJudge
 from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, Completion
-from theworld.nodes.disambiguate_entities import DeterministicJudge, JudgedEntity, ModelJudge
 from theworld.state import ModelUsage
 from theworld.testing.fakes import FakeChatModel
 

@@ -11,17 +11,11 @@ import pytest
 
 from theworld.answers.efsa import trace_efsa
 from theworld.answers.efsa_input import EvidenceNote
+from theworld.entities import DeterministicJudge, SnapshotKnowledge, entry_of, identities, same_names
+from theworld.entities.knowledge import look_up
 from theworld.errors import StoreError
 from theworld.nodes.answer_with_entity import answer_with_entity
-from theworld.nodes.disambiguate_entities import (
-    DeterministicJudge,
-    SnapshotKnowledge,
-    entry_of,
-    identities,
-    link_answer,
-    same_names,
-)
-from theworld.nodes.disambiguate_entities.lookup import look_up
+from theworld.nodes.link_answer import link_answer
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, EntityCandidate, EntityJudgement, Mention, QueryState
 from theworld.text import detect_language, entity_key

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from theworld.nodes.disambiguate_entities.judging.mention import MentionInText
-from theworld.nodes.disambiguate_entities.judging.names import FUNCTION_WORDS, name_words
-from theworld.nodes.disambiguate_entities.judging.words import type_said
+from theworld.entities.mention import MentionInText
+from theworld.entities.names import FUNCTION_WORDS, name_words
+from theworld.entities.words import type_said
 from theworld.text import tokens
 from theworld.text.folding import simplified
 

@@ -24,7 +24,7 @@ _PHRASE_ENDS = re.compile(
 
 
 def _load(name: str) -> dict[str, list[str]]:
-    file = resources.files("theworld.nodes.disambiguate_entities").joinpath(f"data/{name}.yaml")
+    file = resources.files("theworld.entities").joinpath(f"data/{name}.yaml")
     loaded: dict[str, list[str]] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return loaded
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from theworld.models.protocols import less_usage
-from theworld.nodes.disambiguate_entities.knowledge import EntityKnowledge
-from theworld.nodes.disambiguate_entities.lookup import TIMEOUT_S
-from theworld.nodes.disambiguate_entities.node import (
+from theworld.entities.candidates import format_candidates, read_sitelinks
+from theworld.entities.judging import (
     DEFAULT_LIMITS,
     EntityJudge,
     context_text,
@@ -16,8 +14,9 @@ from theworld.nodes.disambiguate_entities.node import (
     look_up_noting,
     plain_candidates,
 )
-from theworld.nodes.disambiguate_entities.parsing.candidates import format_candidates, read_sitelinks
-from theworld.nodes.disambiguate_entities.schema import CandidateLimits, JudgedEntity
+from theworld.entities.knowledge import TIMEOUT_S, EntityKnowledge
+from theworld.entities.schema import CandidateLimits, JudgedEntity
+from theworld.models.protocols import less_usage
 from theworld.state import Answer, Context, Degradation, EntityCandidate, QueryState, Update, context_of
 from theworld.text import entity_key
 

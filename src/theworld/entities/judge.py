@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
+from theworld.entities.features import Features, features_of, with_similarities
+from theworld.entities.mention import MentionInText
+from theworld.entities.replies import judged, unmatched
+from theworld.entities.schema import REASON_NO_CANDIDATES, JudgedEntity, JudgeOutput
+from theworld.entities.similarity import ContextSimilarity
+from theworld.entities.weights import Weights, load_weights
 from theworld.errors import ModelError
 from theworld.models.embedders import MiniLMEmbedder
 from theworld.models.protocols import Embedder
-from theworld.nodes.disambiguate_entities.judging.features import Features, features_of, with_similarities
-from theworld.nodes.disambiguate_entities.judging.mention import MentionInText
-from theworld.nodes.disambiguate_entities.judging.similarity import ContextSimilarity
-from theworld.nodes.disambiguate_entities.judging.weights import Weights, load_weights
-from theworld.nodes.disambiguate_entities.parser import judged, unmatched
-from theworld.nodes.disambiguate_entities.schema import REASON_NO_CANDIDATES, JudgedEntity, JudgeOutput
 from theworld.state import EntityCandidate, ModelUsage
 from theworld.text import detect_language
 

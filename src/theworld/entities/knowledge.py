@@ -1,10 +1,13 @@
-"""Where candidates come from: one small protocol, and a snapshot on disk that needs no network."""
+"""Where entities are looked up: Wikidata, or a bundled snapshot; several names side by side, in time."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from itertools import chain
@@ -73,7 +76,7 @@ class SnapshotKnowledge:
         return labelled
 
     def _read(self) -> Sequence[Mapping[str, Any]]:
-        bundled = resources.files("theworld.nodes.disambiguate_entities").joinpath("data/entities.json")
+        bundled = resources.files("theworld.entities").joinpath("data/entities.json")
         try:
             content = json.loads((self._path or bundled).read_text(encoding="utf-8"))
             entries = _ENTRIES.validate_python(content["entities"])
@@ -157,3 +160,48 @@ def _add(index: dict[str, list[Mapping[str, Any]]], name: str, entry: Mapping[st
 
 def _in_language(texts: Mapping[str, str], language: str) -> str | None:
     return texts.get(language) or texts.get("en") or texts.get("zh")
+
+
+SIDE_BY_SIDE = 4
+"""Names asked at once; the service's etiquette allows few."""
+TIMEOUT_S = 10.0
+"""Longest wait for all names together."""
+
+
+@dataclass(frozen=True)
+class LookedUp:
+    """What was found in time, and what was not and why."""
+
+    items: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """Name -> raw items, in the order of the names."""
+    failures: dict[str, Exception] = field(default_factory=dict)
+    """Name -> error."""
+
+
+def look_up(
+    knowledge: EntityKnowledge, names: Sequence[str], language: str, limit: int, timeout_s: float = TIMEOUT_S
+) -> LookedUp:
+    """Look names up; a name that fails or is late leaves the others as they are."""
+    found = LookedUp()
+    if not names:
+        return found
+    until = time.monotonic() + timeout_s
+    pool = ThreadPoolExecutor(min(SIDE_BY_SIDE, len(names)), thread_name_prefix="entities")
+    try:
+        asked = {name: pool.submit(knowledge.search, name, language, limit) for name in names}
+        for name, future in asked.items():
+            wait([future], timeout=max(0.0, until - time.monotonic()))
+            _keep(found, name, future, timeout_s)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    return found
+
+
+def _keep(found: LookedUp, name: str, future: Future[list[Mapping[str, Any]]], timeout_s: float) -> None:
+    if not future.done():
+        found.failures[name] = TimeoutError(f"no reply within {timeout_s:g} s")
+        return
+    try:
+        found.items[name] = future.result()
+    except Exception as error:  # a source of the caller may raise anything
+        found.failures[name] = error

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from theworld.entities.mention import MentionInText, holds_office, lacks_head, refers
+from theworld.entities.similarity import ContextSimilarity
 from theworld.models.protocols import Embedded, TokenVectors
-from theworld.nodes.disambiguate_entities.judging.mention import MentionInText
-from theworld.nodes.disambiguate_entities.judging.references import holds_office, lacks_head, refers
-from theworld.nodes.disambiguate_entities.judging.similarity import ContextSimilarity
 
 SPAIN = {"id": "Q29", "label": "Spain", "description": "sovereign state in southwestern Europe"}
 MADRID_CF = {"id": "Q8682", "label": "Real Madrid CF", "description": "association football club"}

@@ -1,15 +1,42 @@
-"""How well a mention's name fits an entry's names."""
+"""How well a mention's name fits an entry's names: equal, short, an acronym, of the same people or place."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
 from typing import Any
 
-from theworld.nodes.disambiguate_entities.judging.demonyms import demonyms
+import yaml
+
 from theworld.text import entity_key, fold, tokens
 from theworld.text.folding import simplified
+
+
+@cache
+def _table() -> Mapping[str, Mapping[str, str]]:
+    file = resources.files("theworld.entities").joinpath("data/demonyms.yaml")
+    loaded: dict[str, dict[str, str]] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    plurals = {f"{word}s": country for word, country in loaded["adjectives"].items() if word.endswith("an")}
+    return {**loaded, "peoples": {**plurals, **loaded["peoples"]}}
+
+
+@cache
+def demonyms() -> Mapping[str, str]:
+    """Return adjective, people or other name -> key of the country."""
+    return {word: country for words in _table().values() for word, country in words.items()}
+
+
+def is_adjective(name: str) -> bool:
+    """Tell whether a name is the adjective of a country, as German is."""
+    return entity_key(name) in _table()["adjectives"]
+
+
+def is_people(name: str) -> bool:
+    """Tell whether a name is the plural that means a country's people, as Germans is."""
+    return entity_key(name) in _table()["peoples"]
+
 
 FUNCTION_WORDS = frozenset("of the and in for de la a an".split())
 ALIAS_FACTOR = 0.97

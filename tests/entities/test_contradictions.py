@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from theworld.nodes.disambiguate_entities.judging.contradictions import dated, located, own_words_said
-from theworld.nodes.disambiguate_entities.judging.mention import MentionInText
+from theworld.entities.contradictions import dated, located, own_words_said
+from theworld.entities.mention import MentionInText
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from theworld.nodes.disambiguate_entities.judging.contradictions import dated, located, own_words_said
-from theworld.nodes.disambiguate_entities.judging.mention import MentionInText
-from theworld.nodes.disambiguate_entities.judging.names import (
+from theworld.entities.contradictions import dated, located, own_words_said
+from theworld.entities.mention import MentionInText, holds_office, is_reference, lacks_head, refers
+from theworld.entities.names import (
     CLOSE,
     FUNCTION_WORDS,
     name_match,
@@ -18,17 +18,8 @@ from theworld.nodes.disambiguate_entities.judging.names import (
     qualifier_of,
     without_legal_form,
 )
-from theworld.nodes.disambiguate_entities.judging.references import holds_office, is_reference, lacks_head, refers
-from theworld.nodes.disambiguate_entities.judging.similarity import Similarity
-from theworld.nodes.disambiguate_entities.judging.words import (
-    entry_tokens,
-    fits_type,
-    is_page,
-    is_team,
-    topics_of,
-    type_named,
-    type_of_head,
-)
+from theworld.entities.similarity import Similarity
+from theworld.entities.words import entry_tokens, fits_type, is_page, is_team, topics_of, type_named, type_of_head
 from theworld.text import tokens
 from theworld.text.folding import simplified
 

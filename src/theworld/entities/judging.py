@@ -1,4 +1,4 @@
-"""The nodes: look mentions up, judge those that have candidates, accept that others have none."""
+"""What nodes judge with: the judges' protocols, looking names up, and a mention's context."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 from langgraph.runtime import Runtime
 
 from theworld.degrading import degrading
-from theworld.models.protocols import less_usage
-from theworld.nodes.disambiguate_entities.knowledge import EntityKnowledge
-from theworld.nodes.disambiguate_entities.lookup import TIMEOUT_S, LookedUp, look_up
-from theworld.nodes.disambiguate_entities.mentions import mentions_to_look_up
-from theworld.nodes.disambiguate_entities.parsing.candidates import format_candidates, read_sitelinks
-from theworld.nodes.disambiguate_entities.schema import (
+from theworld.entities.knowledge import EntityKnowledge, LookedUp, look_up
+from theworld.entities.schema import (
     REASON_NO_CANDIDATES,
     CandidateLimits,
     JudgedEntity,
@@ -29,7 +25,6 @@ from theworld.state import (
     Mention,
     ModelUsage,
     QueryState,
-    Update,
     context_of,
 )
 from theworld.text import entity_key, without_qualifier
@@ -75,66 +70,12 @@ class TimedJudge(Protocol):
         """Return the judge that stands where no model may be asked."""
 
 
-def find_entity_candidates(
-    state: QueryState,
-    runtime: Runtime[Context],
-    *,
-    knowledge: EntityKnowledge,
-    limits: CandidateLimits = DEFAULT_LIMITS,
-    timeout_s: float = TIMEOUT_S,
-) -> Update:
-    """Set `entity_candidates` for the question's entities and the top titles; failures are a Degradation."""
-    noted: list[Degradation] = []
-    looked_up = look_up_noting(
-        "find_entity_candidates",
-        mentions_to_look_up(state.query, state.evidence or state.candidates),
-        knowledge=knowledge,
-        state=state,
-        context=context_of(runtime),
-        limits=limits,
-        timeout_s=timeout_s,
-        noted=noted,
-    )
-    return {
-        "entity_candidates": {
-            name: [EntityCandidate.model_validate(item) for item in format_candidates(raw, limits, label=name)]
-            for name, raw in looked_up.items.items()
-        },
-        "entity_sitelinks": {qid: n for raw in looked_up.items.values() for qid, n in read_sitelinks(raw).items()},
-        "degradations": noted,
-    }
-
-
-def judge_entities(state: QueryState, runtime: Runtime[Context], *, judge: EntityJudge) -> Update:
-    """Set `judgements`, one per mention looked up; mentions without candidates never reach the judge."""
-    types = mention_types(state.evidence or state.candidates)
-    plain = {mention: plain_candidates(found, state) for mention, found in state.entity_candidates.items()}
-    judge = judge_of_request(judge, state, runtime)
-    before = judge.usage
-    judgements = [
-        judge_mention(
-            judge,
-            JudgedEntity(label=mention, type_hint=types.get(mention)),
-            context_text(state, mention),
-            candidates,
-            [other for name, other in plain.items() if name != mention and other],
-        )
-        for mention, candidates in plain.items()
-    ]
-    return {"judgements": judgements, "usage": less_usage(judge.usage, before)}
-
-
-def accept_no_candidates(state: QueryState, runtime: Runtime[Context]) -> Update:
-    """Set `judgements` to NIL for every mention looked up; no judge is asked."""
-    return {"judgements": [_none(JudgedEntity(label=mention)) for mention in state.entity_candidates]}
-
-
 def judge_mention(
     judge: EntityJudge, entity: JudgedEntity, text: str, candidates: Plain, others: Sequence[Plain]
 ) -> EntityJudgement:
     """Return the judgement for a mention; without candidates it is NIL and no judge is asked."""
     if not candidates:
-        return _none(entity)
+        return no_candidates(entity)
     if isinstance(judge, CoherentJudge):
         return judge.judge_among(entity, text, candidates, others).as_judgement()
     return judge.judge(entity, text, candidates).as_judgement()
@@ -186,7 +127,8 @@ def types_of(mentions: Iterable[Mention]) -> dict[str, str]:
     return found
 
 
-def _none(entity: JudgedEntity) -> EntityJudgement:
+def no_candidates(entity: JudgedEntity) -> EntityJudgement:
+    """Return the judgement that no entry fits, since none was found."""
     return JudgeOutput(entity=entity, reason=REASON_NO_CANDIDATES).as_judgement()
 
 

@@ -7,17 +7,17 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from theworld.errors import ModelError
-from theworld.models.protocols import ChatMessage, ChatModel, usage_of
-from theworld.nodes.disambiguate_entities.judging.judge import DeterministicJudge
-from theworld.nodes.disambiguate_entities.parser import format_candidates, parse_llm_output
-from theworld.nodes.disambiguate_entities.parsing.limits import ELLIPSIS, clean_text, shorten
-from theworld.nodes.disambiguate_entities.schema import (
+from theworld.entities.candidates import ELLIPSIS, clean_text, shorten
+from theworld.entities.judge import DeterministicJudge
+from theworld.entities.replies import format_candidates, parse_llm_output
+from theworld.entities.schema import (
     REASON_UNREADABLE,
     CandidateLimits,
     JudgedEntity,
     JudgeOutput,
 )
+from theworld.errors import ModelError
+from theworld.models.protocols import ChatMessage, ChatModel, usage_of
 from theworld.prompts import fill_prompt, harmless, load_prompt
 from theworld.state import ModelUsage
 from theworld.text import detect_language

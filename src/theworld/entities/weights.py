@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from theworld.nodes.disambiguate_entities.judging.features import Features
+from theworld.entities.features import Features
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Weights:
 @cache
 def load_weights() -> Weights:
     """Return the fitted weights, those set by hand added."""
-    file = resources.files("theworld.nodes.disambiguate_entities").joinpath("data/weights.json")
+    file = resources.files("theworld.entities").joinpath("data/weights.json")
     content = json.loads(file.read_text(encoding="utf-8"))
     by_hand = {name: float(entry["weight"]) for name, entry in content["by_hand"].items()}
     scorers = {

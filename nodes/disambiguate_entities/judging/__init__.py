@@ -1,1 +1,0 @@
-"""Which candidate a mention means: the judges, their features and the fitted weights."""
