@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from langgraph.runtime import Runtime
 
 from theworld.answers import probability
-from theworld.nodes.answer_from_history import asks_what_was_said
+from theworld.references.quoting import asks_what_was_said
 from theworld.routing.parts import FindParts
 from theworld.settings import AnswerSettings
 from theworld.state import Context, QueryState, context_of

@@ -10,8 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from theworld.ranking.greedy_cover import Floats
-from theworld.text import entity_key, fold, tokens, without_qualifier
-from theworld.text.phrases import is_cjk
+from theworld.text import entity_key, fold, place_of, tokens, without_qualifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +48,4 @@ def _names_of(title: str) -> tuple[str, ...]:
 def names_title(query: str, title: str) -> bool:
     """Return True when the query names the title, with or without its bracketed qualifier, as whole words."""
     folded = _folded(query)
-    return any(_stands_in(folded, name) for name in _names_of(title))
-
-
-def _stands_in(text: str, name: str) -> bool:
-    """Return True when a name stands in a text; one in Latin letters not as a part of a longer word."""
-    start = text.find(name)
-    while start >= 0:
-        around = text[start - 1 : start] + text[start + len(name) : start + len(name) + 1]
-        if not name.isascii() or not any(character.isalnum() and not is_cjk(character) for character in around):
-            return True
-        start = text.find(name, start + 1)
-    return False
+    return any(place_of(name, folded) >= 0 for name in _names_of(title))

@@ -36,7 +36,6 @@ _ASKS_NAME = re.compile(r"谁|哪位|哪个|哪[条座家款种部本所国只]|
 _WHO_IS = re.compile(r"[^的]+是(?:谁|哪位|什么人)")
 _JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
 _PREDICATE = re.compile("都[很是不有没]|很|非常|更|没有|.由|.比|.是")
-_NAME = re.compile(rf"是(?P<name>[{CJK_RANGES}·•]{{2,10}})[。！.]?$")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 
 
@@ -169,7 +168,7 @@ def name_in_answer(question: str, answer: str) -> str:
 
 def _is_name(name: str) -> bool:
     fine = 0 < len(name) <= LONGEST_ANSWER and _NAME.fullmatch(name) and not _PREDICATE.search(fold_in_place(name))
-    return bool(fine) and not re.search(any_of("verbs").pattern, fold_in_place(name))
+    return bool(fine) and not any_of("verbs").search(fold_in_place(name))
 
 
 def _beside_the_question(question: str, answer: str) -> str:

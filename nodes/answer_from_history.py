@@ -1,10 +1,10 @@
-"""Answer a question about the conversation from the conversation."""
+"""The node: answer a question about the conversation from the conversation."""
 
 from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from theworld.nodes.answer_from_history.quoting import Quote, quote_for
+from theworld.references.quoting import Quote, quote_for
 from theworld.state import Answer, Citation, Context, QueryState, Update
 
 CONVERSATION = "conversation"

@@ -29,7 +29,7 @@ class Quote(NamedTuple):
 
 @cache
 def _asks() -> re.Pattern[str]:
-    table = yaml.safe_load((files("theworld.nodes.answer_from_history") / "asks.yaml").read_text("utf-8"))
+    table = yaml.safe_load((files("theworld.references") / "data" / "asks.yaml").read_text("utf-8"))
     letter = rf"[^\W_{CJK_RANGES}]"
     latin = [_BETWEEN.join(rf"(?<!{letter}){re.escape(word)}(?!{letter})" for word in row) for row in table["en"]]
     cjk = [_BETWEEN.join(re.escape(word) for word in row) for row in table["zh"]]
