@@ -16,9 +16,7 @@ _EXPORTS = {
     "theworld.ranking": (
         "CrossEncoderReranker EvidenceSetReranker Ranked RemoteReranker Reranker Reranking RerankProtocol"
     ),
-    "theworld.references": (
-        "ReferenceResolver ReferenceResolverConfig create_reference_resolver extract_stances"
-    ),
+    "theworld.references": ("ReferenceResolver ReferenceResolverConfig create_reference_resolver extract_stances"),
     "theworld.structure": (
         "ExtractionStrategy StructureEngine StructureParseError extract_json_from_text extract_structured_data "
         "get_schema_diff parse_structured_output parse_with_report register_extraction_strategy to_openai_tool"
