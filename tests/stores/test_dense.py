@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theworld.errors import StoreError
-from theworld.stores.dense import FORMAT, NumpyDense, embedded, merging
+from theworld.stores.dense import FORMAT, NumpyDense, embedded, writing
 from theworld.stores.protocols import NoteChange
 from theworld.stores.token_codes import CODE_BYTES
 from theworld.testing.conformance.documents import TENANT, feed, gone, put
@@ -35,15 +35,15 @@ def test_few_segments_remain_and_only_the_end_is_merged(sizes: list[int]) -> Non
     segments: list[int] = []
     for size in sizes:
         segments.append(size)
-        start = merging.merge_from(segments)
+        start = writing.merge_from(segments)
         if start is not None:
             segments[start:] = [sum(segments[start:])]
     assert sum(segments) == sum(sizes)
-    classes = [merging.size_class(size) for size in segments]
-    assert merging.merge_from(segments) is None
+    classes = [writing.size_class(size) for size in segments]
+    assert writing.merge_from(segments) is None
     for wanted in set(classes):  # a larger segment ends a run: what lies before it is merged no more
         runs = [list(run) for larger, run in groupby(classes, wanted.__lt__) if not larger]
-        assert all(run.count(wanted) < merging.FAN_IN for run in runs)
+        assert all(run.count(wanted) < writing.FAN_IN for run in runs)
 
 
 def test_many_batches_leave_few_folders(tmp_path: Path) -> None:

@@ -45,6 +45,24 @@ class TokenCodes:
     """Signs, eight to a byte, shape (n, CODE_BYTES), uint8."""
 
 
+@dataclass(frozen=True, slots=True)
+class TokenCounts:
+    """In how many notes of a space each vocabulary id occurs."""
+
+    notes: int
+    counts: NDArray[np.int64]
+    """By vocabulary id; ids beyond the end occur nowhere."""
+
+    def idf(self, ids: Sequence[int]) -> FloatArray:
+        """Return ln(1 + (N - df + .5) / (df + .5)), float32 (len(ids),); an id never seen has df 0."""
+        wanted = np.asarray(ids, np.int64)
+        known = (wanted >= 0) & (wanted < len(self.counts))
+        frequency = np.zeros(len(wanted))
+        frequency[known] = self.counts[wanted[known]]
+        # A server that counts roughly may tell more notes than there are.
+        return np.log1p(np.maximum(self.notes - frequency + 0.5, 0.0) / (frequency + 0.5)).astype(np.float32)
+
+
 def encode_tokens(tokens: TokenVectors) -> TokenCodes:
     """Return the codes of token vectors of any length, 0 included, and of any dimension."""
     wide = tokens.ids.size and int(tokens.ids.max()) >= _SMALL_IDS
@@ -92,13 +110,13 @@ def directions(dimension: int) -> FloatArray:
     They come from a hash, not from a random generator, whose numbers may change between versions of numpy.
     """
     count = math.ceil(CODE_BITS / dimension)
-    blocks = [orthonormal(dimension, min(dimension, CODE_BITS), number) for number in range(count)]
+    blocks = [_orthonormal(dimension, min(dimension, CODE_BITS), number) for number in range(count)]
     found = np.ascontiguousarray(np.concatenate(blocks, axis=1)[:, :CODE_BITS], dtype=np.float32)
     found.flags.writeable = False
     return found
 
 
-def orthonormal(rows: int, columns: int, number: int) -> NDArray[np.float64]:
+def _orthonormal(rows: int, columns: int, number: int) -> NDArray[np.float64]:
     """Return orthonormal columns, the same ones for the same numbers, made of nearly normal ones: sums of four even."""
     stream = hashlib.shake_256(f"{_SEED} {rows} {number}".encode()).digest(rows * columns * 8)
     numbers = np.frombuffer(stream, "<u2").reshape(rows, columns, 4).sum(axis=2, dtype=np.int64) - 2 * 65_535

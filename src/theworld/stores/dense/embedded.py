@@ -12,15 +12,13 @@ import numpy as np
 
 from theworld.errors import ModelMismatchError, StoreError
 from theworld.models.protocols import FloatArray
-from theworld.stores.dense.frequency import TokenFrequency
-from theworld.stores.dense.merging import merge_from, write_merged
-from theworld.stores.dense.segments import Part, Segment, open_segment, parts_of
+from theworld.stores.dense.segments import Part, Segment, open_segment, parts_of, token_counts
 from theworld.stores.dense.space import Space
-from theworld.stores.dense.writing import write_changes
+from theworld.stores.dense.writing import merge_from, write_changes, write_merged
 from theworld.stores.files import read_json, write_atomically
 from theworld.stores.protocols import DenseResult, NoteChange
 from theworld.stores.records import Filters
-from theworld.stores.token_codes import TokenCodes
+from theworld.stores.token_codes import TokenCodes, TokenCounts
 
 FORMAT = 3
 """2 held ids and terms as JSON, which took a second to read for each 10,000 notes."""
@@ -36,7 +34,7 @@ class _Opened:
         self.segments, self.applied = segments, applied
         self.parts = parts_of(segments)
         self._spaces: dict[tuple[str, str], Space] = {}
-        self._frequencies: dict[str, TokenFrequency] = {}
+        self._frequencies: dict[str, TokenCounts] = {}
         self._lock = threading.RLock()
 
     def pairs(self) -> list[tuple[str, str]]:
@@ -57,16 +55,16 @@ class _Opened:
                     self._spaces[tenant, space] = found
             return found
 
-    def frequency(self, space: str) -> TokenFrequency:
+    def frequency(self, space: str) -> TokenCounts:
         """Return the document frequencies of a space, built on first use."""
         with self._lock:
             if space not in self._frequencies:
-                self._frequencies[space] = TokenFrequency([p for p in self.parts if p.group.space == space])
+                self._frequencies[space] = _frequency([p for p in self.parts if p.group.space == space])
             return self._frequencies[space]
 
 
 class NumpyDense:
-    """Nearest neighbours, exact up to EXACT_ROWS notes and with a first pass above; all is mapped from files.
+    """Nearest neighbours, every note compared exactly; all is mapped from files.
 
     `manifest.json` names the segments in order and the last change applied; it is replaced atomically once a new
     segment is on disk. Thread-safe; readers in other processes see new segments after `refresh`.
@@ -229,4 +227,8 @@ class NumpyDense:
 
     def token_idf(self, space: str, ids: Sequence[int]) -> FloatArray:
         """Return ln(1 + (N - df + .5) / (df + .5)) for vocabulary ids, shape (len(ids),), over all tenants."""
-        return self._opened.frequency(space).idf(np.asarray(ids, np.int64))
+        return self._opened.frequency(space).idf(ids)
+
+
+def _frequency(parts: Sequence[Part]) -> TokenCounts:
+    return TokenCounts(sum(part.alive for part in parts), token_counts(parts))

@@ -18,10 +18,10 @@ from theworld.stores.dense import qdrant_requests as requests
 from theworld.stores.dense.qdrant_access import MissingError, clear_errors
 from theworld.stores.dense.qdrant_collection import QdrantCollection
 from theworld.stores.dense.qdrant_points import SpaceOnServer, State
-from theworld.stores.dense.qdrant_seen import Asked, Seen, TokenCounts
+from theworld.stores.dense.qdrant_seen import Asked, Seen
 from theworld.stores.protocols import DenseResult, Hit, NoteChange
 from theworld.stores.records import Filters
-from theworld.stores.token_codes import TokenCodes
+from theworld.stores.token_codes import TokenCodes, TokenCounts
 
 _PAGE = 5000
 _DIGITS = 6
@@ -278,11 +278,14 @@ class QdrantDense:
 
     def _count_tokens(self, space: SpaceOnServer | None) -> TokenCounts:
         if space is None:
-            return TokenCounts(0, {})
+            return TokenCounts(0, np.zeros(0, np.int64))
         notes = self._ask(lambda client: client.count(self._alias, points.in_space(space.vector), exact=True)).count
         field, exact = points.tokens_field(space.vector), notes <= _COUNTED_EXACTLY
         found = self._ask(lambda client: client.facet(self._alias, field, limit=_VOCABULARY, exact=exact))
-        return TokenCounts(notes, {int(hit.value): hit.count for hit in found.hits})
+        by_id = {int(hit.value): hit.count for hit in found.hits}
+        counts = np.zeros(max(by_id, default=-1) + 1, np.int64)
+        counts[list(by_id)] = list(by_id.values())
+        return TokenCounts(notes, counts)
 
     def close(self) -> None:
         """Close the connections."""

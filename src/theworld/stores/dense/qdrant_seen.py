@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from theworld.models.protocols import FloatArray
 from theworld.stores.dense.qdrant_points import State
-from theworld.stores.token_codes import TokenCodes
+from theworld.stores.token_codes import TokenCodes, TokenCounts
 
 _KEPT_VECTORS = 8
 """Questions whose cosines are kept: the reranker asks again for those that the search has told."""
@@ -25,23 +21,6 @@ class Asked(NamedTuple):
     tenant: str
     space: str
     vector: bytes
-
-
-class TokenCounts:
-    """In how many notes of a space each vocabulary id occurs."""
-
-    def __init__(self, notes: int, counts: Mapping[int, int]) -> None:
-        self._notes = notes
-        self._counts: NDArray[np.int64] = np.zeros(max(counts, default=-1) + 1, np.int64)
-        self._counts[list(counts)] = list(counts.values())
-
-    def idf(self, ids: Sequence[int]) -> FloatArray:
-        """Return ln(1 + (N - df + .5) / (df + .5)), float32 (len(ids),); an id never seen has df 0."""
-        wanted = np.asarray(ids, np.int64)
-        known = (wanted >= 0) & (wanted < len(self._counts))
-        frequency = np.zeros(len(wanted))
-        frequency[known] = self._counts[wanted[known]]
-        return np.log1p(np.maximum(self._notes - frequency + 0.5, 0.0) / (frequency + 0.5)).astype(np.float32)
 
 
 class Seen:

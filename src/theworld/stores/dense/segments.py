@@ -4,6 +4,7 @@ A later segment says which rows of the earlier ones it overrides, so nothing has
 and a removal is an overridden row without a new one. Everything but a short description is mapped from files:
 
     segment.json          {"groups": [{tenant, space, dimension, rows, coded}], "overrides": [[segment, group]], ...}
+                          (`coded` is false: there are no sign codes, which an earlier program searched first)
     <g>.ids.*.npy         note ids by row, a theworld.stores.string_table
     <g>.terms.*.npy       distinct filter terms, another such table
     <g>.term_starts.npy   int64 (terms + 1,), where the rows of a term begin
@@ -13,7 +14,6 @@ and a removal is an overridden row without a new one. Everything but a short des
     <g>.token_ids.npy     uint16 or uint32 (tokens,)
     <g>.token_codes.npy   uint8 (tokens, CODE_BYTES), see theworld.stores.token_codes
     <g>.frequency.npy     int32 (2, m), vocabulary ids and the number of rows having them
-    <g>.signs.npy ...     of a group of CODED_ROWS or more, see theworld.stores.dense.first_pass
     <k>.overridden.npy    int64, rows of the k-th of `overrides`, ascending
 """
 
@@ -30,14 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.models.protocols import FloatArray, IntArray
-from theworld.stores.dense import first_pass
-from theworld.stores.dense.first_pass import SignCodes
 from theworld.stores.string_table import Rows, StringTable
 from theworld.stores.token_codes import Codes, Ids, TokenCodes
 
-CODED_ROWS = 4096
-"""Groups of fewer rows are always compared exactly."""
 DESCRIPTION = "segment.json"
+BLOCK = 4096
+"""Rows looked at, or copied, at once."""
 
 GroupKey = tuple[str, str]
 """(tenant, space)."""
@@ -64,7 +62,6 @@ class Group:
         self.token_ids: Ids = load("token_ids")
         self.token_codes: Codes = load("token_codes")
         self.frequency: IntArray = load("frequency")
-        self.codes = SignCodes(*(load(part) for part in first_pass.PARTS)) if described["coded"] else None
 
     def tokens(self, row: int) -> TokenCodes | None:
         """Return the token codes of a row, None when it has none."""
@@ -145,3 +142,29 @@ def parts_of(segments: Sequence[Segment]) -> list[Part]:
         for segment in segments
         for group in segment.groups
     ]
+
+
+def places_of(offsets: Rows, rows: Rows) -> Rows:
+    """Return the places of the items of some rows, row after row; `offsets` (n + 1,) say where those of a row begin."""
+    starts = offsets[rows]
+    lengths = offsets[rows + 1] - starts
+    before = np.cumsum(lengths) - lengths
+    places: Rows = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+    return places
+
+
+def token_counts(parts: Sequence[Part]) -> Rows:
+    """Return by vocabulary id in how many living rows it occurs: those of all rows less those of the dead ones."""
+    added = [part.group.frequency for part in parts]
+    counts = np.zeros(max((int(some[0].max()) + 1 for some in added if some.size), default=0), np.int64)
+    for ids, some in added:
+        counts[ids] += some
+    for part in parts:
+        for start in range(0, len(part.dead), BLOCK):
+            rows = part.dead[start : start + BLOCK]
+            lengths = part.group.offsets[rows + 1] - part.group.offsets[rows]
+            ids = part.group.token_ids[places_of(part.group.offsets, rows)].astype(np.int64)
+            # A row's ids are counted once each: a pair of row and id is one number.
+            pairs = np.unique(np.repeat(np.arange(len(rows)), lengths) << 32 | ids)
+            np.subtract.at(counts, pairs & 0xFFFFFFFF, 1)
+    return counts

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +17,6 @@ from theworld.stores.records import Filters
 from theworld.stores.string_table import Rows, hashes_of
 from theworld.stores.token_codes import TokenCodes
 
-EXACT_ROWS = 16_384
-"""Up to so many notes, every one is compared exactly. Above, the best by their sign codes are."""
-CANDIDATES, SHARE = 2048, 50
-"""How many are then compared exactly: at least the first, eight times the limit, and one in SHARE.
-
-Of the exact best 20 at 100,000 notes the first pass kept all, of the best 100 99.98 % (benchmarks/dense_search.py)."""
-_SAMPLE = 1024
-"""Notes from which mean and deviation are then taken: their error is 3 % of the deviation."""
 _DIGITS = 6
 """Cosines are rounded to this many decimals: beyond, float32 sums depend on the row's place in the matrix."""
 _KEPT = 8
@@ -36,16 +27,6 @@ Terms = tuple[tuple[str, ...], ...]
 """Filters as terms, of each of which a note must have one."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """What was compared exactly for one question and filters."""
-
-    rows: Rows
-    cosines: Scores
-    mean: float
-    deviation: float
-
-
 class Space:
     """Immutable. A row is counted through all parts, dead ones included; ties are broken by note id."""
 
@@ -54,39 +35,24 @@ class Space:
         self.count = sum(part.alive for part in parts)
         self.dimension = parts[0].group.dimension if parts else 0
         self._starts = np.cumsum([0, *(part.group.rows for part in parts)])
-        self._exact = self.count <= EXACT_ROWS
-        self._kept: SingleFlightCache[tuple[bytes, Terms, int], _Compared] = SingleFlightCache(_KEPT)
+        self._kept: SingleFlightCache[tuple[bytes, Terms], tuple[Rows, Scores]] = SingleFlightCache(_KEPT)
 
     def search(self, vector: FloatArray, filters: Filters, limit: int) -> DenseResult:
-        """Return the nearest notes that pass the filters, and mean and deviation over all that pass."""
-        depth = self.count if self._exact else max(CANDIDATES, 8 * limit, self.count // SHARE)
-        found = self._compared(_unit(vector), tuple(map(tuple, wanted_terms(filters))), depth)
-        return DenseResult(self._best(found, limit), found.mean, found.deviation)
-
-    def _compared(self, unit: FloatArray, terms: Terms, depth: int) -> _Compared:
-        """Return the exact cosines of the passing rows, or of the best `depth` of them; the last questions' are kept.
+        """Return the nearest notes that pass the filters, and mean and deviation over all that pass.
 
         The dense and the graph channel search for the same question at the same time: one thread compares for both.
         """
-        key = (unit.tobytes(), terms, depth)
-        return self._kept.get(key, lambda: self._compare(unit, self._passing(terms), depth))
-
-    def _compare(self, unit: FloatArray, rows: Rows, depth: int) -> _Compared:
+        unit, terms = _unit(vector), tuple(map(tuple, wanted_terms(filters)))
+        rows, cosines = self._kept.get((unit.tobytes(), terms), lambda: self._compare(unit, terms))
         if not len(rows):
-            return _Compared(rows, np.empty(0), 0.0, 0.0)
-        # First all rows are scored, so that a note's score does not depend on the filters.
-        scores = np.concatenate([self._first_pass(part, unit) for part in self.parts])[rows]
-        if self._exact:
-            return _Compared(rows, scores, float(scores.mean()), float(scores.std()))
-        sample = self._cosines(unit, rows[:: -(-len(rows) // _SAMPLE)])
-        near = rows[_largest(scores, depth)]
-        return _Compared(near, self._cosines(unit, near), float(sample.mean()), float(sample.std()))
+            return DenseResult([], 0.0, 0.0)
+        return DenseResult(self._best(rows, cosines, limit), float(cosines.mean()), float(cosines.std()))
 
-    def _first_pass(self, part: Part, unit: FloatArray) -> Scores:
-        """Return the cosine of every row of a part, exact or estimated."""
-        if self._exact or part.group.codes is None:
-            return inner_products(part.group.vectors, unit).astype(np.float64).round(_DIGITS)
-        return part.group.codes.estimates(unit).astype(np.float64)
+    def _compare(self, unit: FloatArray, terms: Terms) -> tuple[Rows, Scores]:
+        """Return the rows that pass the filters and their cosines; all are compared, however few pass."""
+        rows = self._passing(terms)
+        found = [inner_products(part.group.vectors, unit) for part in self.parts] if len(rows) else [np.empty(0)]
+        return rows, np.concatenate(found)[rows].astype(np.float64).round(_DIGITS)
 
     def _passing(self, terms: Terms) -> Rows:
         """Return the living rows that pass the filters, ascending."""
@@ -101,10 +67,10 @@ class Space:
             mask[start + part.dead] = False
         return np.flatnonzero(mask)
 
-    def _best(self, compared: _Compared, limit: int) -> list[Hit]:
+    def _best(self, rows: Rows, cosines: Scores, limit: int) -> list[Hit]:
         """Return the best rows, best first, ties by note id."""
-        found = _largest(compared.cosines, limit)
-        pairs = zip(compared.rows[found].tolist(), compared.cosines[found].tolist(), strict=True)
+        found = _largest(cosines, limit)
+        pairs = zip(rows[found].tolist(), cosines[found].tolist(), strict=True)
         hits = [Hit(self._note_id(row), score) for row, score in pairs]
         return sorted(hits, key=lambda hit: (-hit.score, hit.note_id))[:limit]
 
@@ -112,21 +78,12 @@ class Space:
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
         return self.parts[number].group.ids[int(row - self._starts[number])]
 
-    def _cosines(self, unit: FloatArray, rows: Rows) -> Scores:
-        """Return the cosines of some rows, (n,)."""
-        found = np.empty(len(rows))
-        for (part, places), inside in self._by_part(rows):
-            found[inside] = inner_products(part.group.vectors[places], unit)
-        return found.round(_DIGITS)
-
-    def _by_part(self, rows: Rows) -> list[tuple[tuple[Part, Rows], Rows]]:
-        """Return parts with the rows they have of these, and where in these they stand; -1 is in none."""
+    def _by_part(self, rows: Rows) -> Iterator[tuple[Part, Rows, Rows]]:
+        """Yield parts, the rows they have of these, and where in these they stand; -1 is in none."""
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
-        found = []
         for number in np.unique(numbers[rows >= 0]).tolist():
             inside = np.flatnonzero(numbers == number)
-            found.append(((self.parts[number], rows[inside] - self._starts[number]), inside))
-        return found
+            yield self.parts[number], rows[inside] - self._starts[number], inside
 
     def _rows(self, note_ids: Sequence[str]) -> Rows:
         """Return the living row of each note, -1 for an unknown one."""
@@ -139,20 +96,16 @@ class Space:
 
     def cosines(self, vector: FloatArray, note_ids: Sequence[str]) -> FloatArray:
         """Return the cosine of a vector with each note's, float32 (len(note_ids),); 0 for an unknown note."""
-        rows = self._rows(note_ids)
-        known = np.flatnonzero(rows >= 0)
-        matrix = np.empty((len(known), self.dimension), np.float32)
-        for (part, places), inside in self._by_part(rows[known]):
-            matrix[inside] = part.group.vectors[places]
-        found = np.zeros(len(rows), np.float32)
-        found[known] = inner_products(matrix, _unit(vector)).round(_DIGITS)
+        found, unit = np.zeros(len(note_ids), np.float32), _unit(vector)
+        for part, places, inside in self._by_part(self._rows(note_ids)):
+            found[inside] = inner_products(part.group.vectors[places], unit).round(_DIGITS)
         return found
 
     def tokens(self, note_ids: Sequence[str]) -> list[TokenCodes | None]:
         """Return the token codes of each note, None when it is unknown or has none."""
         rows = self._rows(note_ids)
         found: list[TokenCodes | None] = [None] * len(rows)
-        for (part, places), inside in self._by_part(rows):
+        for part, places, inside in self._by_part(rows):
             for where, place in zip(inside.tolist(), places.tolist(), strict=True):
                 found[where] = part.group.tokens(place)
         return found

@@ -1,8 +1,14 @@
-"""Changes as a segment on disk."""
+"""Segments written: what a batch of changes brings, or several segments as one.
+
+Segments are merged so that there are few files to read from and each row is rewritten only a few times: FAN_IN of one
+size class become one of the next. Only the end of the list is merged, so that a later segment still overrides all
+earlier ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.models.protocols import FloatArray, IntArray
-from theworld.stores.dense.first_pass import sign_codes
 from theworld.stores.dense.segments import (
-    CODED_ROWS,
+    BLOCK,
     DESCRIPTION,
     GroupKey,
     GroupPlace,
     Part,
+    Segment,
     array_file,
+    parts_of,
+    places_of,
+    token_counts,
 )
 from theworld.stores.files import sync_file, sync_folder, write_atomically
 from theworld.stores.filters import filter_terms
@@ -26,6 +35,8 @@ from theworld.stores.string_table import Rows, hashes_of, string_arrays
 from theworld.stores.token_codes import CODE_BYTES, Ids, TokenCodes
 
 Arrays = Mapping[str, NDArray[Any]]
+FAN_IN = 8
+"""This many segments of one size class become one of the next."""
 
 
 def write_changes(folder: Path, changes: Iterable[NoteChange], parts: Sequence[Part]) -> bool:
@@ -68,10 +79,13 @@ def _arrays(changes: Sequence[NoteChange], space: str) -> dict[str, NDArray[Any]
     vectors = np.stack([note.vectors[space].vector for note in notes]).astype(np.float32)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     tokens = [note.codes.get(space) for note in notes]
-    terms = [sorted(filter_terms(change.metadata)) for change in changes]
+    rows_of: dict[str, list[int]] = {}
+    for row, change in enumerate(changes):
+        for term in filter_terms(change.metadata):
+            rows_of.setdefault(term, []).append(row)
     return {
         **{f"ids.{part}": array for part, array in string_arrays([note.id for note in notes]).items()},
-        **term_arrays(terms),
+        **_inverted({term: np.array(some, np.int32) for term, some in rows_of.items()}),
         "vectors": vectors / np.where(lengths > 0, lengths, 1),
         **_token_arrays(tokens),
     }
@@ -84,20 +98,11 @@ def _token_arrays(tokens: Sequence[TokenCodes | None]) -> dict[str, NDArray[Any]
         "offsets": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         "token_ids": np.concatenate([np.empty(0, np.uint16), *(one.ids for one in some)]),
         "token_codes": np.concatenate([np.empty((0, CODE_BYTES), np.uint8), *(one.codes for one in some)]),
-        "frequency": document_frequency(one.ids for one in some),
+        "frequency": _document_frequency(one.ids for one in some),
     }
 
 
-def term_arrays(terms: Sequence[Sequence[str]]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of the filter terms of each row."""
-    rows: dict[str, list[int]] = {}
-    for row, some in enumerate(terms):
-        for term in some:
-            rows.setdefault(term, []).append(row)
-    return inverted({term: np.array(some, np.int32) for term, some in rows.items()})
-
-
-def inverted(rows: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _inverted(rows: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return the arrays of filter terms from the rows of each, ascending."""
     ordered = sorted(rows)
     starts = np.concatenate([[0], np.cumsum([len(rows[term]) for term in ordered])]).astype(np.int64)
@@ -108,7 +113,7 @@ def inverted(rows: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     }
 
 
-def document_frequency(ids: Iterable[Ids]) -> IntArray:
+def _document_frequency(ids: Iterable[Ids]) -> IntArray:
     """Return vocabulary ids and in how many of the texts each occurs, int32 (2, m)."""
     distinct: list[Ids] = [np.unique(some) for some in ids]
     values, counts = np.unique(np.concatenate([np.empty(0, np.uint16), *distinct]), return_counts=True)
@@ -154,9 +159,117 @@ class SegmentWriter:
         """Write a group's arrays, those made by `new_array` left out; `vectors` are those among them."""
         number = len(self._groups)
         vectors = arrays["vectors"] if vectors is None else vectors
-        coded = len(vectors) >= CODED_ROWS
-        for name, array in {**arrays, **(sign_codes(vectors) if coded else {})}.items():
+        for name, array in arrays.items():
             np.save(array_file(self._folder, number, name), array)
         rows, dimension = vectors.shape
-        described = {"tenant": tenant, "space": space, "dimension": dimension, "rows": rows, "coded": coded}
+        described = {"tenant": tenant, "space": space, "dimension": dimension, "rows": rows, "coded": False}
         self._groups.append(described)
+
+
+def size_class(size: int) -> int:
+    """Return the number of times FAN_IN divides a size."""
+    found = 0
+    while size >= FAN_IN:
+        size //= FAN_IN
+        found += 1
+    return found
+
+
+def merge_from(sizes: Sequence[int]) -> int | None:
+    """Return where the run of segments to be merged begins (it reaches to the end), None when there are few.
+
+    Only the end of the list is merged, so that a later segment still overrides all earlier ones.
+    """
+    classes = [size_class(size) for size in sizes]
+    best = None
+    for wanted in sorted(set(classes)):
+        start = len(classes)
+        while start > 0 and classes[start - 1] <= wanted:
+            start -= 1
+        if classes[start:].count(wanted) >= FAN_IN:
+            best = start
+    return best
+
+
+def write_merged(folder: Path, segments: Sequence[Segment]) -> None:
+    """Write one segment that does what the last segments did."""
+    parts: dict[GroupKey, list[Part]] = {}
+    for part in parts_of(segments):
+        if part.alive:
+            parts.setdefault((part.group.tenant, part.group.space), []).append(part)
+    with SegmentWriter(folder) as writer:
+        writer.add_overrides(_of_earlier(segments))
+        for (tenant, space), some in sorted(parts.items()):
+            _add_merged(writer, tenant, space, some)
+
+
+def _of_earlier(segments: Sequence[Segment]) -> dict[GroupPlace, Rows]:
+    """Return the overridden rows of segments that are not among these."""
+    own = {segment.name for segment in segments}
+    rows: dict[GroupPlace, list[Rows]] = {}
+    for segment in segments:
+        for place, some in segment.overrides.items():
+            if place[0] not in own:
+                rows.setdefault(place, []).append(some)
+    return {place: np.unique(np.concatenate(some)) for place, some in rows.items()}
+
+
+def _add_merged(writer: SegmentWriter, tenant: str, space: str, parts: Sequence[Part]) -> None:
+    rows = sum(part.alive for part in parts)
+    vectors = writer.new_array("vectors", (rows, parts[0].group.dimension), np.float32)
+    _fill(vectors, (part.group.vectors[some] for part, some in _blocks(parts)))
+    lengths = np.concatenate([np.diff(part.group.offsets)[part.living] for part in parts])
+    tokens = int(lengths.sum())
+    kind = np.result_type(*(part.group.token_ids.dtype for part in parts))
+    ids = writer.new_array("token_ids", (tokens,), kind)
+    codes = writer.new_array("token_codes", (tokens, parts[0].group.token_codes.shape[1]), np.uint8)
+    _fill(ids, (part.group.token_ids[places_of(part.group.offsets, some)] for part, some in _blocks(parts)))
+    _fill(codes, (part.group.token_codes[places_of(part.group.offsets, some)] for part, some in _blocks(parts)))
+    counts = token_counts(parts)
+    known = np.flatnonzero(counts)
+    arrays = {
+        **{f"ids.{name}": array for name, array in string_arrays(_note_ids(parts)).items()},
+        **_terms(parts),
+        "offsets": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        "frequency": np.stack([known, counts[known]]).astype(np.int32),
+    }
+    writer.add_group(tenant, space, arrays, vectors=vectors)
+
+
+def _blocks(parts: Sequence[Part]) -> Iterator[tuple[Part, Rows]]:
+    for part in parts:
+        living = part.living
+        for start in range(0, len(living), BLOCK):
+            yield part, living[start : start + BLOCK]
+
+
+def _fill(target: NDArray[Any], pieces: Iterator[NDArray[Any]]) -> None:
+    position = 0
+    for piece in pieces:
+        target[position : position + len(piece)] = piece
+        position += len(piece)
+    if isinstance(target, np.memmap):
+        target.flush()
+
+
+def _note_ids(parts: Sequence[Part]) -> list[str]:
+    found: list[str] = []
+    for part in parts:
+        ids = list(part.group.ids)
+        found += ids if not len(part.dead) else [ids[row] for row in part.living.tolist()]
+    return found
+
+
+def _terms(parts: Sequence[Part]) -> dict[str, NDArray[Any]]:
+    rows: dict[str, list[Rows]] = {}
+    begin = 0
+    for part in parts:
+        place = np.full(part.group.rows, -1, np.int64)
+        place[part.living] = np.arange(begin, begin + part.alive)
+        bounds = part.group.term_starts.tolist()
+        for term, (start, end) in zip(part.group.terms, pairwise(bounds), strict=True):
+            moved = place[part.group.term_rows[start:end]]
+            if len(moved := moved[moved >= 0]):
+                rows.setdefault(term, []).append(moved)
+        begin += part.alive
+    return _inverted({term: np.concatenate(some) for term, some in rows.items()})
