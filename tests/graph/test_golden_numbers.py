@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,12 +54,14 @@ def asked() -> dict[str, dict[str, Any]]:
 
 def numbers(graph: CompiledStateGraph[Any, Any, Any, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Return what the stages computed for one question, rounded."""
+    from theworld.answers.answer_type import expected_answer_type
+    from theworld.answers.spans import rank_spans
     from theworld.state import Context, QueryState
 
-    keys = ["query", "language", "reference", "route", "candidates", "judgements", "result"]
+    keys = ["query", "language", "reference", "route", "candidates", "evidence", "judgements", "result"]
     context = Context(use_model=False, deadline_ms=60_000)
     state = QueryState.model_validate(graph.invoke(given, context=context, output_keys=keys))
-    answer, scores = state.result, state.result.scores if state.result else None
+    answer = state.result
     found: dict[str, Any] = {
         "query": state.query,
         "reference": [str(state.reference.reference_type), _round(state.reference.confidence)],
@@ -78,12 +81,8 @@ def numbers(graph: CompiledStateGraph[Any, Any, Any, Any], given: dict[str, Any]
             for one in state.judgements[:3]
         },
     }
-    if scores is not None:
-        found["spans"] = {
-            span.text: [_round(span.score), {name: _round(value) for name, value in span.features.items()}]
-            for span in scores.spans
-        }
-        found["entities"] = {one.name: _round(one.score) for one in scores.entities[:3]}
+    best = rank_spans(state.query, expected_answer_type(state.query, state.language), state.evidence)[:2]
+    found["spans"] = {span.text: [_round(span.score), *map(_round, astuple(span.features))] for span in best}
     return found
 
 
