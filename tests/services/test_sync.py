@@ -57,7 +57,7 @@ def test_a_server_out_of_reach_is_told(
     monkeypatch.setenv("THEWORLD_SPARSE__URL", f"http://127.0.0.1:{free_port()}")
     assert sync("--store", str(path)) == 4
     told = capsys.readouterr()
-    assert "sparse: cannot be asked" in told.out
+    assert "sparse: unreachable" in told.out
     assert "The sparse index is out of date" in told.err
     assert sync("--store", str(path), "--verify", "--json") == 4
     assert json.loads(capsys.readouterr().out)["differences"] is None, "nothing was compared"
