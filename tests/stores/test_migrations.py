@@ -22,8 +22,13 @@ from theworld.stores.ledger.sqlite import FILE_NAME, SqliteDatabase
 from theworld.stores.records import DocumentRecord, NoteRecord
 
 SCHEMAS = Path(__file__).parent / "ledger_schemas"
-STATEMENTS = {2: ["sqlite_2.sql"], 3: ["sqlite_3.sql"], 4: ["sqlite_3.sql", "notes_4.sql"]}
-"""The files that make a ledger of each version: 4 has the tables of 3."""
+STATEMENTS = {
+    2: ["sqlite_2.sql"],
+    3: ["sqlite_3.sql"],
+    4: ["sqlite_3.sql", "notes_4.sql"],
+    5: ["sqlite_3.sql", "notes_4.sql", "places_5.sql"],
+}
+"""The files that make a ledger of each version: 4 has the tables of 3, 5 adds columns to them."""
 
 
 def differences(folder: Path) -> list[object]:

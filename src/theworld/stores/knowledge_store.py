@@ -15,12 +15,13 @@ from theworld.state import Mention
 from theworld.stores import dense, graph, sparse
 from theworld.stores.engines import Engines
 from theworld.stores.files import bytes_under
+from theworld.stores.ledger.catalog import DocumentPage, StoredDocument
 from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.opening import OpenFolder, collection_paused, open_folder, recover
 from theworld.stores.projections import Progress
 from theworld.stores.recent_notes import RecentNotes
-from theworld.stores.records import DocumentRecord, StoredNote
+from theworld.stores.records import DocumentRecord, Filters, StoredNote
 from theworld.stores.timeout_guard import TimeoutGuard
 from theworld.stores.verifying import Sum
 
@@ -138,6 +139,19 @@ class KnowledgeStore:
     def titles(self, tenant: str) -> list[tuple[str, str, tuple[str, ...]]]:
         """Return (document id, title, aliases), ordered by document id."""
         return self.ledger.titles(tenant)
+
+    def documents(
+        self, *, tenant: str, search: str = "", filters: Filters | None = None, after: str = "", limit: int = 100
+    ) -> DocumentPage:
+        """Return documents by id, at most `limit` of those after the id `after`, with how many match in all.
+
+        `search` is looked for in id, title and source, in any case; `filters` are those of a query.
+        """
+        return self.ledger.documents(tenant, search, filters or {}, after, limit)
+
+    def document(self, document_id: str, *, tenant: str) -> StoredDocument | None:
+        """Return a document with its text and notes, None when the tenant has none of that id."""
+        return self.ledger.document(document_id, tenant=tenant)
 
     def known_names(self, tenant: str) -> dict[str, tuple[str, str, int]]:
         """Return (label, type, number of notes naming it) by entity key, titles and aliases included."""

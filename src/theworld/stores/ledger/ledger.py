@@ -13,14 +13,14 @@ from sqlalchemy import Connection, delete, func, insert, select
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import LedgerSettings
 from theworld.state import Mention
-from theworld.stores.ledger import models, reading, schema, writing
+from theworld.stores.ledger import catalog, models, reading, schema, writing
 from theworld.stores.ledger.checking import check_documents, is_storable
 from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.graph_tables import GraphTables
 from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.statements import batches, read_number
 from theworld.stores.protocols import NoteChange
-from theworld.stores.records import DocumentRecord, StoredNote
+from theworld.stores.records import DocumentRecord, Filters, StoredNote
 
 _SEQUENCE = select(models.Meta.number).where(models.Meta.key == "sequence")
 
@@ -143,6 +143,20 @@ class Ledger:
         with self._reading() as connection:
             rows = connection.execute(query.order_by(document.document_id)).all()
         return [(id_, title, tuple(aliases)) for id_, title, aliases in rows]
+
+    def documents(self, tenant: str, search: str, filters: Filters, after: str, limit: int) -> catalog.DocumentPage:
+        """Return a page of the documents; see catalog.list_documents."""
+        if not is_storable(tenant):
+            return catalog.DocumentPage((), 0, None)
+        with self._reading() as connection:
+            return catalog.list_documents(connection, tenant, search=search, filters=filters, after=after, limit=limit)
+
+    def document(self, document_id: str, *, tenant: str) -> catalog.StoredDocument | None:
+        """Return a document whole, None when the tenant has none of that id."""
+        if not _storable([document_id], tenant):
+            return None
+        with self._reading() as connection:
+            return catalog.read_document(connection, tenant, document_id)
 
     def notes(self, ids: Sequence[str], *, tenant: str, mentions: bool = True) -> dict[str, StoredNote]:
         """Return notes by id, unknown ones left out; without mentions, most of the time it takes is saved."""

@@ -9,9 +9,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from theworld.stores.ledger.columns import Base, Long, RowKey, row_of
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """1 had token vectors as int8; 2 has token codes; 3 the tables of the service; 4 keys in simplified Chinese; 5 the
-place of notes in their documents."""
+place of notes in their documents; 6 when documents were written."""
 
 
 class Meta(Base):
@@ -39,6 +39,8 @@ class Document(Base):
     properties: Mapped[dict[str, Any]]
     """The metadata (a name that SQLAlchemy keeps for itself)."""
     text: Mapped[str]
+    written_at: Mapped[str | None]
+    """ISO 8601 in UTC."""
 
 
 class Note(Base):

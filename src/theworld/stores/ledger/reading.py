@@ -54,6 +54,12 @@ def read_notes_after(connection: Connection, tenant: str, row: int, limit: int) 
     return _stored(connection, rows, mentions=True), rows[-1].id if rows else 0
 
 
+def read_document_notes(connection: Connection, document: int) -> list[StoredNote]:
+    """Return the notes of a document row in their order, without mentions."""
+    rows = connection.execute(_NOTE.where(models.Note.document == document).order_by(models.Note.ordinal)).all()
+    return _stored(connection, rows, mentions=False)
+
+
 def _stored(connection: Connection, rows: Sequence[Any], *, mentions: bool) -> list[StoredNote]:
     """Return notes from rows of `_NOTE`, whose columns are StoredNote's fields up to the mentions, after the row id."""
     named = read_mentions(connection, [row[0] for row in rows]) if mentions else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -83,6 +84,7 @@ def remove_orphans(connection: Connection, entities: Iterable[int]) -> None:
 
 def insert_documents(connection: Connection, tenant: str, documents: Sequence[DocumentRecord]) -> list[NoteKey]:
     """Insert new documents with notes, vectors, mentions and names; return the notes."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
     rows = [
         {
             "tenant": tenant,
@@ -93,6 +95,7 @@ def insert_documents(connection: Connection, tenant: str, documents: Sequence[Do
             "aliases": list(document.aliases),
             "properties": dict(document.metadata),
             "text": document.text,
+            "written_at": now,
         }
         for document in documents
     ]
