@@ -84,6 +84,7 @@ def _check(settings: Settings) -> None:
     """Say on which terms the service is open; refuse, before models are loaded, what cannot work."""
     from theworld.cli.output import error_console
     from theworld.errors import SettingsError
+    from theworld.extras import install_command
     from theworld.stores.ledger.opening import ledger_exists, open_database
     from theworld.stores.store_folder import check_folder
 
@@ -91,7 +92,7 @@ def _check(settings: Settings) -> None:
         from theworld.service.api.access import is_loopback
     except ImportError as error:
         raise SettingsError(
-            f"the service needs {error.name}", where="theworld serve", remedy='pip install "theworld[service]"'
+            f"the service needs {error.name}", where="theworld serve", remedy=install_command("service")
         ) from error
     chosen, out = settings.service, error_console()
     check_folder(settings.store, create=True, has_ledger=settings.ledger.url is None)

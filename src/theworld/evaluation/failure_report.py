@@ -13,6 +13,7 @@ from typing import Any, Literal
 import yaml
 
 from theworld.errors import SettingsError
+from theworld.extras import install_command
 
 Language = Literal["en", "zh"]
 _STYLE = (
@@ -113,7 +114,7 @@ def _plot(report: Mapping[str, Any], language: Language) -> str:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise SettingsError(
-            "plots need matplotlib", where="failure report", remedy='pip install "theworld[service]"'
+            "plots need matplotlib", where="failure report", remedy=install_command("service")
         ) from error
     counts = {name: cluster["count"] for name, cluster in report["clusters"].items()}
     changes: dict[str, int] = {}
