@@ -78,8 +78,13 @@ class Context(BaseModel):
 
 
 def context_of(runtime: Runtime[Context] | None) -> Context:
-    """Return the caller's context, or the defaults when none was given."""
-    return (runtime.context if runtime is not None else None) or Context()
+    """Return the caller's context, or the defaults when none was given.
+
+    As a node of another graph this one gets the context of that graph: its attribute `theworld`, where it has one.
+    """
+    given: object = runtime.context if runtime is not None else None
+    mine = given if isinstance(given, Context) else getattr(given, "theworld", None)
+    return mine if isinstance(mine, Context) else Context()
 
 
 class QueryInput(BaseModel):

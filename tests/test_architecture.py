@@ -22,6 +22,7 @@ LEAVES = {
     "single_flight",
     "native_memory",
     "retry_after",
+    "extras",
 }
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
 NODES = MACHINERY | {"routing", "retrieval", "ranking", "entities", "answers", "references", "nodes", "prompts"}
@@ -36,6 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "single_flight": set(),
     "native_memory": set(),
     "retry_after": set(),
+    "extras": {"errors"},
     "prompts": LEAVES | {"prompts"},
     "structure": LEAVES | {"structure"},
     "models": LEAVES | {"models"},
@@ -56,6 +58,7 @@ ALLOWED: dict[str, set[str]] = {
     "doctor": GRAPH | {"doctor"},
     "demo": GRAPH | {"ingestion", "demo"},
     "service": GRAPH | {"ingestion", "evaluation", "service"},
+    "integrations": GRAPH | {"service.requests", "integrations"},
     "cli": GRAPH | {"ingestion", "evaluation", "service", "demo", "doctor", "cli"},
     "testing": GRAPH | {"ingestion", "testing"},
     "__init__": set(),
