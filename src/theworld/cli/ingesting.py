@@ -18,6 +18,7 @@ from theworld.cli.output import counted, error_console, print_troubles, printabl
 if TYPE_CHECKING:
     from theworld.ingestion import IngestReport
     from theworld.ingestion.report import Part
+    from theworld.models.registry import Models
     from theworld.settings import Settings
 
 INTERRUPTED = 130
@@ -69,6 +70,7 @@ def ingest_paths(
     paths: Sequence[Path],
     settings: Settings,
     *,
+    models: Models | None = None,
     tenant: str = "default",
     reembed: bool = False,
     prune: bool = False,
@@ -82,7 +84,7 @@ def ingest_paths(
     for path in paths:
         root_of(path)  # a path that is not there is told before a store is made
     out = error_console()
-    models = load_models(settings)
+    models = models or load_models(settings)
     with open_store(settings, create=True) as store, progress_bars(out) as progress:
         if not reembed:
             store.check_embedders({language: models.space_of(language) for language in models.embedders})
