@@ -245,7 +245,7 @@ def test_joins_are_read_both_ways():
 
 def test_postgres_without_its_package_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(DatabaseError, match=r"needs the package psycopg.*theworld\[postgres\]"):
+    with pytest.raises(DatabaseError, match=r"needs the package psycopg.*pip install .*\[postgres\]"):
         PostgresEngine("postgresql://db.example/credit").schema()
 
 
