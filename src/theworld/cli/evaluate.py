@@ -175,7 +175,8 @@ def _show_answers(report: AnswersReport) -> None:
     out, figures = console(), report.as_json()
     out.print(f"{report.dataset}: {figures['answered']} of {figures['n']} questions answered")
     for name in ("em", "f1", "precision_answered"):
-        out.print(f"  {name:20}{100 * figures[name]:6.1f}")
+        value = figures[name]
+        out.print(f"  {name:20}{'0 of 0' if value is None else f'{100 * value:6.1f}'}")
     for kind, values in figures["by_kind"].items():
         shares = ", ".join(f"{name} {100 * values[name]:.1f}" for name in ("em", "f1", "contains"))
         out.print(f"  {kind:20}{values['n']:6} ({shares})")

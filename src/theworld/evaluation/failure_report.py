@@ -87,7 +87,13 @@ def as_html(report: Mapping[str, Any], language: Language = "en") -> str:
 
 
 def _summary(report: Mapping[str, Any], language: Language) -> str:
-    return _say("summary", language, asked=report["asked"], failed=report["failed"], named=f"{report['named']:.0%}")
+    return _say("summary", language, asked=report["asked"], failed=report["failed"], named=_of_failures(report))
+
+
+def _of_failures(report: Mapping[str, Any]) -> str:
+    """Return how many failures have a named culprit, as counts: a share of nothing would say nothing."""
+    unexplained = report["clusters"].get("unexplained", {"count": 0})["count"]
+    return f"{report['failed'] - unexplained} / {report['failed']}"
 
 
 def _facts(example: Mapping[str, Any], language: Language, escape: Any) -> list[str]:
