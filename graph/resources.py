@@ -15,11 +15,9 @@ from theworld.entities import (
     make_knowledge,
     open_knowledge,
 )
-from theworld.models.across_languages import AcrossLanguages
 from theworld.models.chat import OpenAIChatModel
-from theworld.models.embedders import MiniLMEmbedder
 from theworld.models.protocols import ChatModel
-from theworld.models.registry import CachedEmbedder, Models, load_models
+from theworld.models.registry import Models, load_models
 from theworld.ontology.index import OntologyIndexes
 from theworld.ranking import CrossEncoderReranker, RemoteReranker, Reranker, make_reranker
 from theworld.references import ReferenceResolver, ReferenceResolverConfig, model_resolver
@@ -85,14 +83,8 @@ def make_resources(
 
 
 def make_judge(settings: Settings, models: Models) -> EntityJudge:
-    """Return the judge; a model is asked about close calls where one is configured and the settings want it.
-
-    Where the bundled embedder embeds the notes, too, the judge uses the one that is loaded.
-    """
-    own = models.embedders.get("en")
-    inner = own.embedder if isinstance(own, CachedEmbedder) else own
-    inner = inner.english if isinstance(inner, AcrossLanguages) else inner
-    judge = DeterministicJudge(embedder=own if isinstance(inner, MiniLMEmbedder) else "bundled")
+    """Return the judge; a model is asked about close calls where one is configured and the settings want it."""
+    judge = DeterministicJudge()
     if models.chat is None or not settings.wikidata.ask_model:
         return judge
     return ModelJudge(models.chat, first=judge)

@@ -66,7 +66,6 @@ def find_entity_candidates(
 def judge_entities(state: QueryState, runtime: Runtime[Context], *, judge: EntityJudge) -> Update:
     """Set `judgements`, one per mention looked up; mentions without candidates never reach the judge."""
     types = mention_types(state.evidence or state.candidates)
-    plain = {mention: plain_candidates(found, state) for mention, found in state.entity_candidates.items()}
     judge = judge_of_request(judge, state, runtime)
     before = judge.usage
     judgements = [
@@ -74,10 +73,9 @@ def judge_entities(state: QueryState, runtime: Runtime[Context], *, judge: Entit
             judge,
             JudgedEntity(label=mention, type_hint=types.get(mention)),
             context_text(state, mention),
-            candidates,
-            [other for name, other in plain.items() if name != mention and other],
+            plain_candidates(found, state),
         )
-        for mention, candidates in plain.items()
+        for mention, found in state.entity_candidates.items()
     ]
     return {"judgements": judgements, "usage": less_usage(judge.usage, before)}
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from theworld import JudgeOutput, fallback_zero_candidates, format_candidates, parse_llm_output
-from theworld.entities import DeterministicJudge, ModelJudge
+from theworld.entities import ModelJudge
 from theworld.graph.edges import after_entity_search
 from theworld.nodes.disambiguate_entities import accept_no_candidates, find_entity_candidates, judge_entities
 from theworld.state import QueryState
@@ -114,7 +114,7 @@ def test_the_flow_asks_a_model_exactly_when_there_are_candidates(rows: list[dict
 
     reply = {"matched": True, "confidence": 0.8, "reason": "same", "selection": {"id": "Q7259"}}
     model = FakeChatModel([json.dumps(reply)])
-    judge = ModelJudge(model, first=DeterministicJudge(embedder=None), sure=1.1)
+    judge = ModelJudge(model, sure=1.1)
     state = QueryState(question="Who was Ada Lovelace?", query="Who was Ada Lovelace?")
     state = state.model_copy(update=find_entity_candidates(state, None, knowledge=Search()))  # type: ignore[arg-type]
     following = after_entity_search(state)

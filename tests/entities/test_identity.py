@@ -97,14 +97,14 @@ def answered(kind: str = "place") -> QueryState:
 
 
 def test_the_answer_gets_its_id_and_url() -> None:
-    update = link_answer(answered(), None, knowledge=Knowledge(), judge=DeterministicJudge(embedder=None))  # type: ignore[arg-type]
+    update = link_answer(answered(), None, knowledge=Knowledge(), judge=DeterministicJudge())  # type: ignore[arg-type]
     result = update["result"]
     assert (result.qid, result.url) == ("Q1741", "https://www.wikidata.org/wiki/Q1741")
     assert [item.label for item in update["judgements"]] == ["Vienna"]
 
 
 def test_dates_are_not_looked_up_and_a_failure_leaves_the_answer() -> None:
-    judge = DeterministicJudge(embedder=None)
+    judge = DeterministicJudge()
     assert link_answer(answered("date"), None, knowledge=Knowledge(), judge=judge) == {}  # type: ignore[arg-type]
     update = link_answer(answered(), None, knowledge=Knowledge(fails=True), judge=judge)  # type: ignore[arg-type]
     assert "result" not in update

@@ -66,17 +66,7 @@ class ModelJudge:
 
     def judge(self, entity: JudgedEntity, context: str, candidates: Sequence[Mapping[str, Any]]) -> JudgeOutput:
         """Return the model's judgement for a close call, the deterministic one otherwise."""
-        return self.judge_among(entity, context, candidates, ())
-
-    def judge_among(
-        self,
-        entity: JudgedEntity,
-        context: str,
-        candidates: Sequence[Mapping[str, Any]],
-        others: Sequence[Sequence[Mapping[str, Any]]],
-    ) -> JudgeOutput:
-        """Judge like `judge`; `others` are the candidates of the text's other mentions."""
-        known = self._first.judge_among(entity, context, candidates, others)
+        known = self._first.judge(entity, context, candidates)
         if not candidates or known.confidence >= self._sure:
             return known
         seconds = self._seconds()
