@@ -17,12 +17,14 @@ from fastapi import FastAPI, Request, Response
 
 from theworld import __version__
 from theworld.native_memory import share_heaps
+from theworld.service import dify
 from theworld.service.api import ask, evaluation, explanations, health, knowledge
 from theworld.service.api.access import VerifiedKeys
 from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
 from theworld.service.api.errors import install
 from theworld.service.api.serving import ClientGoneError
+from theworld.service.openai import chat, responses, vectors
 from theworld.service.runtime import Service, open_service
 from theworld.settings import Settings
 
@@ -56,6 +58,10 @@ def create_app(
         knowledge.router,
         explanations.feedback_router,
         health.router,
+        chat.router,
+        responses.router,
+        vectors.router,
+        dify.router,
     ):
         app.include_router(router)
     install(app)
