@@ -19,6 +19,7 @@ from theworld.cli.ask import ask, resolve
 from theworld.cli.demo import demo
 from theworld.cli.documents import delete, ingest, sync
 from theworld.cli.evaluate import evaluate_app
+from theworld.cli.mcp import mcp
 from theworld.cli.ontology import ontology_app
 from theworld.cli.records import explain, replay
 from theworld.cli.router import router_app
@@ -51,7 +52,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (ingest, ask, resolve, info, doctor, delete, sync, demo, serve, explain, replay):
+for command in (ingest, ask, resolve, info, doctor, delete, sync, demo, serve, mcp, explain, replay):
     app.command()(command)
 app.add_typer(evaluate_app, name="eval")
 app.add_typer(ledger_app, name="ledger")

@@ -24,6 +24,7 @@ from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
 from theworld.service.api.errors import install
 from theworld.service.api.serving import ClientGoneError
+from theworld.service.mcp import http
 from theworld.service.openai import chat, responses, vectors
 from theworld.service.runtime import Service, open_service
 from theworld.settings import Settings
@@ -62,6 +63,7 @@ def create_app(
         responses.router,
         vectors.router,
         dify.router,
+        http.router,
     ):
         app.include_router(router)
     install(app)
@@ -85,7 +87,8 @@ def _lifespan(
             app.state.service = await asyncio.to_thread(stack.enter_context, opening)
         await asyncio.to_thread(load_messages)
         try:
-            yield
+            async with http.mcp_running(app, app.state.service):
+                yield
         finally:
             await asyncio.to_thread(stack.close)
 
