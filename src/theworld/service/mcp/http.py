@@ -60,6 +60,8 @@ async def mcp(request: Request, caller: Annotated[Caller, caller_with("query", p
     origin = request.headers.get("origin")
     if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
         raise ApiError(Code.FORBIDDEN, "it came from a page of another origin")
+    if "json" not in request.headers.get("content-type", "").lower():
+        raise ApiError(Code.NOT_JSON)
     return _Reply(request.app.state.mcp, caller)
 
 

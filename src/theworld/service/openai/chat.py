@@ -92,6 +92,8 @@ class Unfolding:
     """The text of a stream so far, and what has to be added to it."""
 
     text: str = ""
+    begun: int = 0
+    """Where in it the answer began that is under way."""
     revised: bool = False
     """True when what has been sent turned out not to be the answer."""
 
@@ -100,20 +102,22 @@ class Unfolding:
         if kind == "restart":
             self.revised = bool(self.text)
             return ""
-        piece = (REVISED if self.revised else "") + value
-        self.revised = False
-        self.text += piece
-        return piece
+        return self._add(value)
 
     def finish(self, answer: str) -> str:
         """Return what is left to send of the answer."""
-        begun = self.text.rpartition(REVISED)[2]
+        begun = self.text[self.begun :]
         if not self.revised and answer.startswith(begun):
-            left = answer[len(begun) :]
-        else:
-            left = (REVISED if self.text else "") + answer
-        self.text += left
-        return left
+            return self._add(answer[len(begun) :])
+        self.revised = bool(self.text)
+        return self._add(answer)
+
+    def _add(self, value: str) -> str:
+        piece = (REVISED if self.revised else "") + value
+        if self.revised:
+            self.begun, self.revised = len(self.text) + len(REVISED), False
+        self.text += piece
+        return piece
 
     def shifted(self, answer: str, marks: tuple[Mark, ...]) -> list[dict[str, Any]]:
         """Return the annotations of an answer, by their offsets in all that was sent."""
