@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from urllib.parse import unquote
 
@@ -14,6 +15,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
 
 from service_cases import CHINESE, TWO_HOP
@@ -86,15 +88,14 @@ async def wrong(client: Client) -> None:
         await client.read_resource("theworld://documents/unknown")
 
 
-def over_http(url: str, key: str = "", mode: str = "auto") -> Client:
+@asynccontextmanager
+async def over_http(url: str, key: str = "", mode: str = "auto") -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return Client(streamable_http_client(f"{url}/mcp", http_client=client_with(headers)), mode=mode)
-
-
-def client_with(headers):
-    from mcp.shared._httpx_utils import create_mcp_http_client
-
-    return create_mcp_http_client(headers=headers)
+    async with (
+        create_mcp_http_client(headers=headers) as http,
+        Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
+    ):
+        yield client
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -185,4 +186,3 @@ def test_a_store_that_is_not_there_is_said(tmp_path):
     assert done.returncode == 4
     assert done.stdout == ""
     assert "there is no store here" in done.stderr
-    assert sys.executable
