@@ -10,19 +10,19 @@ from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import APIRouter, Body, Depends, Request, Response
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from theworld.service.api.access import DEFAULT_TENANT, Caller, caller_with, needs_no_key
 from theworld.service.api.envelope import JSON, Code
 from theworld.service.api.errors import ApiError, must_exist
 from theworld.service.api.forms import DIFY_NO_HEADER, DIFY_UNKNOWN
-from theworld.service.api.links import base_url, document_url
+from theworld.service.api.links import base_url, linked, whole_text
 from theworld.service.api.schemas import MOST_CANDIDATES, Question, SearchRequest
-from theworld.service.api.schemas import Body as Strict
 from theworld.service.api.serving import RequestContext, in_thread, moment, service_of
 from theworld.service.openai.described import described, failing
+from theworld.service.openai.schemas import Lenient, example
 from theworld.state import Candidate
-from theworld.state.places import place_of
+from theworld.state.places import PATH_SEPARATOR
 
 router = APIRouter(tags=["Dify"])
 _EQUAL = frozenset({"is", "=", "in"})
@@ -30,12 +30,6 @@ _ERRORS = failing(
     {"type": "object", "required": ["error_code", "error_msg"], "properties": {"error_code": {"type": "integer"}}},
     403, 404, 413, 415, 422, 429, 500, 503, 504,
 )  # fmt: skip
-
-
-class Lenient(Strict):
-    """Base of these bodies."""
-
-    model_config = ConfigDict(extra="ignore")
 
 
 class Setting(Lenient):
@@ -63,16 +57,10 @@ class Conditions(Lenient):
 class RetrievalRequest(Lenient):
     """A query of one knowledge."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "knowledge_id": DEFAULT_TENANT,
-                    "query": "Who directed Metropolis?",
-                    "retrieval_setting": {"top_k": 2, "score_threshold": 0.5},
-                }
-            ]
-        }
+    model_config = example(
+        knowledge_id=DEFAULT_TENANT,
+        query="Who directed Metropolis?",
+        retrieval_setting={"top_k": 2, "score_threshold": 0.5},
     )
 
     knowledge_id: str = Field(max_length=128, description="The tenant")
@@ -147,18 +135,8 @@ def _filters(given: Conditions | None) -> dict[str, str | list[str]]:
 
 
 def _record(candidate: Candidate, base: str) -> dict[str, Any]:
-    metadata = {
-        "document_id": candidate.document_id,
-        "note_id": candidate.note_id,
-        "section": " › ".join(candidate.section),
-        "path": candidate.source,
-        "url": document_url(base, candidate.document_id, candidate.note_id),
-        "start": candidate.start,
-        "end": candidate.end,
-    }
-    return {
-        "content": f"{candidate.lead}\n{candidate.text}" if candidate.lead else candidate.text,
-        "score": candidate.final_score,
-        "title": place_of(candidate.document_id, candidate.source, candidate.title, candidate.section),
-        "metadata": metadata,
-    }
+    place = linked(candidate, base)
+    metadata = {name: getattr(candidate, name) for name in ("document_id", "note_id", "start", "end")}
+    more = {"section": PATH_SEPARATOR.join(candidate.section), "path": candidate.source, "url": place["url"]}
+    shown = {"content": whole_text(candidate), "score": candidate.final_score, "title": place["title"]}
+    return {**shown, "metadata": metadata | more}

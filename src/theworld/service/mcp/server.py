@@ -19,19 +19,19 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp_types import CallToolResult, ListResourcesResult, Resource, TextContent, ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import Field, ValidationError
 
 from theworld import __version__
 from theworld.service.api.access import Caller
 from theworld.service.api.ask import ask_data
 from theworld.service.api.envelope import Code, message_of
 from theworld.service.api.errors import ApiError, as_api_error, must_exist
-from theworld.service.api.links import base_url, document_url
+from theworld.service.api.links import base_url, document_url, linked, whole_text
 from theworld.service.api.schemas import MOST_MESSAGES, AskRequest, Question, Said, SearchRequest, is_no_text
 from theworld.service.api.serving import ClientGoneError, RequestContext, in_thread, moment
+from theworld.service.mcp.results import AskAnswer, FetchedDocument, Found, Quote, SearchResults, Turn
 from theworld.service.runtime import Service
-from theworld.state import Candidate
-from theworld.state.places import place_of
+from theworld.state import Answer, Candidate
 from theworld.stores.ledger.catalog import StoredDocument
 
 log = logging.getLogger(__name__)
@@ -55,69 +55,12 @@ class Asker:
     request: Request | None = None
 
 
-class Found(BaseModel):
-    """A document that was found."""
-
-    id: str = Field(description="Its id, for `fetch`")
-    title: str = Field(description="Title, file and headings of the best passage")
-    url: str = Field(description="Where a person reads it")
-    text: str = Field(description="The best passage")
-
-
-class SearchResults(BaseModel):
-    """Documents, best first."""
-
-    results: list[Found]
-
-
-class FetchedDocument(BaseModel):
-    """A document, or a stretch of a long one."""
-
-    id: str
-    title: str
-    text: str
-    url: str
-    metadata: dict[str, Any] = Field(description="Source, characters in all, `next_start` when there is more")
-
-
-class Quote(BaseModel):
-    """A passage that an answer rests on."""
-
-    number: int = Field(description="Its number in the answer")
-    id: str = Field(description="The document")
-    title: str
-    url: str
-    text: str
-
-
-class AskAnswer(BaseModel):
-    """An answer and what it rests on."""
-
-    answer: str
-    short: str = Field(description="The short answer by itself, where there is one")
-    kind: str = Field(description="entity, extractive, generated, computed; none: the documents do not answer it")
-    sureness: str = Field(description="sure, likely, unsure or none")
-    citations: list[Quote]
-    understood: str = Field(description="The question as understood, references to earlier turns resolved")
-
-
-class Turn(BaseModel):
-    """An earlier message."""
-
-    role: Literal["user", "assistant"]
-    content: str = Field(max_length=20_000)
-
-
 def make_server(service: Service, asker_of: Callable[[ServerRequestContext[Any, Any]], Asker]) -> MCPServer[Any]:
     """Return the server over an open service; `asker_of` says who sent a message."""
     faces = _Faces(service, asker_of)
     with _logging_untouched():
         server: MCPServer[Any] = MCPServer(
-            "theworld",
-            title="TheWorld",
-            instructions=_INSTRUCTIONS,
-            version=__version__,
-            middleware=[faces.list_documents],
+            "theworld", "TheWorld", instructions=_INSTRUCTIONS, version=__version__, middleware=[faces.list_documents]
         )
     for tool in (faces.search, faces.fetch, faces.ask):
         server.add_tool(tool, annotations=_READING)
@@ -163,7 +106,8 @@ class _Faces:
         best: dict[str, Candidate] = {}
         for candidate in run.state["candidates"]:
             best.setdefault(candidate.document_id, candidate)
-        return SearchResults(results=[_found(candidate, base) for candidate in list(best.values())[:limit]])
+        found = [Found(id=name, text=whole_text(one), **linked(one, base)) for name, one in best.items()]
+        return SearchResults(results=found[:limit])
 
     async def fetch(
         self,
@@ -202,18 +146,14 @@ class _Faces:
             run = await current.run(asked.asked(), asked.context(current.caller.tenant, moment()))
         data = ask_data(current, run)
         quotes = [
-            Quote(
-                number=one.number, id=one.document_id, text=one.quote,
-                title=place_of(one.document_id, one.source, one.title, one.section),
-                url=document_url(base, one.document_id, one.note_id),
-            )
-            for one in data.citations
-        ]  # fmt: skip
+            Quote(number=one.number, id=one.document_id, text=one.quote, **linked(one, base)) for one in data.citations
+        ]
+        result = data.result or Answer()
         answer = AskAnswer(
             answer=data.answer,
-            short=data.result.short if data.result is not None else "",
+            short=result.short,
             kind=data.kind,
-            sureness=data.result.sureness if data.result is not None else "none",
+            sureness=result.sureness,
             citations=quotes,
             understood=data.query,
         )
@@ -266,6 +206,8 @@ def _told() -> Iterator[None]:
     """Turn what goes wrong into the tool's error, without internals."""
     try:
         yield
+    except ValidationError as error:
+        raise ToolError(str(error.errors()[0]["msg"])) from error
     except Exception as error:
         known = as_api_error(error)
         if known.code is Code.INTERNAL and not isinstance(error, ClientGoneError):
@@ -275,12 +217,3 @@ def _told() -> Iterator[None]:
 
 def _message(error: ApiError) -> str:
     return message_of(error.code, "en", error.what)
-
-
-def _found(candidate: Candidate, base: str) -> Found:
-    return Found(
-        id=candidate.document_id,
-        title=place_of(candidate.document_id, candidate.source, candidate.title, candidate.section),
-        url=document_url(base, candidate.document_id, candidate.note_id),
-        text=f"{candidate.lead}\n{candidate.text}" if candidate.lead else candidate.text,
-    )

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from theworld.service.api.ask import ask_data
-from theworld.service.api.links import document_url
+from theworld.service.api.links import linked
 from theworld.service.api.serving import RequestContext
 from theworld.service.requests.running import Run
 from theworld.state import Answer, Citation, ModelUsage
-from theworld.state.places import place_of
 
 _MARK = re.compile(r"\[(\d{1,4})\]")
 
@@ -54,35 +53,35 @@ class Cited:
 def cited(current: RequestContext, run: Run, base: str) -> Cited:
     """Return a run's answer with its links; `base` is the address they begin with."""
     data = ask_data(current, run)
-    linked = {one.number: (document_url(base, one.document_id, one.note_id), _title(one)) for one in data.citations}
+    places = {one.number: linked(one, base) for one in data.citations}
+    links = {number: (place["url"], _title(place["title"])) for number, place in places.items()}
     text = data.answer
-    found = list(_marks(text, data.result, linked))
-    if linked and not found:  # an answer that cites as a whole
-        text += " " + "".join(f"[{number}]" for number in linked)
-        found = list(_marks(text, None, linked))
+    found = list(_marks(text, data.result, links))
+    if links and not found:  # an answer that cites as a whole
+        text += " " + "".join(f"[{number}]" for number in links)
+        found = list(_marks(text, None, links))
     used = sorted({number for _, _, number in found})
-    definitions = [f'[{number}]: {linked[number][0]} "{linked[number][1]}"' for number in used]
+    definitions = [f'[{number}]: {links[number][0]} "{links[number][1]}"' for number in used]
     return Cited(
         text="\n\n".join(filter(None, [text, "\n".join(definitions)])),
-        marks=tuple(Mark(start, end, *linked[number]) for start, end, number in found),
-        sources=tuple(_source(one, *linked[one.number]) for one in data.citations),
+        marks=tuple(Mark(start, end, *links[number]) for start, end, number in found),
+        sources=tuple(_source(one, *links[one.number]) for one in data.citations),
         usage=data.usage,
     )
 
 
-def _marks(text: str, result: Answer | None, linked: dict[int, tuple[str, str]]) -> Iterator[tuple[int, int, int]]:
+def _marks(text: str, result: Answer | None, links: dict[int, tuple[str, str]]) -> Iterator[tuple[int, int, int]]:
     """Yield (start, end, number) of the citations in a text; a document's own `[1]` within a passage is none."""
     places = {passage.number: passage.place for passage in result.passages} if result is not None else {}
     for match in _MARK.finditer(text):
         number = int(match[1])
         before = f"{places[number]} " if number in places else ""
-        if number in linked and text.endswith(before, 0, match.start()):
+        if number in links and text.endswith(before, 0, match.start()):
             yield match.start(), match.end(), number
 
 
-def _title(citation: Citation) -> str:
-    """Return the place of a quote on one line, without what would end a Markdown title."""
-    place = place_of(citation.document_id, citation.source, citation.title, citation.section)
+def _title(place: str) -> str:
+    """Return a place on one line, without what would end a Markdown title."""
     return " ".join(place.replace('"', "'").replace("\\", "/").split())
 
 

@@ -79,24 +79,13 @@ class _Reply:
     ) -> dict[str, Any]:
         done = status == "completed"
         return {
-            "id": f"resp_{self.current.request_id}",
-            "object": "response",
-            "created_at": self.created,
-            "status": status,
-            "model": self.body.model,
+            "id": f"resp_{self.current.request_id}", "object": "response", "created_at": self.created,
+            "status": status, "model": self.body.model,
             "output": [self.message(status, [_part(text, annotations or [])])] if done else [],
-            "usage": _usage(usage) if usage is not None else None,
-            "error": error,
-            "incomplete_details": None,
-            "instructions": self.body.instructions,
-            "metadata": {},
-            "parallel_tool_calls": False,
-            "tool_choice": "none",
-            "tools": [],
-            "temperature": None,
-            "top_p": None,
-            "store": False,
-        }
+            "usage": _usage(usage) if usage is not None else None, "error": error, "incomplete_details": None,
+            "instructions": self.body.instructions, "metadata": {}, "parallel_tool_calls": False,
+            "tool_choice": "none", "tools": [], "temperature": None, "top_p": None, "store": False,
+        }  # fmt: skip
 
     def message(self, status: str, content: list[dict[str, Any]]) -> dict[str, Any]:
         named = {"id": f"msg_{self.current.request_id}", "type": "message", "role": "assistant"}
