@@ -21,6 +21,7 @@ from theworld.cli.chat import chat
 from theworld.cli.demo import demo
 from theworld.cli.documents import delete, ingest, sync, watch
 from theworld.cli.evaluate import evaluate_app
+from theworld.cli.mcp import mcp
 from theworld.cli.ontology import ontology_app
 from theworld.cli.records import explain, replay
 from theworld.cli.router import router_app
@@ -58,6 +59,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "ask": ask,
     "chat": chat,
     "serve": serve,
+    "mcp": mcp,
     "list": list_documents,
     "show": show_document,
     "delete": delete,
