@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 from theworld.deadline import Deadline
 from theworld.degrading import degrading
 from theworld.errors import EngineUnavailableError, StoreError
+from theworld.questions import read_question
 from theworld.retrieval.channel import ranked, search_channel
 from theworld.retrieval.dense import EmbedderOf, nearest
 from theworld.retrieval.evidence_paths import telling_steps, word_paths
@@ -108,6 +109,7 @@ class GraphSearch:
     ) -> tuple[dict[str, int], dict[str, float]]:
         """Return where the walk begins: entity key -> number of notes naming it, and note id -> weight."""
         query, lists = self.state.query, list[list[str]]()
+        question = read_question(query, self.state.language)
         wanted: SeedQuery = {"tenant": context.tenant, "filters": context.filters, "limit": SEED_NOTES}
         with self._without("sparse", context, noted):
             lists.append([hit.note_id for hit in self.sparse.search(query, **wanted)])
@@ -116,9 +118,9 @@ class GraphSearch:
         known = partial(self.graph.entities, tenant=context.tenant)
         reason = "other names of what the question names are left out"
         with degrading(STAGE, context, noted, reason, catching=StoreError):
-            entities = query_entities(query, known, self.names)
+            entities = query_entities(question, known, self.names)
         if entities is None:
-            entities = query_entities(query, known)
+            entities = query_entities(question, known)
         # Last, since the dense channel is computing the vector meanwhile.
         with self._without("dense", context, noted):
             near, _ = nearest(query, dense=self.dense, embedder_of=self.embedder_of, **wanted)
