@@ -152,9 +152,8 @@ class Question:
 
     def times(self, now: datetime) -> tuple[TimeRange, ...]:
         """Return the periods it names for certain, read once for each moment that they refer to."""
-        return self.once(
-            ("times", now), lambda: tuple(t for t in find_time_ranges(self.text, now) if not t.approximate)
-        )
+        key = ("times", now.isoformat(), str(now.tzinfo))  # equal moments of two zones lie in different days
+        return self.once(key, lambda: tuple(t for t in find_time_ranges(self.text, now) if not t.approximate))
 
     def words_over(self, texts: Sequence[str], floor: float = 0.0) -> QuestionWords:
         """Return its content words, weighed by how rare they are among texts; see `QuestionWords`."""

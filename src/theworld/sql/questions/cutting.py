@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
+from theworld.questions import read_question
 from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, cues, segment
 from theworld.text.folding import fold_in_place
-from theworld.text.quantities import ENGLISH_NUMBERS, find_quantities, read_numeral, unit_of
-from theworld.text.time_ranges import find_time_ranges
+from theworld.text.quantities import ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
 
 
 class Ranking(NamedTuple):
@@ -55,10 +56,10 @@ def find_rankings(folded: str) -> list[Term]:
     return found
 
 
-def find_numbers(folded: str) -> list[Term]:
-    """Return the amounts of a text; the meaning's value is a Quantity. Words of what is counted stay apart."""
+def find_numbers(folded: str, amounts: Iterable[Quantity]) -> list[Term]:
+    """Return the amounts of a text as terms; the meaning's value is a Quantity. Words of what is counted stay apart."""
     found = []
-    for quantity in find_quantities(folded):
+    for quantity in amounts:
         end = quantity.end - (len(quantity.unit) if unit_of(quantity.unit).base == "1" else 0)
         written = folded[quantity.start : end].rstrip()
         end = quantity.start + len(written)
@@ -68,13 +69,12 @@ def find_numbers(folded: str) -> list[Term]:
 
 def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[Term, ...], tuple[str, ...]]:
     """Return the terms of a question, without those that change nothing, and the stretches that mean nothing here."""
-    folded = fold_in_place(question)
+    asked, folded = read_question(question), fold_in_place(question)
     periods = [
-        Term(*found.place, folded[slice(*found.place)], (Meaning("period", "", found),))
-        for found in find_time_ranges(question, now)
-        if not found.approximate
+        Term(*found.place, folded[slice(*found.place)], (Meaning("period", "", found),)) for found in asked.times(now)
     ]
-    terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *find_numbers(folded)])
+    numbers = find_numbers(folded, asked.amounts)
+    terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *numbers])
     meant = (_as_written(term, question) for term in terms)
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), unknown
 
