@@ -33,6 +33,8 @@ from theworld.text.time_ranges import TimeRange, find_time_ranges
 
 KEPT = 64
 """Questions whose readings are remembered; one request reads a handful."""
+LONGEST_KEPT = 2_000
+"""Characters of a question whose readings are remembered."""
 _COMPARES = re.compile(r"\bor\b|\bboth\b|\bsame\b|还是|相同|同一", re.IGNORECASE)
 _QUESTION_WORD = re.compile(
     r"\b(?:who|whom|whose|when|where|how (?:many|much|long|far|tall|old)|what|which)\b(?:\s+(?P<unit>[a-z]+))?|"
@@ -135,10 +137,10 @@ class Question:
         """What it asks one after the other, none where it is one."""
         return tuple(split_parts(self.text))
 
-    @_Once
-    def possible_names(self) -> tuple[tuple[Place, str], ...]:
-        """Every run of words or characters that may be a name: its place and identity key."""
-        return tuple(possible_names(self.text))
+    @property
+    def possible_names(self) -> dict[Place, str]:
+        """The identity key of every run of words that may be a name; not kept, since these are thousands."""
+        return dict(possible_names(self.text))
 
     @_Once
     def written_names(self) -> tuple[tuple[Place, str], ...]:
@@ -160,11 +162,18 @@ class Question:
         return QuestionWords(self.content, texts, floor)
 
 
+_kept = lru_cache(maxsize=KEPT)(Question)
+
+
 @lru_cache(maxsize=KEPT)
-def _question(text: str, language: Language) -> Question:
-    return Question(text, language)
+def _language_of(text: str) -> Language:
+    return detect_language(text)
 
 
 def read_question(text: str, language: str | None = None) -> Question:
-    """Return the shared reading of a text; any other language than `zh` is English, none: the text's own."""
-    return _question(text, "zh" if (language or detect_language(text)) == "zh" else "en")
+    """Return the shared reading of a text; any other language than `zh` is English, none: the text's own.
+
+    A text of more than `LONGEST_KEPT` characters is read anew by everyone who asks: its readings are not small.
+    """
+    chosen: Language = "zh" if (language or _language_of(text)) == "zh" else "en"
+    return _kept(text, chosen) if len(text) <= LONGEST_KEPT else Question(text, chosen)

@@ -52,7 +52,7 @@ def query_entities(question: Question, known: Known, names: EntriesByName | None
     A name inside a longer known name does not count: "New York Times" is not "New York". With `names`, one stands for
     all that the store calls the same entry, whether it knows this name or not.
     """
-    spans = dict(question.possible_names)
+    spans = question.possible_names
     keys = sorted(set(spans.values()))
     frequency = known(keys)
     others: Mapping[str, Mapping[str, int]] = {}

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from theworld.questions import read_question
+from theworld.questions import Question, read_question
 from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, cues, segment
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
@@ -68,14 +68,23 @@ def find_numbers(folded: str, amounts: Iterable[Quantity]) -> list[Term]:
 
 
 def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[Term, ...], tuple[str, ...]]:
-    """Return the terms of a question, without those that change nothing, and the stretches that mean nothing here."""
-    asked, folded = read_question(question), fold_in_place(question)
+    """Return the terms of a question, without those that change nothing, and the stretches that mean nothing here.
+
+    The router and the database ask for the same: a question is cut once for each lexicon and moment.
+    """
+    asked = read_question(question)
+    return asked.once((lexicon, now.isoformat(), str(now.tzinfo)), lambda: _cut(asked, now, lexicon))
+
+
+def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Term, ...], tuple[str, ...]]:
+    folded = fold_in_place(question.text)
     periods = [
-        Term(*found.place, folded[slice(*found.place)], (Meaning("period", "", found),)) for found in asked.times(now)
+        Term(*found.place, folded[slice(*found.place)], (Meaning("period", "", found),))
+        for found in question.times(now)
     ]
-    numbers = find_numbers(folded, asked.amounts)
+    numbers = find_numbers(folded, question.amounts)
     terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *numbers])
-    meant = (_as_written(term, question) for term in terms)
+    meant = (_as_written(term, question.text) for term in terms)
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), unknown
 
 
