@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import unicodedata
 from collections.abc import Callable
+from datetime import datetime
 from functools import lru_cache
 
 from langchain_core.messages import AnyMessage, HumanMessage
@@ -118,6 +119,7 @@ def receive_question(
     question = clean_question(question)
     return {
         **new_question(),
+        "asked_at": datetime.now().astimezone(),
         "request_started": started,
         "question": question,
         "query": question,

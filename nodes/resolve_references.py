@@ -16,7 +16,7 @@ from theworld.references.presentation import ask_back, chosen_option
 from theworld.references.resolver import ReferenceResolver
 from theworld.references.stances import extract_stances
 from theworld.retrieval.channel import request_deadline
-from theworld.state import Context, Degradation, ModelUsage, QueryState, ResolvedReference, Update, context_of
+from theworld.state import Context, Degradation, ModelUsage, QueryState, ResolvedReference, Update, context_at
 
 
 def resolve_references(state: QueryState, runtime: Runtime[Context], *, resolver: ReferenceResolver) -> Update:
@@ -27,7 +27,7 @@ def resolve_references(state: QueryState, runtime: Runtime[Context], *, resolver
     one that is late for the request's `total_deadline_ms` is not waited for.
     """
     began = time.perf_counter()
-    context = context_of(runtime)
+    context = context_at(state, runtime)
     stances = extract_stances(state.history, state.stances, now=context.now or datetime.now(UTC))
 
     def ask(antecedent: str | None, *, use_model: bool) -> ResolvedReference:

@@ -26,11 +26,15 @@ def test_all_who_ask_share_one_reading_and_a_long_text_is_not_kept() -> None:
 
 
 def test_threads_that_ask_at_once_get_one_reading() -> None:
-    question, calls, together = Question("Who?", "en"), list[int](), Barrier(8)
+    question, calls, together = Question("Who?", "en"), list[object](), Barrier(8)
+
+    def read() -> object:
+        calls.append(object())
+        return calls[-1]
 
     def ask(_: int) -> object:
         together.wait()
-        return question.once("key", lambda: calls.append(1) or object())
+        return question.once("key", read)
 
     with ThreadPoolExecutor(8) as pool:
         found = set(pool.map(ask, range(8)))
@@ -70,6 +74,7 @@ def test_any_text_can_be_read(text: str) -> None:
     question = Question(text, "zh")
     assert len(question.simplified) == len(text)
     assert set(question.content) <= set(question.tokens)
-    assert all(text[one.start : one.end] for one in (*question.units, *question.amounts))
+    assert all(text[one.start : one.end] for one in question.units)
+    assert all(text[one.start : one.end] for one in question.amounts)
     assert all(0 <= start < end <= len(text) for start, end in question.possible_names)
     assert all(text[start:end] for (start, end), _ in question.written_names)

@@ -65,9 +65,8 @@ def counted(question: str) -> Iterator[Counter[str]]:
     with pytest.MonkeyPatch.context() as patch:
         for module, names in READERS.items():
             for name in names:
-                read = getattr(sys.modules[module], name, None)
-                users = [m for key, m in sys.modules.items() if key.startswith("theworld") and read is not None]
-                for user in users:
+                read: Callable[..., Any] = getattr(sys.modules[module], name)
+                for user in [m for key, m in sys.modules.items() if key.startswith("theworld")]:
                     if vars(user).get(name) is read:
                         patch.setattr(user, name, counting(name, read))
         yield calls
