@@ -23,6 +23,7 @@ from theworld.entities.schema import (
     JudgedEntity,
 )
 from theworld.models.protocols import less_usage
+from theworld.questions import read_question
 from theworld.state import (
     Context,
     Degradation,
@@ -45,7 +46,7 @@ def find_entity_candidates(
     noted: list[Degradation] = []
     looked_up = look_up_noting(
         "find_entity_candidates",
-        mentions_to_look_up(state.query, state.evidence or state.candidates),
+        mentions_to_look_up(read_question(state.query, state.language), state.evidence or state.candidates),
         knowledge=knowledge,
         state=state,
         context=context_of(runtime),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import unicodedata
 from collections.abc import Callable
+from datetime import datetime
 from functools import lru_cache
 
 from langchain_core.messages import AnyMessage, HumanMessage
@@ -14,6 +15,7 @@ from langgraph.types import Overwrite
 from theworld.deadline import Deadline
 from theworld.degrading import degrading
 from theworld.errors import InvalidQuestionError
+from theworld.questions import read_question
 from theworld.state import (
     Context,
     Degradation,
@@ -24,7 +26,6 @@ from theworld.state import (
     new_question,
 )
 from theworld.state.query import MAX_QUESTION_CHARACTERS
-from theworld.text import detect_language
 
 REFRESH_SHARE = 0.25
 """Of the time for retrieval, what may be waited for news: without them the notes already known can still answer."""
@@ -118,10 +119,11 @@ def receive_question(
     question = clean_question(question)
     return {
         **new_question(),
+        "asked_at": datetime.now().astimezone(),
         "request_started": started,
         "question": question,
         "query": question,
-        "language": detect_language(question),
+        "language": read_question(question).language,
         "history": list(state.history) or history_of(messages),
         "messages": added,
         "degradations": Overwrite(noted),

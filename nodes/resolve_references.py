@@ -11,12 +11,12 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from theworld.deadline import DeadlineExceededError, run_within
+from theworld.questions import read_question
 from theworld.references.presentation import ask_back, chosen_option
 from theworld.references.resolver import ReferenceResolver
 from theworld.references.stances import extract_stances
 from theworld.retrieval.channel import request_deadline
-from theworld.state import Context, Degradation, ModelUsage, QueryState, ResolvedReference, Update, context_of
-from theworld.text import detect_language
+from theworld.state import Context, Degradation, ModelUsage, QueryState, ResolvedReference, Update, context_at
 
 
 def resolve_references(state: QueryState, runtime: Runtime[Context], *, resolver: ReferenceResolver) -> Update:
@@ -27,7 +27,7 @@ def resolve_references(state: QueryState, runtime: Runtime[Context], *, resolver
     one that is late for the request's `total_deadline_ms` is not waited for.
     """
     began = time.perf_counter()
-    context = context_of(runtime)
+    context = context_at(state, runtime)
     stances = extract_stances(state.history, state.stances, now=context.now or datetime.now(UTC))
 
     def ask(antecedent: str | None, *, use_model: bool) -> ResolvedReference:
@@ -57,7 +57,7 @@ def resolve_references(state: QueryState, runtime: Runtime[Context], *, resolver
         "request_started": started,
         "reference": reference,
         "query": reference.standalone_query or state.question,
-        "language": detect_language(state.question),
+        "language": read_question(state.question).language,
         "stances": stances,
     }
     if used := reference.metadata.get("llm_usage"):
@@ -75,7 +75,7 @@ def _settle(
     context: Context,
     resolve: Callable[[str], ResolvedReference],
 ) -> ResolvedReference:
-    language = detect_language(state.question)
+    language = read_question(state.question).language
     if context.clarify:
         choice = chosen_option(interrupt(ask_back(reference, language)), reference.options)
         return replace(resolve(choice), options=())

@@ -119,6 +119,9 @@ class QueryState(BaseModel):
     reference: ResolvedReference = Field(default_factory=ResolvedReference, description="What the question refers to")
     parts: list[str] = Field(default_factory=list, description="Sub-questions that need different ways, if any")
     route: RouteDecision = Field(default_factory=RouteDecision, description="The router's decision")
+    asked_at: datetime | None = Field(
+        default=None, description="When the question came in: what time words refer to where the caller says no moment"
+    )
     request_started: float = Field(default=0.0, description="Process clock (perf_counter) when the question came in")
     retrieval_started: float = Field(default=0.0, description="Process clock (perf_counter) when retrieval began")
     channel_results: Annotated[dict[str, ChannelResult], merge] = Field(
@@ -190,6 +193,7 @@ class Update(TypedDict, total=False):
     reference: ResolvedReference
     parts: list[str]
     route: RouteDecision
+    asked_at: datetime | None
     request_started: float
     retrieval_started: float
     channel_results: dict[str, ChannelResult] | Overwrite
@@ -210,6 +214,12 @@ class Update(TypedDict, total=False):
     kind: AnswerKind
     confidence: float
     citations: list[Citation]
+
+
+def context_at(state: QueryState, runtime: Runtime[Context] | None) -> Context:
+    """Return the caller's context with the moment that time words refer to: one for the whole request."""
+    context = context_of(runtime)
+    return context if context.now else context.model_copy(update={"now": state.asked_at})
 
 
 def new_question() -> Update:

@@ -15,6 +15,7 @@ PACKAGE = ROOT / "src" / "theworld"
 LEAVES = {
     "state",
     "text",
+    "questions",
     "errors",
     "settings",
     "deadline",
@@ -31,6 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "text": {"text"},
     "state": {"state"},
+    "questions": {"questions", "text", "errors", "state"},
     "settings": {"settings", "errors"},
     "deadline": set(),
     "degrading": {"state", "errors"},

@@ -25,6 +25,7 @@ from theworld.answers.efsa_input import (
     text_of,
 )
 from theworld.answers.one_entity import OneEntity, keys_of
+from theworld.questions import read_question
 
 HOP_DECAY = 0.85
 """Factor per hop beyond the first."""
@@ -161,7 +162,8 @@ def trace_efsa(
     path = list(dict.fromkeys(one.key(key) for key in keys_of(path_entities)))
     bridges = {one.key(key) for key in keys_of(bridge_entity)}
     evidence = _collect(notes, path, one)
-    excluded = _exclusions(evidence, bridges, set(path), one.named_in(query), allowed)
+    named = read_question(query).names
+    excluded = _exclusions(evidence, bridges, set(path), lambda key: any(map(named, one.keys(key))), allowed)
     scored = [_score(key, entry) for key, entry in evidence.items() if key not in excluded]
     ranking = sorted(
         (entity for entity in scored if entity.score > 0),

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from theworld.errors import DatabaseError, SettingsError
 from theworld.ontology import Ontology, read_ontology
+from theworld.questions import read_question
 from theworld.settings import DatabaseSettings
 from theworld.sql.checking import check_mapping
 from theworld.sql.engines import Engine, open_engine
@@ -27,7 +28,7 @@ from theworld.sql.statements.building import build
 from theworld.sql.statements.expressions import column
 from theworld.sql.statements.guard import check_statement, parse_statement
 from theworld.state import QueryTable, TableColumn
-from theworld.text import Language, detect_language
+from theworld.text import Language
 
 NAMES_PER_CLASS = 20_000
 """Names of instances that are known to the reader of questions, per class and tenant."""
@@ -77,7 +78,7 @@ class Database:
 
     def signals(self, question: str, *, tenant: str, now: datetime | None = None) -> QuestionSignals:
         """Return how much of a question speaks of this database, for the router; nothing is run."""
-        language = detect_language(question)
+        language = read_question(question).language
         return signals_of(question, self.now(now), self.lexicon(tenant), self.mapping, language)
 
     def ask(

@@ -35,8 +35,8 @@ from theworld.ontology.questions.described import (
 )
 from theworld.ontology.questions.matching import Matcher
 from theworld.ontology.questions.names import Name
+from theworld.questions import read_question
 from theworld.text import Language, tokens
-from theworld.text.folding import simplified
 from theworld.text.phrases import Found, PhraseTable
 
 MOST_STEPS = 3
@@ -62,7 +62,7 @@ class DescriptionReader:
 
     def read(self, question: str, language: Language) -> Reading:
         """Return the question, in simplified Chinese, with its descriptions named as far as the facts know them."""
-        text, described = simplified(question), list[Described]()
+        text, described = read_question(question, language).simplified, list[Described]()
         for _ in range(MOST_STEPS):
             found = self._found(text, language)
             inner = next((one for one in found if not one.described.asked and len(one.described.samples) == 1), None)
@@ -89,7 +89,11 @@ class DescriptionReader:
             return None
         found = self._matcher.phrases(text)
         samples = [bare_name(one, text) for one in spans_of(found, "EntitySample")]
-        named = [one for one in (*found, *self._more.find(text)) if not any(_overlap(one, s) for s in samples)]
+        named = [
+            one
+            for one in (*found, *self._more.find(read_question(text).units))
+            if not any(_overlap(one, s) for s in samples)
+        ]
         attributes = spans_of(named, "Attribute")
         if len(samples) != 1 or len(samples[0].ids) != 1 or len(attributes) != 1:
             return None
@@ -106,7 +110,7 @@ class DescriptionReader:
         """Return the descriptions in a text, the shortest first: it is the innermost."""
         found = self._matcher.phrases(text)
         samples = [bare_name(one, text) for one in spans_of(found, "EntitySample")]
-        named = [*found, *self._more.find(text)]
+        named = [*found, *self._more.find(read_question(text).units)]
         free = [one for one in named if not any(_overlap(one, s) for s in samples)]
         relations = named_relations(free)
         classes = [

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
+from theworld.questions import Question, read_question
 from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, cues, segment
 from theworld.text.folding import fold_in_place
-from theworld.text.quantities import ENGLISH_NUMBERS, find_quantities, read_numeral, unit_of
-from theworld.text.time_ranges import find_time_ranges
+from theworld.text.quantities import ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
 
 
 class Ranking(NamedTuple):
@@ -55,10 +56,10 @@ def find_rankings(folded: str) -> list[Term]:
     return found
 
 
-def find_numbers(folded: str) -> list[Term]:
-    """Return the amounts of a text; the meaning's value is a Quantity. Words of what is counted stay apart."""
+def find_numbers(folded: str, amounts: Iterable[Quantity]) -> list[Term]:
+    """Return the amounts of a text as terms; the meaning's value is a Quantity. Words of what is counted stay apart."""
     found = []
-    for quantity in find_quantities(folded):
+    for quantity in amounts:
         end = quantity.end - (len(quantity.unit) if unit_of(quantity.unit).base == "1" else 0)
         written = folded[quantity.start : end].rstrip()
         end = quantity.start + len(written)
@@ -67,15 +68,23 @@ def find_numbers(folded: str) -> list[Term]:
 
 
 def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[Term, ...], tuple[str, ...]]:
-    """Return the terms of a question, without those that change nothing, and the stretches that mean nothing here."""
-    folded = fold_in_place(question)
+    """Return the terms of a question, without those that change nothing, and the stretches that mean nothing here.
+
+    The router and the database ask for the same: a question is cut once for each lexicon and moment.
+    """
+    asked = read_question(question)
+    return asked.once((lexicon, now.isoformat(), str(now.tzinfo)), lambda: _cut(asked, now, lexicon))
+
+
+def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Term, ...], tuple[str, ...]]:
+    folded = fold_in_place(question.text)
     periods = [
         Term(*found.place, folded[slice(*found.place)], (Meaning("period", "", found),))
-        for found in find_time_ranges(question, now)
-        if not found.approximate
+        for found in question.times(now)
     ]
-    terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *find_numbers(folded)])
-    meant = (_as_written(term, question) for term in terms)
+    numbers = find_numbers(folded, question.amounts)
+    terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *numbers])
+    meant = (_as_written(term, question.text) for term in terms)
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), unknown
 
 

@@ -45,7 +45,7 @@ ANY = AnswerType()
 
 @cache
 def _rules() -> tuple[tuple[AnswerType, dict[str, re.Pattern[str]]], ...]:
-    table = resources.files("theworld.answers").joinpath("answer_types.yaml")
+    table = resources.files("theworld.questions").joinpath("answer_types.yaml")
     rules = []
     for entry in yaml.safe_load(table.read_text(encoding="utf-8")):
         try:
