@@ -81,7 +81,9 @@ class ServiceSettings(Section):
     port: int = Field(default=8321, ge=0, le=65_535, description="Port; 0 takes a free one")
     workers: int = Field(default=1, ge=1, le=64, description="Processes that serve")
     public_url: str = Field(
-        default="", pattern=r"^(https?://\S+)?$", description="Address that links in answers begin with; empty: as called"
+        default="",
+        pattern=r"^(https?://\S+)?$",
+        description="Address that links in answers begin with, unless as called",
     )
     keys: Literal["auto", "required"] = Field(
         default="auto", description="auto: no API key needed while bound to loopback; required: always"
