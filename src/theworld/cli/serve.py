@@ -46,6 +46,7 @@ def serve(
 ) -> None:
     """Serve the HTTP API: search, route, rerank, ask, documents, feedback, explain, evaluation, metrics.
 
+    OpenAI's clients find it at /v1, MCP clients at /mcp, Dify at /dify, rerank clients at /rerank and /v1/rerank.
     A store that does not exist is made, empty; put documents in with `theworld ingest` or POST /api/v1/documents.
     Bound to this machine (the default) no API key is needed; for other addresses make one with `theworld keys create`.
     Interactive documentation: http://HOST:PORT/docs. Ctrl-C finishes what runs, then stops.

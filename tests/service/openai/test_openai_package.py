@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import threading
 import time
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -29,6 +31,15 @@ REQUESTS = yaml.safe_load((Path(__file__).parent / "data" / "clients.yaml").read
 def ai(live):
     with openai.OpenAI(base_url=f"{live}/v1", api_key="none", max_retries=0, timeout=120) as client:
         yield client
+
+
+@pytest.fixture
+def client_of():
+    """Makes clients that are closed at the end of the test."""
+    with ExitStack() as stack:
+        yield lambda url, key="none": stack.enter_context(
+            openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0, timeout=120)
+        )
 
 
 def asking(question, **more):
@@ -201,11 +212,9 @@ def test_other_endpoints_errors_too(ai, live):
     assert chinese["message"].startswith("请求无效")
 
 
-def test_keys_and_tenants(guarded):
+def test_keys_and_tenants(guarded, client_of):
     url, service, keys = guarded
-
-    def client(key):
-        return openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0)
+    client = partial(client_of, url)
 
     for wrong in ("none", keys["default"][:-1] + "!", "tw_000000000000_" + "a" * 43):
         with pytest.raises(openai.AuthenticationError) as refused:
@@ -271,10 +280,10 @@ def test_a_closed_tab_frees_the_place(service, path):
         assert slow.nodes < 6, "it was stopped between two nodes"
 
 
-def test_a_models_text_is_streamed_and_what_was_not_the_answer_stays_above_it(service):
+def test_a_models_text_is_streamed_and_what_was_not_the_answer_stays_above_it(service, client_of):
     events = [{"type": "token", "text": "no"}, {"type": "restart"}, {"type": "token", "text": "maybe"}]
     with listening(create_app(replace(service, graph=Slow(build_graph(service.resources), events)))) as url:
-        client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        client = client_of(url)
         chunks = list(client.chat.completions.create(**asking(TWO_HOP, stream=True)))
         pieces = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content]
         assert pieces[:2] == ["no", f"{REVISED}maybe"]
