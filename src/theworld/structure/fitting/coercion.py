@@ -114,6 +114,8 @@ class _Fitting:
         if kind in ("missing", "extra_forbidden", "missing_argument"):
             path = spot.path[:-1] if kind == "extra_forbidden" else spot.path
             return self._rename(path, spot.parent if kind == "extra_forbidden" else spot.item)
+        if any(place.strict for place in places_at(self.target.wanted, spot.path)):
+            return False
         if spot.item is None:
             return self._drop_null(spot)
         if kind == "union_tag_invalid":
