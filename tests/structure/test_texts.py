@@ -20,6 +20,10 @@ CASES = [
     json.loads(line)
     for line in (Path(__file__).parent / "data" / "texts.jsonl").read_text(encoding="utf-8").splitlines()
 ]
+BREAKS = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "data" / "breaks.jsonl").read_text(encoding="utf-8").splitlines()
+]
 MESSY = Path(__file__).parents[2].parent / "shared" / "data" / "messy-json" / "dev.jsonl"
 KEYS = st.text("abcxyz名_", min_size=1, max_size=6)
 VALUES = st.recursive(
@@ -38,6 +42,15 @@ def test_text_means_value_or_its_reading_is_told_to_be_a_guess(case):
         assert not report.lossless
     else:
         assert report.value == case["value"]
+
+
+@pytest.mark.parametrize("case", BREAKS, ids=[f"{case['kind']}: {case['text'][:50]}" for case in BREAKS])
+def test_each_kind_of_break_is_read_as_meant_and_reported(case):
+    report = parse_with_report(case["text"], Any)
+    assert report.value == case["value"]
+    assert report.strategy != "direct_json"
+    kinds = {repair.kind for repair in report.repairs}
+    assert not (report.lossless and kinds & {"dropped", "changed", "control", "missing-value", "guess", "truncated"})
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from theworld.structure.errors import StructureParseError
-from theworld.structure.search import Candidate, Search
 from theworld.structure.fitting.targets import is_plain, target_of
 from theworld.structure.report import ParseReport, Policy
+from theworld.structure.search import Candidate, Search
 from theworld.structure.strategies import ExtractionStrategy, register_extraction_strategy
 
 __all__ = ["ExtractionStrategy", "extract_structured_data", "extract_with_report", "register_extraction_strategy"]

@@ -34,7 +34,7 @@ class Partial(Generic[T]):
 
 
 class PartialParser(Generic[T]):
-    """Feeds on a stream of text. Each character is walked once; `snapshot` reads the open value anew, in compiled code."""
+    """Feeds on a stream of text. Each character is walked once; `snapshot` reads the open value anew."""
 
     def __init__(self, model: type[T]) -> None:
         self._target: Target = target_of(model)
@@ -69,25 +69,6 @@ class PartialParser(Generic[T]):
             return fit(root, self._target, "")[0]
         except (ValueError, RecursionError):
             return self._build(self._target.wanted, root, (), set())
-
-    def _with_text(self) -> tuple[Any, set[tuple[str | int, ...]]]:
-        """Return the data with the string being written in its place, and the paths that are complete."""
-        complete: set[tuple[str | int, ...]] = set()
-        path: tuple[str | int, ...] = ()
-        writing = self._reader.text_in_progress()
-        closed = self._reader.string_is_closed()
-        frames = list(self._reader.open_path())
-        root = self._reader.roots[-1]
-        for frame, member in frames:
-            keys = list(frame.value) if isinstance(frame.value, dict) else range(len(frame.value))
-            complete |= {(*path, key) for key in keys if key != member}
-            if member is not None:
-                path = (*path, member)
-        if writing is None or not frames or frames[-1][1] is None:
-            return root, complete
-        if closed:
-            complete.add(path)
-        return _replaced(root, path, writing), complete
 
     def _build(self, wanted: Any, data: Any, path: tuple[str | int, ...], complete: set[tuple[str | int, ...]]) -> Any:
         """Return the object for plain data: validated where complete, constructed where not."""

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from theworld.structure.calls import read_text_calls
 from theworld.structure.fitting.targets import Target
-from theworld.structure.reading.fragments import answer_start, find_fences
 from theworld.structure.reading.foreign import without_comments
+from theworld.structure.reading.fragments import answer_start, find_fences
 from theworld.structure.reading.mending import literal
 from theworld.structure.report import Repair
-from theworld.structure.calls import read_text_calls
 
 RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
 CELL = re.compile(r"(?:\\.|[^|\\])*+")

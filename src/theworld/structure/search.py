@@ -9,7 +9,7 @@ fragment lost is found out only where it matters: for the report, and between se
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import from_json

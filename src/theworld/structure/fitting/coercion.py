@@ -118,10 +118,9 @@ class _Fitting:
             return False
         if spot.item is None:
             return self._drop_null(spot)
-        if kind == "union_tag_invalid":
-            return self._retag(spot, problem.get("ctx", {}))
-        if kind == "union_tag_not_found":
-            return self._infer_tag(spot, problem.get("ctx", {}))
+        if kind.startswith("union_tag_"):
+            tagging = self._retag if kind == "union_tag_invalid" else self._infer_tag
+            return tagging(spot, problem.get("ctx", {}))
         for prefixes, remedy in self._table():
             if kind.startswith(prefixes):
                 new, why = remedy(spot)

@@ -62,6 +62,7 @@ class Fragment:
         start: int,
         end: int,
         repairs: tuple[Repair, ...] = (),
+        *,
         mended: Mended | None = None,
         error: str = "",
         truncated: bool = False,
@@ -211,7 +212,7 @@ class Scanner:
             return Fragment(label, None, opening, error.position, error=str(error))
         except (ValueError, RecursionError) as error:
             return Fragment(label, None, opening, opening + 1, error=str(error))
-        return Fragment(label, mended.value, opening, mended.end, self._note, mended)
+        return Fragment(label, mended.value, opening, mended.end, self._note, mended=mended)
 
 
 def unbraced_fields(text: str, start: int = 0) -> Fragment | None:
@@ -224,7 +225,7 @@ def unbraced_fields(text: str, start: int = 0) -> Fragment | None:
     except (ValueError, RecursionError):
         return None
     note = Repair("closer", "the braces around the fields are missing")
-    return Fragment("unbraced", mended.value, start, len(text), (note,), mended)
+    return Fragment("unbraced", mended.value, start, len(text), (note,), mended=mended)
 
 
 def joined(text: str, fragments: list[Fragment]) -> list[Fragment]:

@@ -57,7 +57,7 @@ KINDS = (
 class Mended:
     """A value read from broken text, where it ends, and what it took."""
 
-    def __init__(self, text: str, start: int, end: int, value: Any, notes: list[str], cut: bool) -> None:
+    def __init__(self, text: str, start: int, end: int, value: Any, *, notes: list[str], cut: bool) -> None:
         self.text, self.start, self.end, self.value = text, start, end, value
         self._notes, self._cut = notes, cut
 
@@ -136,7 +136,7 @@ def _read(text: str, start: int, limit: int, growing: bool) -> Mended:
         end = before(end, added)
     if fills and invented(value, text[start : start + end]):
         raise ValueError("json_repair made words that are not in the text")
-    return Mended(text, start, max(start + end, start + 1), value, parser.notes, cut)
+    return Mended(text, start, max(start + end, start + 1), value, notes=parser.notes, cut=cut)
 
 
 def _parse(written: str, growing: bool) -> tuple[Any, Any]:
@@ -175,7 +175,7 @@ _PARSER: Any = None
 
 def _parser_class() -> Any:
     """Return the library's parser with what is kept of numbers, nulls and notes; built once."""
-    global _PARSER
+    global _PARSER  # noqa: PLW0603 - the library is slow to import
     if _PARSER is None:
         from json_repair.json_parser import JSONParser
 

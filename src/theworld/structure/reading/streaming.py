@@ -1,6 +1,6 @@
 """JSON that is still being written: where its objects begin and end, what is open, and the data so far.
 
-The text is walked once, whatever its pieces, for brackets and strings alone; the data of a snapshot come from pydantic's
+The text is walked once, whatever its pieces, for brackets and strings alone; a snapshot's data come from pydantic's
 partial JSON reader, and from json_repair where what has come so far is not the beginning of valid JSON.
 """
 
@@ -99,19 +99,22 @@ class StreamReader:
         mark = MARK.search(self._text, position)
         if mark is None:
             return max(position, len(self._text) - 1) if self._text[-1] == "/" else len(self._text)
-        if mark[0] in "{[":
-            return self._push(mark[0], mark.start())
-        if mark[0] in "}]":
-            return self._close(mark[0], mark.end())
-        if mark[0] in ("//", "/*"):
-            end = self._text.find("\n" if mark[0] == "//" else "*/", mark.end())
-            return end + 1 if end >= 0 else (mark.start() if mark.start() > position else WAIT)
-        if mark[0] == "'" and self._text[mark.start() - 1].isalnum():
-            return mark.end()
-        self._mark = mark[0]
-        before = self._text[max(self._start, mark.start() - LONGEST_BLANK) : mark.start()].rstrip()
-        self.writing = self.stack[-1] == "[" or before.endswith((":", "："))
-        return mark.end()
+        return self._marked(mark[0], mark.start(), mark.end(), position)
+
+    def _marked(self, mark: str, start: int, end: int, position: int) -> int:
+        """Take a bracket, a comment or an opening quotation mark."""
+        if mark in "{[":
+            return self._push(mark, start)
+        if mark in "}]":
+            return self._close(mark, end)
+        if mark in ("//", "/*"):
+            stop = self._text.find("\n" if mark == "//" else "*/", end)
+            return stop + 1 if stop >= 0 else (start if start > position else WAIT)
+        if mark != "'" or not self._text[start - 1].isalnum():
+            self._mark = mark
+            before = self._text[max(self._start, start - LONGEST_BLANK) : start].rstrip()
+            self.writing = self.stack[-1] == "[" or before.endswith((":", "："))
+        return end
 
     def _string(self, position: int) -> int:
         """Read on inside a string, up to its end or to the end of what is there."""
