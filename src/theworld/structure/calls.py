@@ -1,16 +1,22 @@
-"""Tool calls of every provider, as name and arguments.
+"""Tool calls as name and arguments: of every provider, and those a model wrote into its text instead of calling.
 
 Understood: OpenAI chat completions and responses, LangChain messages, Anthropic content blocks, Gemini parts and Ollama
-messages, each as plain dicts or as the SDK's objects, one call or many, or the whole message or response around them.
+messages, each as plain dicts or as the SDK's objects, one call or many, or the whole message or response around them;
+in texts calls as tags with parameters, and Python calls with keyword arguments.
 """
 
 from __future__ import annotations
 
+import ast
+import json
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
-from theworld.structure.finding.textcalls import ToolCall
 from theworld.structure.reading.fragments import read_any
+from theworld.structure.reading.mending import literal, mend
 from theworld.structure.report import Repair
 
 PAYLOADS = ("arguments", "args", "input", "parameters")
@@ -28,6 +34,95 @@ CONTAINERS = (
     "delta",
 )
 MAX_DEPTH = 8
+FUNCTION = re.compile(r"<(?:function|invoke)(?:=|\s+name=)[\"']?([\w.-]{1,64})[\"']?\s*>")
+PARAMETER = re.compile(
+    r"<parameter(?:=|\s+name=)[\"']?([\w.-]{1,64})[\"']?[^>\n]{0,80}>(.*?)(?=</parameter>|<parameter|</function>|</invoke>|\Z)",
+    re.DOTALL,
+)
+PYTHONIC = re.compile(r"(?:^|[\s\[(,`])([A-Za-z_][\w.]{0,63})\(\s*+(?=[A-Za-z_]\w{0,63}\s*+=[^=])")
+KEYWORD = re.compile(r"\s*+([A-Za-z_]\w{0,63})\s*+=\s*+")
+QUOTED = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'")
+COMMA = re.compile(r"\s*+,")
+BARE = re.compile(r"[^,()\n]++")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool."""
+
+    name: str
+    """Name of the function, empty when the dialect gives none."""
+    arguments: Any
+    """Arguments as plain data."""
+    repairs: tuple[Repair, ...] = ()
+    """What had to be mended in the arguments."""
+
+
+def read_text_calls(text: str) -> Iterator[ToolCall]:
+    """Yield calls written as tags with parameters, or as Python calls with keyword arguments.
+
+    Calls whose arguments are JSON (`<tool_call>{...}</tool_call>`, `<function=f>{...}`) are found as fragments.
+    """
+    yield from _tagged(text)
+    yield from _pythonic(text)
+
+
+def _tagged(text: str) -> Iterator[ToolCall]:
+    starts = list(FUNCTION.finditer(text))
+    for match, following in zip_longest(starts, starts[1:]):
+        end = following.start() if following else len(text)
+        pairs = PARAMETER.findall(text, match.end(), end)
+        if pairs:
+            yield ToolCall(match[1], {name: _parameter(value) for name, value in pairs})
+
+
+def _parameter(text: str) -> Any:
+    """Return the value of a parameter: JSON where it is JSON, else the text without its outer line breaks."""
+    stripped = text.strip()
+    if stripped[:1] in ("{", "["):
+        try:
+            return read_any(stripped)[0]
+        except ValueError:
+            return stripped
+    return literal(stripped) if stripped in ("true", "false", "null") else stripped
+
+
+def _pythonic(text: str) -> Iterator[ToolCall]:
+    position = 0
+    while match := PYTHONIC.search(text, position):
+        arguments, position = _keywords(text, match.end())
+        if arguments:
+            yield ToolCall(match[1], arguments, (Repair("call", "a call written in Python", (), match[1]),))
+
+
+def _keywords(text: str, position: int) -> tuple[dict[str, Any], int]:
+    """Read `name="Bob", age=30)` and return the arguments and the position after them."""
+    arguments: dict[str, Any] = {}
+    while match := KEYWORD.match(text, position):
+        arguments[match[1]], position = _read_argument(text, match.end())
+        comma = COMMA.match(text, position)
+        if comma is None:
+            break
+        position = comma.end()
+    return arguments, max(position, 1)
+
+
+def _read_argument(text: str, pos: int) -> tuple[Any, int]:
+    """Read one argument of a call at `pos`: an object, an array, a string or a bare token."""
+    if text[pos : pos + 1] in ("{", "["):
+        try:
+            mended = mend(text, pos)
+        except ValueError:
+            return None, pos
+        return mended.value, mended.end
+    quoted = QUOTED.match(text, pos)
+    if quoted:
+        try:
+            return ast.literal_eval(quoted[0]), quoted.end()
+        except (ValueError, SyntaxError):
+            return quoted[0][1:-1], quoted.end()
+    bare = BARE.match(text, pos)
+    return (literal(bare[0].strip()), bare.end()) if bare else (None, pos)
 
 
 def get(item: Any, key: str) -> Any:
@@ -104,8 +199,6 @@ def read_tool_call(name: str, payload: Any) -> ToolCall:
 
 def _read_text(payload: str) -> tuple[Any, tuple[Repair, ...]]:
     """Read arguments given as text: JSON, JSON in a JSON string, or something to be mended."""
-    import json
-
     for _ in range(3):
         try:
             value = json.loads(payload)

@@ -1,22 +1,21 @@
 """One search through one text: every strategy, every fragment, and the choice between the candidates.
 
 Order of the strategies: `direct_json`, `markdown_X`, `braced_X`, `bracket_X`, `cleaned_json`, then mended fragments,
-what lies inside fragments, tables, calls written as text, `json_repair`, and at last `plugin_<name>`.
-The first three kinds compete: the candidate that fills most of the wanted fields wins, then the last.
+what lies inside fragments, tables, calls written as text, and at last `plugin_<name>`.
+The first three kinds compete: the candidate that fills most of the wanted fields wins, then the last. What a mended
+fragment lost is found out only where it matters: for the report, and between several candidates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import from_json
 
-from theworld.structure.finding.candidates import Candidate, alternatives, strategy_rank
-from theworld.structure.finding.rescue import last_resorts
 from theworld.structure.fitting.coercion import fit
-from theworld.structure.fitting.targets import Target, unwrap_envelope
+from theworld.structure.fitting.targets import Target, count_filled, unwrap_envelope
 from theworld.structure.reading.fragments import (
     Fragment,
     Scanner,
@@ -26,12 +25,66 @@ from theworld.structure.reading.fragments import (
     read_any,
     unbraced_fields,
 )
-from theworld.structure.report import CLEANING, ParseReport, Policy, Repair, ignored_keys
+from theworld.structure.report import CLEANING, Alternative, ParseReport, Policy, Repair
+from theworld.structure.rescue import last_resorts
 from theworld.structure.strategies import ExtractionStrategy, registered_strategies
 
 Attempt = tuple[str, BaseException | str]
 MOST_FITTED = 256
 """Most fragments of one text, and values inside them, that are fitted rather than just validated."""
+
+
+RANKS = ("direct_json", "markdown_", "braced_", "bracket_", "cleaned_json")
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A validated object and how it came to be."""
+
+    value: Any
+    """The validated object."""
+    label: str
+    """Name of the strategy, before what mending adds to it."""
+    fragment: Fragment | None = None
+    """Where it was read from, None for the whole text."""
+    more: tuple[Repair, ...] = ()
+    """What was changed besides reading the fragment."""
+    source: Any = None
+    """The plain data it was validated from."""
+    path: tuple[str | int, ...] = ()
+    """Where in its fragment it lies."""
+    place: int = 0
+    """Its place among what lies inside its fragment."""
+
+    @property
+    def truncated(self) -> bool:
+        """True when the text broke off inside."""
+        return self.fragment is not None and self.fragment.truncated
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What was changed on the way."""
+        read = self.fragment.repairs if self.fragment else ()
+        depth = len(self.path)
+        return tuple(repair for repair in read if not repair.path or repair.path[:depth] == self.path) + self.more
+
+    def strategy(self, text: str) -> str:
+        """Return the documented name of the strategy, by what it took to read the fragment of the text."""
+        name = self.label
+        if self.fragment is not None and self.fragment.broken and name != "objects":
+            clean = (
+                _is_whole(text, self.fragment)
+                and not self.truncated
+                and {r.kind for r in self.fragment.repairs} <= CLEANING
+            )
+            name = "cleaned_json" if clean else f"{name}_repaired"
+        return f"{name}[{'.'.join(map(str, self.path))}]" if self.path else name
+
+    def rank(self) -> tuple[int, bool, bool, int, int, int]:
+        """Order candidates: fullest, whole, nothing lost, last; of those in one fragment outermost, then last."""
+        position = self.fragment.start if self.fragment else 0
+        lost = any(repair.kind == "dropped" for repair in self.repairs)
+        return count_filled(self.value), not self.truncated, not lost, position, -len(self.path), self.place
 
 
 class Search:
@@ -46,7 +99,7 @@ class Search:
         strategies: list[ExtractionStrategy] | None = None,
     ) -> None:
         self.text, self.target, self.wanted, self.policy = text, target, wanted, policy
-        self.plugins = registered_strategies() if strategies is None else tuple(strategies)
+        self.strategies = strategies
         self.attempts: list[Attempt] = []
         self.candidates: list[Candidate] = []
         self.fitted = 0
@@ -69,11 +122,11 @@ class Search:
         """Return the report about the winner."""
         return ParseReport(
             value=found.value,
-            strategy=found.strategy,
+            strategy=found.strategy(self.text),
             policy=self.policy,
             repairs=found.repairs,
             truncated=found.truncated,
-            alternatives=tuple(alternatives(self.candidates, found)),
+            alternatives=tuple(alternatives(self.candidates, found, self.text)),
             tried=tuple(self.attempts),
             source=found.source,
         )
@@ -134,62 +187,39 @@ class Search:
         if fragment.error:
             self.attempts.append((fragment.label, fragment.error))
             return
-        if fragment.repairs:
+        if fragment.broken:
             self.attempts.append((fragment.label, "not valid JSON as it stands"))
             if self.policy == "strict":
                 return
-        value, repairs = fragment.value, fragment.repairs
-        if (
-            value == {}
-            and self.target.fields
-            and not (fragment.label.startswith("markdown_") or self._is_whole(fragment))
-        ):
+        if fragment.value == {} and self.target.fields and not self._may_be_empty(fragment):
             self.attempts.append((fragment.label, "an empty object in running text"))
             return
-        call = unwrap_envelope(value, self.target.fields)
-        if call is not None:
-            self._try_call(self._name(fragment), call[1], fragment, found)
-        else:
-            self._try_value(self._name(fragment), value, repairs, fragment, found)
+        self._try_value(fragment.value, fragment, found)
 
-    def _try_call(self, name: str, payload: Any, fragment: Fragment, found: list[Candidate]) -> None:
-        """Validate the arguments of a call written as an object."""
-        try:
-            value, repairs = _arguments(payload, fragment.repairs)
-        except ValueError as error:
-            self._failed(name, error)
-            return
-        self._try_value(name, value, repairs, fragment, found)
+    def _may_be_empty(self, fragment: Fragment) -> bool:
+        return fragment.label.startswith("markdown_") or _is_whole(self.text, fragment)
 
     def _try_value(
-        self, name: str, value: Any, repairs: tuple[Repair, ...], fragment: Fragment, found: list[Candidate]
+        self, value: Any, fragment: Fragment, found: list[Candidate], path: tuple[str | int, ...] = (), place: int = 0
     ) -> None:
-        """Validate plain data, fitting it to the model where the policy allows."""
+        """Validate plain data (of a call its arguments), fitting it to the model where the policy allows."""
+        name = fragment.label + ("_repaired" if fragment.broken else "")
+        inner: tuple[Repair, ...] = ()
         try:
+            call = unwrap_envelope(value, self.target.fields)
+            if call is not None:
+                value, inner = (call[1], ()) if not isinstance(call[1], str) else read_any(call[1])
             allowed = self.policy != "strict" and self.fitted < MOST_FITTED
             self.fitted += 1
             validated, fitted, mended = fit(value, self.target, self.text, allowed=allowed)
         except (ValueError, RecursionError) as error:
-            self._failed(name, error)
+            self._failed(f"{name}[{'.'.join(map(str, path))}]" if path else name, error)
             return
-        found.append(Candidate(validated, name, fragment.start, repairs + fitted, fragment.truncated, mended))
+        found.append(Candidate(validated, fragment.label, fragment, inner + fitted, mended, path, place))
 
     def _failed(self, name: str, error: BaseException) -> None:
         """Note a failed attempt; its traceback would keep every frame alive."""
         self.attempts.append((name, error.with_traceback(None)))
-
-    def _name(self, fragment: Fragment) -> str:
-        """Name the strategy by what it took to read the fragment."""
-        if not fragment.repairs:
-            return fragment.label
-        kinds = {repair.kind for repair in fragment.repairs}
-        if kinds <= CLEANING and not fragment.truncated and self._is_whole(fragment):
-            return "cleaned_json"
-        return f"{fragment.label}_repaired"
-
-    def _is_whole(self, fragment: Fragment) -> bool:
-        outside = self.text[: fragment.start].strip() + self.text[fragment.end :].strip()
-        return not outside or outside.startswith(("//", "/*", "#"))
 
     def _combined(self, text: str, fragments: list[Fragment]) -> Candidate | None:
         """Make one list of several objects where a list, or anything, is wanted."""
@@ -211,26 +241,21 @@ class Search:
     def _as_list(self, fragments: list[Fragment]) -> Candidate | None:
         values = [fragment.value for fragment in fragments]
         repairs = tuple(repair for fragment in fragments for repair in fragment.repairs)
-        together = Fragment("objects", values, fragments[0].start, fragments[-1].end, repairs, fragments[-1].truncated)
-        collected: list[Candidate] = []
-        self._try_value("objects", values, repairs, together, collected)
         note = Repair("joined", f"{len(values)} separate values read as one list")
-        return replace(collected[0], repairs=(note, *collected[0].repairs)) if collected else None
+        first, last = fragments[0], fragments[-1]
+        truncated = last if last.truncated else None
+        together = Fragment("objects", values, first.start, last.end, (note, *repairs), truncated=bool(truncated))
+        collected: list[Candidate] = []
+        self._try_value(values, together, collected)
+        return collected[0] if collected else None
 
     def _try_inside(self, fragment: Fragment, found: list[Candidate]) -> None:
         """Look for the wanted object inside a larger one: `{"result": {...}}`."""
-        if fragment.error or (self.policy == "strict" and fragment.repairs):
+        if fragment.error or (self.policy == "strict" and fragment.broken):
             return
         for place, (path, value) in enumerate(nested_values(fragment.value)):
-            before = len(found)
-            name = f"{self._name(fragment)}[{'.'.join(map(str, path))}]"
-            call = unwrap_envelope(value, self.target.fields)
-            if call is not None:
-                self._try_call(name, call[1], fragment, found)
-            elif self._worth_trying(value):
-                inner = tuple(r for r in fragment.repairs if r.path[: len(path)] == path or r.kind == "truncated")
-                self._try_value(name, value, inner, fragment, found)
-            found[before:] = [replace(one, inside=(len(path), place)) for one in found[before:]]
+            if self._worth_trying(value) or unwrap_envelope(value, self.target.fields) is not None:
+                self._try_value(value, fragment, found, path, place)
 
     def _worth_trying(self, value: Any) -> bool:
         """Skip what cannot be the target, so that large wrappers cost little."""
@@ -240,27 +265,20 @@ class Search:
 
     def _rescue(self) -> Candidate | None:
         """Try the strategies for texts that hold no usable fragment."""
-        for name, attempt in last_resorts(self.text, self.target):
-            found = self._guard(name, attempt)
-            if found is not None:
-                return found
+        for name, value, repairs in last_resorts(self.text, self.target):
+            try:
+                self.fitted += 1
+                allowed = self.fitted <= MOST_FITTED
+                validated, fitted, mended = fit(value, self.target, self.text, allowed=allowed)
+            except (ValueError, RecursionError) as error:
+                self._failed(name, error)
+                continue
+            return Candidate(validated, name, None, (*repairs, *fitted), mended)
         return None
-
-    def _guard(self, name: str, attempt: Callable[[], tuple[Any, tuple[Repair, ...]]]) -> Candidate | None:
-        try:
-            value, repairs = attempt()
-            self.fitted += 1
-            validated, fitted, mended = fit(value, self.target, self.text, allowed=self.fitted <= MOST_FITTED)
-            if name == "json_repair" and (dropped := next(ignored_keys(mended, validated), None)):
-                raise ValueError(f"json-repair made a key {dropped!r} that the model has no field for")
-        except (ValueError, RecursionError) as error:
-            self._failed(name, error)
-            return None
-        return Candidate(validated, name, 0, (*repairs, *fitted), source=mended)
 
     def _plugins(self) -> Candidate | None:
         """Try the registered strategies; whatever they raise is noted."""
-        for strategy in self.plugins:
+        for strategy in registered_strategies() if self.strategies is None else self.strategies:
             name = f"plugin_{strategy.name}"
             try:
                 value = strategy.func(self.text, self.wanted)
@@ -274,6 +292,12 @@ class Search:
         return None
 
 
+def _is_whole(text: str, fragment: Fragment) -> bool:
+    """Return True when nothing but a comment stands around a fragment."""
+    outside = text[: fragment.start].strip() + text[fragment.end :].strip()
+    return not outside or outside.startswith(("//", "/*", "#"))
+
+
 def _aliased(value: Any) -> bool:
     """Return True when a field was filled under an alias."""
     return (
@@ -285,9 +309,21 @@ def _is_call(text: str, target: Target) -> bool:
     return unwrap_envelope(from_json(text), target.fields) is not None
 
 
-def _arguments(payload: Any, repairs: tuple[Repair, ...]) -> tuple[Any, tuple[Repair, ...]]:
-    """Return the arguments of a call as data, reading them when they are text."""
-    if not isinstance(payload, str):
-        return payload, repairs
-    value, inner = read_any(payload)
-    return value, (*repairs, *inner)
+def alternatives(candidates: Sequence[Candidate], chosen: Candidate, text: str) -> Iterator[Alternative]:
+    """Yield the candidates that were not chosen, best first."""
+    if len(candidates) < 2:
+        return
+    rest = sorted((c for c in candidates if c is not chosen), key=Candidate.rank, reverse=True)
+    filled = count_filled(chosen.value)
+    for other in rest:
+        count = count_filled(other.value)
+        why = "fills fewer fields" if count < filled else "less complete, further inside, or earlier in the text"
+        yield Alternative(other.strategy(text), other.value, count, why)
+
+
+def strategy_rank(name: str) -> int:
+    """Return the place of a strategy in the documented order, by its name."""
+    if name.startswith("plugin_"):
+        return len(RANKS) + 1
+    exact = next((i for i, rank in enumerate(RANKS) if name.startswith(rank)), len(RANKS))
+    return len(RANKS) if "_repaired" in name or "[" in name else exact

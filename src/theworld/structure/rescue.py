@@ -1,13 +1,35 @@
-"""Markdown tables to lists of objects."""
+"""For texts without a usable fragment: calls written as text, markdown tables, and the whole answer as one scalar."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
+
+from theworld.structure.calls import read_text_calls
+from theworld.structure.fitting.targets import Target
+from theworld.structure.reading.foreign import without_comments
+from theworld.structure.reading.fragments import answer_start, find_fences
+from theworld.structure.reading.mending import literal
+from theworld.structure.report import Repair
 
 RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
 CELL = re.compile(r"(?:\\.|[^|\\])*+")
 MARKS = re.compile(r"^(\*\*|__|`|\*)(.+)\1$")
+
+
+def last_resorts(text: str, target: Target) -> Iterator[tuple[str, Any, tuple[Repair, ...]]]:
+    """Yield the name of a strategy, plain data to fit to the target, and what it took; cheapest first."""
+    answer = text[answer_start(text) :]
+    for index, call in enumerate(read_text_calls(answer)):
+        yield f"tool_text_{index}", call.arguments, call.repairs
+    for index, rows in enumerate(read_tables(answer)):
+        yield f"table_{index}", rows, (Repair("table", "rows of a markdown table"),)
+    if target.kind == "other":
+        texts = [answer, *(answer[fence.start : fence.end] for fence in find_fences(answer))]
+        for index, written in enumerate(texts):
+            scalar = without_comments(written).strip().strip("\"'`*").strip()
+            yield f"scalar_{index}", literal(scalar), ()
 
 
 def read_tables(text: str) -> Iterator[list[dict[str, str]]]:
