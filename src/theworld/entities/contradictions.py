@@ -58,7 +58,7 @@ def own_words_said(mention: MentionInText, descriptions: Sequence[str]) -> list[
     """Return per description the words that it has and the text near the mention too, rarer among the descriptions
     counting more, over the root of their number."""
     left_out = set(tokens(mention.label)) | mention.own_words | FUNCTION_WORDS
-    described = [_words(text) - left_out for text in descriptions]
+    described = [_description_words(text) - left_out for text in descriptions]
     having = Counter(word for words in described for word in words)
     near = mention.near_words | name_words(mention.near)
     return [
@@ -69,5 +69,5 @@ def own_words_said(mention: MentionInText, descriptions: Sequence[str]) -> list[
 
 
 @lru_cache(maxsize=20_000)
-def _words(text: str) -> frozenset[str]:
+def _description_words(text: str) -> frozenset[str]:
     return frozenset(tokens(text)) | name_words(text)
