@@ -36,7 +36,7 @@ _JOINERS = "\u200c\u200d"
 """Invisible characters that spell words (Persian, Hindi) and join emoji."""
 
 
-def _plain(text: str) -> str:
+def _readable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text.strip()
     return "".join(map(_plain_character, text)).strip()
@@ -65,7 +65,7 @@ def clean_question(question: str) -> str:
             where="question",
             remedy="Shorten it, or ingest the text as a document and ask about it.",
         )
-    readable = _plain(question)
+    readable = _readable(question)
     if not any(c.isalnum() for c in readable):
         raise InvalidQuestionError(
             "it is empty or holds no letter or digit", where="question", remedy="Ask something in words."
@@ -88,9 +88,9 @@ def find_question(question: str, messages: list[AnyMessage]) -> tuple[str, list[
     A last message by the user is the question when none was passed, or when the one in the state is an earlier turn's
     (a thread keeps it): chat applications pass messages only.
     """
-    said = [_plain(str(m.text)) for m in messages if m.type == "human"]
+    said = [_readable(str(m.text)) for m in messages if m.type == "human"]
     unanswered = bool(messages) and messages[-1].type == "human"
-    if unanswered and (not question.strip() or _plain(question) in said[:-1]):
+    if unanswered and (not question.strip() or _readable(question) in said[:-1]):
         return str(messages[-1].text), messages[:-1]
     if not question.strip() and said:
         last = max(i for i, m in enumerate(messages) if m.type == "human")

@@ -19,8 +19,8 @@ from theworld.questions.relations import Relation, asked_relations
 from theworld.state import Candidate
 from theworld.text import Language, cjk_share, split_sentences, tokens
 from theworld.text.dates import DateSpan
-from theworld.text.function_words import function_words
 from theworld.text.quantities import Quantity, find_quantities, unit_of
+from theworld.text.tokens import function_words
 
 STATED, NOT_STATED = 0.75, 0.5
 """Shares of the asked words: a thing is so from the first on, and not so up to the second where the other one is."""

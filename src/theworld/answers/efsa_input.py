@@ -124,7 +124,7 @@ def read_notes(candidates: Sequence[Mapping[str, Any]], limit: int) -> list[Evid
     if any(score < -LOGIT_TOLERANCE or score > 1 + LOGIT_TOLERANCE for score in scores):
         scores = [_sigmoid(score) for score in scores]
     return [
-        _read(note, index, min(max(score, 0.0), 1.0))
+        _note_of(note, index, min(max(score, 0.0), 1.0))
         for index, (note, score) in enumerate(zip(kept, scores, strict=True))
     ]
 
@@ -150,7 +150,7 @@ def note_text(note: Mapping[str, Any]) -> str:
     return "\n".join(str.__str__(part) for part in parts if isinstance(part, str))
 
 
-def _read(note: Mapping[str, Any], index: int, score: float) -> EvidenceNote:
+def _note_of(note: Mapping[str, Any], index: int, score: float) -> EvidenceNote:
     where = f"candidates[{index}]"
     document = note.get("doc_id")
     return EvidenceNote(

@@ -10,7 +10,7 @@ from theworld.questions import Question
 from theworld.state import Candidate
 from theworld.text import entity_key, fold, tokens, without_qualifier
 from theworld.text.folding import fold_in_place
-from theworld.text.function_words import function_words
+from theworld.text.tokens import function_words
 
 MIN_TITLE_CHARACTERS = 2
 _APART = re.compile(r"[^\w]+")

@@ -140,7 +140,7 @@ def parse_llm_output(
         return unmatched(entity, REASON_UNREADABLE, model=model).as_dict()
     if reply.qid is None or reply.matched is False:
         return unmatched(entity, reply.reason or REASON_NOT_MATCHED, reply.confidence, model).as_dict()
-    chosen = next((item for item in _plain(candidates) if item["id"] == reply.qid), None)
+    chosen = next((item for item in _plain_candidates(candidates) if item["id"] == reply.qid), None)
     if chosen is None:
         why = f"所选实体 {reply.qid} 不在候选中" + (f"（{reply.reason}）" if reply.reason else "")
         return unmatched(entity, why, model=model).as_dict()
@@ -182,7 +182,7 @@ def unmatched(entity: JudgedEntity, reason: str, confidence: float = 0.0, model:
     return JudgeOutput(entity=entity, matched=False, confidence=confidence, reason=reason, model=model)
 
 
-def _plain(candidates: Any) -> Iterator[dict[str, Any]]:
+def _plain_candidates(candidates: Any) -> Iterator[dict[str, Any]]:
     """Yield what can be read of the candidates of a judgement, as plain dicts; the rest is nobody's choice."""
     for item in items_of(candidates):
         if isinstance(item, Mapping):

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from theworld.text import entity_key
-from theworld.text.function_words import function_words
 from theworld.text.language import CJK_RANGES
+from theworld.text.tokens import function_words
 
 Place = tuple[int, int]
 """Where something stands in the question: (start, end)."""

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from theworld.text import fold, tokens
-from theworld.text.function_words import function_words
 from theworld.text.language import CJK_RANGES
+from theworld.text.tokens import function_words, token_set
 
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*|[{CJK_RANGES}]+")
 _CJK = re.compile(f"[{CJK_RANGES}]")
@@ -43,7 +43,7 @@ class QuestionWords:
     """
 
     def __init__(self, words: Sequence[str], texts: Sequence[str], floor: float = 0.0) -> None:
-        bags = [frozenset(tokens(text)) for text in texts]
+        bags = [token_set(text) for text in texts]
         self._found = Counter(word for bag in bags for word in words if word in bag)
         self._weights = {word: idf(self._found[word], len(bags)) + floor for word in words}
         self._total = math.fsum(self._weights.values()) or 1.0

@@ -11,7 +11,8 @@ import numpy as np
 from theworld.questions import Question
 from theworld.questions.words import idf
 from theworld.ranking.greedy_cover import Floats
-from theworld.text import entity_key, tokens, without_qualifier
+from theworld.text import entity_key, without_qualifier
+from theworld.text.tokens import token_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class LexicalCover:
 
 def lexical_cover(question: Question, texts: Sequence[str]) -> LexicalCover:
     """Return which distinct tokens of a question each text holds, with idf counted over these texts."""
-    bags = [frozenset(tokens(text)) for text in texts]
+    bags = [token_set(text) for text in texts]
     similarity = np.array([[float(word in bag) for word in question.tokens] for bag in bags], dtype=np.float32)
     similarity = similarity.reshape(len(texts), len(question.tokens))
     rare = [idf(int(found), len(texts)) for found in similarity.sum(axis=0)]

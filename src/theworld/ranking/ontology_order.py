@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from theworld.questions import Question, read_question
 from theworld.state import Candidate, OntologyEvidence
 from theworld.text import fold, tokens
+from theworld.text.tokens import token_set
 
 MOST_ABOUT = 3
 """Notes about what a question describes that are put first."""
@@ -35,7 +36,7 @@ def about_described_first(
     known = {token for name in names for token in tokens(name)}
 
     def worth(candidate: Candidate) -> tuple[float, float]:
-        said = set(tokens(texts[candidate.note_id]))
+        said = token_set(texts[candidate.note_id])
         return wanted.share(said - known), wanted.share(said)
 
     about = [c for c in own if any(name in fold(texts[c.note_id]) for name in asked)]

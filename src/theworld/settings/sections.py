@@ -92,6 +92,7 @@ class ServiceSettings(Section):
     waiting: int = Field(default=128, ge=0, le=10_000, description="Requests that may wait; further ones get 429")
     max_body_bytes: int = Field(default=8_000_000, ge=1000, le=1_000_000_000, description="Largest body; else 413")
     max_documents: int = Field(default=500, ge=1, le=100_000, description="Documents taken in one request")
+    watch: tuple[Path, ...] = Field(default=(), description="Folders that the store is kept in step with")
     shutdown_s: float = Field(default=30.0, ge=0, le=600, description="Longest wait for what runs, when stopping")
     log: bool = Field(default=True, description="Keep every request on record, for explain, replay and evaluation")
     log_queue: int = Field(default=2000, ge=1, le=1_000_000, description="Records that may wait to be written")

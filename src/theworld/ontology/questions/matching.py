@@ -80,7 +80,7 @@ class Matcher:
         chosen = longest(found)
         matches = self._resolved(chosen, question)
         places = {(one.start, one.end) for one in chosen}
-        nested = self._plain((one for one in found if (one.start, one.end) not in places), question)
+        nested = self._as_matches((one for one in found if (one.start, one.end) not in places), question)
         covered = [*places, *spans, *((n.start, n.end) for n in numbers)]
         known = {match.ref for match in matches}
         matches += [match for match in self._overlapping(asked) if match.ref not in known]
@@ -106,7 +106,7 @@ class Matcher:
         """Return all names in a text, without choosing among them."""
         return self._table.find(read_question(text).units)
 
-    def _plain(self, found: Iterable[Found[Name]], question: str) -> list[Match]:
+    def _as_matches(self, found: Iterable[Found[Name]], question: str) -> list[Match]:
         return [_match(name, one, question) for one in found for name in distinct_names(one.payloads)]
 
     def _resolved(self, chosen: Sequence[Found[Name]], question: str) -> list[Match]:
