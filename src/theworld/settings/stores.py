@@ -163,6 +163,6 @@ class DatabaseSettings(Section):
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
-        if (self.url is None) != (self.ontology is None):
-            raise ValueError("database.url and database.ontology go together; give both or neither")
+        if self.url is None and self.ontology is not None:
+            raise ValueError("database.ontology maps the database of database.url; give the address too")
         return self

@@ -16,19 +16,28 @@ from theworld.errors import DatabaseError, SettingsError
 from theworld.ontology import Ontology, read_ontology
 from theworld.settings import DatabaseSettings
 from theworld.sql.checking import check_mapping
-from theworld.sql.engines import Engine, open_engine
+from theworld.sql.engines import Engine, Rows, open_engine
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Plan
-from theworld.sql.questions.lexicon import Lexicon, Meaning, cue_meanings, entity_meanings, label_meanings
+from theworld.sql.questions.lexicon import (
+    Lexicon,
+    Meaning,
+    cue_meanings,
+    entity_meanings,
+    label_meanings,
+    value_meanings,
+)
 from theworld.sql.questions.signals import QuestionSignals, signals_of
 from theworld.sql.questions.understanding import understand
 from theworld.sql.results import to_table
 from theworld.sql.statements.building import build
-from theworld.sql.statements.expressions import column
+from theworld.sql.statements.expressions import column, table
 from theworld.sql.statements.guard import check_statement, parse_statement
 from theworld.state import QueryTable, TableColumn
 from theworld.text import Language, detect_language
 
+VALUES_PER_COLUMN = 500
+"""Distinct values of a listed column that are known to the reader of questions."""
 NAMES_PER_CLASS = 20_000
 """Names of instances that are known to the reader of questions, per class and tenant."""
 KEYS_PER_CLASS = 2_000
@@ -54,13 +63,13 @@ class Database:
 
         Raises SettingsError, OntologyError for the ontology file, DatabaseError when it cannot be read or does not fit.
         """
-        if settings.url is None or settings.ontology is None:
-            raise SettingsError("needs both an address and an ontology file", where="database.url, database.ontology")
-        ontology = read_ontology(settings.ontology)
+        if settings.url is None:
+            raise SettingsError("needs an address", where="database.url")
+        ontology = _ontology_of(settings)
         mapping = DatabaseMapping(ontology)
         if not mapping:
             remedy = "Give classes a `table`, see docs/sql.md."
-            raise DatabaseError("it maps no class to a table", where=str(settings.ontology), remedy=remedy)
+            raise DatabaseError("it maps no class to a table", where=str(settings.ontology or "draft"), remedy=remedy)
         engine = open_engine(settings.url.get_secret_value(), mapping.tables)
         check_mapping(mapping.tables, engine.schema(), where=engine.name)
         return cls(engine, ontology, settings)
@@ -172,21 +181,56 @@ class Database:
         return limit if timeout_ms is None else max(1.0, min(limit, timeout_ms))
 
     def _names(self, tenant: str) -> dict[str, tuple[Meaning, ...]]:
-        return entity_meanings(row for class_id in self.mapping.classes for row in self._names_of(class_id, tenant))
+        found = entity_meanings(row for class_id in self.mapping.classes for row in self._names_of(class_id, tenant))
+        listed = value_meanings(
+            (class_id, attribute.id, value)
+            for class_id in self.mapping.classes
+            for attribute in self.mapping.attributes(class_id).values()
+            if attribute.listed
+            for value in self._values_of(class_id, attribute.column or "", tenant)
+        )
+        return {word: (*found.get(word, ()), *listed.get(word, ())) for word in {**found, **listed}}
 
-    def _names_of(self, class_id: str, tenant: str) -> Iterator[tuple[str, Any, list[str]]]:
-        table = self.mapping.classes[class_id]
-        labels = [label for label in dict.fromkeys((table.label.zh, table.label.en)) if label]
-        most = NAMES_PER_CLASS if labels else KEYS_PER_CLASS
-        *schema, name = table.name.split(".")
-        source = exp.table_(exp.to_identifier(name, quoted=True), db=schema[0] if schema else None, alias="t")
-        select = exp.select(*(column("t", c) for c in (table.key, *labels))).from_(source)
-        select = select.order_by(column("t", table.key))  # where there are too many, always the same are known
-        statement = check_statement(
+    def _values_of(self, class_id: str, column_name: str, tenant: str) -> list[str]:
+        """Return the distinct texts of a column, none when there are too many to be names of values."""
+        source = table(self.mapping.classes[class_id].name, "t")
+        select = exp.select(column("t", column_name)).distinct().from_(source).order_by(column("t", column_name))
+        rows = self._read(select, tenant, VALUES_PER_COLUMN)
+        return [] if rows.truncated else [str(cell) for (cell,) in rows.rows if cell not in (None, "")]
+
+    def _read(self, select: exp.Select, tenant: str, most: int) -> Rows:
+        checked = check_statement(
             select, self.mapping.tables, dialect=self.engine.dialect, tenant=tenant, max_rows=most
         )
-        rows = self.engine.read(statement.sql, statement.parameters, max_rows=most, timeout_ms=NAMES_TIMEOUT_MS)
+        return self.engine.read(checked.sql, checked.parameters, max_rows=most, timeout_ms=NAMES_TIMEOUT_MS)
+
+    def _names_of(self, class_id: str, tenant: str) -> Iterator[tuple[str, Any, list[str]]]:
+        own = self.mapping.classes[class_id]
+        labels = [label for label in dict.fromkeys((own.label.zh, own.label.en)) if label]
+        most = NAMES_PER_CLASS if labels else KEYS_PER_CLASS
+        shown = [own.key, *labels, *([own.given] if own.given else [])]
+        select = exp.select(*(column("t", c) for c in shown)).from_(table(own.name, "t"))
+        rows = self._read(select.order_by(column("t", own.key)), tenant, most)  # too many: always the same are known
         if rows.truncated and not labels:
             return
         for key, *names in rows.rows:
-            yield class_id, key, [str(n) for n in names if n] if labels else [str(key)]
+            if own.given:
+                last, first = names[0], names[-1]
+                yield class_id, key, [f"{first} {last}", f"{last}{first}", str(last)] if last and first else []
+            elif labels:
+                yield class_id, key, [str(n) for n in names if n]
+            elif isinstance(key, str) and not key.isdecimal():  # a bare number is a number
+                yield class_id, key, [key]
+
+
+def _ontology_of(settings: DatabaseSettings) -> Ontology:
+    """Return the ontology of the file: of its classes with tables, or a mapping's; without a file that of a draft."""
+    from theworld.sql.drafting.file import read_mapping
+    from theworld.sql.drafting.ontology import to_ontology
+    from theworld.sql.drafting.proposing import draft_mapping
+
+    if settings.ontology is None:
+        assert settings.url is not None
+        return to_ontology(draft_mapping(settings.url.get_secret_value()))
+    mapping = read_mapping(settings.ontology)
+    return read_ontology(settings.ontology) if mapping is None else to_ontology(mapping)

@@ -88,7 +88,7 @@ class DatabaseMapping:
         keys: dict[str, set[str]] = {}
         tenants: dict[str, str] = {}
         for class_id, table in self.classes.items():
-            shown = [table.key, table.label.zh, table.label.en, table.time]
+            shown = [table.key, table.label.zh, table.label.en, table.given, table.time, *table.counts]
             shown += [attribute.column for attribute in self.attributes(class_id).values()]
             columns.setdefault(table.name, {}).update(dict.fromkeys(c for c in shown if c))
             keys.setdefault(table.name, set()).add(table.key)

@@ -81,6 +81,7 @@ def belongs_by(mapping: DatabaseMapping, class_id: str) -> str | None:
     """Return the column by which instances of a class belong to others of it (a city to a district), if one does."""
     table = mapping.classes[class_id].name
     for join in steps(mapping, class_id):
-        if join.source == join.target and is_single(join) and mapping.classes[join.source].name == table:
+        contains = mapping.lookup.relations[join.relation].contains
+        if contains and join.source == join.target and is_single(join) and mapping.classes[join.source].name == table:
             return join.source_column
     return None

@@ -91,7 +91,7 @@ def label_meanings(mapping: DatabaseMapping) -> dict[str, tuple[Meaning, ...]]:
             name = f"{class_id}.{attribute.id}"
             add(attribute.labels.all(), Meaning("attribute", name))
             for value in attribute.values:
-                add((*value.labels.all(), value.id), Meaning("value", f"{name}={value.id}", value.in_column))
+                add(value.labels.all() or (value.id,), Meaning("value", f"{name}={value.id}", value.in_column))
     mapped = {join.relation for join in mapping.joins}
     for relation in mapping.lookup.relations.values():
         if relation.id in mapped:
@@ -111,6 +111,16 @@ def entity_meanings(rows: Iterable[tuple[str, Any, Iterable[str]]]) -> dict[str,
             folded = fold_in_place(name).strip()
             if len(folded) > 1:
                 found.setdefault(folded, {})[Meaning("entity", f"{class_id}={key}", key)] = None
+    return {word: tuple(meanings) for word, meanings in found.items()}
+
+
+def value_meanings(rows: Iterable[tuple[str, str, str]]) -> dict[str, tuple[Meaning, ...]]:
+    """Return what values found in the rows mean; `rows` are (class, attribute, value)."""
+    found: dict[str, dict[Meaning, None]] = {}
+    for class_id, attribute_id, value in rows:
+        folded = fold_in_place(value).strip()
+        if len(folded) > 1:
+            found.setdefault(folded, {})[Meaning("value", f"{class_id}.{attribute_id}={value}", value)] = None
     return {word: tuple(meanings) for word, meanings in found.items()}
 
 

@@ -140,7 +140,7 @@ class _Builder:
         """Return the columns that name an instance: its name, then its key."""
         mapped = self._mapping.classes[class_id]
         label = mapped.label.of(self._language)
-        names = [label, mapped.key] if label else [mapped.key]
+        names = [label, mapped.given or mapped.key, mapped.key] if label else [mapped.key]
         return [column(alias, name) for name in dict.fromkeys(names)]
 
     def _period_of(self, unit: CalendarUnit) -> exp.Expr:
