@@ -17,6 +17,7 @@ from theworld.ontology.model import (
     Ref,
     Relation,
     RelationJoin,
+    Roles,
     Words,
 )
 
@@ -35,6 +36,7 @@ __all__ = [
     "Ref",
     "Relation",
     "RelationJoin",
+    "Roles",
     "Words",
     "check_ontology",
     "find_problems",

@@ -15,7 +15,7 @@ Aggregate = Literal["count", "sum", "average", "min", "max"]
 Shape = Literal["figure", "groups", "top", "trend", "change", "volatility", "list", "latest", "share"]
 Whole = Literal["rows", "all", "measure"]
 """What a share is of: the plan's rows together, all rows of its period, or another measure of its rows."""
-Operator = Literal["in", ">", ">=", "<", "<=", "exists"]
+Operator = Literal["in", ">", ">=", "<", "<=", "exists", "filled"]
 Path = tuple[Join, ...]
 """Relations from the plan's class to another."""
 
@@ -37,6 +37,8 @@ class Filter:
     """The condition in the question's words."""
     below: str | None = None
     """Column by which rows of the class belong to one another: what belongs to a value counts too."""
+    negated: bool = False
+    """Rows kept are those that do not meet it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,10 @@ class Plan:
     filters: tuple[Filter, ...] = ()
     group: Group | None = None
     time_column: str | None = None
+    time_path: Path = ()
+    """Relations to the class that has the column of time, where the plan's own has none."""
+    per: Group | None = None
+    """What a total is divided by the number of: the average per customer."""
     time_unit: CalendarUnit | None = None
     period: TimeRange | None = None
     earlier: TimeRange | None = None

@@ -15,6 +15,7 @@ from theworld.ontology import (
     OntologyClass,
     Relation,
     RelationJoin,
+    Roles,
 )
 from theworld.sql.drafting.file import ColumnDraft, MappingFile, TableDraft
 from theworld.sql.drafting.wording import is_chinese
@@ -39,6 +40,10 @@ def _id(*names: str) -> str:
 def _labels(called: Iterable[str], name: str) -> Labels:
     said = [*called] or [name]
     return Labels(zh=tuple(s for s in said if is_chinese(s)), en=tuple(s for s in said if not is_chinese(s)))
+
+
+def _only(called: Iterable[str]) -> Labels:
+    return _labels(called, "") if called else Labels()
 
 
 def _class(name: str, table: TableDraft) -> OntologyClass:
@@ -79,14 +84,14 @@ def _keys(name: str, table: TableDraft, classes: dict[str, TableDraft]) -> Itera
     for column, draft in table.columns.items():
         if draft.to is None or draft.to not in classes:
             continue
-        called = (*draft.verbs, *draft.called)
+        called = draft.verbs or (() if draft.to == name else draft.called)
         yield Relation(
             id=_id(name, column),
             labels=_labels(called, f"{name} {column}"),
             confidence=draft.sure,
             source=_id(name),
             target=_id(draft.to),
-            inverse=_labels(draft.inverse, "") if draft.inverse else Labels(),
+            roles=Roles(source=_only(draft.inverse), target=_only(draft.called if draft.to == name else ())),
             contains=draft.contains,
             join=RelationJoin(column=column),
         )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.paths import find_path
 from theworld.sql.plan import Plan, UnclearError
+from theworld.sql.questions.grouping import happens
 from theworld.sql.questions.lexicon import Term, TermKind
 from theworld.sql.questions.restrictions import Restrictions
 
@@ -36,6 +37,12 @@ class _Used:
         ways = (find_path(self._mapping, p.base, name, single=True) for p in self._plans for name in names)
         return bool(below & self._classes) or any(way is not None for way in ways)
 
+    def happens(self, _term: Term) -> bool:
+        return all(happens(self._mapping, p.base) is not None for p in self._plans)
+
+    def role(self, term: Term) -> bool:
+        return bool(self._relations & {m.name for m in term.of("role")})
+
     def attribute(self, term: Term) -> bool:
         columns = {p.time_column for p in self._plans}
         named = [m.name.partition(".") for m in term.of("attribute")]
@@ -57,6 +64,8 @@ _RULES = (
     _Rule(("class",), ("attribute", "entity", "value"), _Used.class_),
     _Rule(("attribute",), (), _Used.attribute, restricts=True),
     _Rule(("compared", "compared_after"), ("empty",), lambda _used, _term: False, True, "compares nothing"),
+    _Rule(("traded",), ("value", "entity", "class", "dated", "empty"), _Used.happens, problem="is not said of these rows"),
+    _Rule(("who", "role"), ("class", "attribute"), _Used.role, restricts=True),
     _Rule(("each",), ("passive", "empty"), lambda used, _term: used.split, problem="splits nothing"),
 )
 """The first that speaks of a term decides; what compares has its part in a filter or none."""

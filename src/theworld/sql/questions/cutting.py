@@ -80,8 +80,16 @@ def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[
 
 
 def _as_written(term: Term, question: str) -> Term:
-    """Return a term that is an empty word too ("a", the grade A) as that, unless it is written in capitals."""
+    """Return a term that is a plain word and a name too ("gone", a song) as what it is written as.
+
+    A value of a column is what is meant ("received", a status) unless it is a letter or two ("a", the grade A), which
+    has to be in capitals; a name of a row has to be written with a capital letter.
+    """
+    plain = term.of("empty", "traded", "unreadable", "not", "or", "each", "which", "joined")
+    names = term.of("value", "entity")
+    if not plain or not names:
+        return term
     written = question[term.start : term.end]
-    if term.of("empty") and term.of("value", "entity") and written != written.upper():
-        return term._replace(meanings=term.of("empty"))
-    return term
+    said = names if written == written.upper() else term.of("value") if len(written) > 2 else ()
+    said = names if not said and term.start and written[0].isupper() else said
+    return term._replace(meanings=tuple(m for m in term.meanings if m not in plain) if said else plain)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import get_args
 
 from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
-from theworld.sql.paths import find_path, senses
-from theworld.sql.plan import Group, Plan, UnclearError
+from theworld.sql.paths import find_path, is_single, senses, steps
+from theworld.sql.plan import Group, Path, Plan, UnclearError
 from theworld.sql.questions.lexicon import Term
 from theworld.sql.questions.measures import Head
-from theworld.text.calendar_units import CalendarUnit
+from theworld.text.calendar_units import CalendarUnit, shifted
 from theworld.text.language import Language
 from theworld.text.time_ranges import TimeRange
 
@@ -37,7 +38,7 @@ def find_grouping(
             used |= {term} | ({before} if before is not None and (says_each or asks_which) else set())
         elif says_each and before is not None and _is_measured(term, mapping):
             used.add(before)
-        elif says_each and term.of("class", "attribute"):
+        elif says_each and term.of("class", "attribute", "role"):
             if grouping is not None:
                 raise UnclearError("rows are put together by more than one thing")
             grouping = term
@@ -75,6 +76,21 @@ def by_attribute(term: Term, base: str, via: frozenset[str], mapping: DatabaseMa
     return Group(path, own[0][0], own[0][1])
 
 
+def by_role(
+    term: Term, base: str, via: frozenset[str], mapping: DatabaseMapping
+) -> Group:
+    """Return the group by what the rows of a class are to others of it (their manager); UnclearError without a way."""
+    names = [m.name for m in term.of("role") if m.value == "target"]
+    if len(names) != 1:
+        raise UnclearError(f"{term.text!r} means more than one thing")
+    relation = mapping.lookup.relations[names[0]]
+    path = find_path(mapping, base, relation.source, via=via, single=True)
+    if path is None:
+        raise UnclearError(f"{term.text!r} does not belong to these rows")
+    join = next(j for j in steps(mapping, relation.source) if j.relation == relation.id and j.forward)
+    return Group((*path, join), relation.target)
+
+
 def by_class(
     class_id: str, base: str, via: frozenset[str], mapping: DatabaseMapping, language: Language
 ) -> tuple[Group, list[str]]:
@@ -104,13 +120,18 @@ def timed(
     needs_time = bool(periods) or unit is not None or head.analysis != ""
     if not needs_time:
         return plan
-    column = _date_named(terms, plan.base, mapping) or table.time
+    column, path = _date_named(terms, plan.base, mapping) or table.time, ()
+    if column is None and (found := happens(mapping, plan.base)) is not None:
+        path, owner = found
+        column = _date_named(terms, owner, mapping) or mapping.classes[owner].time
+    if path and (unit is not None or head.analysis):
+        raise UnclearError("what happens through another thing is not told by time")
     if column is None:
         name = mapping.lookup.classes[plan.base].labels.preferred(language)
         raise UnclearError(f"{name} has no column of time")
-    plan = replace(plan, time_column=column)
+    plan = replace(plan, time_column=column, time_path=path)
     if head.analysis in {"change", "change_over_year"}:
-        return _changed(plan, head, periods)
+        return _changed(plan, head, periods, terms)
     if len(periods) > 1:
         raise UnclearError("more than one period is named")
     period = periods[0] if periods else None
@@ -120,9 +141,33 @@ def timed(
     return replace(plan, period=period, time_unit=unit or ("month" if head.analysis == "trend" else None))
 
 
-def _changed(plan: Plan, head: Head, periods: list[TimeRange]) -> Plan:
+def _in_one_year(periods: list[TimeRange], terms: tuple[Term, ...]) -> list[TimeRange]:
+    """Return two periods, the one without a year in that of the other: Q1 and Q4 of 1997."""
+    texts = {t.of("period")[0].value.place: t.text for t in terms if t.of("period")}
+    dated = [re.search(r"(?:19|20)\d\d|[今去前]年", texts.get(p.place, "")) is not None for p in periods]
+    if sum(dated) != 1:
+        return periods
+    own, other = periods[dated.index(True)], periods[dated.index(False)]
+    if own.start is None or other.start is None or other.end is None:
+        return periods
+    years = own.start.year - other.start.year
+    moved = replace(other, start=shifted(other.start, "year", years), end=shifted(other.end, "year", years))
+    return [own, moved]
+
+
+def happens(mapping: DatabaseMapping, class_id: str) -> tuple[Path, str] | None:
+    """Return the way to the one class that says when rows happen: their own, else the one they are lines of."""
+    if mapping.classes[class_id].time is not None:
+        return (), class_id
+    joins = [j for j in steps(mapping, class_id) if is_single(j) and mapping.classes[j.target].time is not None]
+    return ((joins[0],), joins[0].target) if len({j.target for j in joins}) == 1 else None
+
+
+def _changed(plan: Plan, head: Head, periods: list[TimeRange], terms: tuple[Term, ...]) -> Plan:
     if len(periods) == 1 and periods[0].ends:  # a change "between Q2 and Q3" is from the one to the other
         periods = list(periods[0].ends)
+    if len(periods) == 2:
+        periods = _in_one_year(periods, terms)
     if not 1 <= len(periods) <= 2:
         raise UnclearError("a change needs the period it happened in")
     ordered = sorted(periods, key=lambda p: (p.start is not None, p.start))
@@ -137,7 +182,7 @@ def _changed(plan: Plan, head: Head, periods: list[TimeRange]) -> Plan:
 
 def _date_named(terms: tuple[Term, ...], base: str, mapping: DatabaseMapping) -> str | None:
     for term in terms:
-        for meaning in term.of("attribute"):
+        for meaning in term.of("attribute", "dated"):
             class_id, _, attribute_id = meaning.name.partition(".")
             attribute = mapping.attributes(class_id)[attribute_id]
             if class_id == base and attribute.type == "date":

@@ -18,7 +18,8 @@ from theworld.text.language import CJK_RANGES
 TermKind = Literal[
     "class", "attribute", "value", "relation", "inverse", "entity", "aggregate", "superlative", "compared",
     "compared_after", "each", "which", "unit_of_time", "joined", "passive", "beneficiary", "unreadable", "empty",
-    "period", "number", "top", "latest", "share",
+    "period", "number", "top", "latest", "share", "who", "or", "not", "not_after", "traded",
+    "role", "dated",
 ]  # fmt: skip
 """What a stretch of a question is."""
 
@@ -65,7 +66,10 @@ def cue_meanings() -> dict[str, tuple[Meaning, ...]]:
         ("aggregates", "aggregate"), ("superlatives", "superlative"), ("compared", "compared"),
         ("compared_after", "compared_after"), ("units_of_time", "unit_of_time"), ("shares", "share"),
     )  # fmt: skip
-    plain: tuple[TermKind, ...] = ("each", "which", "joined", "passive", "beneficiary", "latest", "unreadable", "empty")
+    plain: tuple[TermKind, ...] = (
+        "each", "which", "joined", "passive", "beneficiary", "latest", "unreadable", "empty", "who", "or", "not",
+        "not_after", "traded",
+    )  # fmt: skip
     for section, kind in grouped:
         for name, words in cues()[section].items():
             for word in _words(words):
@@ -89,7 +93,10 @@ def label_meanings(mapping: DatabaseMapping) -> dict[str, tuple[Meaning, ...]]:
         add(mapping.lookup.classes[class_id].labels.all(), Meaning("class", class_id))
         for attribute in mapping.attributes(class_id).values():
             name = f"{class_id}.{attribute.id}"
-            add(attribute.labels.all(), Meaning("attribute", name))
+            said = {label for value in attribute.values for label in value.labels.all()}
+            add((label for label in attribute.labels.all() if label not in said), Meaning("attribute", name))
+            if attribute.type == "date":
+                add(_dated(attribute.labels.all()), Meaning("dated", name))
             for value in attribute.values:
                 add(value.labels.all() or (value.id,), Meaning("value", f"{name}={value.id}", value.in_column))
     mapped = {join.relation for join in mapping.joins}
@@ -97,6 +104,9 @@ def label_meanings(mapping: DatabaseMapping) -> dict[str, tuple[Meaning, ...]]:
         if relation.id in mapped:
             add(relation.labels.all(), Meaning("relation", relation.id))
             add(relation.inverse.all(), Meaning("inverse", relation.id))
+            if relation.source == relation.target and relation.join and relation.join.column:
+                add(relation.roles.source.all(), Meaning("role", relation.id, "source"))
+                add(relation.roles.target.all(), Meaning("role", relation.id, "target"))
     for sample in mapping.lookup.samples.values():
         if sample.of in mapping.classes and sample.key is not None:
             add(sample.labels.all(), Meaning("entity", f"{sample.of}={sample.key}", sample.key))
@@ -132,6 +142,18 @@ def _forms(label: str) -> list[str]:
     return (
         [label] if label.endswith("s") else [label, f"{label}es" if label.endswith(("x", "ch", "sh")) else f"{label}s"]
     )
+
+
+_DATE_WORDS = re.compile(r"(?: (?:date|time|at|on)|日期|时间|日)$")
+
+
+def _dated(labels: Iterable[str]) -> Iterable[str]:
+    """Return the verbs of a date's labels: `shipped date` is when something was shipped, 开方日期 when it was 开方."""
+    for label in labels:
+        verb = _DATE_WORDS.sub("", label)
+        if verb == label or len(verb) < 2 or " " in verb:
+            continue
+        yield verb if not verb.isascii() or verb.endswith("ed") else f"{verb}d" if verb.endswith("e") else f"{verb}ed"
 
 
 _LATIN = re.compile(rf"[^\W_{CJK_RANGES}]")

@@ -47,7 +47,12 @@ def default_measure(mapping: DatabaseMapping, class_id: str) -> Attribute | None
 
 
 def find_heads(
-    terms: Sequence[Term], mapping: DatabaseMapping, *, superlative: bool, related: str | None = None
+    terms: Sequence[Term],
+    mapping: DatabaseMapping,
+    *,
+    superlative: bool,
+    related: str | None = None,
+    counting: bool = False,
 ) -> list[Head]:
     """Return the measures in the order of the question; none for a question that only lists.
 
@@ -64,6 +69,8 @@ def find_heads(
         if counts[0].text == "有多少" and _measured_by_default(mapping, base):
             raise UnclearError(f"it is not clear whether {counts[0].text!r} asks for rows or for their sum")
         return [Head(base, None, "count", _analysis(others), per_subject=False)]
+    if not measured and counting:
+        return [Head(one, None, "count", "", per_subject=False) for one in _rows_named(terms)[-1:] or [related] if one]
     if not measured:
         measured = _classes(terms, mapping, wanted=bool(others) or superlative)
     if not measured:

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 
-from theworld.sql.mapping import DatabaseMapping
+from theworld.sql.mapping import DatabaseMapping, is_measure
+from theworld.sql.paths import find_path
 from theworld.sql.plan import Plan, UnclearError
 from theworld.sql.questions.completeness import check_all_used
 from theworld.sql.questions.cutting import Ranking, cut_question
-from theworld.sql.questions.grouping import by_attribute, by_class, class_of, find_grouping, timed
-from theworld.sql.questions.lexicon import Lexicon, Term
+from theworld.sql.questions.grouping import by_attribute, by_class, by_role, class_of, find_grouping, timed
+from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, cues
 from theworld.sql.questions.measures import Head, find_heads, part_and_whole, share_terms
 from theworld.sql.questions.restrictions import Restrictions, find_restrictions
 from theworld.sql.questions.rows import asks_for_latest, plan_latest, plan_list
@@ -39,6 +40,7 @@ def plan_terms(
     for term in terms:
         if term.of("unreadable") and len(term.meanings) == len(term.of("unreadable", "empty")):
             raise UnclearError(f"a question with {term.text!r} is not read")
+    terms = _with_people(terms, mapping)
     reading = _Reading(terms, mapping, language)
     plans = reading.plans()
     check_all_used(plans, terms, reading.restrictions, mapping)
@@ -90,7 +92,8 @@ class _Reading:
         """Return the measures asked for, and the class whose rows are ranked by them."""
         free = [t for t in terms if t not in used]
         related = self.restrictions.related[0][0].source if self.restrictions.related else None
-        heads = find_heads(free, self.mapping, superlative=ranking is not None, related=related)
+        counting = ranking is not None and any(_is_of_number(t) for t in terms)
+        heads = find_heads(free, self.mapping, superlative=ranking is not None, related=related, counting=counting)
         if not heads and ranked_by is not None:
             heads = find_heads([*free, ranked_by], self.mapping, superlative=True, related=related)
             if not any(t.of("top", "which") for t in terms):
@@ -113,7 +116,9 @@ class _Reading:
         at = terms.index((rankings or superlatives)[0])
         which = next((i for i, t in enumerate(terms[:-1]) if t.of("which")), None)
         following = [terms[i + 1] for i in (which, at) if i is not None and i + 1 < len(terms)]
-        ranked = next((t for t in following if t.of("class")), None)
+        ranked = next((t for t in following if t.of("class") or (t.of("role") and t not in self.restrictions.used)), None)
+        if ranked is None and (rankings or which is not None):
+            ranked = next((t for t in following if t.of("attribute") and not _measured(t, self.mapping)), None)
         used = {*rankings, *superlatives} | ({ranked} if ranked else set())
         if which is not None:
             used.add(terms[which])
@@ -137,7 +142,9 @@ class _Reading:
         plan = timed(plan, head, terms, unit, mapping=self.mapping, language=self.language)
         wanted = grouping or ranked
         group_class = class_of(wanted) if wanted is not None else None
-        if wanted is not None and group_class is None:
+        if wanted is not None and group_class is None and wanted.of("role"):
+            plan = replace(plan, group=by_role(wanted, base, via, self.mapping))
+        elif wanted is not None and group_class is None:
             plan = replace(plan, group=by_attribute(wanted, base, via, self.mapping))
         subject = restrictions.subject or self._subject(terms, restrictions, base, {grouping, ranked})
         if group_class is None and plan.group is None and (head.per_subject or restrictions.compares):
@@ -190,6 +197,47 @@ class _Reading:
                 if term not in taken and meaning.name != base and meaning.name not in restrictions.classes:
                     return meaning.name
         return None
+
+
+def _is_of_number(term: Term) -> bool:
+    """Return whether a superlative compares how many there are: the most orders."""
+    return bool(term.of("superlative")) and term.text in cues()["of_number"]
+
+
+def _measured(term: Term, mapping: DatabaseMapping) -> bool:
+    names = [m.name.partition(".") for m in term.of("attribute")]
+    return any(is_measure(mapping.attributes(class_id)[name]) for class_id, _, name in names)
+
+
+def _with_people(terms: tuple[Term, ...], mapping: DatabaseMapping) -> tuple[Term, ...]:
+    """Return the terms with "who" as "which" and the class of people that what is named belongs to."""
+    if not any(t.of("who") for t in terms):
+        return terms
+    named = {m.name for t in terms for m in t.of("class")}
+    own = {mapping.lookup.relations[m.name].source for t in terms for m in t.of("relation", "role") if m.name in mapping.lookup.relations}
+    own = {c for c in own if _is_person(c, mapping)}
+    found = own or {c for c in named if _is_person(c, mapping)} or {
+        c for c in mapping.classes if _is_person(c, mapping) and named
+        and all(find_path(mapping, one, c, single=True) for one in named)
+    }  # fmt: skip
+    if len(found) != 1:
+        raise UnclearError("it is not clear who is asked for")
+    meaning = Meaning("class", next(iter(found)))
+    made: list[Term] = []
+    for term in terms:
+        if not term.of("who"):
+            made.append(term)
+            continue
+        made.append(term._replace(meanings=(Meaning("which", term.text),)))
+        if not named & found or own:
+            made.append(term._replace(start=term.end, meanings=(meaning,)))
+    return tuple(made)
+
+
+def _is_person(class_id: str, mapping: DatabaseMapping) -> bool:
+    """Return whether rows of a class are people: they have a first name, or a person's name (姓名)."""
+    table = mapping.classes[class_id]
+    return table.given is not None or any(label and label.endswith("姓名") for label in (table.label.zh, table.label.en))
 
 
 def _asks_for_instances(terms: tuple[Term, ...]) -> bool:
