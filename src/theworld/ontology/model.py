@@ -180,6 +180,9 @@ class ClassTable(Part):
     tenant: Name | None = Field(default=None, description="Column that says whose row it is")
     given: Name | None = Field(default=None, description="Column of a first name, shown before the row's name")
     time: Name | None = Field(default=None, description="Column of when it happened, for events and facts")
+    counted: bool = Field(
+        default=False, description="Its rows are counted where no measure is named; else its first measure is meant"
+    )
     counts: dict[Name, str | int] = Field(
         default_factory=dict, description="Columns and values of the rows that count, such as `deleted: 0`"
     )

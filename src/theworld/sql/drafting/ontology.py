@@ -54,6 +54,7 @@ def _class(name: str, table: TableDraft) -> OntologyClass:
         label=LabelColumns(zh=shown, en=shown),
         given=table.name[0] if len(table.name) > 1 else None,
         time=table.date,
+        counted=True,
         counts=table.counts,
     )
     attributes = tuple(_attribute(c, d) for c, d in table.columns.items() if d.to is None and d.type != "hidden")

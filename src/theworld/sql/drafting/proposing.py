@@ -141,7 +141,7 @@ class _Draft:
         if pointed:
             place, entries = self._codes[pointed[0]][0], _entries(self._facts, self._codes, pointed[0])
             if {str(v) for v in column.values} <= {str(k) for k in entries}:
-                return {code: (label,) for code, label in entries.items()}, f"dictionary {place}, {pointed[0]}"
+                return {code: labels_for(label) for code, label in entries.items()}, f"dictionary {place}, {pointed[0]}"
         inline = dict(_CODE.findall(column.comment))
         if len(inline) >= 2 and {str(v) for v in column.values} <= set(inline):
             if set(inline.values()) == {"是", "否"}:  # whether it is: the name of the column is what holds

@@ -23,7 +23,7 @@ def glossary() -> Mapping[str, Any]:
 def _pairs() -> Mapping[str, tuple[str, ...]]:
     """Return the words of the other language, and synonyms of the own one, by folded word."""
     found: dict[str, list[str]] = {}
-    for section in ("things", "properties"):
+    for section in ("things", "properties", "values"):
         for (line,) in ([", ".join(entry)] for entry in glossary()[section]):
             both = [word.strip() for half in line.split(";") for word in half.split(",")]
             for word in both:

@@ -46,6 +46,8 @@ class _Used:
     def attribute(self, term: Term) -> bool:
         columns = {p.time_column for p in self._plans}
         named = [m.name.partition(".") for m in term.of("attribute")]
+        if term.of("class") and self.class_(term):
+            return True
         return any(a in self._attributes or self._mapping.attributes(c)[a].column in columns for c, _, a in named)
 
 

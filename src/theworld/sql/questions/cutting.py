@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from itertools import zip_longest
 from typing import NamedTuple
 
 from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, cues, segment
@@ -75,8 +76,16 @@ def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[
         if not found.approximate
     ]
     terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *find_numbers(folded)])
-    meant = (_as_written(term, question) for term in terms)
+    meant = [_as_written(term, question) for term in terms]
+    meant = [_before_a_name(term, after) for term, after in zip_longest(meant, meant[1:])]
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), unknown
+
+
+def _before_a_name(term: Term, after: Term | None) -> Term:
+    """Return a word like "by" before a name without its sense of "for each": albums by somebody."""
+    if after is None or not term.of("passive") or not term.of("each") or not after.of("entity", "value"):
+        return term
+    return term._replace(meanings=(Meaning("empty", term.text),))
 
 
 def _as_written(term: Term, question: str) -> Term:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import ahocorasick
 import yaml
 
+from theworld.sql.drafting.wording import labels_for
 from theworld.sql.mapping import DatabaseMapping
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
@@ -74,6 +75,9 @@ def cue_meanings() -> dict[str, tuple[Meaning, ...]]:
         for name, words in cues()[section].items():
             for word in _words(words):
                 found.setdefault(fold_in_place(word), []).append(Meaning(kind, name))
+    for word in cues()["classifiers"]:
+        for asked in ("多少", "几"):
+            found.setdefault(f"{asked}{word}", []).append(Meaning("aggregate", "count"))
     for kind in plain:
         for word in _words(cues()[kind]):
             found.setdefault(fold_in_place(word), []).append(Meaning(kind, word))
@@ -128,9 +132,10 @@ def value_meanings(rows: Iterable[tuple[str, str, str]]) -> dict[str, tuple[Mean
     """Return what values found in the rows mean; `rows` are (class, attribute, value)."""
     found: dict[str, dict[Meaning, None]] = {}
     for class_id, attribute_id, value in rows:
-        folded = fold_in_place(value).strip()
-        if len(folded) > 1:
-            found.setdefault(folded, {})[Meaning("value", f"{class_id}.{attribute_id}={value}", value)] = None
+        for said in labels_for(fold_in_place(value).strip()):
+            if len(said) < 2:
+                continue
+            found.setdefault(said, {})[Meaning("value", f"{class_id}.{attribute_id}={value}", value)] = None
     return {word: tuple(meanings) for word, meanings in found.items()}
 
 

@@ -40,7 +40,7 @@ class _Measured(NamedTuple):
 
 def default_measure(mapping: DatabaseMapping, class_id: str) -> Attribute | None:
     """Return the class's first attribute with an aggregation, None without."""
-    for attribute in mapping.attributes(class_id).values():
+    for attribute in mapping.attributes(class_id).values() if not mapping.classes[class_id].counted else ():
         if is_measure(attribute):
             return attribute
     return None
@@ -58,8 +58,10 @@ def find_heads(
 
     `related` is the class of what a relation speaks of ("subsidiaries of X"): it is counted where no class is named.
     """
-    aggregates = [t for t in terms if t.of("aggregate")]
     measured = _attributes(terms, mapping)
+    spoken = {item.term for item in measured}
+    others = [t for t in terms if t.of("aggregate") and t not in spoken]
+    aggregates = others or [t for t in terms if t.of("aggregate")]  # "total" is a column and a word of adding up
     counts = [t for t in aggregates if t.of("aggregate")[0].name == "count"]
     others = [t for t in aggregates if t not in counts]
     if counts:

@@ -212,7 +212,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
             found.used.add(term)
         elif term.of("dated") and not term.of("class", "attribute") and term not in found.negated:
             found.used.add(term)
-            if not any(t.of("period") for t in terms):
+            if not any(t.of("period") for t in terms) and not _names_column(term, terms[i + 1 : i + 2], mapping):
                 found.dated.append(term)
     _alternatives(terms, found)
     _numbers(terms, found)
@@ -233,6 +233,16 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
         if not chosen[0].of("value", "entity"):
             found.without.append(chosen[0])
             found.used.add(chosen[0])
+
+
+def _names_column(verb: Term, following: Sequence[Term], mapping: DatabaseMapping) -> bool:
+    """Return whether a verb only says which column a value is of: shipped to Germany, a ship country."""
+    for meaning in (m for t in following for m in t.of("value")):
+        class_id, _, rest = meaning.name.partition(".")
+        label = mapping.attributes(class_id)[rest.partition("=")[0]].labels.preferred("en")
+        if label and verb.text.startswith(label.split()[0]):
+            return True
+    return False
 
 
 def _can_be_missing(term: Term) -> bool:
@@ -327,7 +337,8 @@ def _by_key(term: Term, terms: Sequence[Term], at: int, found: Restrictions, anc
     found.used.add(term)
     found.mentioned.add(name)
     if not others:
-        found.related.append((join, None, term.text))
+        if not any(known == join for known, _, _ in found.related):
+            found.related.append((join, None, term.text))
         return True
     anchors.add(others[0])
     found.used.add(others[0])

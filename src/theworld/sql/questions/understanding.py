@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.paths import find_path
-from theworld.sql.plan import Plan, UnclearError
+from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.completeness import check_all_used
 from theworld.sql.questions.cutting import Ranking, cut_question
 from theworld.sql.questions.grouping import by_attribute, by_class, by_role, class_of, find_grouping, timed
@@ -149,7 +149,10 @@ class _Reading:
         subject = restrictions.subject or self._subject(terms, restrictions, base, {grouping, ranked})
         if group_class is None and plan.group is None and (head.per_subject or restrictions.compares):
             group_class = restrictions.compares or subject
-        if group_class is not None:
+        own = next((j for j, keys, _ in restrictions.related if keys is None and j.target == group_class == base), None)
+        if own is not None:  # "which doctor has the most students": by whom the rows name, not by the rows
+            plan = replace(plan, group=Group((own,), own.target))
+        elif group_class is not None:
             group, note = by_class(group_class, base, via, self.mapping, self.language)
             plan = replace(plan, group=group, reading=(*plan.reading, *note))
         return self._shaped(plan, head, ranking=ranking, ranked=ranked, unit=unit)
@@ -216,10 +219,11 @@ def _with_people(terms: tuple[Term, ...], mapping: DatabaseMapping) -> tuple[Ter
     named = {m.name for t in terms for m in t.of("class")}
     own = {mapping.lookup.relations[m.name].source for t in terms for m in t.of("relation", "role") if m.name in mapping.lookup.relations}
     own = {c for c in own if _is_person(c, mapping)}
-    found = own or {c for c in named if _is_person(c, mapping)} or {
-        c for c in mapping.classes if _is_person(c, mapping) and named
-        and all(find_path(mapping, one, c, single=True) for one in named)
-    }  # fmt: skip
+    found = own or {c for c in named if _is_person(c, mapping)}
+    if not found and named:  # those that what is named belongs to most directly
+        ways = {c: [find_path(mapping, one, c, single=True) for one in named] for c in mapping.classes}
+        lengths = {c: sum(map(len, filter(None, found))) for c, found in ways.items() if _is_person(c, mapping) and all(found)}
+        found = {c for c, length in lengths.items() if length == min(lengths.values())}
     if len(found) != 1:
         raise UnclearError("it is not clear who is asked for")
     meaning = Meaning("class", next(iter(found)))

@@ -91,7 +91,7 @@ class _Builder:
         plan = self._plan
         if plan.whole == "measure" and plan.divisor is not None:
             return _AGGREGATES[plan.aggregate](this=column(BASE, plan.divisor.column or ""))
-        query = self._from().select(self._value())
+        query = self._from().select(self._value()).where(*self._conditions.counting())
         if plan.whole == "rows":
             query = query.where(*self._conditions.all())
         elif plan.period is not None:

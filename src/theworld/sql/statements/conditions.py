@@ -46,11 +46,15 @@ class Conditions:
         query = query.where(self._within_path(period, path[1:], inner, depth + 1))
         return within_query(column(alias, step.source_column), query)
 
+    def counting(self, alias: str = BASE) -> list[exp.Expr]:
+        """Return the conditions of the rows that count at all, such as those that are not deleted."""
+        counts = self._mapping.classes[self._plan.base].counts.items()
+        return [self._one_of(column(alias, name), (value,)) for name, value in counts]
+
     def all(self, alias: str = BASE) -> list[exp.Expr]:
         """Return the conditions that the rows of `alias` must meet, those of rows that count at all included."""
         plan = self._plan
-        counts = self._mapping.classes[plan.base].counts.items()
-        conditions = [self._one_of(column(alias, name), (value,)) for name, value in counts]
+        conditions = self.counting(alias)
         for item in plan.filters:
             met = self._reached(item, item.path, alias, 1)
             conditions.append(exp.Not(this=exp.Paren(this=met)) if item.negated else met)
