@@ -141,6 +141,8 @@ class Attribute(Element):
     unit: Words | None = Field(default=None, description="Unit of its numbers")
     values: tuple[EnumValue, ...] = Field(default=(), description="The values of an enum")
     column: Name | None = Field(default=None, description="Column of the class's table that holds it")
+    times: tuple[Name, ...] = Field(default=(), description="Further columns it is multiplied by: price times quantity")
+    less: Name | None = Field(default=None, description="Column of the share that is taken off: a discount")
     listed: bool = Field(default=False, description="Its values are read from the rows, to be named in questions")
     aggregation: Aggregation | None = Field(
         default=None, description="Makes it a measure: how its values are put together by default"

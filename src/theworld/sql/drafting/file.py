@@ -40,6 +40,8 @@ class ColumnDraft(_Drafted):
     type: ColumnType = Field(default="text", description="`listed`: its values may be named in questions")
     unit: str = ""
     total: Literal["sum", "average"] | None = Field(default=None, description="How its numbers are put together")
+    times: tuple[str, ...] = Field(default=(), description="Not a column of its own but these multiplied: price, quantity")
+    less: str | None = Field(default=None, description="Column of the share that is taken off: a discount")
     codes: dict[str | int, tuple[str, ...]] = Field(default_factory=dict, description="What stored values are called")
     to: str | None = Field(default=None, description="Table whose key it holds")
     contains: bool = Field(default=False, description="A row belongs to the one it names, and counts for it")
@@ -141,6 +143,6 @@ def merge(written: MappingFile, drafted: MappingFile) -> tuple[MappingFile, list
         more = {c: d for c, d in fresh.columns.items() if c not in own.columns}
         kept = {*fresh.columns, *fresh.counts, fresh.key, *fresh.name}
         new += [f"{name}.{column}" for column in more]
-        gone += [f"{name}.{column}" for column in own.columns if column not in kept]
+        gone += [f"{name}.{c}" for c, d in own.columns.items() if c not in kept and not d.times]
         tables[name] = own.model_copy(update={"columns": {**own.columns, **more}})
     return MappingFile(database=written.database, tables=tables), new, gone

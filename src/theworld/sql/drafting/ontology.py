@@ -75,9 +75,11 @@ def _attribute(column: str, draft: ColumnDraft) -> Attribute:
         type=_TYPES.get(draft.type, draft.type),  # type: ignore[arg-type]
         unit=draft.unit or None,  # type: ignore[arg-type]
         values=values,
-        column=column,
+        column=draft.times[0] if draft.times else column,
         listed=draft.type == "listed",
         aggregation=draft.total,
+        times=draft.times[1:],
+        less=draft.less,
     )
 
 
@@ -85,14 +87,14 @@ def _keys(name: str, table: TableDraft, classes: dict[str, TableDraft]) -> Itera
     for column, draft in table.columns.items():
         if draft.to is None or draft.to not in classes:
             continue
-        called = draft.verbs or (() if draft.to == name else draft.called)
+        called = draft.verbs
         yield Relation(
             id=_id(name, column),
             labels=_labels(called, f"{name} {column}"),
             confidence=draft.sure,
             source=_id(name),
             target=_id(draft.to),
-            roles=Roles(source=_only(draft.inverse), target=_only(draft.called if draft.to == name else ())),
+            roles=Roles(source=_only(draft.inverse), target=_only(draft.called)),
             contains=draft.contains,
             join=RelationJoin(column=column),
         )

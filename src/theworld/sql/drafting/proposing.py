@@ -67,6 +67,7 @@ class _Draft:
                 columns[column.name] = self._relation(table, column, *keys[column.name])
             elif column.name != key or is_chinese(column.comment) or not words.endswith(" id"):
                 columns[column.name] = self._column(table, column)
+        columns |= _line_amount(table, columns)
         label = _naming(table)
         return TableDraft(
             called=self._called[table.name],
@@ -236,6 +237,21 @@ def _measure(column: ColumnFacts, called: tuple[str, ...], words: str) -> dict[s
     if any(word in glossary()["averaged"] or any(is_chinese(a) and a in word for a in glossary()["averaged"]) for word in named):
         return {"total": "average", **({"unit": unit} if unit else {})}
     return {"total": "sum", **({"unit": unit} if unit else {})}
+
+
+def _line_amount(table: TableFacts, columns: Mapping[str, ColumnDraft]) -> dict[str, ColumnDraft]:
+    """Return what a line of an order comes to, where it has a price and a quantity and belongs to something else."""
+    named = {c: {*d.called} for c, d in columns.items() if d.type in {"number", "integer"}}
+    price, quantity, discount = (
+        next((c for c, called in named.items() if word in called), None) for word in ("unit price", "quantity", "discount")
+    )
+    if price is None or quantity is None or not table.foreign:
+        return {}
+    called = ("line amount", *glossary()["revenue"]["called"])
+    why = "price times quantity" + (", less the discount" if discount else "")
+    return {"line amount": ColumnDraft(
+        called=called, type="number", total="sum", times=(price, quantity), less=discount, sure=0.8, why=why
+    )}  # fmt: skip
 
 
 def _is_money(table: tuple[str, ...], words: str, said: str) -> bool:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from theworld.sql.mapping import DatabaseMapping
-from theworld.sql.paths import find_path
+from theworld.sql.paths import find_path, happens
 from theworld.sql.plan import Plan, UnclearError
-from theworld.sql.questions.grouping import happens
 from theworld.sql.questions.lexicon import Term, TermKind
 from theworld.sql.questions.restrictions import Restrictions
 
@@ -24,9 +23,10 @@ class _Used:
         self._relations = {step.relation for step in steps}
         self._classes = {step.target for step in steps} | {p.base for p in plans}
         self._classes |= {g.class_id for g in groups} | {f.class_id for f in filters}
+        self._classes |= {p.per.class_id for p in plans if p.per}
         told = [a for p in plans for a in (p.measure, p.divisor, *p.shown)] + [g.attribute for g in groups]
         self._attributes = {attribute.id for attribute in told if attribute}
-        self.split = bool(groups) or any(p.time_unit for p in plans)
+        self.split = bool(groups) or any(p.time_unit or p.per for p in plans)
 
     def relation(self, term: Term) -> bool:
         return bool(self._relations & {m.name for m in term.of("relation", "inverse")})

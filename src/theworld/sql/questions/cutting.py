@@ -8,9 +8,10 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, cues, segment
+from theworld.text.calendar_units import unit_of as calendar_unit_of
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, find_quantities, read_numeral, unit_of
-from theworld.text.time_ranges import find_time_ranges
+from theworld.text.time_ranges import TimeRange, find_time_ranges
 
 
 class Ranking(NamedTuple):
@@ -33,6 +34,7 @@ def _superlative(name: str, language: str) -> str:
 def _patterns() -> list[tuple[re.Pattern[str], bool | None]]:
     found: list[tuple[re.Pattern[str], bool | None]] = [
         (re.compile(rf"(?:排名)?前\s*{_N}\s*{_COUNTED}的?"), None),
+        (re.compile(rf"哪\s*{_N}\s*(?:{'|'.join(cues()['classifiers'])})"), None),
         (re.compile(rf"(?<![a-z])(?:the\s+)?top[\s-]+{_N_EN}(?![a-z0-9])"), None),
     ]
     for name, highest in (("highest", True), ("lowest", False)):
@@ -75,10 +77,22 @@ def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[
         for found in find_time_ranges(question, now)
         if not found.approximate
     ]
-    terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *find_numbers(folded)])
+    numbers = [_year_alone(term, folded, now) for term in find_numbers(folded)]
+    terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *numbers])
     meant = [_as_written(term, question) for term in terms]
     meant = [_before_a_name(term, after) for term, after in zip_longest(meant, meant[1:])]
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), unknown
+
+
+def _year_alone(term: Term, folded: str, now: datetime) -> Term:
+    """Return four digits that nothing is compared with as the year they are: 2025 revenue."""
+    words = (w for kind in ("compared", "compared_after") for both in cues()[kind].values() for ws in both.values() for w in ws)
+    compares = any(re.search(rf"(?<![a-z]){re.escape(w)}\s*$", folded[: term.start]) or folded[term.end :].lstrip().startswith(w) for w in words)
+    if compares or not re.fullmatch(r"(?:19|20)\d\d", term.text):
+        return term
+    first = now.replace(year=int(term.text), month=1, day=1)
+    year = TimeRange(*calendar_unit_of(first, "year"), "year", 1, (term.start, term.end))
+    return term._replace(meanings=(Meaning("period", "", year),))
 
 
 def _before_a_name(term: Term, after: Term | None) -> Term:

@@ -8,8 +8,8 @@ from typing import get_args
 
 from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
-from theworld.sql.paths import find_path, is_single, senses, steps
-from theworld.sql.plan import Group, Path, Plan, UnclearError
+from theworld.sql.paths import find_path, happens, senses, steps
+from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.lexicon import Term
 from theworld.sql.questions.measures import Head
 from theworld.text.calendar_units import CalendarUnit, shifted
@@ -36,7 +36,7 @@ def find_grouping(
                 raise UnclearError("more than one unit of time is named")
             unit = _UNITS[units[0].name]
             used |= {term} | ({before} if before is not None and (says_each or asks_which) else set())
-        elif says_each and before is not None and _is_measured(term, mapping):
+        elif says_each and before is not None and (_is_measured(term, mapping) or _is_date(term, mapping)):
             used.add(before)
         elif says_each and term.of("class", "attribute", "role"):
             if grouping is not None:
@@ -53,6 +53,11 @@ def _is_measured(term: Term, mapping: DatabaseMapping) -> bool:
     return any(is_measure(mapping.attributes(class_id)[name]) for class_id, _, name in names)
 
 
+def _is_date(term: Term, mapping: DatabaseMapping) -> bool:
+    names = [m.name.partition(".") for m in term.of("attribute")]
+    return bool(names) and all(mapping.attributes(class_id)[name].type == "date" for class_id, _, name in names)
+
+
 def class_of(term: Term) -> str | None:
     """Return the class that a term names, None where it names none; UnclearError for several."""
     meanings = term.of("class")
@@ -67,7 +72,11 @@ def by_attribute(term: Term, base: str, via: frozenset[str], mapping: DatabaseMa
     for meaning in term.of("attribute"):
         class_id, _, attribute_id = meaning.name.partition(".")
         found.append((class_id, mapping.attributes(class_id)[attribute_id]))
-    own = [item for item in found if item[0] == base] or found
+    own = [item for item in found if item[0] == base] or [item for item in found if item[0] in via] or found
+    if len(own) > 1:
+        ways = {c: find_path(mapping, base, c, via=via, single=True) for c, _ in own}
+        least = min((len(way) for way in ways.values() if way is not None), default=0)
+        own = [item for item in own if (way := ways[item[0]]) is not None and len(way) == least]
     if len(own) != 1 or own[0][1].type not in {"enum", "string", "boolean"}:
         raise UnclearError(f"rows cannot be put together by {term.text!r}")
     path = find_path(mapping, base, own[0][0], via=via, single=True)
@@ -153,14 +162,6 @@ def _in_one_year(periods: list[TimeRange], terms: tuple[Term, ...]) -> list[Time
     years = own.start.year - other.start.year
     moved = replace(other, start=shifted(other.start, "year", years), end=shifted(other.end, "year", years))
     return [own, moved]
-
-
-def happens(mapping: DatabaseMapping, class_id: str) -> tuple[Path, str] | None:
-    """Return the way to the one class that says when rows happen: their own, else the one they are lines of."""
-    if mapping.classes[class_id].time is not None:
-        return (), class_id
-    joins = [j for j in steps(mapping, class_id) if is_single(j) and mapping.classes[j.target].time is not None]
-    return ((joins[0],), joins[0].target) if len({j.target for j in joins}) == 1 else None
 
 
 def _changed(plan: Plan, head: Head, periods: list[TimeRange], terms: tuple[Term, ...]) -> Plan:

@@ -108,7 +108,7 @@ def label_meanings(mapping: DatabaseMapping) -> dict[str, tuple[Meaning, ...]]:
         if relation.id in mapped:
             add(relation.labels.all(), Meaning("relation", relation.id))
             add(relation.inverse.all(), Meaning("inverse", relation.id))
-            if relation.source == relation.target and relation.join and relation.join.column:
+            if relation.join and relation.join.column:
                 add(relation.roles.source.all(), Meaning("role", relation.id, "source"))
                 add(relation.roles.target.all(), Meaning("role", relation.id, "target"))
     for sample in mapping.lookup.samples.values():

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, get_args
 
 from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
+from theworld.sql.paths import find_path, happens, is_single, steps
 from theworld.sql.plan import Aggregate, UnclearError, Whole
 from theworld.sql.questions.lexicon import Term
 from theworld.sql.questions.restrictions import Restrictions
@@ -53,21 +54,26 @@ def find_heads(
     superlative: bool,
     related: str | None = None,
     counting: bool = False,
+    needs: Sequence[frozenset[str]] = (),
 ) -> list[Head]:
     """Return the measures in the order of the question; none for a question that only lists.
 
     `related` is the class of what a relation speaks of ("subsidiaries of X"): it is counted where no class is named.
     """
-    measured = _attributes(terms, mapping)
+    measured = _attributes(terms, mapping, needs)
     spoken = {item.term for item in measured}
     others = [t for t in terms if t.of("aggregate") and t not in spoken]
     aggregates = others or [t for t in terms if t.of("aggregate")]  # "total" is a column and a word of adding up
     counts = [t for t in aggregates if t.of("aggregate")[0].name == "count"]
     others = [t for t in aggregates if t not in counts]
+    if counts and len(measured) == 1 and not others[1:] and 0 <= measured[0].term.start - counts[0].end <= 3:
+        counts, others = [], []  # how many beds: the beds, not the rows
     if counts:
         if measured or len(counts) > 1 or any(_name(t) not in _COUNTED for t in others):
             raise UnclearError("it is not clear what is counted")
         base = _counted(terms, counts[0], related)
+        if happens(mapping, base) is None and any(t.of("traded") for t in terms):
+            return [_traded(mapping, base)]
         if counts[0].text == "有多少" and _measured_by_default(mapping, base):
             raise UnclearError(f"it is not clear whether {counts[0].text!r} asks for rows or for their sum")
         return [Head(base, None, "count", _analysis(others), per_subject=False)]
@@ -92,7 +98,35 @@ def _analysis(terms: Sequence[Term]) -> Analysis:
     return _ANALYSES[found[0]] if found else ""
 
 
-def _attributes(terms: Sequence[Term], mapping: DatabaseMapping) -> list[_Measured]:
+def _traded(mapping: DatabaseMapping, item: str) -> Head:
+    """Return the measure of things sold or bought: the quantity of the lines between them and what happens."""
+    found = []
+    for line in mapping.classes:
+        quantities = [a for a in mapping.attributes(line).values() if is_measure(a) and {*a.labels.all()} & {"quantity", "数量"}]
+        keyed = any(is_single(j) and j.target == item for j in steps(mapping, line))
+        if keyed and len(quantities) == 1 and happens(mapping, line) is not None:
+            found.append(Head(line, quantities[0], "sum", "", per_subject=False))
+    if len(found) != 1:
+        raise UnclearError(f"it is not said which rows say when {item} was")
+    return found[0]
+
+
+def _nearest(
+    choices: list[tuple[str, Attribute]], needs: Sequence[frozenset[str]], mapping: DatabaseMapping
+) -> list[tuple[str, Attribute]]:
+    """Return the attributes whose class everything else named belongs to, over the fewest steps."""
+    lengths: dict[str, int] = {}
+    for class_id, _ in choices:
+        ways = [[find_path(mapping, class_id, goal, single=True) for goal in sorted(goals)] for goals in needs]
+        if all(any(way is not None for way in found) for found in ways):
+            lengths[class_id] = sum(min(len(way) for way in found if way is not None) for found in ways)
+    least = min(lengths.values(), default=0)
+    return [(c, a) for c, a in choices if lengths.get(c) == least]
+
+
+def _attributes(
+    terms: Sequence[Term], mapping: DatabaseMapping, needs: Sequence[frozenset[str]] = ()
+) -> list[_Measured]:
     named = {m.name for t in terms for m in t.of("class")}
     found = []
     for term in terms:
@@ -102,8 +136,12 @@ def _attributes(terms: Sequence[Term], mapping: DatabaseMapping) -> list[_Measur
         if len(choices) > 1:
             choices = [(c, a) for c, a in choices if c in named] or choices
         if len(choices) > 1:
+            choices = _nearest(choices, needs, mapping) or choices
+        if len(choices) > 1:  # what happens by itself before the lines of it
+            choices = [(c, a) for c, a in choices if mapping.classes[c].time is not None] or choices
+        if len(choices) > 1:
             raise UnclearError(f"{term.text!r} means more than one thing")
-        if choices:
+        if choices and all(choices[0] != (one.base, one.attribute) for one in found):
             found.append(_Measured(term, *choices[0], by_class=False))
     return found
 

@@ -40,7 +40,7 @@ def plan_terms(
     for term in terms:
         if term.of("unreadable") and len(term.meanings) == len(term.of("unreadable", "empty")):
             raise UnclearError(f"a question with {term.text!r} is not read")
-    terms = _with_people(terms, mapping)
+    terms = _with_kinds(_with_people(terms, mapping))
     reading = _Reading(terms, mapping, language)
     plans = reading.plans()
     check_all_used(plans, terms, reading.restrictions, mapping)
@@ -66,6 +66,9 @@ class _Reading:
         if asks_for_latest(terms):
             via = self._mentioned(terms, restrictions)
             return (plan_latest(terms, restrictions, via, mapping=self.mapping, language=self.language),)
+        averaged = self._averaged(terms)
+        if averaged is not None:
+            return (averaged,)
         shares = share_terms(terms)
         terms = tuple(term for term in terms if term not in shares)
         grouping, time_unit, used = find_grouping(terms, self.mapping)
@@ -86,6 +89,32 @@ class _Reading:
             for head in heads
         )
 
+    def _averaged(self, terms: tuple[Term, ...]) -> Plan | None:
+        """Return the plan of how many, or how much, there is of something per another: 平均每个客户, tracks per album."""
+        means = [i for i, t in enumerate(terms) if t.of("aggregate") and t.of("aggregate")[0].name == "average"]
+        if len(means) != 1 or any(t.of("share", "superlative", "top", "unit_of_time") for t in terms):
+            return None
+        after = terms[means[0] + 1 : means[0] + 3]
+        whose = after[1] if len(after) == 2 and after[0].of("each") and after[1].of("class") else None
+        rest = [t for i, t in enumerate(terms) if i != means[0] and t is not whose and not t.of("each")]
+        counts = [t for t in rest if t.of("aggregate") and t.of("aggregate")[0].name == "count"]
+        if whose is None and counts:
+            classes = [t for t in rest if t.of("class") and t.start > counts[0].start]
+            whose = classes[1] if len(classes) == 2 else None
+            rest = [t for t in rest if t is not whose]
+        if whose is None:
+            return None
+        heads = find_heads(rest, self.mapping, superlative=False, needs=self._needs([whose], None))
+        if len(heads) != 1 or heads[0].analysis:
+            raise UnclearError("it is not clear what the average is of")
+        plan = self._plan(heads[0], tuple(rest), self.restrictions, grouping=None, unit=None, ranking=None, ranked=None)
+        group, note = by_class(
+            class_of(whose) or "", plan.base, self._mentioned(terms, self.restrictions), self.mapping, self.language
+        )
+        if len(group.path) != 1 or plan.group is not None:
+            raise UnclearError("it is not clear what the average is of")
+        return replace(plan, aggregate="average", per=group, reading=(*plan.reading, *note))
+
     def _heads(
         self, terms: tuple[Term, ...], used: set[Term], ranking: Ranking | None, ranked_by: Term | None
     ) -> tuple[list[Head], Term | None]:
@@ -93,7 +122,13 @@ class _Reading:
         free = [t for t in terms if t not in used]
         related = self.restrictions.related[0][0].source if self.restrictions.related else None
         counting = ranking is not None and any(_is_of_number(t) for t in terms)
-        heads = find_heads(free, self.mapping, superlative=ranking is not None, related=related, counting=counting)
+        related = related or self._valued(free)
+        needs = self._needs([*used, *free], ranked_by)
+        heads = find_heads(
+            free, self.mapping, superlative=ranking is not None, related=related, counting=counting, needs=needs
+        )
+        if self._tells(heads, free, ranking):
+            return [], ranked_by
         if not heads and ranked_by is not None:
             heads = find_heads([*free, ranked_by], self.mapping, superlative=True, related=related)
             if not any(t.of("top", "which") for t in terms):
@@ -101,6 +136,27 @@ class _Reading:
         if heads and ranking is None and _asks_for_instances(terms):
             raise UnclearError("it is not clear whether instances or a figure are asked for")
         return heads, ranked_by
+
+    def _valued(self, terms: list[Term]) -> str | None:
+        """Return the class that all named values are of: chief physicians are doctors."""
+        classes = [{m.name.partition(".")[0] for m in t.of("value")} for t in self.restrictions.values]
+        common = set.intersection(*classes) if classes else set()
+        return next(iter(common)) if len(common) == 1 and any(t.of("aggregate") for t in terms) else None
+
+    def _needs(self, terms: list[Term], ranked: Term | None) -> list[frozenset[str]]:
+        """Return the classes, one of each, that a measure must belong to: of what groups it and of what is named."""
+        named = [frozenset({class_id}) for class_id in self.restrictions.keys]
+        named += [frozenset(m.name.partition(".")[0] for m in t.of("value")) for t in self.restrictions.values]
+        groups = [t for t in (ranked, *terms) if t is not None and t.of("class")]
+        return [*named, *(frozenset(m.name for m in t.of("class")) for t in groups)]
+
+    def _tells(self, heads: list[Head], terms: list[Term], ranking: Ranking | None) -> bool:
+        """Return whether attributes of something named are asked for, some of which are no measures."""
+        if ranking is not None or not heads or any(t.of("aggregate", "each", "unit_of_time") for t in terms):
+            return False
+        owners = {m.name.partition(".")[0] for t in terms for m in t.of("attribute")}
+        plain = [t for t in terms if t.of("attribute") and not _measured(t, self.mapping)]
+        return bool(plain) and bool(owners & set(self.restrictions.keys))
 
     def _ranking(self, terms: tuple[Term, ...]) -> tuple[Ranking | None, Term | None, set[Term]]:
         """Return how many of the first or last, the class that is ranked, and the terms that say so."""
@@ -188,7 +244,7 @@ class _Reading:
         return replace(plan, shape="groups") if plan.group is not None else plan
 
     def _mentioned(self, terms: tuple[Term, ...], restrictions: Restrictions) -> frozenset[str]:
-        names = {m.name for t in terms for m in t.of("class", "relation", "inverse")}
+        names = {m.name for t in terms for m in t.of("class", "relation", "inverse", "role")}
         return frozenset(names | restrictions.mentioned)
 
     def _subject(
@@ -235,6 +291,18 @@ def _with_people(terms: tuple[Term, ...], mapping: DatabaseMapping) -> tuple[Ter
         made.append(term._replace(meanings=(Meaning("which", term.text),)))
         if not named & found or own:
             made.append(term._replace(start=term.end, meanings=(meaning,)))
+    return tuple(made)
+
+
+def _with_kinds(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Return the terms with the class of a value that stands for its things behind "which": which sales agent."""
+    made: list[Term] = []
+    for before, term in zip((None, *terms), terms, strict=False):
+        made.append(term)
+        classes = {m.name.partition(".")[0] for m in term.of("value")}
+        named = {m.name for t in terms for m in t.of("class")}
+        if before is not None and before.of("which") and len(classes) == 1 and not classes & named:
+            made[-1:] = [term._replace(end=term.start, meanings=(Meaning("class", *classes),)), term]
     return tuple(made)
 
 

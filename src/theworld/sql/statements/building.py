@@ -8,7 +8,7 @@ from theworld.sql.engines.protocol import Cell
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Group, Plan
 from theworld.sql.statements.conditions import BASE, COMPARED, Conditions
-from theworld.sql.statements.expressions import Parameters, case, column, formatted, table, when
+from theworld.sql.statements.expressions import Parameters, amount, case, column, formatted, table, when
 from theworld.text.calendar_units import CalendarUnit
 from theworld.text.language import Language
 
@@ -61,11 +61,22 @@ class _Builder:
 
     def _value(self, condition: exp.Expr | None = None) -> exp.Expr:
         plan = self._plan
+        if plan.per is not None:
+            return self._per(plan.per)
         if plan.aggregate == "count" or plan.measure is None:
             key: exp.Expr = column(BASE, self._table.key)
             return exp.Count(this=when(condition, key) if condition is not None else key)
-        cell: exp.Expr = column(BASE, plan.measure.column or "")
+        cell = amount(BASE, plan.measure)
         return _AGGREGATES[plan.aggregate](this=when(condition, cell) if condition is not None else cell)
+
+    def _per(self, per: Group) -> exp.Expr:
+        """Return a total divided by how many of something the rows belong to."""
+        plan = self._plan
+        counted = exp.Count(this=column(BASE, self._table.key))
+        total = counted if plan.measure is None else exp.Sum(this=amount(BASE, plan.measure))
+        number = exp.Count(this=exp.Distinct(expressions=[column(BASE, per.path[0].source_column)]))
+        whole = exp.Mul(this=total, expression=exp.Literal.number("1.0"))
+        return exp.Div(this=whole, expression=exp.Nullif(this=number, expression=exp.Literal.number(0)))
 
     def _figures(self) -> list[exp.Expr]:
         plan = self._plan
@@ -90,7 +101,7 @@ class _Builder:
         """Return what a share is of: another measure, or the same one of more rows."""
         plan = self._plan
         if plan.whole == "measure" and plan.divisor is not None:
-            return _AGGREGATES[plan.aggregate](this=column(BASE, plan.divisor.column or ""))
+            return _AGGREGATES[plan.aggregate](this=amount(BASE, plan.divisor))
         query = self._from().select(self._value()).where(*self._conditions.counting())
         if plan.whole == "rows":
             query = query.where(*self._conditions.all())
