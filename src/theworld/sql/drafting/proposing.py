@@ -71,7 +71,7 @@ class _Draft:
         label = _naming(table)
         return TableDraft(
             called=self._called[table.name],
-            sure=0.9 if table.comment or len(self._called[table.name]) > 1 else 0.7,
+            sure=0.6 if self._called[table.name] == (words_of(table.name),) and _is_short(words_of(table.name)) else 0.9,
             key=key,
             name=label,
             date=_main_date(table),
@@ -108,10 +108,14 @@ class _Draft:
                     called = tuple(dict.fromkeys((*line["other"], *called)))
                     inverse, verbs = tuple(line["one"]), tuple(line["verbs"])
             why = why or "refers to its own table; not taken as containment"
+        verbs = verbs or _verbs(own)
+        called = tuple(label for label in called if label not in verbs)
         return ColumnDraft(called=called, to=target, sure=sure, why=why, inverse=inverse, verbs=verbs)
 
     def _column(self, table: TableFacts, column: ColumnFacts) -> ColumnDraft:
         words, said = words_of(column.name), comment_label(column.comment)
+        unit = next((u for u in glossary()["units"] if words.endswith(f" {u}")), "")
+        words = words.removesuffix(f" {unit}") if unit and column.kind in {"number", "integer"} else words
         bare = _without_table(words, self._called[table.name])
         called = labels_for(said, *dict.fromkeys((words, bare)) if not (said and _is_short(words)) else ())
         made: dict[str, Any] = {"called": called or (words,)}
@@ -124,7 +128,7 @@ class _Draft:
         elif column.kind == "date":
             made |= {"type": "date"}
         elif column.kind in {"number", "integer"} and column.name not in table.key and not _is_one_of(column.name, "tenants"):
-            made |= {"type": column.kind, **_measure(column, called, words)}
+            made |= {"type": column.kind, **_measure(called, f"{words} {unit}")}
             if _is_money(self._called[table.name], words, said) and _main_date(table):
                 made["called"] = tuple(dict.fromkeys((*made["called"], *glossary()["revenue"]["called"])))
                 made |= {"sure": 0.8, "why": "an amount of what is sold or billed"}
@@ -148,8 +152,16 @@ class _Draft:
             if set(inline.values()) == {"是", "否"}:  # whether it is: the name of the column is what holds
                 yes = next(code for code, label in inline.items() if label == "是")
                 return {_stored(column, yes): (comment_label(column.comment).removeprefix("是否"),)}, "comment"
-            return {_stored(column, code): (label,) for code, label in inline.items()}, "comment"
+            return {_stored(column, code): labels_for(label) for code, label in inline.items()}, "comment"
         return {}, ""
+
+
+def _verbs(words: str) -> tuple[str, ...]:
+    """Return the verbs that a key's name has in it: `referred by`, and of a publisher, `published by`."""
+    if words.endswith((" by", " to", " of", " from")):
+        return (words,)
+    agent = re.fullmatch(r"([a-z]{3,})(?:er|or)", words)
+    return (f"{agent[1]}ed by", f"{agent[1]}ed") if agent else ()
 
 
 def _is_one_of(name: str, section: str) -> bool:
@@ -230,7 +242,7 @@ def _main_date(table: TableFacts) -> str | None:
     return next((c.name for c in named or full), None)
 
 
-def _measure(column: ColumnFacts, called: tuple[str, ...], words: str) -> dict[str, Any]:
+def _measure(called: tuple[str, ...], words: str) -> dict[str, Any]:
     """Return the unit and how numbers are put together."""
     named = " ".join((words, *called)).split()
     unit = next((u for word, u in glossary()["units"].items() if word in words.split()), "")

@@ -40,6 +40,11 @@ class _Used:
     def happens(self, _term: Term) -> bool:
         return all(happens(self._mapping, p.base) is not None for p in self._plans)
 
+    def dated(self, term: Term) -> bool:
+        columns = {p.time_column for p in self._plans}
+        named = [m.name.partition(".") for m in term.of("dated")]
+        return any(self._mapping.attributes(c)[a].column in columns for c, _, a in named)
+
     def role(self, term: Term) -> bool:
         return bool(self._relations & {m.name for m in term.of("role")})
 
@@ -67,6 +72,7 @@ _RULES = (
     _Rule(("attribute",), (), _Used.attribute, restricts=True),
     _Rule(("compared", "compared_after"), ("empty",), lambda _used, _term: False, True, "compares nothing"),
     _Rule(("traded",), ("value", "entity", "class", "dated", "empty"), _Used.happens, problem="is not said of these rows"),
+    _Rule(("dated",), ("class", "attribute", "value", "entity"), _Used.dated, restricts=True),
     _Rule(("who", "role"), ("class", "attribute"), _Used.role, restricts=True),
     _Rule(("each",), ("passive", "empty"), lambda used, _term: used.split, problem="splits nothing"),
 )

@@ -55,6 +55,7 @@ def find_heads(
     related: str | None = None,
     counting: bool = False,
     needs: Sequence[frozenset[str]] = (),
+    split: bool = False,
 ) -> list[Head]:
     """Return the measures in the order of the question; none for a question that only lists.
 
@@ -66,8 +67,8 @@ def find_heads(
     aggregates = others or [t for t in terms if t.of("aggregate")]  # "total" is a column and a word of adding up
     counts = [t for t in aggregates if t.of("aggregate")[0].name == "count"]
     others = [t for t in aggregates if t not in counts]
-    if counts and len(measured) == 1 and not others[1:] and 0 <= measured[0].term.start - counts[0].end <= 3:
-        counts, others = [], []  # how many beds: the beds, not the rows
+    if counts and len(measured) == 1 and 0 <= measured[0].term.start - counts[0].end <= 3:
+        counts = []  # how many beds: the beds, not the rows
     if counts:
         if measured or len(counts) > 1 or any(_name(t) not in _COUNTED for t in others):
             raise UnclearError("it is not clear what is counted")
@@ -77,8 +78,11 @@ def find_heads(
         if counts[0].text == "有多少" and _measured_by_default(mapping, base):
             raise UnclearError(f"it is not clear whether {counts[0].text!r} asks for rows or for their sum")
         return [Head(base, None, "count", _analysis(others), per_subject=False)]
-    if not measured and counting:
-        return [Head(one, None, "count", "", per_subject=False) for one in _rows_named(terms)[-1:] or [related] if one]
+    if not measured and (counting or split):
+        rows = [one for one in _rows_named(terms) if counting or mapping.classes[one].counted]
+        found = rows[-1:] or ([related] if counting and related else [])
+        if found or counting:
+            return [Head(one, None, "count", _analysis(others), per_subject=False) for one in found]
     if not measured:
         measured = _classes(terms, mapping, wanted=bool(others) or superlative)
     if not measured:

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 from theworld.ontology import Attribute
 from theworld.sql.engines.protocol import Cell
 from theworld.sql.mapping import DatabaseMapping, Join, is_measure
-from theworld.sql.paths import belongs_by, find_path, senses, steps
+from theworld.sql.paths import belongs_by, find_path, is_single, senses, steps
 from theworld.sql.plan import Filter, Operator, Path, UnclearError
 from theworld.sql.questions.lexicon import Meaning, Term, cues
 from theworld.text.folding import fold_in_place
@@ -136,13 +136,13 @@ class Restrictions:
         """Return the condition that a row has no such thing: nothing that leads to it, or an empty column."""
         own = [m.name.partition(".")[2] for m in term.of("attribute", "dated") if m.name.partition(".")[0] == base]
         if own:
-            return replace(self._happened(term, base), negated=True, label=f"≠ {term.text}")
+            return replace(self._happened(term, base), negated=True)
         names = [m.name for m in term.of("class") if m.name != base]
         if len(names) != 1:
             raise UnclearError(f"it is not clear what having no {term.text!r} means here")
         path = self._path(base, names[0], via, False)
         key = self.mapping.classes[names[0]].key
-        return Filter(path, names[0], key, "exists", (), f"≠ {term.text}", negated=True)
+        return Filter(path, names[0], key, "exists", (), term.text, negated=True)
 
     def _happened(self, term: Term, base: str) -> Filter:
         """Return the condition that a column of the rows holds something."""
@@ -157,6 +157,9 @@ class Restrictions:
         path = find_path(self.mapping, base, class_id, via=via, single=single)
         if path is None:
             raise UnclearError(f"{class_id} does not narrow {base} down")
+        between = [s.target for s in path[:-1] if not is_single(s) and s.link is None and s.target not in via]
+        if between:  # a book and a member may meet in a loan or a reservation: neither is meant unsaid
+            raise UnclearError(f"it is not said that {base} and {class_id} meet in {between[0]}")
         return path
 
     def _value(self, term: Term, base: str, via: frozenset[str]) -> tuple[str, Attribute, tuple[Cell, ...]]:
@@ -211,8 +214,10 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
             found.near[term] = tuple(beside)
             found.used.add(term)
         elif term.of("dated") and not term.of("class", "attribute") and term not in found.negated:
+            if any(t.of("period") for t in terms):
+                continue  # it says which date the period is of
             found.used.add(term)
-            if not any(t.of("period") for t in terms) and not _names_column(term, terms[i + 1 : i + 2], mapping):
+            if not _names_column(term, terms[i + 1 : i + 2], mapping):
                 found.dated.append(term)
     _alternatives(terms, found)
     _numbers(terms, found)

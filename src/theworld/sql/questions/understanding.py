@@ -125,7 +125,13 @@ class _Reading:
         related = related or self._valued(free)
         needs = self._needs([*used, *free], ranked_by)
         heads = find_heads(
-            free, self.mapping, superlative=ranking is not None, related=related, counting=counting, needs=needs
+            free,
+            self.mapping,
+            superlative=ranking is not None,
+            related=related,
+            counting=counting,
+            needs=needs,
+            split=any(t.of("each", "unit_of_time") for t in used),
         )
         if self._tells(heads, free, ranking):
             return [], ranked_by

@@ -41,7 +41,7 @@ class _Builder:
         select = self._from()
         if plan.group is not None:
             select, names = self._grouped(select, plan.group)
-            shown += [exp.alias_(name, f"name_{i}", quoted=True) for i, name in enumerate(names[:1], 1)]
+            shown += self._called(names, plan.group.class_id if plan.group.attribute is None else "")
             grouped += names
         if plan.time_unit is not None:
             period = self._period_of(plan.time_unit)
@@ -154,6 +154,13 @@ class _Builder:
         names = [label, mapped.given or mapped.key, mapped.key] if label else [mapped.key]
         return [column(alias, name) for name in dict.fromkeys(names)]
 
+    def _called(self, names: list[exp.Expr], class_id: str) -> list[exp.Expr]:
+        """Return the columns shown of an instance: its name, and its first name where there is one."""
+        mapped = self._mapping.classes.get(class_id)
+        given = mapped is not None and mapped.given is not None and len(names) > 1
+        shown = zip(names, ("name_1", "given") if given else ("name_1",), strict=False)
+        return [exp.alias_(name.copy(), alias, quoted=True) for name, alias in shown]
+
     def _period_of(self, unit: CalendarUnit) -> exp.Expr:
         cell = column(BASE, self._plan.time_column or "")
         if unit in _FORMATS:
@@ -181,7 +188,7 @@ class _Builder:
     def _list(self) -> exp.Select:
         plan = self._plan
         names = self._names(plan.base, BASE)
-        shown = [exp.alias_(names[0], "name_1", quoted=True)]
+        shown = self._called(names, plan.base)
         shown += [
             exp.alias_(column(BASE, a.column or ""), f"shown_{i}", quoted=True) for i, a in enumerate(plan.shown, 1)
         ]
