@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from itertools import zip_longest
 from typing import NamedTuple
 
 from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, cues, segment
@@ -79,27 +78,33 @@ def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[
     ]
     numbers = [_year_alone(term, folded, now) for term in find_numbers(folded)]
     terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *numbers])
-    meant = [_as_written(term, question) for term in terms]
-    meant = [_before_a_name(term, after) for term, after in zip_longest(meant, meant[1:])]
+    meant = _after_by([_as_written(term, question) for term in terms])
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), unknown
 
 
 def _year_alone(term: Term, folded: str, now: datetime) -> Term:
     """Return four digits that nothing is compared with as the year they are: 2025 revenue."""
-    words = (w for kind in ("compared", "compared_after") for both in cues()[kind].values() for ws in both.values() for w in ws)
-    compares = any(re.search(rf"(?<![a-z]){re.escape(w)}\s*$", folded[: term.start]) or folded[term.end :].lstrip().startswith(w) for w in words)
-    if compares or not re.fullmatch(r"(?:19|20)\d\d", term.text):
+    said = [w for kind in ("compared", "compared_after") for both in cues()[kind].values() for w in (*both["zh"], *both["en"])]
+    behind = folded[term.end :].lstrip().startswith(tuple(said))
+    before = re.search(rf"(?:{'|'.join(map(re.escape, said))})\s*$", folded[: term.start])
+    if before or behind or not re.fullmatch(r"(?:19|20)\d\d", term.text):
         return term
     first = now.replace(year=int(term.text), month=1, day=1)
     year = TimeRange(*calendar_unit_of(first, "year"), "year", 1, (term.start, term.end))
     return term._replace(meanings=(Meaning("period", "", year),))
 
 
-def _before_a_name(term: Term, after: Term | None) -> Term:
-    """Return a word like "by" before a name without its sense of "for each": albums by somebody."""
-    if after is None or not term.of("passive") or not term.of("each") or not after.of("entity", "value"):
-        return term
-    return term._replace(meanings=(Meaning("empty", term.text),))
+def _after_by(terms: list[Term]) -> list[Term]:
+    """Return the terms with "by" before a name as nothing but that: albums by somebody, who is then no album."""
+    made = list(terms)
+    for i, term in enumerate(terms[:-1]):
+        if not term.of("passive") or not term.of("each") or not terms[i + 1].of("entity", "value"):
+            continue
+        made[i] = term._replace(meanings=(Meaning("empty", term.text),))
+        before = next((m.name for t in reversed(terms[:i]) for m in t.of("class")), "")
+        others = tuple(m for m in terms[i + 1].meanings if not m.name.startswith(f"{before}="))
+        made[i + 1] = terms[i + 1]._replace(meanings=others or terms[i + 1].meanings)
+    return made
 
 
 def _as_written(term: Term, question: str) -> Term:

@@ -141,6 +141,9 @@ def timed(
     plan = replace(plan, time_column=column, time_path=path)
     if head.analysis in {"change", "change_over_year"}:
         return _changed(plan, head, periods, terms)
+    both = [{m.kind for m in t.meanings} & {"traded", "joined", "dated"} for t in terms]
+    if any({*a} and {*c} and {*a} != {*c} and "joined" in m for a, m, c in zip(both, both[1:], both[2:], strict=False)):
+        raise UnclearError("it is not clear which of the two dates the period is of")
     if len(periods) > 1:
         raise UnclearError("more than one period is named")
     period = periods[0] if periods else None

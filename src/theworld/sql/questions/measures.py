@@ -133,8 +133,11 @@ def _attributes(
 ) -> list[_Measured]:
     named = {m.name for t in terms for m in t.of("class")}
     found = []
-    for term in terms:
+    for before, term in zip((None, *terms), terms, strict=False):
         meanings = [m.name.partition(".") for m in term.of("attribute")]
+        owners = {class_id for class_id, _, _ in meanings}
+        if before is not None and term.of("aggregate") and before.of("class") and not owners & {m.name for m in before.of("class")}:
+            continue  # 发票数量 is how many invoices, not the quantity of something else
         choices = [(c, mapping.attributes(c)[a]) for c, _, a in meanings]
         choices = [(c, a) for c, a in choices if is_measure(a)]
         if len(choices) > 1:

@@ -233,6 +233,9 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
         chosen = after or [t for t in terms[:i] if _can_be_missing(t)][-1:]
         if not chosen or (not after and term.of("not") and term.text.isascii()):
             raise UnclearError(f"it is not clear what {term.text!r} excludes")
+        behind = terms[terms.index(chosen[0]) + 1 :][:1]
+        if chosen[0].of("dated") and any(t.of("entity", "value") for t in behind):
+            raise UnclearError(f"it is not clear whether {chosen[0].text!r} or {behind[0].text!r} is excluded")
         found.used.add(term)
         found.negated.add(chosen[0])
         if not chosen[0].of("value", "entity"):

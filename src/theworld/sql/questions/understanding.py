@@ -178,9 +178,8 @@ class _Reading:
         at = terms.index((rankings or superlatives)[0])
         which = next((i for i, t in enumerate(terms[:-1]) if t.of("which")), None)
         following = [terms[i + 1] for i in (which, at) if i is not None and i + 1 < len(terms)]
-        ranked = next((t for t in following if t.of("class") or (t.of("role") and t not in self.restrictions.used)), None)
-        if ranked is None and (rankings or which is not None):
-            ranked = next((t for t in following if t.of("attribute") and not _measured(t, self.mapping)), None)
+        plain = [t for t in following if t.of("attribute") and not _measured(t, self.mapping) and (rankings or which is not None)]
+        ranked = next((t for t in following if t.of("class", "role") or t in plain), None)
         used = {*rankings, *superlatives} | ({ranked} if ranked else set())
         if which is not None:
             used.add(terms[which])
@@ -204,6 +203,8 @@ class _Reading:
         plan = timed(plan, head, terms, unit, mapping=self.mapping, language=self.language)
         wanted = grouping or ranked
         group_class = class_of(wanted) if wanted is not None else None
+        if group_class == base and head.aggregate == "average":
+            wanted = group_class = None  # the average per order is that of orders
         if wanted is not None and group_class is None and wanted.of("role"):
             plan = replace(plan, group=by_role(wanted, base, via, self.mapping))
         elif wanted is not None and group_class is None:
