@@ -19,6 +19,7 @@ from theworld.cli.ask import ask, resolve
 from theworld.cli.demo import demo
 from theworld.cli.documents import delete, ingest, sync
 from theworld.cli.evaluate import evaluate_app
+from theworld.cli.database import database_app
 from theworld.cli.ontology import ontology_app
 from theworld.cli.records import explain, replay
 from theworld.cli.router import router_app
@@ -55,6 +56,7 @@ for command in (ingest, ask, resolve, info, doctor, delete, sync, demo, serve, e
     app.command()(command)
 app.add_typer(evaluate_app, name="eval")
 app.add_typer(ledger_app, name="ledger")
+app.add_typer(database_app, name="database")
 app.add_typer(ontology_app, name="ontology")
 app.add_typer(router_app, name="router")
 app.add_typer(wikidata_app, name="wikidata")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, tzinfo
+from difflib import get_close_matches
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -19,6 +20,7 @@ from theworld.sql.checking import check_mapping
 from theworld.sql.engines import Engine, Rows, open_engine
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Plan
+from theworld.sql.questions.completeness import check_sure
 from theworld.sql.questions.lexicon import (
     Lexicon,
     Meaning,
@@ -97,17 +99,39 @@ class Database:
         tenant: str,
         now: datetime | None = None,
         timeout_ms: float | None = None,
+        dry_run: bool = False,
     ) -> tuple[QueryTable, ...]:
-        """Return the tables that answer a question.
+        """Return the tables that answer a question; with `dry_run` their reading and SQL, and no rows.
 
         Raises UnclearError when it is not understood for certain, DatabaseError and StatementRefusedError from running.
         """
         plans = understand(
             question, now=self.now(now), lexicon=self.lexicon(tenant), mapping=self.mapping, language=language
         )
-        return tuple(self.run(plan, language=language, tenant=tenant, timeout_ms=timeout_ms) for plan in plans)
+        check_sure(plans, self.mapping)
+        return tuple(
+            self.run(plan, language=language, tenant=tenant, timeout_ms=timeout_ms, dry_run=dry_run) for plan in plans
+        )
 
-    def run(self, plan: Plan, *, language: Language, tenant: str, timeout_ms: float | None = None) -> QueryTable:
+    def near_names(self, words: Iterable[str]) -> dict[str, list[str]]:
+        """Return the names of the mapping that words which mean nothing come near to, best first."""
+        known = [word for word, meanings in self._words[1].items() if meanings]
+        found = {}
+        for word in words:
+            stem = [name for name in known if len(word) > 3 and name.startswith(word[:4])]
+            near = dict.fromkeys((*get_close_matches(word, known, n=3, cutoff=0.6), *stem[:3]))
+            found |= {word: list(near)} if near else {}
+        return found
+
+    def run(
+        self,
+        plan: Plan,
+        *,
+        language: Language,
+        tenant: str,
+        timeout_ms: float | None = None,
+        dry_run: bool = False,
+    ) -> QueryTable:
         """Return the table of one plan."""
         begun = time.perf_counter()
         tree, parameters = build(plan, self.mapping, language)
@@ -119,9 +143,9 @@ class Database:
             max_rows=self.settings.max_rows,
             parameters=parameters,
         )
-        rows = self.engine.read(
-            statement.sql, statement.parameters, max_rows=self.settings.max_rows, timeout_ms=self._within(timeout_ms)
-        )
+        limits = {"max_rows": self.settings.max_rows, "timeout_ms": self._within(timeout_ms)}
+        asked = statement.sql, statement.parameters
+        rows = Rows((), (), False) if dry_run else self.engine.read(*asked, **limits)  # type: ignore[arg-type]
         elapsed = (time.perf_counter() - begun) * 1000
         return to_table(
             plan,

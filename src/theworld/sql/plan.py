@@ -23,6 +23,11 @@ Path = tuple[Join, ...]
 class UnclearError(Exception):
     """The question, or a part of it, is not understood for certain; says what."""
 
+    def __init__(self, message: str, *, words: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.words = words
+        """Words that mean nothing to the database."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:

@@ -65,6 +65,7 @@ class MappingFile(Part):
     """A whole mapping."""
 
     database: str
+    source: str = Field(default="", description="Address without user and password")
     tables: dict[str, TableDraft]
 
 
@@ -111,7 +112,7 @@ def write_mapping(mapping: MappingFile) -> str:
                 own[part] = _flow(own[part])
         own["columns"] = {c: _Flow(d.model_dump(exclude_defaults=True)) for c, d in table.columns.items()}
         tables[name] = own
-    data = {"database": mapping.database, "tables": tables}
+    data = {"database": mapping.database, "source": mapping.source, "tables": tables}
     return HEAD + yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=1000)
 
 
@@ -145,4 +146,4 @@ def merge(written: MappingFile, drafted: MappingFile) -> tuple[MappingFile, list
         new += [f"{name}.{column}" for column in more]
         gone += [f"{name}.{c}" for c, d in own.columns.items() if c not in kept and not d.times]
         tables[name] = own.model_copy(update={"columns": {**own.columns, **more}})
-    return MappingFile(database=written.database, tables=tables), new, gone
+    return MappingFile(database=written.database, source=written.source, tables=tables), new, gone

@@ -7,11 +7,13 @@ statements (`-- ...` behind a column), so they are read from there.
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
 
 from theworld.errors import DatabaseError
 
@@ -74,7 +76,8 @@ def opened(url: str) -> Iterator[Engine]:
             path = Path(address.database or "").expanduser()
             if not path.is_file():
                 raise DatabaseError("there is no such file", where=str(path), remedy="Name an existing SQLite file.")
-            engine = create_engine(f"sqlite:///file:{path.resolve()}?mode=ro&uri=true")
+            place = f"file:{quote(str(path.resolve()))}?mode=ro"
+            engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(place, uri=True))
         else:
             address = address.set(drivername="postgresql+psycopg") if address.drivername.startswith("postgres") else address
             engine = create_engine(address)
@@ -82,13 +85,13 @@ def opened(url: str) -> Iterator[Engine]:
     except (SQLAlchemyError, ImportError) as error:
         said = type(error).__name__
         remedy = "Check the address, and that the driver of this dialect is installed."
-        raise DatabaseError(f"it cannot be inspected ({said})", where=_plain(url), remedy=remedy) from None
+        raise DatabaseError(f"it cannot be inspected ({said})", where=plain_address(url), remedy=remedy) from None
     finally:
         if engine is not None:
             engine.dispose()
 
 
-def _plain(url: str) -> str:
+def plain_address(url: str) -> str:
     """Return an address without user and password."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"

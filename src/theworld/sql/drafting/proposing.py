@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Any
 
 from theworld.sql.drafting.file import ColumnDraft, MappingFile, TableDraft
-from theworld.sql.drafting.inspection import MOST_VALUES, ColumnFacts, TableFacts, inspect_tables
+from theworld.sql.drafting.inspection import MOST_VALUES, ColumnFacts, TableFacts, inspect_tables, plain_address
 from theworld.sql.drafting.wording import (
     comment_label,
     glossary,
@@ -35,7 +35,7 @@ def draft_mapping(url: str) -> MappingFile:
 
     facts = inspect_tables(url)
     name = re.sub(r"\W+", "_", PurePath(make_url(url).database or "database").stem).strip("_") or "database"
-    return MappingFile(database=name, tables=_Draft(facts).tables())
+    return MappingFile(database=name, source=plain_address(url), tables=_Draft(facts).tables())
 
 
 class _Draft:

@@ -20,22 +20,22 @@ class _Used:
         groups = [p.group for p in plans if p.group]
         filters = [f for p in plans for f in p.filters]
         steps = [step for path in [g.path for g in groups] + [f.path for f in filters] for step in path]
-        self._relations = {step.relation for step in steps}
-        self._classes = {step.target for step in steps} | {p.base for p in plans}
-        self._classes |= {g.class_id for g in groups} | {f.class_id for f in filters}
-        self._classes |= {p.per.class_id for p in plans if p.per}
+        self.relations = {step.relation for step in steps}
+        self.classes = {step.target for step in steps} | {p.base for p in plans}
+        self.classes |= {g.class_id for g in groups} | {f.class_id for f in filters}
+        self.classes |= {p.per.class_id for p in plans if p.per}
         told = [a for p in plans for a in (p.measure, p.divisor, *p.shown)] + [g.attribute for g in groups]
         self._attributes = {attribute.id for attribute in told if attribute}
         self.split = bool(groups) or any(p.time_unit or p.per for p in plans)
 
     def relation(self, term: Term) -> bool:
-        return bool(self._relations & {m.name for m in term.of("relation", "inverse")})
+        return bool(self.relations & {m.name for m in term.of("relation", "inverse")})
 
     def class_(self, term: Term) -> bool:
         names = {m.name for m in term.of("class")}
         below = {id_ for name in names for id_ in self._mapping.lookup.descendants(name)}
         ways = (find_path(self._mapping, p.base, name, single=True) for p in self._plans for name in names)
-        return bool(below & self._classes) or any(way is not None for way in ways)
+        return bool(below & self.classes) or any(way is not None for way in ways)
 
     def happens(self, _term: Term) -> bool:
         return all(happens(self._mapping, p.base) is not None for p in self._plans)
@@ -46,7 +46,7 @@ class _Used:
         return any(self._mapping.attributes(c)[a].column in columns for c, _, a in named)
 
     def role(self, term: Term) -> bool:
-        return bool(self._relations & {m.name for m in term.of("role")})
+        return bool(self.relations & {m.name for m in term.of("role")})
 
     def attribute(self, term: Term) -> bool:
         columns = {p.time_column for p in self._plans}
@@ -91,3 +91,22 @@ def check_all_used(
                 if not rule.has_part(used, term):
                     raise UnclearError(f"{term.text!r} {rule.problem}")
                 break
+
+
+LEAST_SURE = 0.8
+"""What a draft is less sure of is not told as fact."""
+
+
+def check_sure(plans: tuple[Plan, ...], mapping: DatabaseMapping) -> None:
+    """Raise UnclearError when plans rest on a part of the mapping that is only guessed."""
+    used = _Used(plans, mapping)
+    told = {a for p in plans for a in (p.measure, p.divisor, *p.shown) if a is not None}
+    parts = [
+        *(mapping.lookup.classes[c] for c in sorted(used.classes)),
+        *(mapping.lookup.relations[r] for r in sorted(used.relations)),
+        *sorted(told, key=lambda a: a.id),
+    ]
+    for part in parts:
+        if part.confidence < LEAST_SURE:
+            name = part.labels.preferred("en") or part.id
+            raise UnclearError(f"what {name!r} is has only been guessed (sure {part.confidence:g}); confirm it in the mapping")

@@ -36,7 +36,8 @@ def plan_terms(
 ) -> tuple[Plan, ...]:
     """Return the plans of a question that has been cut; UnclearError says why there are none."""
     if unknown:
-        raise UnclearError(f"these words mean nothing to the database: {', '.join(unknown[:5])}")
+        said = ", ".join(unknown[:5])
+        raise UnclearError(f"these words mean nothing to the database: {said}", words=unknown)
     for term in terms:
         if term.of("unreadable") and len(term.meanings) == len(term.of("unreadable", "empty")):
             raise UnclearError(f"a question with {term.text!r} is not read")
