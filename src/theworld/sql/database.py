@@ -73,7 +73,7 @@ class Database:
             remedy = "Give classes a `table`, see docs/sql.md."
             raise DatabaseError("it maps no class to a table", where=str(settings.ontology or "draft"), remedy=remedy)
         engine = open_engine(settings.url.get_secret_value(), mapping.tables)
-        check_mapping(mapping.tables, engine.schema(), where=engine.name)
+        check_mapping(mapping, engine.schema(), where=engine.name)
         return cls(engine, ontology, settings)
 
     def close(self) -> None:
@@ -115,7 +115,8 @@ class Database:
 
     def near_names(self, words: Iterable[str]) -> dict[str, list[str]]:
         """Return the names of the mapping that words which mean nothing come near to, best first."""
-        known = [word for word, meanings in self._words[1].items() if meanings]
+        named = {"class", "attribute", "value"}
+        known = [word for word, meanings in self._words[1].items() if any(m.kind in named for m in meanings)]
         found = {}
         for word in words:
             stem = [name for name in known if len(word) > 3 and name.startswith(word[:4])]

@@ -52,8 +52,12 @@ class DatabaseMapping:
     def __init__(self, ontology: Ontology) -> None:
         self.lookup = Lookup(ontology)
         self.classes: dict[str, ClassTable] = {
-            id_: table for id_ in self.lookup.classes if (table := self.lookup.table(id_)) is not None
+            id_: one.table for id_, one in self.lookup.classes.items() if one.table is not None
         }
+        self.unmapped: frozenset[str] = frozenset(
+            id_ for id_ in self.lookup.classes if id_ not in self.classes and self.lookup.table(id_) is not None
+        )
+        """Classes that inherit a table and do not say which of its rows are theirs: never read as all of them."""
 
     def __bool__(self) -> bool:
         """Whether anything is mapped."""

@@ -17,7 +17,13 @@ def is_single(join: Join) -> bool:
 
 
 def find_path(
-    mapping: DatabaseMapping, start: str, goal: str, *, via: Collection[str] = (), single: bool = False, linked: bool = False
+    mapping: DatabaseMapping,
+    start: str,
+    goal: str,
+    *,
+    via: Collection[str] = (),
+    single: bool = False,
+    linked: bool = False,
 ) -> Path | None:
     """Return the best path from a class to another, None when there is none within three steps.
 
@@ -33,7 +39,11 @@ def find_path(
 
     def walk(class_id: str, path: Path, seen: frozenset[str]) -> None:
         for join in steps(mapping, class_id):
-            if join.target in seen or join.source == join.target or (join.link and join.relation not in via and not linked):
+            if (
+                join.target in seen
+                or join.source == join.target
+                or (join.link and join.relation not in via and not linked)
+            ):
                 continue
             if not is_single(join) and (single or any(not is_single(step) for step in path)):
                 continue

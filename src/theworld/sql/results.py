@@ -170,7 +170,9 @@ def _conditions(plan: Plan, mapping: DatabaseMapping, language: Language) -> tup
 def _condition(item: Filter, mapping: DatabaseMapping, language: Language) -> str:
     """Return a condition with the column it is on: country: brazil; not, where it is turned round."""
     attributes = mapping.attributes(item.class_id).values() if item.operator == "in" else ()
-    on = next((a for a in attributes if a.column == item.column and a.column != mapping.classes[item.class_id].key), None)
+    on = next(
+        (a for a in attributes if a.column == item.column and a.column != mapping.classes[item.class_id].key), None
+    )
     said = f"{on.labels.preferred(language)}: {item.label}" if on is not None else item.label
     return f"{words(language)['not']} {said}" if item.negated else said
 

@@ -30,7 +30,9 @@ class _Drafted(Part):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     called: tuple[str, ...] = Field(default=(), description="Names, in any language; the first of each is preferred")
-    sure: float = Field(default=1.0, ge=0, le=1, description="How sure the draft is; take the line out when it is right")
+    sure: float = Field(
+        default=1.0, ge=0, le=1, description="How sure the draft is; take the line out when it is right"
+    )
     why: str = Field(default="", description="What the draft rests on")
 
 
@@ -40,7 +42,9 @@ class ColumnDraft(_Drafted):
     type: ColumnType = Field(default="text", description="`listed`: its values may be named in questions")
     unit: str = ""
     total: Literal["sum", "average"] | None = Field(default=None, description="How its numbers are put together")
-    times: tuple[str, ...] = Field(default=(), description="Not a column of its own but these multiplied: price, quantity")
+    times: tuple[str, ...] = Field(
+        default=(), description="Not a column of its own but these multiplied: price, quantity"
+    )
     less: str | None = Field(default=None, description="Column of the share that is taken off: a discount")
     codes: dict[str | int, tuple[str, ...]] = Field(default_factory=dict, description="What stored values are called")
     to: str | None = Field(default=None, description="Table whose key it holds")

@@ -79,7 +79,9 @@ def opened(url: str) -> Iterator[Engine]:
             place = f"file:{quote(str(path.resolve()))}?mode=ro"
             engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(place, uri=True))
         else:
-            address = address.set(drivername="postgresql+psycopg") if address.drivername.startswith("postgres") else address
+            address = (
+                address.set(drivername="postgresql+psycopg") if address.drivername.startswith("postgres") else address
+            )
             engine = create_engine(address)
         yield engine
     except (SQLAlchemyError, ImportError) as error:
@@ -116,7 +118,10 @@ def inspect_tables(url: str) -> dict[str, TableFacts]:
             table = TableFacts(name, about or "", len(rows), columns, key, sample=tuple(map(tuple, rows)))
             for one in inspector.get_foreign_keys(name):
                 if len(one["constrained_columns"]) == 1:
-                    table.foreign[one["constrained_columns"][0]] = (one["referred_table"], (one["referred_columns"] or [""])[0])
+                    table.foreign[one["constrained_columns"][0]] = (
+                        one["referred_table"],
+                        (one["referred_columns"] or [""])[0],
+                    )
             found[name] = table
     known = {name.casefold(): name for name in found}
     for table in found.values():

@@ -65,7 +65,7 @@ def _class(name: str, table: TableDraft) -> OntologyClass:
 
 def _attribute(column: str, draft: ColumnDraft) -> Attribute:
     values = tuple(
-        EnumValue(id=f"v{i}", labels=_labels(called, str(code)), stored=code)
+        EnumValue(id=f"value_{i}", labels=_labels(called, str(code)), stored=code)
         for i, (code, called) in enumerate(draft.codes.items())
     )
     return Attribute(

@@ -71,7 +71,9 @@ class _Draft:
         label = _naming(table)
         return TableDraft(
             called=self._called[table.name],
-            sure=0.6 if self._called[table.name] == (words_of(table.name),) and _is_short(words_of(table.name)) else 0.9,
+            sure=0.6
+            if self._called[table.name] == (words_of(table.name),) and _is_short(words_of(table.name))
+            else 0.9,
             key=key,
             name=label,
             date=_main_date(table),
@@ -92,7 +94,11 @@ class _Draft:
                     continue
                 why = _names_table(column, other, self._called[other.name])
                 known = set(other.columns[other.key[0]].values)
-                if why and (len(known) > MOST_VALUES or set(column.values) <= known) and column.kind == other.columns[other.key[0]].kind:
+                if (
+                    why
+                    and (len(known) > MOST_VALUES or set(column.values) <= known)
+                    and column.kind == other.columns[other.key[0]].kind
+                ):
                     found[column.name] = (other.name, 0.85, f"{why}, all values are keys of {other.name}")
         return found
 
@@ -127,7 +133,11 @@ class _Draft:
             made |= {"type": "codes", "codes": {_stored(column, "1"): called}, "sure": 0.85, "why": "holds 0 and 1"}
         elif column.kind == "date":
             made |= {"type": "date"}
-        elif column.kind in {"number", "integer"} and column.name not in table.key and not _is_one_of(column.name, "tenants"):
+        elif (
+            column.kind in {"number", "integer"}
+            and column.name not in table.key
+            and not _is_one_of(column.name, "tenants")
+        ):
             made |= {"type": column.kind, **_measure(called, f"{words} {unit}")}
             if _is_money(self._called[table.name], words, said) and _main_date(table):
                 made["called"] = tuple(dict.fromkeys((*made["called"], *glossary()["revenue"]["called"])))
@@ -142,7 +152,11 @@ class _Draft:
         """Return what stored values are called, from a dictionary table that a comment or the name points to."""
         pointed = [kind for kind in self._codes if re.search(rf"字典\s*{re.escape(kind)}\b", column.comment)]
         pointed += [kind for kind in self._codes if kind == column.name and not pointed]
-        pointed += [kind for kind in self._codes if not pointed and re.search(rf"(?i)\bdict\w*\W+{re.escape(kind)}\b", column.comment)]
+        pointed += [
+            kind
+            for kind in self._codes
+            if not pointed and re.search(rf"(?i)\bdict\w*\W+{re.escape(kind)}\b", column.comment)
+        ]
         if pointed:
             place, entries = self._codes[pointed[0]][0], _entries(self._facts, self._codes, pointed[0])
             if {str(v) for v in column.values} <= {str(k) for k in entries}:
@@ -219,12 +233,20 @@ def _naming(table: TableFacts) -> tuple[str, ...]:
         return first, last
     own = singular(words_of(table.name))
     said = {c: f"{w} {comment_label(table.columns[c].comment)}".strip() for c, w in words.items()}
-    for pattern in (rf"^({re.escape(own)} )?(name|title)\b", r"(名称|姓名|名字|书名|标题)", r"(^| )name$", r"\bdescription$"):
+    for pattern in (
+        rf"^({re.escape(own)} )?(name|title)\b",
+        r"(名称|姓名|名字|书名|标题)",
+        r"(^| )name$",
+        r"\bdescription$",
+    ):
         for column, text in said.items():
             unlike = re.search(r"contact|ship|user|file|nick|联系", text)
             distinct = len(table.columns[column].values)
-            if re.search(pattern, text) and not unlike and column not in table.foreign and (
-                distinct > MOST_VALUES or 2 * distinct > min(table.rows, MOST_VALUES)
+            if (
+                re.search(pattern, text)
+                and not unlike
+                and column not in table.foreign
+                and (distinct > MOST_VALUES or 2 * distinct > min(table.rows, MOST_VALUES))
             ):
                 return (column,)
     return ()
@@ -234,7 +256,10 @@ def _main_date(table: TableFacts) -> str | None:
     """Return the column of when a row happened: a date that is not somebody's birthday nor a term, filled, the first."""
     dates = [c for c in table.columns.values() if c.kind == "date"]
     if not table.foreign and not any(words_of(c.name).startswith(singular(words_of(table.name))) for c in dates):
-        if not any(without_ending(words_of(c.name)) != words_of(c.name) and c.name not in table.key for c in table.columns.values()):
+        if not any(
+            without_ending(words_of(c.name)) != words_of(c.name) and c.name not in table.key
+            for c in table.columns.values()
+        ):
             return None
     own = [c for c in dates if not any(w in f"{words_of(c.name)} {c.comment}" for w in glossary()["people_dates"])]
     full = [c for c in own if c.filled == table.rows] or own
@@ -246,7 +271,10 @@ def _measure(called: tuple[str, ...], words: str) -> dict[str, Any]:
     """Return the unit and how numbers are put together."""
     named = " ".join((words, *called)).split()
     unit = next((u for word, u in glossary()["units"].items() if word in words.split()), "")
-    if any(word in glossary()["averaged"] or any(is_chinese(a) and a in word for a in glossary()["averaged"]) for word in named):
+    if any(
+        word in glossary()["averaged"] or any(is_chinese(a) and a in word for a in glossary()["averaged"])
+        for word in named
+    ):
         return {"total": "average", **({"unit": unit} if unit else {})}
     return {"total": "sum", **({"unit": unit} if unit else {})}
 
@@ -255,7 +283,8 @@ def _line_amount(table: TableFacts, columns: Mapping[str, ColumnDraft]) -> dict[
     """Return what a line of an order comes to, where it has a price and a quantity and belongs to something else."""
     named = {c: {*d.called} for c, d in columns.items() if d.type in {"number", "integer"}}
     price, quantity, discount = (
-        next((c for c, called in named.items() if word in called), None) for word in ("unit price", "quantity", "discount")
+        next((c for c, called in named.items() if word in called), None)
+        for word in ("unit price", "quantity", "discount")
     )
     if price is None or quantity is None or not table.foreign:
         return {}

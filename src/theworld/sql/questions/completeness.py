@@ -71,7 +71,9 @@ _RULES = (
     _Rule(("class",), ("attribute", "entity", "value"), _Used.class_),
     _Rule(("attribute",), (), _Used.attribute, restricts=True),
     _Rule(("compared", "compared_after"), ("empty",), lambda _used, _term: False, True, "compares nothing"),
-    _Rule(("traded",), ("value", "entity", "class", "dated", "empty"), _Used.happens, problem="is not said of these rows"),
+    _Rule(
+        ("traded",), ("value", "entity", "class", "dated", "empty"), _Used.happens, problem="is not said of these rows"
+    ),
     _Rule(("dated",), ("class", "attribute", "value", "entity"), _Used.dated, restricts=True),
     _Rule(("who", "role"), ("class", "attribute"), _Used.role, restricts=True),
     _Rule(("each",), ("passive", "empty"), lambda used, _term: used.split, problem="splits nothing"),
@@ -109,4 +111,6 @@ def check_sure(plans: tuple[Plan, ...], mapping: DatabaseMapping) -> None:
     for part in parts:
         if part.confidence < LEAST_SURE:
             name = part.labels.preferred("en") or part.id
-            raise UnclearError(f"what {name!r} is has only been guessed (sure {part.confidence:g}); confirm it in the mapping")
+            raise UnclearError(
+                f"what {name!r} is has only been guessed (sure {part.confidence:g}); confirm it in the mapping"
+            )

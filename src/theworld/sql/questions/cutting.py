@@ -84,7 +84,12 @@ def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[
 
 def _year_alone(term: Term, folded: str, now: datetime) -> Term:
     """Return four digits that nothing is compared with as the year they are: 2025 revenue."""
-    said = [w for kind in ("compared", "compared_after") for both in cues()[kind].values() for w in (*both["zh"], *both["en"])]
+    said = [
+        w
+        for kind in ("compared", "compared_after")
+        for both in cues()[kind].values()
+        for w in (*both["zh"], *both["en"])
+    ]
     behind = folded[term.end :].lstrip().startswith(tuple(said))
     before = re.search(rf"(?:{'|'.join(map(re.escape, said))})\s*$", folded[: term.start])
     if before or behind or not re.fullmatch(r"(?:19|20)\d\d", term.text):

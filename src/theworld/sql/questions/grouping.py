@@ -85,9 +85,7 @@ def by_attribute(term: Term, base: str, via: frozenset[str], mapping: DatabaseMa
     return Group(path, own[0][0], own[0][1])
 
 
-def by_role(
-    term: Term, base: str, via: frozenset[str], mapping: DatabaseMapping
-) -> Group:
+def by_role(term: Term, base: str, via: frozenset[str], mapping: DatabaseMapping) -> Group:
     """Return the group by what the rows of a class are to others of it (their manager); UnclearError without a way."""
     names = [m.name for m in term.of("role") if m.value == "target"]
     if len(names) != 1:

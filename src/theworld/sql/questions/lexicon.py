@@ -20,7 +20,7 @@ TermKind = Literal[
     "class", "attribute", "value", "relation", "inverse", "entity", "aggregate", "superlative", "compared",
     "compared_after", "each", "which", "unit_of_time", "joined", "passive", "beneficiary", "unreadable", "empty",
     "period", "number", "top", "latest", "share", "who", "or", "not", "not_after", "traded",
-    "role", "dated",
+    "role", "unmapped", "dated",
 ]  # fmt: skip
 """What a stretch of a question is."""
 
@@ -93,6 +93,8 @@ def label_meanings(mapping: DatabaseMapping) -> dict[str, tuple[Meaning, ...]]:
             for form in _forms(fold_in_place(label).strip()):
                 found.setdefault(form, {})[meaning] = None
 
+    for class_id in mapping.unmapped:
+        add(mapping.lookup.classes[class_id].labels.all(), Meaning("unmapped", class_id))
     for class_id in mapping.classes:
         add(mapping.lookup.classes[class_id].labels.all(), Meaning("class", class_id))
         for attribute in mapping.attributes(class_id).values():
@@ -102,7 +104,7 @@ def label_meanings(mapping: DatabaseMapping) -> dict[str, tuple[Meaning, ...]]:
             if attribute.type == "date":
                 add(_dated(attribute.labels.all()), Meaning("dated", name))
             for value in attribute.values:
-                add(value.labels.all() or (value.id,), Meaning("value", f"{name}={value.id}", value.in_column))
+                add((*value.labels.all(), value.id), Meaning("value", f"{name}={value.id}", value.in_column))
     mapped = {join.relation for join in mapping.joins}
     for relation in mapping.lookup.relations.values():
         if relation.id in mapped:

@@ -106,7 +106,9 @@ def _traded(mapping: DatabaseMapping, item: str) -> Head:
     """Return the measure of things sold or bought: the quantity of the lines between them and what happens."""
     found = []
     for line in mapping.classes:
-        quantities = [a for a in mapping.attributes(line).values() if is_measure(a) and {*a.labels.all()} & {"quantity", "数量"}]
+        quantities = [
+            a for a in mapping.attributes(line).values() if is_measure(a) and {*a.labels.all()} & {"quantity", "数量"}
+        ]
         keyed = any(is_single(j) and j.target == item for j in steps(mapping, line))
         if keyed and len(quantities) == 1 and happens(mapping, line) is not None:
             found.append(Head(line, quantities[0], "sum", "", per_subject=False))
@@ -136,7 +138,12 @@ def _attributes(
     for before, term in zip((None, *terms), terms, strict=False):
         meanings = [m.name.partition(".") for m in term.of("attribute")]
         owners = {class_id for class_id, _, _ in meanings}
-        if before is not None and term.of("aggregate") and before.of("class") and not owners & {m.name for m in before.of("class")}:
+        if (
+            before is not None
+            and term.of("aggregate")
+            and before.of("class")
+            and not owners & {m.name for m in before.of("class")}
+        ):
             continue  # 发票数量 is how many invoices, not the quantity of something else
         choices = [(c, mapping.attributes(c)[a]) for c, _, a in meanings]
         choices = [(c, a) for c, a in choices if is_measure(a)]

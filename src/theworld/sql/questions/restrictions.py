@@ -57,7 +57,9 @@ class Restrictions:
     @property
     def any(self) -> bool:
         """Whether anything narrows the rows down."""
-        return bool(self.keys or self.values or self.compared or self.related or self.without or self.dated or self.through)
+        return bool(
+            self.keys or self.values or self.compared or self.related or self.without or self.dated or self.through
+        )
 
     @property
     def classes(self) -> frozenset[str]:

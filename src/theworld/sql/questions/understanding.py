@@ -39,6 +39,9 @@ def plan_terms(
         said = ", ".join(unknown[:5])
         raise UnclearError(f"these words mean nothing to the database: {said}", words=unknown)
     for term in terms:
+        if term.of("unmapped") and not term.of("class", "entity", "value"):
+            missing = f"{term.text!r} has no table of its own; the mapping does not say which rows of its parent it is"
+            raise UnclearError(f"{missing} (a `table` with `counts`)")
         if term.of("unreadable") and len(term.meanings) == len(term.of("unreadable", "empty")):
             raise UnclearError(f"a question with {term.text!r} is not read")
     terms = _with_kinds(_with_people(terms, mapping))
@@ -179,7 +182,11 @@ class _Reading:
         at = terms.index((rankings or superlatives)[0])
         which = next((i for i, t in enumerate(terms[:-1]) if t.of("which")), None)
         following = [terms[i + 1] for i in (which, at) if i is not None and i + 1 < len(terms)]
-        plain = [t for t in following if t.of("attribute") and not _measured(t, self.mapping) and (rankings or which is not None)]
+        plain = [
+            t
+            for t in following
+            if t.of("attribute") and not _measured(t, self.mapping) and (rankings or which is not None)
+        ]
         ranked = next((t for t in following if t.of("class", "role") or t in plain), None)
         used = {*rankings, *superlatives} | ({ranked} if ranked else set())
         if which is not None:
@@ -281,12 +288,19 @@ def _with_people(terms: tuple[Term, ...], mapping: DatabaseMapping) -> tuple[Ter
     if not any(t.of("who") for t in terms):
         return terms
     named = {m.name for t in terms for m in t.of("class")}
-    own = {mapping.lookup.relations[m.name].source for t in terms for m in t.of("relation", "role") if m.name in mapping.lookup.relations}
+    own = {
+        mapping.lookup.relations[m.name].source
+        for t in terms
+        for m in t.of("relation", "role")
+        if m.name in mapping.lookup.relations
+    }
     own = {c for c in own if _is_person(c, mapping)}
     found = own or {c for c in named if _is_person(c, mapping)}
     if not found and named:  # those that what is named belongs to most directly
         ways = {c: [find_path(mapping, one, c, single=True) for one in named] for c in mapping.classes}
-        lengths = {c: sum(map(len, filter(None, found))) for c, found in ways.items() if _is_person(c, mapping) and all(found)}
+        lengths = {
+            c: sum(map(len, filter(None, found))) for c, found in ways.items() if _is_person(c, mapping) and all(found)
+        }
         found = {c for c, length in lengths.items() if length == min(lengths.values())}
     if len(found) != 1:
         raise UnclearError("it is not clear who is asked for")
@@ -317,7 +331,9 @@ def _with_kinds(terms: tuple[Term, ...]) -> tuple[Term, ...]:
 def _is_person(class_id: str, mapping: DatabaseMapping) -> bool:
     """Return whether rows of a class are people: they have a first name, or a person's name (姓名)."""
     table = mapping.classes[class_id]
-    return table.given is not None or any(label and label.endswith("姓名") for label in (table.label.zh, table.label.en))
+    return table.given is not None or any(
+        label and label.endswith("姓名") for label in (table.label.zh, table.label.en)
+    )
 
 
 def _asks_for_instances(terms: tuple[Term, ...]) -> bool:
