@@ -59,9 +59,9 @@ def test_other_databases_are_refused(url):
         open_engine(url, {})
 
 
-def test_settings_need_both_address_and_ontology():
-    with pytest.raises(SettingsError, match="go together"):
-        Settings.load(database={"url": "sqlite:///x.sqlite"})
+def test_a_mapping_needs_an_address():
+    with pytest.raises(SettingsError, match="give the address too"):
+        Settings.load(database={"ontology": "x.yaml"})
     with pytest.raises(SettingsError, match="Mars/Olympus"):
         Settings.load(database={"timezone": "Mars/Olympus"})
 

@@ -175,7 +175,7 @@ def _verbs(words: str) -> tuple[str, ...]:
     if words.endswith((" by", " to", " of", " from")):
         return (words,)
     agent = re.fullmatch(r"([a-z]{3,})(?:er|or)", words)
-    return (f"{agent[1]}ed by", f"{agent[1]}ed") if agent else ()
+    return (f"{agent[1]}ed by",) if agent else ()
 
 
 def _is_one_of(name: str, section: str) -> bool:
