@@ -49,7 +49,12 @@ def test_keys_dates_codes_and_what_is_deleted_are_found(drafted):
     tables = drafted.tables
     assert tables["player"].name == ("first_name", "last_name")
     assert tables["player"].columns["position"].codes[1][0] == "goalkeeper"
-    assert (tables["player"].columns["weight_kg"].unit, tables["player"].columns["weight_kg"].called[0]) == ("kg", "weight")
+    assert (tables["player"].columns["weight_kg"].unit, tables["player"].columns["weight_kg"].called[0]) == (
+        "kg",
+        "weight",
+    )
+    assert tables["game"].columns["weather"].codes == {1: ("sunny",), 2: ("rainy",)}
+    assert "sys_code" not in tables
     assert tables["player"].columns["mentor_id"].to == "player"
     assert not tables["player"].columns["mentor_id"].contains
     undeclared = tables["game"].columns["referee_no"]
@@ -155,7 +160,9 @@ def test_a_kind_of_thing_without_a_condition_is_declined(tmp_path):
         "- {id: guest, labels: {en: guest}, inherits: [person], table: {name: person, key: id, counts: {kind: 2}}}\n",
         "utf-8",
     )
-    with closing(Database.open(Settings(database={"url": address, "ontology": tmp_path / "x.yaml"}).database)) as opened:
+    with closing(
+        Database.open(Settings(database={"url": address, "ontology": tmp_path / "x.yaml"}).database)
+    ) as opened:
         with pytest.raises(UnclearError, match="which rows of its parent"):
             opened.ask("how many students are there?", language="en", tenant="default", now=NOW)
         (table,) = opened.ask("how many guests are there?", language="en", tenant="default", now=NOW)

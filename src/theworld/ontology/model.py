@@ -226,7 +226,8 @@ class Relation(Element):
     roles: Roles = Field(default_factory=Roles, description="Names of its ends: the guarantor of, the subsidiary of")
     symmetric: bool = Field(default=False, description="Holds both ways")
     contains: bool = Field(
-        default=False, description="A source belongs to its target of the same class (a city to a district): counts for it"
+        default=False,
+        description="A source belongs to its target of the same class, as a city to a district",
     )
     join: RelationJoin | None = Field(default=None, description="Where its pairs are in the database")
 

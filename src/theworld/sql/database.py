@@ -117,7 +117,7 @@ class Database:
         """Return the names of the mapping that words which mean nothing come near to, best first."""
         named = {"class", "attribute", "value"}
         known = [word for word, meanings in self._words[1].items() if any(m.kind in named for m in meanings)]
-        found = {}
+        found: dict[str, list[str]] = {}
         for word in words:
             stem = [name for name in known if len(word) > 3 and name.startswith(word[:4])]
             near = dict.fromkeys((*get_close_matches(word, known, n=3, cutoff=0.6), *stem[:3]))

@@ -22,8 +22,11 @@ CREATE TABLE game (
   scheduled_on DATE NOT NULL,
   played_on DATE,
   spectators INTEGER,
-  status TEXT
+  status TEXT,
+  weather INTEGER            -- dict weather
 );
+CREATE TABLE sys_code (kind TEXT, code INTEGER, label TEXT, PRIMARY KEY (kind, code));
+INSERT INTO sys_code VALUES ('weather', 1, 'sunny'), ('weather', 2, 'rainy');
 CREATE TABLE referee (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE goal (
   id INTEGER PRIMARY KEY,
@@ -43,9 +46,9 @@ INSERT INTO player VALUES (1, 'Ada', 'Moss', 1, 1, 'Sweden', 71.5, NULL), (2, 'B
   (3, 'Cleo', 'Hart', 1, 2, 'Sweden', 66, 1), (4, 'Dov', 'Lane', 2, 3, 'Spain', 77.25, NULL), (5, 'Eli', 'Moss', 2, 2, NULL, 90, 4),
   (6, 'Fay', 'Wells', 3, 3, 'Spain', 59, 1), (7, 'Gus', 'Park', NULL, 1, 'Norway', 84, NULL);
 INSERT INTO referee VALUES (1, 'Ruth Vane'), (2, 'Karl Ohm'), (3, 'Ines Sole');
-INSERT INTO game VALUES (1, 1, 1, '2025-02-01', '2025-02-01', 500, 'received'), (2, 1, 2, '2025-03-08', '2025-04-02', 900, 'confirmed'),
-  (3, 2, 1, '2025-04-05', '2025-04-05', 300, 'confirmed'), (4, 2, 2, '2025-04-19', NULL, NULL, 'cancelled'),
-  (5, 3, 1, '2025-05-03', '2025-05-03', 1200, 'received'), (6, 1, 2, '2024-05-03', '2024-05-03', 450, 'confirmed');
+INSERT INTO game VALUES (1, 1, 1, '2025-02-01', '2025-02-01', 500, 'received', 1), (2, 1, 2, '2025-03-08', '2025-04-02', 900, 'confirmed', 2),
+  (3, 2, 1, '2025-04-05', '2025-04-05', 300, 'confirmed', 1), (4, 2, 2, '2025-04-19', NULL, NULL, 'cancelled', 1),
+  (5, 3, 1, '2025-05-03', '2025-05-03', 1200, 'received', 2), (6, 1, 2, '2024-05-03', '2024-05-03', 450, 'confirmed', 1);
 INSERT INTO goal VALUES (1, 1, 2, 15), (2, 1, 2, 60), (3, 2, 3, 44), (4, 3, 4, 10), (5, 5, 6, 88), (6, 6, 2, 5);
 INSERT INTO sponsor VALUES (1, 'Tall Oak Bank'), (2, 'Blue Tea');
 INSERT INTO team_sponsor VALUES (1, 1), (1, 2), (3, 2);

@@ -72,8 +72,8 @@ def _attribute(column: str, draft: ColumnDraft) -> Attribute:
         id=_id(column),
         labels=_labels(draft.called, column),
         confidence=draft.sure,
-        type=_TYPES.get(draft.type, draft.type),  # type: ignore[arg-type]
-        unit=draft.unit or None,  # type: ignore[arg-type]
+        type=_TYPES.get(draft.type, draft.type),
+        unit=draft.unit or None,
         values=values,
         column=draft.times[0] if draft.times else column,
         listed=draft.type == "listed",

@@ -9,7 +9,7 @@ from typing import get_args
 from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.paths import find_path, happens, senses, steps
-from theworld.sql.plan import Group, Plan, UnclearError
+from theworld.sql.plan import Group, Path, Plan, UnclearError
 from theworld.sql.questions.lexicon import Term
 from theworld.sql.questions.measures import Head
 from theworld.text.calendar_units import CalendarUnit, shifted
@@ -127,7 +127,8 @@ def timed(
     needs_time = bool(periods) or unit is not None or head.analysis != ""
     if not needs_time:
         return plan
-    column, path = _date_named(terms, plan.base, mapping) or table.time, ()
+    path: Path = ()
+    column = _date_named(terms, plan.base, mapping) or table.time
     if column is None and (found := happens(mapping, plan.base)) is not None:
         path, owner = found
         column = _date_named(terms, owner, mapping) or mapping.classes[owner].time

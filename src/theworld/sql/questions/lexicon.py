@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import ahocorasick
 import yaml
 
+from theworld.ontology import Attribute
 from theworld.sql.drafting.wording import labels_for
 from theworld.sql.mapping import DatabaseMapping
 from theworld.text.folding import fold_in_place
@@ -98,13 +99,7 @@ def label_meanings(mapping: DatabaseMapping) -> dict[str, tuple[Meaning, ...]]:
     for class_id in mapping.classes:
         add(mapping.lookup.classes[class_id].labels.all(), Meaning("class", class_id))
         for attribute in mapping.attributes(class_id).values():
-            name = f"{class_id}.{attribute.id}"
-            said = {label for value in attribute.values for label in value.labels.all()}
-            add((label for label in attribute.labels.all() if label not in said), Meaning("attribute", name))
-            if attribute.type == "date":
-                add(_dated(attribute.labels.all()), Meaning("dated", name))
-            for value in attribute.values:
-                add((*value.labels.all(), value.id), Meaning("value", f"{name}={value.id}", value.in_column))
+            _add_attribute(attribute, f"{class_id}.{attribute.id}", add)
     mapped = {join.relation for join in mapping.joins}
     for relation in mapping.lookup.relations.values():
         if relation.id in mapped:
@@ -117,6 +112,15 @@ def label_meanings(mapping: DatabaseMapping) -> dict[str, tuple[Meaning, ...]]:
         if sample.of in mapping.classes and sample.key is not None:
             add(sample.labels.all(), Meaning("entity", f"{sample.of}={sample.key}", sample.key))
     return {word: tuple(meanings) for word, meanings in found.items()}
+
+
+def _add_attribute(attribute: Attribute, name: str, add: Callable[[Iterable[str], Meaning], None]) -> None:
+    said = {label for value in attribute.values for label in value.labels.all()}
+    add((label for label in attribute.labels.all() if label not in said), Meaning("attribute", name))
+    if attribute.type == "date":
+        add(_dated(attribute.labels.all()), Meaning("dated", name))
+    for value in attribute.values:
+        add((*value.labels.all(), value.id), Meaning("value", f"{name}={value.id}", value.in_column))
 
 
 def entity_meanings(rows: Iterable[tuple[str, Any, Iterable[str]]]) -> dict[str, tuple[Meaning, ...]]:

@@ -134,7 +134,7 @@ def _attributes(
     terms: Sequence[Term], mapping: DatabaseMapping, needs: Sequence[frozenset[str]] = ()
 ) -> list[_Measured]:
     named = {m.name for t in terms for m in t.of("class")}
-    found = []
+    found: list[_Measured] = []
     for before, term in zip((None, *terms), terms, strict=False):
         meanings = [m.name.partition(".") for m in term.of("attribute")]
         owners = {class_id for class_id, _, _ in meanings}

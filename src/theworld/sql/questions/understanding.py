@@ -11,15 +11,16 @@ from datetime import datetime
 from itertools import pairwise
 
 from theworld.sql.mapping import DatabaseMapping, is_measure
-from theworld.sql.paths import find_path
 from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.completeness import check_all_used
 from theworld.sql.questions.cutting import Ranking, cut_question
 from theworld.sql.questions.grouping import by_attribute, by_class, by_role, class_of, find_grouping, timed
-from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, cues
+from theworld.sql.questions.lexicon import Lexicon, Term, cues
 from theworld.sql.questions.measures import Head, find_heads, part_and_whole, share_terms
-from theworld.sql.questions.restrictions import Restrictions, find_restrictions
+from theworld.sql.questions.narrowing import find_restrictions
+from theworld.sql.questions.restrictions import Restrictions
 from theworld.sql.questions.rows import asks_for_latest, plan_latest, plan_list
+from theworld.sql.questions.unsaid import with_unsaid
 from theworld.text.calendar_units import CalendarUnit
 from theworld.text.language import Language
 
@@ -44,7 +45,7 @@ def plan_terms(
             raise UnclearError(f"{missing} (a `table` with `counts`)")
         if term.of("unreadable") and len(term.meanings) == len(term.of("unreadable", "empty")):
             raise UnclearError(f"a question with {term.text!r} is not read")
-    terms = _with_kinds(_with_people(terms, mapping))
+    terms = with_unsaid(terms, mapping)
     reading = _Reading(terms, mapping, language)
     plans = reading.plans()
     check_all_used(plans, terms, reading.restrictions, mapping)
@@ -94,7 +95,7 @@ class _Reading:
         )
 
     def _averaged(self, terms: tuple[Term, ...]) -> Plan | None:
-        """Return the plan of how many, or how much, there is of something per another: 平均每个客户, tracks per album."""
+        """Return the plan of how much there is of something for each of another: 平均每个客户, tracks per album."""
         means = [i for i, t in enumerate(terms) if t.of("aggregate") and t.of("aggregate")[0].name == "average"]
         if len(means) != 1 or any(t.of("share", "superlative", "top", "unit_of_time") for t in terms):
             return None
@@ -281,59 +282,6 @@ def _is_of_number(term: Term) -> bool:
 def _measured(term: Term, mapping: DatabaseMapping) -> bool:
     names = [m.name.partition(".") for m in term.of("attribute")]
     return any(is_measure(mapping.attributes(class_id)[name]) for class_id, _, name in names)
-
-
-def _with_people(terms: tuple[Term, ...], mapping: DatabaseMapping) -> tuple[Term, ...]:
-    """Return the terms with "who" as "which" and the class of people that what is named belongs to."""
-    if not any(t.of("who") for t in terms):
-        return terms
-    named = {m.name for t in terms for m in t.of("class")}
-    own = {
-        mapping.lookup.relations[m.name].source
-        for t in terms
-        for m in t.of("relation", "role")
-        if m.name in mapping.lookup.relations
-    }
-    own = {c for c in own if _is_person(c, mapping)}
-    found = own or {c for c in named if _is_person(c, mapping)}
-    if not found and named:  # those that what is named belongs to most directly
-        ways = {c: [find_path(mapping, one, c, single=True) for one in named] for c in mapping.classes}
-        lengths = {
-            c: sum(map(len, filter(None, found))) for c, found in ways.items() if _is_person(c, mapping) and all(found)
-        }
-        found = {c for c, length in lengths.items() if length == min(lengths.values())}
-    if len(found) != 1:
-        raise UnclearError("it is not clear who is asked for")
-    meaning = Meaning("class", next(iter(found)))
-    made: list[Term] = []
-    for term in terms:
-        if not term.of("who"):
-            made.append(term)
-            continue
-        made.append(term._replace(meanings=(Meaning("which", term.text),)))
-        if not named & found or own:
-            made.append(term._replace(start=term.end, meanings=(meaning,)))
-    return tuple(made)
-
-
-def _with_kinds(terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """Return the terms with the class of a value that stands for its things behind "which": which sales agent."""
-    made: list[Term] = []
-    for before, term in zip((None, *terms), terms, strict=False):
-        made.append(term)
-        classes = {m.name.partition(".")[0] for m in term.of("value")}
-        named = {m.name for t in terms for m in t.of("class")}
-        if before is not None and before.of("which") and len(classes) == 1 and not classes & named:
-            made[-1:] = [term._replace(end=term.start, meanings=(Meaning("class", *classes),)), term]
-    return tuple(made)
-
-
-def _is_person(class_id: str, mapping: DatabaseMapping) -> bool:
-    """Return whether rows of a class are people: they have a first name, or a person's name (姓名)."""
-    table = mapping.classes[class_id]
-    return table.given is not None or any(
-        label and label.endswith("姓名") for label in (table.label.zh, table.label.en)
-    )
 
 
 def _asks_for_instances(terms: tuple[Term, ...]) -> bool:

@@ -1,0 +1,259 @@
+"""Terms into restrictions: names, values, negations, alternatives, numbers, and relations between instances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from theworld.ontology import Attribute
+from theworld.sql.engines.protocol import Cell
+from theworld.sql.mapping import DatabaseMapping, is_measure
+from theworld.sql.paths import steps
+from theworld.sql.plan import Operator, UnclearError
+from theworld.sql.questions.lexicon import Meaning, Term, cues
+from theworld.sql.questions.restrictions import Compared, Restrictions
+from theworld.text.folding import fold_in_place
+from theworld.text.quantities import Quantity
+
+
+def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restrictions:
+    """Return what narrows the rows down, with the terms that say so."""
+    found = Restrictions(mapping)
+    _negations(terms, found)
+    anchors = _relations(terms, found)
+    for i, term in enumerate(terms):
+        beside = [m.name for t in (*terms[max(0, i - 1) : i], *terms[i + 1 : i + 2]) for m in t.of("class")]
+        if term.of("entity") and term not in anchors:
+            class_id, keys = _named(term, beside, terms)
+            found.named.setdefault(class_id, []).append(term)
+            known = found.keys.setdefault(class_id, [])
+            known += [key for key in keys if key not in known]
+            found.used.add(term)
+        elif term.of("value") and not term.of("attribute", "class", "aggregate") and term not in anchors:
+            found.values.append(term)
+            found.near[term] = tuple(beside)
+            found.used.add(term)
+        elif term.of("dated") and not term.of("class", "attribute") and term not in found.negated:
+            if any(t.of("period") for t in terms):
+                continue  # it says which date the period is of
+            found.used.add(term)
+            if not _names_column(term, terms[i + 1 : i + 2], mapping):
+                found.dated.append(term)
+    _alternatives(terms, found)
+    _numbers(terms, found)
+    return found
+
+
+def _negations(terms: Sequence[Term], found: Restrictions) -> None:
+    """Take in what is turned into its contrary: what follows "not" or "without", what stands before "excluded"."""
+    for i, term in enumerate(terms):
+        if not term.of("not", "not_after") or term.of("value", "entity"):
+            continue
+        after = [t for t in terms[i + 1 :] if _can_be_missing(t)][:1] if term.of("not") else []
+        chosen = after or [t for t in terms[:i] if _can_be_missing(t)][-1:]
+        if not chosen or (not after and term.of("not") and term.text.isascii()):
+            raise UnclearError(f"it is not clear what {term.text!r} excludes")
+        behind = terms[terms.index(chosen[0]) + 1 :][:1]
+        if chosen[0].of("dated") and any(t.of("entity", "value") for t in behind):
+            raise UnclearError(f"it is not clear whether {chosen[0].text!r} or {behind[0].text!r} is excluded")
+        found.used.add(term)
+        found.negated.add(chosen[0])
+        if not chosen[0].of("value", "entity"):
+            found.without.append(chosen[0])
+            found.used.add(chosen[0])
+
+
+def _names_column(verb: Term, following: Sequence[Term], mapping: DatabaseMapping) -> bool:
+    """Return whether a verb only says which column a value is of: shipped to Germany, a ship country."""
+    for meaning in (m for t in following for m in t.of("value")):
+        class_id, _, rest = meaning.name.partition(".")
+        label = mapping.attributes(class_id)[rest.partition("=")[0]].labels.preferred("en")
+        if label and verb.text.startswith(label.split()[0]):
+            return True
+    return False
+
+
+def _can_be_missing(term: Term) -> bool:
+    return bool(term.of("value", "entity", "class", "attribute", "dated"))
+
+
+def _alternatives(terms: Sequence[Term], found: Restrictions) -> None:
+    """Take in "or": between two names or values only, and excluded together where the first is."""
+    for i, term in enumerate(terms):
+        if not term.of("or") or term.of("value", "entity"):
+            continue
+        pair = terms[i - 1], terms[min(i + 1, len(terms) - 1)]
+        of_values, of_names = all(t in found.values for t in pair), all(t.of("entity") for t in pair)
+        one_class = of_names and any(set(pair) <= set(named) for named in found.named.values())
+        if not i or not (of_values or one_class):
+            raise UnclearError(f"what stands beside {term.text!r} is not of one kind")
+        found.alternatives.append(pair)
+        found.used.add(term)
+        if pair[0] in found.negated:
+            found.negated.add(pair[1])
+
+
+def _named(term: Term, beside: Sequence[str], terms: Sequence[Term]) -> tuple[str, list[Cell]]:
+    """Return the class of a name and the keys that have it, of several classes the one that the question speaks of."""
+    meanings = term.of("entity")
+    classes = {m.name.partition("=")[0] for m in meanings}
+    if len(classes) > 1:
+        named = {m.name for t in terms for m in t.of("class")}
+        classes = classes & set(beside) or classes & named or classes
+    if len(classes) > 1:
+        raise UnclearError(f"{term.text!r} is the name of more than one thing")
+    (class_id,) = classes
+    return class_id, [m.value for m in meanings if m.name.startswith(f"{class_id}=")]
+
+
+def _one(term: Term, meanings: tuple[Meaning, ...]) -> Meaning:
+    if len({m.name for m in meanings}) != 1:
+        raise UnclearError(f"{term.text!r} is the name of more than one thing")
+    return meanings[0]
+
+
+def _relations(terms: Sequence[Term], found: Restrictions) -> set[Term]:
+    """Take in the relations between instances of one class; return the instances they are related to."""
+    anchors: set[Term] = set()
+    for i, term in enumerate(terms):
+        relations = term.of("relation", "inverse")
+        if _by_key(term, terms, i, found, anchors):
+            continue
+        own = [m for m in relations if _of_one_class(m.name, found.mapping)]
+        if not relations or term.of("class", "attribute"):
+            continue
+        found.mentioned |= {m.name for m in relations}
+        found.used.add(term)
+        if not own:
+            continue
+        meaning = own[0]
+        relation = found.mapping.lookup.relations[meaning.name]
+        if len({m.name for m in own}) > 1:
+            raise UnclearError(f"{term.text!r} means more than one relation")
+        near = [j for j in (i - 1, i + 1) if 0 <= j < len(terms) and _is_instance(terms[j], relation.source)]
+        anchor = near[0] if near else None
+        if len(near) > 1 and not relation.symmetric:
+            raise UnclearError(f"it is not clear whom {term.text!r} is about")
+        forward = _direction(terms, i, anchor, meaning, symmetric=relation.symmetric)
+        join = next(
+            j for j in steps(found.mapping, relation.source) if j.relation == relation.id and j.forward == forward
+        )
+        if anchor is None:
+            if not relation.symmetric:
+                raise UnclearError(f"{term.text!r} needs to say whose")
+            found.related.append((join, None, term.text))
+            continue
+        anchors.add(terms[anchor])
+        found.used.add(terms[anchor])
+        key = _one(terms[anchor], terms[anchor].of("entity")).value
+        found.related.append((join, (key,), f"{terms[anchor].text} {term.text}"))
+    return anchors
+
+
+def _by_key(term: Term, terms: Sequence[Term], at: int, found: Restrictions, anchors: set[Term]) -> bool:
+    """Take in what a key to the own table says of rows: who reports to somebody, the direct reports of somebody."""
+    of_source = [m for m in term.of("role") if m.value == "source"]
+    verbs = [m for m in term.of("relation", "inverse") if _is_own_key(m.name, found.mapping)]
+    names = {m.name for m in (*of_source, *verbs)}
+    if len(names) != 1 or term.of("class", "attribute"):
+        return False
+    (name,) = names
+    relation = found.mapping.lookup.relations[name]
+    join = next(j for j in steps(found.mapping, relation.source) if j.relation == name and j.forward)
+    others = [t for t in (*terms[at + 1 : at + 2], *terms[max(0, at - 1) : at]) if _is_instance(t, join.target)]
+    others += [t for t in terms[at + 1 : at + 2] if _of_class(t, join.target)]
+    found.used.add(term)
+    found.mentioned.add(name)
+    if not others:
+        if not any(known == join for known, _, _ in found.related):
+            found.related.append((join, None, term.text))
+        return True
+    anchors.add(others[0])
+    found.used.add(others[0])
+    if _is_instance(others[0], join.target):
+        keys = tuple(m.value for m in others[0].of("entity") if m.name.startswith(f"{join.target}="))
+        found.related.append((join, keys, f"{term.text} {others[0].text}"))
+    else:
+        found.through.append((join, others[0], f"{term.text} {others[0].text}"))
+    return True
+
+
+def _of_class(term: Term, class_id: str) -> bool:
+    return any(m.name.startswith(f"{class_id}.") for m in term.of("value"))
+
+
+def _is_own_key(relation_id: str, mapping: DatabaseMapping) -> bool:
+    relation = mapping.lookup.relations[relation_id]
+    return relation.source == relation.target and relation.join is not None and relation.join.column is not None
+
+
+def _of_one_class(relation_id: str, mapping: DatabaseMapping) -> bool:
+    relation = mapping.lookup.relations[relation_id]
+    return relation.source == relation.target and relation.join is not None and relation.join.table is not None
+
+
+def _is_instance(term: Term, class_id: str) -> bool:
+    return any(m.name.startswith(f"{class_id}=") for m in term.of("entity"))
+
+
+def _direction(terms: Sequence[Term], at: int, anchor: int | None, meaning: Meaning, *, symmetric: bool) -> bool:
+    """Return True when what is asked for is the relation's source, False when it is its target."""
+    if symmetric or anchor is None:
+        return True
+    term = terms[at]
+    for side, forward in (("source", True), ("target", False)):
+        nouns = [fold_in_place(w) for words in cues()["nouns"][side].values() for w in words]
+        if term.text in nouns:
+            return forward
+    before = terms[anchor - 1] if anchor else None
+    chinese = any("\u4e00" <= c <= "\u9fff" for c in term.text)
+    if meaning.kind == "inverse":
+        if anchor > at and not chinese:
+            return False
+        raise UnclearError(f"it is not clear which side {term.text!r} is")
+    if before is not None and before.of("beneficiary") and chinese:
+        return True
+    if anchor > at:
+        return True
+    if anchor < at:
+        return False
+    raise UnclearError(f"it is not clear which side {term.text!r} is")
+
+
+def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
+    """Take in the comparisons: attribute, comparing word, number; or attribute, number, "以上"."""
+    for i, term in enumerate(terms):
+        if not term.of("number"):
+            continue
+        if term.of("top"):
+            continue
+        before, after = terms[i - 1] if i else None, terms[i + 1] if i + 1 < len(terms) else None
+        word = before if before is not None and before.of("compared") else None
+        kind = word.of("compared") if word is not None else after.of("compared_after") if after is not None else ()
+        if not kind:
+            raise UnclearError(f"it is not clear what {term.text!r} is")
+        place = i - 2 if word is not None else i - 1
+        attribute_term = terms[place] if place >= 0 else None
+        class_id, attribute = _numeric(attribute_term, terms, found.mapping)
+        quantity: Quantity = term.of("number")[0].value
+        value = quantity.in_unit(attribute.unit.en if attribute.unit else "")
+        value = quantity.in_unit(attribute.unit.zh) if value is None and attribute.unit else value
+        if value is None or attribute_term is None:
+            raise UnclearError(f"{term.text!r} is not in the unit of {attribute.id}")
+        words = f"{attribute_term.text} {kind[0].name} {value:g}"
+        found.compared.append(Compared(class_id, attribute, cast("Operator", kind[0].name), value, words))
+        found.used |= {term, attribute_term, *([word] if word else [after] if after else [])}
+    if len(found.compared) > 1:
+        raise UnclearError("more than one number is compared")
+
+
+def _numeric(term: Term | None, terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[str, Attribute]:
+    named = {m.name for t in terms for m in t.of("class")}
+    choices = [m.name.partition(".") for m in term.of("attribute")] if term is not None else []
+    found = [(c, mapping.attributes(c)[a]) for c, _, a in choices]
+    found = [(c, a) for c, a in found if is_measure(a)]
+    if len(found) > 1:
+        found = [(c, a) for c, a in found if c in named] or found
+    if len(found) != 1:
+        raise UnclearError("it is not clear what is compared with a number")
+    return found[0]
