@@ -12,10 +12,10 @@ from sql_answers import agree
 from theworld.errors import DatabaseError, OntologyError
 from theworld.settings import Settings
 from theworld.sql.database import Database
-from theworld.sql.drafting.examples import look_at
 from theworld.sql.drafting.file import merge, read_mapping, write_mapping
 from theworld.sql.drafting.inspection import inspect_tables
 from theworld.sql.drafting.proposing import draft_mapping
+from theworld.sql.examples import look_at
 from theworld.sql.plan import UnclearError
 from theworld.text import detect_language
 

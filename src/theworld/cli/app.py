@@ -16,10 +16,10 @@ from typer.core import TyperGroup
 
 from theworld import __version__
 from theworld.cli.ask import ask, resolve
+from theworld.cli.database import database_app
 from theworld.cli.demo import demo
 from theworld.cli.documents import delete, ingest, sync
 from theworld.cli.evaluate import evaluate_app
-from theworld.cli.database import database_app
 from theworld.cli.ontology import ontology_app
 from theworld.cli.records import explain, replay
 from theworld.cli.router import router_app

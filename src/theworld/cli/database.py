@@ -66,8 +66,8 @@ def draft(
 def check(source: Source) -> None:
     """Show for each table what it will answer: three questions with SQL and rows, and what is odd about it."""
     from theworld.cli.output import console, printable
-    from theworld.sql.drafting.examples import look_at
     from theworld.sql.drafting.inspection import inspect_tables
+    from theworld.sql.examples import look_at
 
     url, file = _address(source)
     database, out = _opened(url, file), console()
