@@ -69,6 +69,8 @@ class Plan:
     time_column: str | None = None
     time_path: Path = ()
     """Relations to the class that has the column of time, where the plan's own has none."""
+    distinct: Group | None = None
+    """What is counted in place of the rows, each once: the customers of orders."""
     per: Group | None = None
     """What a total is divided by the number of: the average per customer."""
     time_unit: CalendarUnit | None = None

@@ -90,7 +90,7 @@ def _step(join: Join, mapping: DatabaseMapping, language: Language) -> PathStep:
 
 def title(plan: Plan, mapping: DatabaseMapping, language: Language) -> str:
     """Return what a plan shows, in words."""
-    own = mapping.lookup.classes[plan.base].labels.preferred(language)
+    own = mapping.lookup.classes[plan.distinct.class_id if plan.distinct else plan.base].labels.preferred(language)
     if plan.shape in {"list", "latest"}:
         return str(words(language)["latest"]).format(own) if plan.shape == "latest" else own
     measure = plan.measure.labels.preferred(language) if plan.measure is not None else own

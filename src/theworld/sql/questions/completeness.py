@@ -23,7 +23,7 @@ class _Used:
         self.relations = {step.relation for step in steps}
         self.classes = {step.target for step in steps} | {p.base for p in plans}
         self.classes |= {g.class_id for g in groups} | {f.class_id for f in filters}
-        self.classes |= {p.per.class_id for p in plans if p.per}
+        self.classes |= {part.class_id for p in plans for part in (p.per, p.distinct) if part}
         told = [a for p in plans for a in (p.measure, p.divisor, *p.shown)] + [g.attribute for g in groups]
         self._attributes = {attribute.id for attribute in told if attribute}
         self.split = bool(groups) or any(p.time_unit or p.per for p in plans)

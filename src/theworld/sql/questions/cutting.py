@@ -120,9 +120,11 @@ def _as_written(term: Term, question: str) -> Term:
     """
     plain = term.of("empty", "traded", "unreadable", "not", "or", "each", "which", "joined")
     names = term.of("value", "entity")
+    written = question[term.start : term.end]
+    if not plain and term.of("entity") and term.of("class", "attribute") and not (term.start and written[0].isupper()):
+        return term._replace(meanings=tuple(m for m in term.meanings if m.kind != "entity"))  # money, not a song "Money"
     if not plain or not names:
         return term
-    written = question[term.start : term.end]
     said = names if written == written.upper() else term.of("value") if len(written) > 2 else ()
     said = names if not said and term.start and written[0].isupper() else said
     return term._replace(meanings=tuple(m for m in term.meanings if m not in plain) if said else plain)

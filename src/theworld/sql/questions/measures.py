@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
@@ -15,6 +15,8 @@ from theworld.sql.questions.restrictions import Restrictions
 Analysis = Literal["", "trend", "change", "change_over_year", "volatility"]
 _COUNTED = {"sum", "trend", "change", "change_over_year"}
 """What may be said of a count: a total of rows is their number."""
+QUANTITY = {"quantity", "数量"}
+Named = TypeVar("Named", Attribute, None)
 _ANALYSES: dict[str, Analysis] = {name: name for name in get_args(Analysis)}
 _PLAIN: dict[str, Aggregate] = {"sum": "sum", "average": "average", "count": "count"}
 
@@ -30,6 +32,8 @@ class Head(NamedTuple):
     analysis: Analysis
     per_subject: bool
     """Whether a class that the question is about splits it: a change or a volatility is told for each."""
+    distinct: str | None = None
+    """Class whose instances are counted, each once, in place of the rows they belong to."""
 
 
 class _Measured(NamedTuple):
@@ -73,8 +77,8 @@ def find_heads(
         if measured or len(counts) > 1 or any(_name(t) not in _COUNTED for t in others):
             raise UnclearError("it is not clear what is counted")
         base = _counted(terms, counts[0], related)
-        if happens(mapping, base) is None and any(t.of("traded") for t in terms):
-            return [_traded(mapping, base)]
+        if happens(mapping, base) is None and (found := _happening(mapping, base, terms, needs)) is not None:
+            return [found]
         if counts[0].text == "有多少" and _measured_by_default(mapping, base):
             raise UnclearError(f"it is not clear whether {counts[0].text!r} asks for rows or for their sum")
         return [Head(base, None, "count", _analysis(others), per_subject=False)]
@@ -102,24 +106,36 @@ def _analysis(terms: Sequence[Term]) -> Analysis:
     return _ANALYSES[found[0]] if found else ""
 
 
-def _traded(mapping: DatabaseMapping, item: str) -> Head:
-    """Return the measure of things sold or bought: the quantity of the lines between them and what happens."""
-    found = []
-    for line in mapping.classes:
-        quantities = [
-            a for a in mapping.attributes(line).values() if is_measure(a) and {*a.labels.all()} & {"quantity", "数量"}
-        ]
-        keyed = any(is_single(j) and j.target == item for j in steps(mapping, line))
+def _happening(
+    mapping: DatabaseMapping, counted: str, terms: Sequence[Term], needs: Sequence[frozenset[str]]
+) -> Head | None:
+    """Return what is counted of things that something happens to, None where nothing is said to happen.
+
+    Products sold are the quantity of the lines between them and what happens; customers who bought are counted, each
+    once, over the rows that they and all else that is named belong to: the nearest that happen.
+    """
+    named = [m.name for t in terms for m in t.of("class") if m.name != counted and mapping.classes[m.name].time]
+    if not named and not any(t.of("traded") for t in terms):
+        return None
+    lines = []
+    for line in mapping.classes if not named else ():
+        quantities = [a for a in mapping.attributes(line).values() if is_measure(a) and {*a.labels.all()} & QUANTITY]
+        keyed = any(is_single(j) and j.target == counted for j in steps(mapping, line))
         if keyed and len(quantities) == 1 and happens(mapping, line) is not None:
-            found.append(Head(line, quantities[0], "sum", "", per_subject=False))
-    if len(found) != 1:
-        raise UnclearError(f"it is not said which rows say when {item} was")
-    return found[0]
+            lines.append(Head(line, quantities[0], "sum", "", per_subject=False))
+    if len(lines) == 1:
+        return lines[0]
+    goals = [frozenset({counted}), *needs]
+    rows = [one for one in named or mapping.classes if happens(mapping, one) is not None and one != counted]
+    nearest = _nearest([(one, None) for one in rows], goals, mapping)
+    if len(nearest) != 1 or find_path(mapping, nearest[0][0], counted, single=True) is None:
+        raise UnclearError(f"it is not said which rows say when {counted} was")
+    return Head(nearest[0][0], None, "count", "", per_subject=False, distinct=counted)
 
 
 def _nearest(
-    choices: list[tuple[str, Attribute]], needs: Sequence[frozenset[str]], mapping: DatabaseMapping
-) -> list[tuple[str, Attribute]]:
+    choices: list[tuple[str, Named]], needs: Sequence[frozenset[str]], mapping: DatabaseMapping
+) -> list[tuple[str, Named]]:
     """Return the attributes whose class everything else named belongs to, over the fewest steps."""
     lengths: dict[str, int] = {}
     for class_id, _ in choices:

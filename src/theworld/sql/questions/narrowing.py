@@ -31,7 +31,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
             found.used.add(term)
         elif term.of("value") and not term.of("attribute", "class", "aggregate") and term not in anchors:
             found.values.append(term)
-            found.near[term] = tuple(beside)
+            found.near[term] = _beside(terms, i)
             found.used.add(term)
         elif term.of("dated") and not term.of("class", "attribute") and term not in found.negated:
             if any(t.of("period") for t in terms):
@@ -42,6 +42,15 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
     _alternatives(terms, found)
     _numbers(terms, found)
     return found
+
+
+def _beside(terms: Sequence[Term], at: int) -> tuple[str, ...]:
+    """Return the classes named right beside a value, first the one it belongs to by word order: customers in London."""
+    before, after = (
+        [m.name for t in part for m in t.of("class")] for part in (terms[max(0, at - 1) : at], terms[at + 1 : at + 2])
+    )
+    chinese = any(not t.text.isascii() for t in terms[at + 1 : at + 2])
+    return tuple(dict.fromkeys([*after, *before] if chinese else [*before, *after]))
 
 
 def _negations(terms: Sequence[Term], found: Restrictions) -> None:

@@ -168,7 +168,7 @@ class Restrictions:
             name = meaning.name.partition("=")[0]
             class_id, _, attribute_id = name.partition(".")
             choices.setdefault((class_id, attribute_id), []).append(meaning.value)
-        for wanted in (set(self.near.get(term, ())), {base}, via):
+        for wanted in (*({one} for one in self.near.get(term, ())), {base}, via):
             kept = {key: cells for key, cells in choices.items() if key[0] in wanted}
             choices = kept or choices
         if len(choices) > 1:

@@ -227,6 +227,9 @@ class _Reading:
         elif group_class is not None:
             group, note = by_class(group_class, base, via, self.mapping, self.language)
             plan = replace(plan, group=group, reading=(*plan.reading, *note))
+        if head.distinct is not None:
+            counted, note = by_class(head.distinct, base, via, self.mapping, self.language)
+            plan = replace(plan, distinct=counted, reading=(*plan.reading, *note))
         return self._shaped(plan, head, ranking=ranking, ranked=ranked, unit=unit)
 
     def _share(self, heads: list[Head], shares: list[Term], terms: tuple[Term, ...], grouping: Term | None) -> Plan:

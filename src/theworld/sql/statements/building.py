@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from theworld.sql.engines.protocol import Cell
 from theworld.sql.mapping import DatabaseMapping
-from theworld.sql.plan import Group, Plan
+from theworld.sql.plan import Group, Path, Plan
 from theworld.sql.statements.conditions import BASE, COMPARED, Conditions
 from theworld.sql.statements.expressions import Parameters, amount, case, column, formatted, table, when
 from theworld.text.calendar_units import CalendarUnit
@@ -57,17 +57,28 @@ class _Builder:
         return self._ordered(select, grouped), self._parameters.values
 
     def _from(self) -> exp.Select:
-        return exp.select().from_(table(self._table.name, BASE))
+        select, alias = exp.select().from_(table(self._table.name, BASE)), BASE
+        for i, step in enumerate(self._plan.distinct.path[:-1] if self._plan.distinct else (), start=1):
+            joined, on = table(self._mapping.classes[step.target].name, f"d{i}"), column(alias, step.source_column)
+            select = select.join(joined, on=exp.EQ(this=on, expression=column(f"d{i}", step.target_column)))
+            alias = f"d{i}"
+        return select
 
     def _value(self, condition: exp.Expr | None = None) -> exp.Expr:
         plan = self._plan
         if plan.per is not None:
             return self._per(plan.per)
+        if plan.distinct is not None:
+            return exp.Count(this=exp.Distinct(expressions=[self._at_the_end(plan.distinct.path)]))
         if plan.aggregate == "count" or plan.measure is None:
             key: exp.Expr = column(BASE, self._table.key)
             return exp.Count(this=when(condition, key) if condition is not None else key)
         cell = amount(BASE, plan.measure)
         return _AGGREGATES[plan.aggregate](this=when(condition, cell) if condition is not None else cell)
+
+    def _at_the_end(self, path: Path) -> exp.Expr:
+        """Return the key of what a path of keys leads to; the tables before its last step are joined by `_from`."""
+        return column(f"d{len(path) - 1}" if len(path) > 1 else BASE, path[-1].source_column)
 
     def _per(self, per: Group) -> exp.Expr:
         """Return a total divided by how many of something the rows belong to."""
