@@ -72,7 +72,7 @@ def _attribute(column: str, draft: ColumnDraft) -> Attribute:
         id=_id(column),
         labels=_labels(draft.called, column),
         confidence=draft.sure,
-        type=_TYPES.get(draft.type, draft.type),
+        type="enum" if values else _TYPES.get(draft.type, draft.type),
         unit=draft.unit or None,
         values=values,
         column=draft.times[0] if draft.times else column,

@@ -26,6 +26,7 @@ class _Used:
         self.classes |= {part.class_id for p in plans for part in (p.per, p.distinct) if part}
         told = [a for p in plans for a in (p.measure, p.divisor, *p.shown)] + [g.attribute for g in groups]
         self._attributes = {attribute.id for attribute in told if attribute}
+        self.extreme = any(p.aggregate in {"min", "max"} for p in plans)
         self.split = bool(groups) or any(p.time_unit or p.per for p in plans)
 
     def relation(self, term: Term) -> bool:
@@ -76,6 +77,7 @@ _RULES = (
     ),
     _Rule(("dated",), ("class", "attribute", "value", "entity"), _Used.dated, restricts=True),
     _Rule(("who", "role"), ("class", "attribute"), _Used.role, restricts=True),
+    _Rule(("extreme",), (), lambda used, _term: used.extreme, problem="is the first or the last of nothing"),
     _Rule(("each",), ("passive", "empty"), lambda used, _term: used.split, problem="splits nothing"),
 )
 """The first that speaks of a term decides; what compares has its part in a filter or none."""

@@ -122,7 +122,9 @@ def _as_written(term: Term, question: str) -> Term:
     names = term.of("value", "entity")
     written = question[term.start : term.end]
     if not plain and term.of("entity") and term.of("class", "attribute") and not (term.start and written[0].isupper()):
-        return term._replace(meanings=tuple(m for m in term.meanings if m.kind != "entity"))  # money, not a song "Money"
+        return term._replace(
+            meanings=tuple(m for m in term.meanings if m.kind != "entity")
+        )  # money, not a song "Money"
     if not plain or not names:
         return term
     said = names if written == written.upper() else term.of("value") if len(written) > 2 else ()

@@ -21,7 +21,7 @@ TermKind = Literal[
     "class", "attribute", "value", "relation", "inverse", "entity", "aggregate", "superlative", "compared",
     "compared_after", "each", "which", "unit_of_time", "joined", "passive", "beneficiary", "unreadable", "empty",
     "period", "number", "top", "latest", "share", "who", "or", "not", "not_after", "traded",
-    "role", "unmapped", "dated",
+    "role", "unmapped", "adjective", "extreme", "dated",
 ]  # fmt: skip
 """What a stretch of a question is."""
 
@@ -78,7 +78,10 @@ def cue_meanings() -> dict[str, tuple[Meaning, ...]]:
                 found.setdefault(fold_in_place(word), []).append(Meaning(kind, name))
     for word in cues()["classifiers"]:
         for asked in ("多少", "几"):
-            found.setdefault(f"{asked}{word}", []).append(Meaning("aggregate", "count"))
+            found.setdefault(f"{asked}{word}", []).append(Meaning("aggregate", "count", word))
+    for name, said in cues()["extremes"].items():
+        for word in said:
+            found.setdefault(word, []).append(Meaning("extreme", name))
     for kind in plain:
         for word in _words(cues()[kind]):
             found.setdefault(fold_in_place(word), []).append(Meaning(kind, word))
@@ -100,6 +103,11 @@ def label_meanings(mapping: DatabaseMapping) -> dict[str, tuple[Meaning, ...]]:
         add(mapping.lookup.classes[class_id].labels.all(), Meaning("class", class_id))
         for attribute in mapping.attributes(class_id).values():
             _add_attribute(attribute, f"{class_id}.{attribute.id}", add)
+    for name, measures in cues()["adjectives"].items():
+        for label, said in measures.items():
+            for word in said if label in found else ():
+                named = (Meaning("attribute", m.name, name) for m in found[label] if m.kind == "attribute")
+                found.setdefault(word, {}).update(dict.fromkeys((Meaning("adjective", name), *named)))
     mapped = {join.relation for join in mapping.joins}
     for relation in mapping.lookup.relations.values():
         if relation.id in mapped:

@@ -76,7 +76,7 @@ def find_heads(
     if counts:
         if measured or len(counts) > 1 or any(_name(t) not in _COUNTED for t in others):
             raise UnclearError("it is not clear what is counted")
-        base = _counted(terms, counts[0], related)
+        base = _counted(terms, counts[0], related, mapping)
         if happens(mapping, base) is None and (found := _happening(mapping, base, terms, needs)) is not None:
             return [found]
         if counts[0].text == "有多少" and _measured_by_default(mapping, base):
@@ -104,6 +104,14 @@ def _analysis(terms: Sequence[Term]) -> Analysis:
     if len(set(found)) > 1:
         raise UnclearError("more than one analysis is asked of one measure")
     return _ANALYSES[found[0]] if found else ""
+
+
+def rows_that_happen(terms: Sequence[Term], needs: Sequence[frozenset[str]], mapping: DatabaseMapping) -> list[Head]:
+    """Return what a share of rows counts where no measure is named: the rows, or what happens to them."""
+    found = [Head(class_id, None, "count", "", per_subject=False) for class_id in _rows_named(terms)]
+    if len(found) == 1 and happens(mapping, found[0].base) is None:
+        return [_happening(mapping, found[0].base, terms, needs) or found[0]]
+    return found
 
 
 def _happening(
@@ -193,7 +201,7 @@ def _measured_by_default(mapping: DatabaseMapping, class_id: str) -> bool:
     return default_measure(mapping, class_id) is not None and mapping.classes[class_id].time is not None
 
 
-def _counted(terms: Sequence[Term], count: Term, related: str | None) -> str:
+def _counted(terms: Sequence[Term], count: Term, related: str | None, mapping: DatabaseMapping) -> str:
     """Return the class that is counted: the one after the count word, else the last before it."""
     at = terms.index(count)
     after = [t for t in terms[at + 1 :] if t.of("class")]
@@ -204,6 +212,10 @@ def _counted(terms: Sequence[Term], count: Term, related: str | None) -> str:
     )
     if near is None and related is not None:
         return related
+    counted = count.of("aggregate")[0].value
+    for class_id in mapping.classes if near is None and counted else ():
+        if counted in mapping.lookup.classes[class_id].labels.zh:
+            return class_id  # 多少人次, where rows are called so
     if near is None:
         raise UnclearError("nothing is named that could be counted")
     if len(near.of("class")) > 1:
@@ -263,8 +275,6 @@ def part_and_whole(
     Raises UnclearError where part or whole could be meant otherwise: with several conditions it is not said which of
     them hold for the whole too.
     """
-    if not heads:
-        heads = [Head(class_id, None, "count", "", per_subject=False) for class_id in _rows_named(terms)]
     if any(head.analysis or head.aggregate not in {"sum", "count"} for head in heads) or not heads:
         raise UnclearError("it is not clear what the share is of")
     first, *others = dict.fromkeys(heads)  # of one measure named twice it is the rows that differ

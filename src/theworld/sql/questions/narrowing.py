@@ -30,6 +30,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
             known += [key for key in keys if key not in known]
             found.used.add(term)
         elif term.of("value") and not term.of("attribute", "class", "aggregate") and term not in anchors:
+            term = _of_column(term, terms[max(0, i - 1) : i] + terms[i + 1 : i + 2], found)  # noqa: PLW2901
             found.values.append(term)
             found.near[term] = _beside(terms, i)
             found.used.add(term)
@@ -42,6 +43,17 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
     _alternatives(terms, found)
     _numbers(terms, found)
     return found
+
+
+def _of_column(term: Term, beside: Sequence[Term], found: Restrictions) -> Term:
+    """Return a value as that of the column named right beside it, where one is: status received."""
+    for other in beside:
+        named = {m.name for m in other.of("attribute")}
+        own = tuple(m for m in term.of("value") if m.name.partition("=")[0] in named)
+        if own and not other.of("aggregate", "class"):
+            found.used |= {other, term}
+            return term._replace(meanings=own)
+    return term
 
 
 def _beside(terms: Sequence[Term], at: int) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from theworld.sql.questions.completeness import check_all_used
 from theworld.sql.questions.cutting import Ranking, cut_question
 from theworld.sql.questions.grouping import by_attribute, by_class, by_role, class_of, find_grouping, timed
 from theworld.sql.questions.lexicon import Lexicon, Term, cues
-from theworld.sql.questions.measures import Head, find_heads, part_and_whole, share_terms
+from theworld.sql.questions.measures import Head, find_heads, part_and_whole, rows_that_happen, share_terms
 from theworld.sql.questions.narrowing import find_restrictions
 from theworld.sql.questions.restrictions import Restrictions
 from theworld.sql.questions.rows import asks_for_latest, plan_latest, plan_list
@@ -71,6 +71,8 @@ class _Reading:
         if asks_for_latest(terms):
             via = self._mentioned(terms, restrictions)
             return (plan_latest(terms, restrictions, via, mapping=self.mapping, language=self.language),)
+        if any(t.of("extreme") for t in terms):
+            return (self._extreme(terms),)
         averaged = self._averaged(terms)
         if averaged is not None:
             return (averaged,)
@@ -93,6 +95,19 @@ class _Reading:
             self._plan(head, terms, restrictions, grouping=grouping, unit=time_unit, ranking=ranking, ranked=ranked_by)
             for head in heads
         )
+
+    def _extreme(self, terms: tuple[Term, ...]) -> Plan:
+        """Return the plan of the first or the last date of rows: the earliest order date."""
+        if any(t.of("aggregate", "superlative", "top", "each", "share", "unit_of_time", "which") for t in terms):
+            raise UnclearError("it is not clear what is the earliest or the latest")
+        (lowest,) = {m.name == "lowest" for t in terms for m in t.of("extreme")}
+        own = [m.name.partition(".") for t in terms for m in t.of("attribute")]
+        dates = {(c, self.mapping.attributes(c)[a]) for c, _, a in own if self.mapping.attributes(c)[a].type == "date"}
+        if len(dates) != 1:
+            raise UnclearError("it is not clear which date is meant")
+        ((base, date),) = dates
+        head = Head(base, date, "min" if lowest else "max", "", per_subject=False)
+        return self._plan(head, terms, self.restrictions, grouping=None, unit=None, ranking=None, ranked=None)
 
     def _averaged(self, terms: tuple[Term, ...]) -> Plan | None:
         """Return the plan of how much there is of something for each of another: 平均每个客户, tracks per album."""
@@ -233,6 +248,7 @@ class _Reading:
         return self._shaped(plan, head, ranking=ranking, ranked=ranked, unit=unit)
 
     def _share(self, heads: list[Head], shares: list[Term], terms: tuple[Term, ...], grouping: Term | None) -> Plan:
+        heads = heads or rows_that_happen(terms, self._needs([], None), self.mapping)
         part, other, whole = part_and_whole(heads, shares, terms, self.restrictions, grouped=grouping is not None)
         plan = self._plan(part, terms, self.restrictions, grouping=grouping, unit=None, ranking=None, ranked=None)
         if (plan.group is None) != (grouping is None):

@@ -10,7 +10,18 @@ from theworld.sql.questions.lexicon import Meaning, Term
 
 def with_unsaid(terms: tuple[Term, ...], mapping: DatabaseMapping) -> tuple[Term, ...]:
     """Return the terms with the classes that "who" and "which sales agent" stand for; UnclearError for several."""
-    return _with_kinds(_with_people(terms, mapping))
+    return _with_kinds(_with_people(_with_measures(terms), mapping))
+
+
+def _with_measures(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Return the terms with what an adjective says taken apart: cheapest is lowest, and of the price."""
+    made: list[Term] = []
+    for term in terms:
+        names = term.of("adjective")
+        if names:
+            made.append(term._replace(end=term.start, meanings=(Meaning("superlative", names[0].name),)))
+        made.append(term._replace(meanings=term.of("attribute")) if names else term)
+    return tuple(made)
 
 
 def _with_people(terms: tuple[Term, ...], mapping: DatabaseMapping) -> tuple[Term, ...]:
