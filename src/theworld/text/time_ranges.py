@@ -260,7 +260,7 @@ _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
          rf"{_U_EN}s?{_E}", _rolling),
         (rf"{_B}trailing\s+{_N_EN}[\s-]+{_U_EN}s?{_E}", _rolling),
         (rf"{_B}(?:over|in|during|within)?\s*the\s+past\s+(?P<n>)?{_U_EN}{_E}", _rolling),
-        (r"(?P<which>上上|上|本|这|当)个?(?P<unit>季度|季|月|周|星期|礼拜)(?:份)?(?![一二三四五六日天1-7末])", _unit_back),
+        (r"(?P<which>上上|上|本|这|当)个?(?P<unit>季度|季|月|周|星期|礼拜)(?:份)?(?![二三四五六日天1-7末]|一(?![共起直般次]))", _unit_back),
         (rf"{_B}(?P<which>last|previous|this|the\s+current|current)\s+(?P<unit>week|month|quarter|year)(?:'s)?{_E}", _unit_back),
         (rf"(?P<day>大前天|前天|昨天|昨日|今天|今日){_PART_CN}?", _days_back),
         (r"(?P<day>昨|今|前)(?P<part>晚上|晚|早|夜)", _days_back),

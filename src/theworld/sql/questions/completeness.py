@@ -8,7 +8,7 @@ from typing import NamedTuple
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.paths import find_path, happens
 from theworld.sql.plan import Plan, UnclearError
-from theworld.sql.questions.lexicon import Term, TermKind
+from theworld.sql.questions.lexicon import Term, TermKind, cues
 from theworld.sql.questions.restrictions import Restrictions
 
 
@@ -26,6 +26,7 @@ class _Used:
         self.classes |= {part.class_id for p in plans for part in (p.per, p.distinct) if part}
         told = [a for p in plans for a in (p.measure, p.divisor, *p.shown)] + [g.attribute for g in groups]
         self._attributes = {attribute.id for attribute in told if attribute}
+        self.measured = any(p.measure for p in plans)
         self.extreme = any(p.aggregate in {"min", "max"} for p in plans)
         self.split = bool(groups) or any(p.time_unit or p.per for p in plans)
 
@@ -52,7 +53,7 @@ class _Used:
     def attribute(self, term: Term) -> bool:
         columns = {p.time_column for p in self._plans}
         named = [m.name.partition(".") for m in term.of("attribute")]
-        if term.of("class") and self.class_(term):
+        if (term.of("class") and self.class_(term)) or (term.text in cues()["money"] and self.measured):
             return True
         return any(a in self._attributes or self._mapping.attributes(c)[a].column in columns for c, _, a in named)
 

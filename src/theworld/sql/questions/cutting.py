@@ -46,9 +46,18 @@ def _patterns() -> list[tuple[re.Pattern[str], bool | None]]:
 _RANKINGS = _patterns()
 
 
+_ADJECTIVES = [w for both in cues()["adjectives"].values() for words in both.values() for w in words if not w.isascii()]
+_AFTER_ADJECTIVE = re.compile(
+    rf"(?:{'|'.join(_ADJECTIVES)})的?\s*(?P<all>{_N}\s*(?:{'|'.join(cues()['classifiers'])}))"
+)
+
+
 def find_rankings(folded: str) -> list[Term]:
     """Return "top 5", "最高的3家", ... ; the meaning's value is a Ranking."""
     found = []
+    for match in _AFTER_ADJECTIVE.finditer(folded):
+        size = Meaning("top", "top", Ranking(read_numeral(match["n"]) or 0, highest=True))
+        found.append(Term(match.start("all"), match.end("all"), match["all"], (size,)))
     for pattern, highest in _RANKINGS:
         for match in pattern.finditer(folded):
             ranking = Ranking(read_numeral(match["n"]) or 0, highest is not False)
@@ -68,6 +77,9 @@ def find_numbers(folded: str) -> list[Term]:
     return found
 
 
+_PERIOD = re.compile(r"[上下前去本这那当今明昨]一?个?$")
+
+
 def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[Term, ...], tuple[str, ...]]:
     """Return the terms of a question, without those that change nothing, and the stretches that mean nothing here."""
     folded = fold_in_place(question)
@@ -78,6 +90,9 @@ def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[
     ]
     numbers = [_year_alone(term, folded, now) for term in find_numbers(folded)]
     terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *numbers])
+    units = [(t, _PERIOD.search(folded[: t.start])) for t in terms if t.of("unit_of_time")]
+    loose = tuple(folded[before.start() : t.end] for t, before in units if before)
+    unknown += loose  # 下个月, which no period was read of: never every month
     meant = _after_by([_as_written(term, question) for term in terms])
     return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), unknown
 

@@ -9,7 +9,7 @@ from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.paths import find_path, happens, is_single, steps
 from theworld.sql.plan import Aggregate, UnclearError, Whole
-from theworld.sql.questions.lexicon import Term
+from theworld.sql.questions.lexicon import Term, cues
 from theworld.sql.questions.restrictions import Restrictions
 
 Analysis = Literal["", "trend", "change", "change_over_year", "volatility"]
@@ -66,9 +66,12 @@ def find_heads(
     `related` is the class of what a relation speaks of ("subsidiaries of X"): it is counted where no class is named.
     """
     measured = _attributes(terms, mapping, needs)
+    named = [item for item in measured if item.term.text not in cues()["money"]]
+    measured = named or measured  # the highest price is how much money: the price
     spoken = {item.term for item in measured}
     others = [t for t in terms if t.of("aggregate") and t not in spoken]
-    aggregates = others or [t for t in terms if t.of("aggregate")]  # "total" is a column and a word of adding up
+    doubled = [t for t in terms if t.of("aggregate") and t.of("aggregate")[0].name != "count"]
+    aggregates = others or doubled  # "total" is a column and a word of adding up
     counts = [t for t in aggregates if t.of("aggregate")[0].name == "count"]
     others = [t for t in aggregates if t not in counts]
     if counts and len(measured) == 1 and 0 <= measured[0].term.start - counts[0].end <= 3:
@@ -203,6 +206,8 @@ def _measured_by_default(mapping: DatabaseMapping, class_id: str) -> bool:
 
 def _counted(terms: Sequence[Term], count: Term, related: str | None, mapping: DatabaseMapping) -> str:
     """Return the class that is counted: the one after the count word, else the last before it."""
+    if count.of("class"):
+        return count.of("class")[0].name  # 人次, where rows are called so
     at = terms.index(count)
     after = [t for t in terms[at + 1 :] if t.of("class")]
     before = [t for t in terms[:at] if t.of("class")]
@@ -287,7 +292,8 @@ def part_and_whole(
         return part, whole, "measure"
     if grouped:
         return first, None, "rows"
-    conditions = len(restrictions.keys) + len(restrictions.values) + len(restrictions.compared)
+    values = {frozenset(m.name for m in t.of("value")) for t in restrictions.values}  # 学生(student) is one
+    conditions = len(restrictions.keys) + len(values) + len(restrictions.compared) + len(restrictions.without)
     if conditions != 1 or restrictions.related:
         raise UnclearError("it is not clear what the share is of")
     return first, None, "all"

@@ -227,7 +227,7 @@ class _Reading:
         plan = timed(plan, head, terms, unit, mapping=self.mapping, language=self.language)
         wanted = grouping or ranked
         group_class = class_of(wanted) if wanted is not None else None
-        if group_class == base and head.aggregate == "average":
+        if group_class == base and head.aggregate == "average" and ranking is None:
             wanted = group_class = None  # the average per order is that of orders
         if wanted is not None and group_class is None and wanted.of("role"):
             plan = replace(plan, group=by_role(wanted, base, via, self.mapping))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.paths import find_path
 from theworld.sql.plan import UnclearError
@@ -19,8 +21,8 @@ def _with_measures(terms: tuple[Term, ...]) -> tuple[Term, ...]:
     for term in terms:
         names = term.of("adjective")
         if names:
-            made.append(term._replace(end=term.start, meanings=(Meaning("superlative", names[0].name),)))
-        made.append(term._replace(meanings=term.of("attribute")) if names else term)
+            made.append(term._replace(end=term.start, meanings=term.of("attribute")))
+        made.append(term._replace(meanings=(Meaning("superlative", names[0].name),)) if names else term)
     return tuple(made)
 
 
@@ -43,6 +45,8 @@ def _with_people(terms: tuple[Term, ...], mapping: DatabaseMapping) -> tuple[Ter
             c: sum(map(len, filter(None, found))) for c, found in ways.items() if _is_person(c, mapping) and all(found)
         }
         found = {c for c, length in lengths.items() if length == min(lengths.values())}
+    told = {m.name for a, b in pairwise(terms) if a.of("top") for m in b.of("class")}
+    found = told or found  # who the top five customers are
     if len(found) != 1:
         raise UnclearError("it is not clear who is asked for")
     meaning = Meaning("class", next(iter(found)))
