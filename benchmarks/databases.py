@@ -1,4 +1,4 @@
-"""Questions to a database that has only been drafted: `python benchmarks/databases.py DB.sqlite QUESTIONS.jsonl OUT.jsonl`.
+"""Questions to a database that has only been drafted: `python benchmarks/databases.py DB QUESTIONS OUT`.
 
 Each line of the questions has `id`, `question`, `lang`, `now`; a mapping file may follow as a fourth argument. What is
 written, a line a question, is what a judge of rows reads: `id`, `answered`, `rows`.

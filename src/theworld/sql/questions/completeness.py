@@ -27,6 +27,7 @@ class _Used:
         told = [a for p in plans for a in (p.measure, p.divisor, *p.shown)] + [g.attribute for g in groups]
         self._attributes = {attribute.id for attribute in told if attribute}
         self.measured = any(p.measure for p in plans)
+        self.distinct = any(p.distinct for p in plans)
         self.extreme = any(p.aggregate in {"min", "max"} for p in plans)
         self.split = bool(groups) or any(p.time_unit or p.per for p in plans)
 
@@ -78,6 +79,7 @@ _RULES = (
     ),
     _Rule(("dated",), ("class", "attribute", "value", "entity"), _Used.dated, restricts=True),
     _Rule(("who", "role"), ("class", "attribute"), _Used.role, restricts=True),
+    _Rule(("one",), ("value", "entity", "class"), lambda used, _term: not used.distinct, problem="is a number of them"),
     _Rule(("extreme",), (), lambda used, _term: used.extreme, problem="is the first or the last of nothing"),
     _Rule(("each",), ("passive", "empty"), lambda used, _term: used.split, problem="splits nothing"),
 )

@@ -21,7 +21,7 @@ TermKind = Literal[
     "class", "attribute", "value", "relation", "inverse", "entity", "aggregate", "superlative", "compared",
     "compared_after", "each", "which", "unit_of_time", "joined", "passive", "beneficiary", "unreadable", "empty",
     "period", "number", "top", "latest", "share", "who", "or", "not", "not_after", "traded",
-    "role", "unmapped", "adjective", "extreme", "dated",
+    "role", "unmapped", "adjective", "extreme", "pronoun", "one", "dated",
 ]  # fmt: skip
 """What a stretch of a question is."""
 
@@ -70,13 +70,14 @@ def cue_meanings() -> dict[str, tuple[Meaning, ...]]:
     )  # fmt: skip
     plain: tuple[TermKind, ...] = (
         "each", "which", "joined", "passive", "beneficiary", "latest", "unreadable", "empty", "who", "or", "not",
-        "not_after", "traded",
+        "not_after", "traded", "pronoun", "one",
     )  # fmt: skip
     for section, kind in grouped:
         for name, words in cues()[section].items():
             for word in _words(words):
                 found.setdefault(fold_in_place(word), []).append(Meaning(kind, name))
     for word in cues()["classifiers"]:
+        found.setdefault(f"一{word}", []).append(Meaning("one", word))
         for asked in ("多少", "几"):
             found.setdefault(f"{asked}{word}", []).append(Meaning("aggregate", "count", word))
     for name, said in cues()["extremes"].items():
@@ -103,11 +104,7 @@ def label_meanings(mapping: DatabaseMapping) -> dict[str, tuple[Meaning, ...]]:
         add(mapping.lookup.classes[class_id].labels.all(), Meaning("class", class_id))
         for attribute in mapping.attributes(class_id).values():
             _add_attribute(attribute, f"{class_id}.{attribute.id}", add)
-    for name, measures in cues()["adjectives"].items():
-        for label, said in measures.items():
-            for word in said if label in found else ():
-                named = (Meaning("attribute", m.name, name) for m in found[label] if m.kind == "attribute")
-                found.setdefault(word, {}).update(dict.fromkeys((Meaning("adjective", name), *named)))
+    _add_adjectives(found)
     mapped = {join.relation for join in mapping.joins}
     for relation in mapping.lookup.relations.values():
         if relation.id in mapped:
@@ -120,6 +117,15 @@ def label_meanings(mapping: DatabaseMapping) -> dict[str, tuple[Meaning, ...]]:
         if sample.of in mapping.classes and sample.key is not None:
             add(sample.labels.all(), Meaning("entity", f"{sample.of}={sample.key}", sample.key))
     return {word: tuple(meanings) for word, meanings in found.items()}
+
+
+def _add_adjectives(found: dict[str, dict[Meaning, None]]) -> None:
+    """Add the adjectives of measures that have a label of theirs: cheapest, where something is called price."""
+    for name, measures in cues()["adjectives"].items():
+        for label, said in measures.items():
+            for word in said if label in found else ():
+                named = (Meaning("attribute", m.name, name) for m in found[label] if m.kind == "attribute")
+                found.setdefault(word, {}).update(dict.fromkeys((Meaning("adjective", name), *named)))
 
 
 def _add_attribute(attribute: Attribute, name: str, add: Callable[[Iterable[str], Meaning], None]) -> None:

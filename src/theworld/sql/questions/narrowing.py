@@ -70,6 +70,9 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
     for i, term in enumerate(terms):
         if not term.of("not", "not_after") or term.of("value", "entity"):
             continue
+        following = [t for t in terms[i + 1 :] if not t.of("traded", "joined", "one") or _can_be_missing(t)][:1]
+        if term.of("not") and following and following[0].of("period", "number", "compared"):
+            raise UnclearError(f"it is not clear what {term.text!r} excludes")
         after = [t for t in terms[i + 1 :] if _can_be_missing(t)][:1] if term.of("not") else []
         chosen = after or [t for t in terms[:i] if _can_be_missing(t)][-1:]
         if not chosen or (not after and term.of("not") and term.text.isascii()):
@@ -78,7 +81,7 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
         if chosen[0].of("dated") and any(t.of("entity", "value") for t in behind):
             raise UnclearError(f"it is not clear whether {chosen[0].text!r} or {behind[0].text!r} is excluded")
         found.used.add(term)
-        found.negated.add(chosen[0])
+        found.negated |= _listed_with(terms, terms.index(chosen[0]))
         if not chosen[0].of("value", "entity"):
             found.without.append(chosen[0])
             found.used.add(chosen[0])
@@ -92,6 +95,20 @@ def _names_column(verb: Term, following: Sequence[Term], mapping: DatabaseMappin
         if label and verb.text.startswith(label.split()[0]):
             return True
     return False
+
+
+def _listed_with(terms: Sequence[Term], at: int) -> set[Term]:
+    """Return a term and those of its kind that stand in one list with it: not from Germany, France or Spain."""
+    kinds = {m.name.partition("=")[0] for m in terms[at].of("value", "entity")}
+    found = {terms[at]}
+    for step in (1, -1):
+        i = at + step
+        while 0 <= i < len(terms) and (
+            terms[i].of("or", "joined") or kinds & {m.name.partition("=")[0] for m in terms[i].of("value", "entity")}
+        ):
+            found |= {terms[i]} if terms[i].of("value", "entity") else set()
+            i += step
+    return found
 
 
 def _can_be_missing(term: Term) -> bool:
@@ -110,8 +127,6 @@ def _alternatives(terms: Sequence[Term], found: Restrictions) -> None:
             raise UnclearError(f"what stands beside {term.text!r} is not of one kind")
         found.alternatives.append(pair)
         found.used.add(term)
-        if pair[0] in found.negated:
-            found.negated.add(pair[1])
 
 
 def _named(term: Term, beside: Sequence[str], terms: Sequence[Term]) -> tuple[str, list[Cell]]:

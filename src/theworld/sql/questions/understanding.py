@@ -43,6 +43,9 @@ def plan_terms(
         if term.of("unmapped") and not term.of("class", "entity", "value"):
             missing = f"{term.text!r} has no table of its own; the mapping does not say which rows of its parent it is"
             raise UnclearError(f"{missing} (a `table` with `counts`)")
+        before = (t for t in terms if t.start < term.start and t.of("each", "which", "who", "entity", "value"))
+        if term.of("pronoun") and len(term.meanings) == 1 and next(before, None) is None:
+            raise UnclearError(f"it is not clear whom {term.text!r} means")
         if term.of("unreadable") and len(term.meanings) == len(term.of("unreadable", "empty")):
             raise UnclearError(f"a question with {term.text!r} is not read")
     terms = with_unsaid(terms, mapping)
