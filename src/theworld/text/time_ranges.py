@@ -192,7 +192,9 @@ def _years(match: Match, now: datetime) -> Period | None:
     if any(quantity.start == 0 and quantity.unit for quantity in behind):  # from 2000 to 2050 yuan
         return None
     first, last = (unit_of(now.replace(year=int(match[name]), month=1, day=1), "year") for name in ("year", "last"))
-    return (first[0], last[1], "year", last[1].year - first[0].year) if first[0] < last[1] else None
+    ends = TimeRange(*first, "year", 1, (0, 0)), TimeRange(*last, "year", 1, (0, 0))
+    count = last[1].year - first[0].year
+    return TimeRange(first[0], last[1], "year", count, (0, 0), ends=ends) if first[0] < last[1] else None
 
 
 def _month(match: Match, now: datetime) -> Period:

@@ -72,7 +72,7 @@ class _Rule(NamedTuple):
 _RULES = (
     _Rule(("relation", "inverse"), ("class", "attribute", "value"), _Used.relation),
     _Rule(("class",), ("attribute", "entity", "value"), _Used.class_),
-    _Rule(("attribute",), (), _Used.attribute, restricts=True),
+    _Rule(("attribute",), ("aggregate",), _Used.attribute, restricts=True),
     _Rule(("compared", "compared_after"), ("empty",), lambda _used, _term: False, True, "compares nothing"),
     _Rule(
         ("traded",), ("value", "entity", "class", "dated", "empty"), _Used.happens, problem="is not said of these rows"

@@ -138,7 +138,11 @@ def _happening(
         return lines[0]
     goals = [frozenset({counted}), *needs]
     rows = [one for one in named or mapping.classes if happens(mapping, one) is not None and one != counted]
-    nearest = _nearest([(one, None) for one in rows], goals, mapping)
+    joined = [
+        c for c in rows if all(any(find_path(mapping, c, g, single=True) is not None for g in gs) for gs in goals)
+    ]
+    events = {found[1] for c in joined if (found := happens(mapping, c)) is not None}
+    nearest = _nearest([(one, None) for one in joined if len(events) == 1], goals, mapping)
     if len(nearest) != 1 or find_path(mapping, nearest[0][0], counted, single=True) is None:
         raise UnclearError(f"it is not said which rows say when {counted} was")
     return Head(nearest[0][0], None, "count", "", per_subject=False, distinct=counted)

@@ -35,14 +35,22 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
             found.near[term] = _beside(terms, i)
             found.used.add(term)
         elif term.of("dated") and not term.of("class", "attribute") and term not in found.negated:
-            if any(t.of("period") for t in terms):
-                continue  # it says which date the period is of
+            if _dates_a_period(terms, i):
+                continue
             found.used.add(term)
             if not _names_column(term, terms[i + 1 : i + 2], mapping):
                 found.dated.append(term)
     _alternatives(terms, found)
     _numbers(terms, found)
     return found
+
+
+def _dates_a_period(terms: Sequence[Term], at: int) -> bool:
+    """Return whether a verb says which date a period is of: the last verb before it, else the first after it."""
+    periods = [i for i, t in enumerate(terms) if t.of("period")]
+    verbs = [i for i, t in enumerate(terms) if t.of("dated", "traded") and not t.of("class", "entity", "value")]
+    said = ([v for v in verbs if v < periods[0]][-1:] or verbs[:1]) if periods else []
+    return at in said
 
 
 def _of_column(term: Term, beside: Sequence[Term], found: Restrictions) -> Term:

@@ -62,13 +62,17 @@ def _with_people(terms: tuple[Term, ...], mapping: DatabaseMapping) -> tuple[Ter
 
 
 def _with_kinds(terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """Return the terms with the class of a value that stands for its things behind "which": which sales agent."""
+    """Return the terms with the class of a value that stands for its things: which sales agent, how many students."""
     made: list[Term] = []
-    for before, term in zip((None, *terms), terms, strict=False):
+    for before, term, after in zip((None, *terms), terms, (*terms[1:], None), strict=False):
         made.append(term)
         classes = {m.name.partition(".")[0] for m in term.of("value")}
         named = {m.name for t in terms for m in t.of("class")}
-        if before is not None and before.of("which") and len(classes) == 1 and not classes & named:
+        if before is None or len(classes) != 1 or term.of("class", "attribute", "entity"):
+            continue
+        counted = any(m.name == "count" for m in before.of("aggregate"))
+        alone = counted and (after is None or not after.of("class", "value", "entity", "attribute"))
+        if (before.of("which") and not classes & named) or alone:
             made[-1:] = [term._replace(end=term.start, meanings=(Meaning("class", *classes),)), term]
     return tuple(made)
 
