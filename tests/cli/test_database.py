@@ -66,3 +66,32 @@ def test_other_files_are_refused(cli, tmp_path):
     (tmp_path / "notes.yaml").write_text("id: x\n", "utf-8")
     assert cli("database", "ask", str(tmp_path / "notes.yaml"), "how many?").code == 2
     assert cli("database", "ask", "nowhere.sqlite", "how many?").code == 2
+
+
+def test_a_confirmed_question_is_recalled_and_run_as_a_test(cli, league, tmp_path):
+    file = tmp_path / "league.yaml"
+    cli("database", "draft", str(league), "--out", str(file))
+    assert cli("database", "confirm", str(file), "How many players are from Sweden?").code == 0
+    hard = "Which player is the heaviest for the position?"
+    statement = "SELECT last_name, weight_kg FROM player WHERE position = 2 ORDER BY weight_kg DESC LIMIT 1"
+    assert cli("database", "confirm", str(file), hard, "--sql", statement).code == 0
+    assert "nationality" in file.read_text("utf-8").partition("questions:")[2]
+    (table,) = json.loads(cli("database", "ask", str(file), hard, "--json").out)["tables"]
+    assert table["rows"] == [["Moss", 90]]
+    assert "confirmed" in table["reading"][0]
+    assert cli("database", "check", str(file)).code == 0
+    broken = file.read_text("utf-8").replace("position = 2", "password = 2")
+    file.write_text(broken, "utf-8")
+    done = cli("database", "check", str(file))
+    assert done.code == 1
+    assert "fails" in done.out
+
+
+def test_what_cannot_be_kept_is_refused(cli, league, tmp_path):
+    file = tmp_path / "league.yaml"
+    cli("database", "draft", str(league), "--out", str(file))
+    before = file.read_text("utf-8")
+    assert cli("database", "confirm", str(file), "How many games were there last month?").code == 2
+    assert cli("database", "confirm", str(file), "How many coaches are there?").code == 2
+    assert cli("database", "confirm", str(file), "x", "--sql", "DELETE FROM player").code != 0
+    assert file.read_text("utf-8") == before

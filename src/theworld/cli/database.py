@@ -39,7 +39,7 @@ def draft(
     Written again to the same file, it adds what is new in the database, changes nothing, and lists what is gone.
     """
     from theworld.cli.output import error_console, printable
-    from theworld.sql.drafting.file import merge, read_mapping, write_mapping
+    from theworld.sql.drafting.file import merge, read_mapping, save_mapping, write_mapping
     from theworld.sql.drafting.proposing import draft_mapping
 
     drafted, said = draft_mapping(_address(source)[0]), error_console()
@@ -52,9 +52,7 @@ def draft(
         if written is None:
             raise typer.BadParameter(f"{out} is another kind of file; name a new one.", param_hint="--out")
         drafted, new, gone = merge(written, drafted)
-    partial = out.with_name(f".{out.name}.partial")
-    partial.write_text(write_mapping(drafted), "utf-8")
-    partial.replace(out)
+    save_mapping(drafted, out)
     guessed = sum(t.sure < 1 for t in drafted.tables.values())
     said.print(f"{out}: {len(drafted.tables)} tables, {guessed} of them drafted and not yet confirmed")
     for title, names in (("new", new), ("no longer in the database", gone)):
@@ -67,7 +65,7 @@ def check(source: Source) -> None:
     """Show for each table what it will answer: three questions with SQL and rows, and what is odd about it."""
     from theworld.cli.output import console, printable
     from theworld.sql.drafting.inspection import inspect_tables
-    from theworld.sql.examples import look_at
+    from theworld.sql.examples import asked_again, look_at
 
     url, file = _address(source)
     database, out = _opened(url, file), console()
@@ -81,6 +79,48 @@ def check(source: Source) -> None:
             out.print(f"  {printable(question)}\n    {printable(rows)}\n    {printable(told.sql)}", highlight=False)
         for one in found.odd:
             out.print(f"  odd: {printable(one)}", highlight=False)
+    wrong = 0
+    for question, told in asked_again(database):
+        wrong += isinstance(told, str)
+        said = f"fails: {told}" if isinstance(told, str) else f"{len(told.rows)} rows"
+        out.print(f"confirmed: {printable(question)}: {printable(said)}", highlight=False)
+    if wrong:
+        raise typer.Exit(1)
+
+
+@database_app.command()
+def confirm(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Mapping file.", show_default=False)],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", show_default=False)],
+    *,
+    sql: Annotated[
+        str | None, typer.Option("--sql", metavar="TEXT", help="What answers it.", show_default="as it is read")
+    ] = None,
+) -> None:
+    """Keep a question with the SQL that you have found to be right: it is recalled, and run again by `check`."""
+    from theworld.cli.output import console, show_table
+    from theworld.sql.drafting.file import Confirmed, read_mapping, save_mapping
+    from theworld.sql.plan import UnclearError
+    from theworld.text import detect_language
+    from theworld.text.time_ranges import depends_on_now
+
+    url, _ = _address(str(file))
+    mapping, database = read_mapping(file), _opened(url, file)
+    if mapping is None:
+        raise typer.BadParameter(f"{file} is no mapping file.", param_hint="FILE")
+    if depends_on_now(question):
+        raise typer.BadParameter("it depends on the day it is asked; name the date.", param_hint="QUESTION")
+    try:
+        read = database.ask(question, language=detect_language(question), tenant="default") if sql is None else ()
+    except UnclearError as error:
+        raise typer.BadParameter(f"{error}; give --sql.", param_hint="QUESTION") from error
+    if len(read) > 1:
+        raise typer.BadParameter("it is read as several statements; give --sql.", param_hint="QUESTION")
+    text = sql if sql is not None else database.written_out(read[0])
+    table = database.run_text(text, title=question, tenant="default")
+    kept = [one for one in mapping.questions if one.ask != question]
+    save_mapping(mapping.model_copy(update={"questions": (*kept, Confirmed(ask=question, sql=text))}), file)
+    show_table(console(), table)
 
 
 @database_app.command()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import sqlglot
 from sqlglot import exp
 
 from theworld.errors import DatabaseError, SettingsError
@@ -31,12 +32,13 @@ from theworld.sql.questions.lexicon import (
 )
 from theworld.sql.questions.signals import QuestionSignals, signals_of
 from theworld.sql.questions.understanding import understand
-from theworld.sql.results import to_table
+from theworld.sql.results import to_table, words
 from theworld.sql.statements.building import build
 from theworld.sql.statements.expressions import column, table
 from theworld.sql.statements.guard import check_statement, parse_statement
 from theworld.state import QueryTable, TableColumn
 from theworld.text import Language, detect_language
+from theworld.text.folding import fold_in_place
 
 VALUES_PER_COLUMN = 500
 """Distinct values of a listed column that are known to the reader of questions."""
@@ -51,8 +53,15 @@ NAMES_TIMEOUT_MS = 5_000
 class Database:
     """Reads questions and runs what they mean, within limits. Thread-safe."""
 
-    def __init__(self, engine: Engine, ontology: Ontology, settings: DatabaseSettings) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        ontology: Ontology,
+        settings: DatabaseSettings,
+        confirmed: Mapping[str, str] | None = None,
+    ) -> None:
         self.engine, self.settings = engine, settings
+        self._confirmed = {fold_in_place(question).strip(): sql for question, sql in (confirmed or {}).items()}
         self.mapping = DatabaseMapping(ontology)
         self.zone: tzinfo = UTC if settings.timezone == "UTC" else ZoneInfo(settings.timezone)
         self._words = (cue_meanings(), label_meanings(self.mapping))
@@ -67,14 +76,14 @@ class Database:
         """
         if settings.url is None:
             raise SettingsError("needs an address", where="database.url")
-        ontology = _ontology_of(settings)
+        ontology, confirmed = _mapping_of(settings)
         mapping = DatabaseMapping(ontology)
         if not mapping:
             remedy = "Give classes a `table`, see docs/sql.md."
             raise DatabaseError("it maps no class to a table", where=str(settings.ontology or "draft"), remedy=remedy)
         engine = open_engine(settings.url.get_secret_value(), mapping.tables)
         check_mapping(mapping, engine.schema(), where=engine.name)
-        return cls(engine, ontology, settings)
+        return cls(engine, ontology, settings, confirmed)
 
     def close(self) -> None:
         """Give up the connection."""
@@ -105,6 +114,10 @@ class Database:
 
         Raises UnclearError when it is not understood for certain, DatabaseError and StatementRefusedError from running.
         """
+        known = self._confirmed.get(fold_in_place(question).strip())
+        if known is not None and not dry_run:
+            table = self.run_text(known, title=question, tenant=tenant, timeout_ms=timeout_ms)
+            return (table.model_copy(update={"reading": (str(words(language)["confirmed"]),)}),)
         plans = understand(
             question, now=self.now(now), lexicon=self.lexicon(tenant), mapping=self.mapping, language=language
         )
@@ -113,12 +126,12 @@ class Database:
             self.run(plan, language=language, tenant=tenant, timeout_ms=timeout_ms, dry_run=dry_run) for plan in plans
         )
 
-    def near_names(self, words: Iterable[str]) -> dict[str, list[str]]:
+    def near_names(self, unknown: Iterable[str]) -> dict[str, list[str]]:
         """Return the names of the mapping that words which mean nothing come near to, best first."""
         named = {"class", "attribute", "value"}
         known = [word for word, meanings in self._words[1].items() if any(m.kind in named for m in meanings)]
         found: dict[str, list[str]] = {}
-        for word in words:
+        for word in unknown:
             stem = [name for name in known if len(word) > 3 and name.startswith(word[:4])]
             near = dict.fromkeys((*get_close_matches(word, known, n=3, cutoff=0.6), *stem[:3]))
             found |= {word: list(near)} if near else {}
@@ -182,6 +195,22 @@ class Database:
             source=self.engine.name,
             elapsed_ms=(time.perf_counter() - begun) * 1000,
         )
+
+    @property
+    def confirmed(self) -> Mapping[str, str]:
+        """The statements kept for questions, by question."""
+        return self._confirmed
+
+    def written_out(self, table: QueryTable) -> str:
+        """Return a table's statement with its parameters written into it, to be kept."""
+        tree = sqlglot.parse_one(table.sql, read=self.engine.dialect)
+
+        def literal(node: exp.Expr) -> exp.Expr:
+            if not isinstance(node, exp.Placeholder):
+                return node
+            return exp.convert(table.parameters[node.name])
+
+        return tree.transform(literal).sql(dialect=self.engine.dialect)
 
     def lexicon(self, tenant: str) -> Lexicon:
         """Return the words of a tenant: labels, cues, and the names in its rows, read once."""
@@ -248,14 +277,16 @@ class Database:
                 yield class_id, key, [key]
 
 
-def _ontology_of(settings: DatabaseSettings) -> Ontology:
-    """Return the ontology of the file: of its classes with tables, or a mapping's; without a file that of a draft."""
+def _mapping_of(settings: DatabaseSettings) -> tuple[Ontology, dict[str, str]]:
+    """Return the ontology of the file, or of a mapping with its confirmed questions, or without a file of a draft."""
     from theworld.sql.drafting.file import read_mapping
     from theworld.sql.drafting.ontology import to_ontology
     from theworld.sql.drafting.proposing import draft_mapping
 
     if settings.ontology is None:
         assert settings.url is not None
-        return to_ontology(draft_mapping(settings.url.get_secret_value()))
+        return to_ontology(draft_mapping(settings.url.get_secret_value())), {}
     mapping = read_mapping(settings.ontology)
-    return read_ontology(settings.ontology) if mapping is None else to_ontology(mapping)
+    if mapping is None:
+        return read_ontology(settings.ontology), {}
+    return to_ontology(mapping), {one.ask: one.sql for one in mapping.questions}

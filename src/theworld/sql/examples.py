@@ -77,3 +77,9 @@ def _asked(database: Database, question: str) -> QueryTable | str:
         return database.ask(question, language=detect_language(question), tenant="default")[0]
     except (UnclearError, TheWorldError) as error:
         return str(error)
+
+
+def asked_again(database: Database) -> Iterator[tuple[str, QueryTable | str]]:
+    """Yield the questions that a person has confirmed with what their statements give, or why they fail now."""
+    for question in database.confirmed:
+        yield question, _asked(database, question)

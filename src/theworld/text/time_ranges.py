@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import cast
 
@@ -316,6 +316,15 @@ _BOUNDS: tuple[tuple[str, re.Pattern[str] | None, re.Pattern[str] | None], ...] 
     ("until", _UNTIL, None),
 )
 """What turns a period into an open one: kind, words before it, words after it."""
+
+
+def depends_on_now(text: str) -> bool:
+    """Return whether a text names a period that is another one in another year ("last month", but not "in 2024")."""
+    first, later = (
+        [(found.start, found.end) for found in find_time_ranges(text, datetime(year, 6, 15, tzinfo=UTC))]
+        for year in (2024, 2031)
+    )
+    return first != later
 
 
 def find_time_ranges(text: str, now: datetime) -> list[TimeRange]:

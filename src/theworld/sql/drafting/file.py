@@ -65,12 +65,20 @@ class TableDraft(_Drafted):
     columns: dict[str, ColumnDraft] = Field(default_factory=dict)
 
 
+class Confirmed(Part):
+    """A question with the statement that a person has found to answer it."""
+
+    ask: str = Field(min_length=1)
+    sql: str = Field(min_length=1)
+
+
 class MappingFile(Part):
     """A whole mapping."""
 
     database: str
     source: str = Field(default="", description="Address without user and password")
     tables: dict[str, TableDraft]
+    questions: tuple[Confirmed, ...] = Field(default=(), description="Recalled as they are, and run by `check`")
 
 
 def read_mapping(file: Path) -> MappingFile | None:
@@ -116,7 +124,9 @@ def write_mapping(mapping: MappingFile) -> str:
                 own[part] = _flow(own[part])
         own["columns"] = {c: _Flow(d.model_dump(exclude_defaults=True)) for c, d in table.columns.items()}
         tables[name] = own
-    data = {"database": mapping.database, "source": mapping.source, "tables": tables}
+    data: dict[str, Any] = {"database": mapping.database, "source": mapping.source, "tables": tables}
+    if mapping.questions:
+        data["questions"] = [one.model_dump() for one in mapping.questions]
     return HEAD + yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=1000)
 
 
@@ -150,4 +160,11 @@ def merge(written: MappingFile, drafted: MappingFile) -> tuple[MappingFile, list
         new += [f"{name}.{column}" for column in more]
         gone += [f"{name}.{c}" for c, d in own.columns.items() if c not in kept and not d.times]
         tables[name] = own.model_copy(update={"columns": {**own.columns, **more}})
-    return MappingFile(database=written.database, source=written.source, tables=tables), new, gone
+    return written.model_copy(update={"tables": tables}), new, gone
+
+
+def save_mapping(mapping: MappingFile, file: Path) -> None:
+    """Write a mapping file whole or not at all."""
+    partial = file.with_name(f".{file.name}.partial")
+    partial.write_text(write_mapping(mapping), "utf-8")
+    partial.replace(file)

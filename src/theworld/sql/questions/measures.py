@@ -80,8 +80,8 @@ def find_heads(
         if measured or len(counts) > 1 or any(_name(t) not in _COUNTED for t in others):
             raise UnclearError("it is not clear what is counted")
         base = _counted(terms, counts[0], related, mapping)
-        if happens(mapping, base) is None and (found := _happening(mapping, base, terms, needs)) is not None:
-            return [found]
+        if happens(mapping, base) is None and (head := _happening(mapping, base, terms, needs)) is not None:
+            return [head]
         if counts[0].text == "有多少" and _measured_by_default(mapping, base):
             raise UnclearError(f"it is not clear whether {counts[0].text!r} asks for rows or for their sum")
         return [Head(base, None, "count", _analysis(others), per_subject=False)]

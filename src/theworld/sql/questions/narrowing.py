@@ -30,7 +30,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
             known += [key for key in keys if key not in known]
             found.used.add(term)
         elif term.of("value") and not term.of("attribute", "class", "aggregate") and term not in anchors:
-            term = _of_column(term, terms[max(0, i - 1) : i] + terms[i + 1 : i + 2], found)  # noqa: PLW2901
+            term = _of_column(term, (*terms[max(0, i - 1) : i], *terms[i + 1 : i + 2]), found)  # noqa: PLW2901
             found.values.append(term)
             found.near[term] = _beside(terms, i)
             found.used.add(term)
