@@ -61,7 +61,23 @@ class _Draft:
     def tables(self) -> dict[str, TableDraft]:
         """Return every table that has a key and is no dictionary."""
         hidden = {name for name, _ in self._codes.values()}
-        return {name: self._table(t) for name, t in self._facts.items() if t.columns and name not in hidden}
+        return self._with_tenants(
+            {name: self._table(t) for name, t in self._facts.items() if t.columns and name not in hidden}
+        )
+
+    def _with_tenants(self, tables: dict[str, TableDraft]) -> dict[str, TableDraft]:
+        """Return the tables with what tenants are called, where one table says so, said of them all."""
+        known = [(name, t.columns[t.tenant]) for name, t in tables.items() if t.tenant and t.columns[t.tenant].codes]
+        if len(known) != 1:
+            return tables
+        ((source, coded),) = known
+        made = dict(tables)
+        for name, table in tables.items():
+            values = self._facts[name].columns[table.tenant].values if table.tenant else ()
+            if table.tenant and name != source and {str(v) for v in values} <= {str(code) for code in coded.codes}:
+                told = coded.model_copy(update={"sure": 0.85, "why": f"as in {source}"})
+                made[name] = table.model_copy(update={"columns": {**table.columns, table.tenant: told}})
+        return made
 
     def _table(self, table: TableFacts) -> TableDraft:
         keys = self._keys(table)

@@ -162,6 +162,12 @@ class _Reading:
             heads = find_heads([*free, ranked_by], self.mapping, superlative=True, related=related)
             if not any(t.of("top", "which") for t in terms):
                 ranked_by = None  # "the smallest limit" asks for the limit, "the smallest 3" and "which" for rows
+        adjective = any(m.value in {"highest", "lowest"} for t in free for m in t.of("attribute"))
+        of_ranked = {m.name for m in ranked_by.of("class")} if ranked_by is not None else set()
+        if adjective and any(
+            h.measure and h.measure.aggregation == "average" and h.base not in of_ranked for h in heads if of_ranked
+        ):
+            raise UnclearError("what the superlative is of does not belong to what is asked for itself")
         if heads and ranking is None and _asks_for_instances(terms):
             raise UnclearError("it is not clear whether instances or a figure are asked for")
         return heads, ranked_by
