@@ -106,6 +106,16 @@ def test_the_column_of_a_date_and_deleted_rows_are_said(league):
     assert table.conditions == ("is_deleted = 0",)
 
 
+def test_who_shares_the_last_place_is_said(league):
+    def told(question):
+        (table,) = league.ask(question, language="en", tenant="default", now=NOW)
+        return len(table.rows), table.reading
+
+    assert told("Top 1 players by number of goals") == (1, ())
+    assert told("Top 2 players by number of goals") == (2, ("others share the last place and are not shown",))
+    assert told("Top 4 players by number of goals") == (4, ())
+
+
 def test_a_dry_run_sends_nothing_and_near_names_are_told(league, monkeypatch):
     league.lexicon("default")
     monkeypatch.setattr(league.engine, "read", lambda *_args, **_more: pytest.fail("it was sent"))

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
 from typing import Any
@@ -148,7 +149,10 @@ class Database:
     ) -> QueryTable:
         """Return the table of one plan."""
         begun = time.perf_counter()
-        tree, parameters = build(plan, self.mapping, language)
+        one_more = (
+            plan.limit + 1 if plan.shape == "top" and plan.limit else plan.limit
+        )  # to see who shares the last place
+        tree, parameters = build(replace(plan, limit=one_more), self.mapping, language)
         statement = check_statement(
             tree,
             self.mapping.tables,
@@ -160,6 +164,8 @@ class Database:
         limits = {"max_rows": self.settings.max_rows, "timeout_ms": self._within(timeout_ms)}
         asked = statement.sql, statement.parameters
         rows = Rows((), (), False) if dry_run else self.engine.read(*asked, **limits)  # type: ignore[arg-type]
+        if one_more != plan.limit and one_more is not None:
+            plan, rows = _without_next(plan, rows, str(words(language)["tied"]))
         elapsed = (time.perf_counter() - begun) * 1000
         return to_table(
             plan,
@@ -275,6 +281,14 @@ class Database:
                 yield class_id, key, [str(n) for n in names if n]
             elif isinstance(key, str) and not key.isdecimal():  # a bare number is a number
                 yield class_id, key, [key]
+
+
+def _without_next(plan: Plan, rows: Rows, tied: str) -> tuple[Plan, Rows]:
+    """Return the first rows without the next one, the reading noting where that one shares the last place."""
+    limit = plan.limit or 0
+    shares = len(rows.rows) > limit and rows.rows[limit][-1] == rows.rows[limit - 1][-1]
+    plan = replace(plan, reading=(*plan.reading, tied)) if shares else plan
+    return plan, replace(rows, rows=rows.rows[:limit])
 
 
 def _mapping_of(settings: DatabaseSettings) -> tuple[Ontology, dict[str, str]]:
