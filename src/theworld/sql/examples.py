@@ -11,6 +11,7 @@ from theworld.sql.drafting.inspection import TableFacts
 from theworld.sql.mapping import is_measure
 from theworld.sql.paths import is_single, steps
 from theworld.sql.plan import UnclearError
+from theworld.sql.questions.lexicon import forms_of
 from theworld.state import QueryTable
 
 EXAMPLES = 3
@@ -55,14 +56,15 @@ def _questions(database: Database, class_id: str) -> list[str]:
     labels = mapping.lookup.classes[class_id].labels
     zh = not labels.en
     own = labels.preferred("zh" if zh else "en")
-    found = [f"一共有多少{own}？" if zh else f"How many {own} are there?"]
+    many = forms_of(own)[-1]
+    found = [f"一共有多少{own}？" if zh else f"How many {many} are there?"]
     for join in steps(mapping, class_id):
         if is_single(join) and join.target != class_id:
             other = mapping.lookup.classes[join.target].labels.preferred("zh" if zh else "en")
-            found.append(f"每个{other}有多少{own}？" if zh else f"number of {own} by {other}")
+            found.append(f"每个{other}有多少{own}？" if zh else f"number of {many} by {other}")
             break
     if mapping.classes[class_id].time:
-        found.append(f"按月的{own}数量" if zh else f"number of {own} per month")
+        found.append(f"按月的{own}数量" if zh else f"number of {many} per month")
     for attribute in mapping.attributes(class_id).values():
         if is_measure(attribute):
             name = attribute.labels.preferred("zh" if zh else "en")

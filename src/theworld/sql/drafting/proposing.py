@@ -142,7 +142,7 @@ class _Draft:
                     called = tuple(dict.fromkeys((*line["other"], *called)))
                     inverse, verbs = tuple(line["one"]), tuple(line["verbs"])
             why = why or "refers to its own table; not taken as containment"
-        verbs = verbs or _verbs(own)
+        verbs = (*verbs, *_verbs(own))
         called = tuple(label for label in called if label not in verbs)
         return ColumnDraft(called=called, to=target, sure=sure, why=why, inverse=inverse, verbs=verbs)
 
@@ -150,6 +150,7 @@ class _Draft:
         words, said = words_of(column.name), comment_label(column.comment)
         unit = next((u for u in glossary()["units"] if words.endswith(f" {u}")), "")
         words = words.removesuffix(f" {unit}") if unit and column.kind in {"number", "integer"} else words
+        words = re.sub(r"^(?:is|has) ", "", words) if column.kind in {"boolean", "integer", "text"} else words
         bare = without_table(words, self._called[table.name])
         called = labels_for(said, *dict.fromkeys((words, bare)) if not (said and is_short(words)) else ())
         made: dict[str, Any] = {"called": called or (words,)}

@@ -95,7 +95,7 @@ def label_meanings(mapping: DatabaseMapping) -> dict[str, tuple[Meaning, ...]]:
 
     def add(labels: Iterable[str], meaning: Meaning) -> None:
         for label in labels:
-            for form in _forms(fold_in_place(label).strip()):
+            for form in forms_of(fold_in_place(label).strip()):
                 found.setdefault(form, {})[meaning] = None
 
     for class_id in mapping.unmapped:
@@ -159,7 +159,8 @@ def value_meanings(rows: Iterable[tuple[str, str, str]]) -> dict[str, tuple[Mean
     return {word: tuple(meanings) for word, meanings in found.items()}
 
 
-def _forms(label: str) -> list[str]:
+def forms_of(label: str) -> list[str]:
+    """Return a folded label and, of an English one, its plural."""
     if not label or not label[-1].isascii() or not label[-1].isalpha():
         return [label] if label else []
     if label.endswith("y") and label[-2:-1] not in {*"aeiou"}:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from theworld.ontology import Attribute
+from theworld.ontology import Attribute, Relation
 from theworld.sql.engines.protocol import Cell
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.paths import steps
 from theworld.sql.plan import Operator, UnclearError
-from theworld.sql.questions.lexicon import Meaning, Term, cues
+from theworld.sql.questions.lexicon import Meaning, Term, forms_of
 from theworld.sql.questions.restrictions import Compared, Restrictions
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import Quantity
@@ -178,7 +178,7 @@ def _relations(terms: Sequence[Term], found: Restrictions) -> set[Term]:
         anchor = near[0] if near else None
         if len(near) > 1 and not relation.symmetric:
             raise UnclearError(f"it is not clear whom {term.text!r} is about")
-        forward = _direction(terms, i, anchor, meaning, symmetric=relation.symmetric)
+        forward = _direction(terms, i, anchor, meaning, relation)
         join = next(
             j for j in steps(found.mapping, relation.source) if j.relation == relation.id and j.forward == forward
         )
@@ -240,13 +240,14 @@ def _is_instance(term: Term, class_id: str) -> bool:
     return any(m.name.startswith(f"{class_id}=") for m in term.of("entity"))
 
 
-def _direction(terms: Sequence[Term], at: int, anchor: int | None, meaning: Meaning, *, symmetric: bool) -> bool:
+def _direction(terms: Sequence[Term], at: int, anchor: int | None, meaning: Meaning, relation: Relation) -> bool:
     """Return True when what is asked for is the relation's source, False when it is its target."""
-    if symmetric or anchor is None:
+    if relation.symmetric or anchor is None:
         return True
     term = terms[at]
     for side, forward in (("source", True), ("target", False)):
-        nouns = [fold_in_place(w) for words in cues()["nouns"][side].values() for w in words]
+        labels = relation.roles.source if side == "source" else relation.roles.target
+        nouns = {form for label in labels.all() for form in forms_of(fold_in_place(label))}
         if term.text in nouns:
             return forward
     before = terms[anchor - 1] if anchor else None

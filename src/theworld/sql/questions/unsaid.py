@@ -45,8 +45,8 @@ def _with_people(terms: tuple[Term, ...], mapping: DatabaseMapping) -> tuple[Ter
             c: sum(map(len, filter(None, found))) for c, found in ways.items() if _is_person(c, mapping) and all(found)
         }
         found = {c for c, length in lengths.items() if length == min(lengths.values())}
-    told = {m.name for a, b in pairwise(terms) if a.of("top") for m in b.of("class")}
-    found = told or found  # who the top five customers are
+    beside = [b if a.of("top", "who") else a for a, b in pairwise(terms) if a.of("top", "who") or b.of("who")]
+    found = {m.name for t in beside for m in t.of("class")} or found  # who the top five customers are, 老师是谁
     if len(found) != 1:
         raise UnclearError("it is not clear who is asked for")
     meaning = Meaning("class", next(iter(found)))
