@@ -16,6 +16,7 @@ from theworld.sql.drafting.file import merge, read_mapping, write_mapping
 from theworld.sql.drafting.inspection import inspect_tables
 from theworld.sql.drafting.proposing import draft_mapping
 from theworld.sql.examples import look_at
+from theworld.sql.model_statement import describe_schema
 from theworld.sql.plan import UnclearError
 from theworld.text import detect_language
 
@@ -177,3 +178,10 @@ def test_a_kind_of_thing_without_a_condition_is_declined(tmp_path):
             opened.ask("how many students are there?", language="en", tenant="default", now=NOW)
         (table,) = opened.ask("how many guests are there?", language="en", tenant="default", now=NOW)
         assert '"kind" = :p1' in table.sql
+
+
+def test_a_model_sees_codes_with_their_names_and_which_rows_count(league):
+    described = describe_schema(league.mapping, "en")
+    assert "1 is goalkeeper" in described
+    assert "only rows with 0 count" in described
+    assert "first_name (" in described
