@@ -185,3 +185,39 @@ def test_a_model_sees_codes_with_their_names_and_which_rows_count(league):
     assert "1 is goalkeeper" in described
     assert "only rows with 0 count" in described
     assert "first_name (" in described
+
+
+@pytest.mark.slow
+def test_postgresql_is_drafted_and_asked_the_same(postgres):
+    import psycopg
+
+    said = {
+        "game.referee_no": "referee.id",
+        "game.weather": "dict weather",
+        "player.position": "1 goalkeeper 2 defender 3 forward",
+    }
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE league")
+    address = postgres.rpartition("/")[0] + "/league"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute((DATA / "league.sql").read_text("utf-8"))
+        for column, comment in said.items():
+            connection.execute(f"COMMENT ON COLUMN {column} IS '{comment}'")
+    drafted = draft_mapping(address)
+    assert drafted.tables["game"].columns["referee_no"].to == "referee"
+    assert drafted.tables["game"].date == "scheduled_on"
+    assert "@" not in drafted.source
+    with closing(Database.open(Settings(database={"url": address, "timeout_ms": 5000}).database)) as opened:
+
+        def told(question):
+            (table,) = opened.ask(question, language=detect_language(question), tenant="default", now=NOW)
+            return table.rows
+
+        assert told("How many players are from Sweden or Norway?") == ((4,),)
+        assert told("哪个球队的球员最多？") == (("River Foxes", 3),)
+        assert told("How many games have not been played?") == ((1,),)
+        assert told("How many players have no nationality?") == ((1,),)
+        assert told("How many rainy games were there?") == ((2,),)
+        assert told("How many games were played in April 2025?") == ((2,),)
+        assert told("What share of players are goalkeepers?")[0][:2] == (2, 7)
+        assert told("Which player has the most goals?") == (("Ben Reed", 3),)
