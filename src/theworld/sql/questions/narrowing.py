@@ -21,6 +21,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restri
     found = Restrictions(mapping)
     _negations(terms, found)
     anchors = _relations(terms, found)
+    terms = [_of_what_is_named(term, terms) for term in terms]
     for i, term in enumerate(terms):
         beside = [m.name for t in (*terms[max(0, i - 1) : i], *terms[i + 1 : i + 2]) for m in t.of("class")]
         if term.of("entity") and term not in anchors:
@@ -71,6 +72,14 @@ def _beside(terms: Sequence[Term], at: int) -> tuple[str, ...]:
     )
     chinese = any(not t.text.isascii() for t in terms[at + 1 : at + 2])
     return tuple(dict.fromkeys([*after, *before] if chinese else [*before, *after]))
+
+
+def _of_what_is_named(term: Term, terms: Sequence[Term]) -> Term:
+    """Return a name of a row that is a value too (Seattle) as the value, where only the value's class is named."""
+    named = {m.name for t in terms for m in t.of("class")}
+    values = tuple(m for m in term.of("value") if m.name.partition(".")[0] in named)
+    rows = any(m.name.partition("=")[0] in named for m in term.of("entity"))
+    return term._replace(meanings=values) if term.of("entity") and values and not rows else term
 
 
 def _negations(terms: Sequence[Term], found: Restrictions) -> None:

@@ -93,6 +93,7 @@ class Restrictions:
         reading: list[str] = []
         for class_id, keys in self.keys.items():
             path = self._path(base, class_id, via, each_row)
+            self._not_both(path, self.named[class_id])
             key = self.mapping.classes[class_id].key
             below = belongs_by(self.mapping, class_id)
             words, negated = "、".join(t.text for t in self.named[class_id]), self._turned(self.named[class_id])
@@ -105,6 +106,9 @@ class Restrictions:
             found.append(
                 Filter(path, class_id, attribute.column or "", "in", values, term.text, negated=term in self.negated)
             )
+        for column in set(columns.values()):
+            alike = [term for term in self.values if columns[term] == column]
+            self._not_both(self._path(base, self._value(alike[0], base, via)[0], via, each_row), alike)
         if any(columns.get(first) != columns.get(second) for first, second in self.alternatives):
             raise UnclearError("what stands beside 'or' is not of one kind")
         found = _merged(found)
@@ -125,6 +129,15 @@ class Restrictions:
         found += [self._missing(term, base, via) for term in self.without]
         found += [self._happened(term, base) for term in self.dated]
         return found, list(dict.fromkeys(reading))
+
+    def _not_both(self, path: Path, terms: Sequence[Term]) -> None:
+        """Raise UnclearError for several names of what a row may have many of: those with both, or with either?"""
+        either = {term for pair in self.alternatives for term in pair} | self.negated
+        many = any(not is_single(step) for step in path)
+        if many and len({t.text for t in terms}) > 1 and not either & set(terms):
+            raise UnclearError(
+                f"it is not clear whether {' and '.join(t.text for t in terms)} are both meant, or either"
+            )
 
     def _turned(self, terms: Sequence[Term]) -> bool:
         turned = {term in self.negated for term in terms}
