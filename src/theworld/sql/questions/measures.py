@@ -8,9 +8,8 @@ from typing import Literal, NamedTuple, TypeVar, get_args
 from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.paths import find_path, happens, is_single, steps
-from theworld.sql.plan import Aggregate, UnclearError, Whole
+from theworld.sql.plan import Aggregate, UnclearError
 from theworld.sql.questions.lexicon import Term, cues
-from theworld.sql.questions.restrictions import Restrictions
 
 Analysis = Literal["", "trend", "change", "change_over_year", "volatility"]
 _COUNTED = {"sum", "trend", "change", "change_over_year"}
@@ -80,13 +79,13 @@ def find_heads(
         if measured or len(counts) > 1 or any(_name(t) not in _COUNTED for t in others):
             raise UnclearError("it is not clear what is counted")
         base = _counted(terms, counts[0], related, mapping)
-        if happens(mapping, base) is None and (head := _happening(mapping, base, terms, needs)) is not None:
+        if happens(mapping, base) is None and (head := happening(mapping, base, terms, needs)) is not None:
             return [head]
         if counts[0].text == "有多少" and _measured_by_default(mapping, base):
             raise UnclearError(f"it is not clear whether {counts[0].text!r} asks for rows or for their sum")
         return [Head(base, None, "count", _analysis(others), per_subject=False)]
     if not measured and (counting or split):
-        rows = [one for one in _rows_named(terms) if counting or mapping.classes[one].counted]
+        rows = [one for one in rows_named(terms) if counting or mapping.classes[one].counted]
         found = rows[-1:] or ([related] if counting and related else [])
         if found or counting:
             return [Head(one, None, "count", _analysis(others), per_subject=False) for one in found]
@@ -109,15 +108,7 @@ def _analysis(terms: Sequence[Term]) -> Analysis:
     return _ANALYSES[found[0]] if found else ""
 
 
-def rows_that_happen(terms: Sequence[Term], needs: Sequence[frozenset[str]], mapping: DatabaseMapping) -> list[Head]:
-    """Return what a share of rows counts where no measure is named: the rows, or what happens to them."""
-    found = [Head(class_id, None, "count", "", per_subject=False) for class_id in _rows_named(terms)]
-    if len(found) == 1 and happens(mapping, found[0].base) is None:
-        return [_happening(mapping, found[0].base, terms, needs) or found[0]]
-    return found
-
-
-def _happening(
+def happening(
     mapping: DatabaseMapping, counted: str, terms: Sequence[Term], needs: Sequence[frozenset[str]]
 ) -> Head | None:
     """Return what is counted of things that something happens to, None where nothing is said to happen.
@@ -271,45 +262,6 @@ def _heads(item: _Measured, words: Sequence[Term], superlative: bool) -> list[He
     return [Head(item.base, item.attribute, aggregate, analysis, told_each) for aggregate in plain]
 
 
-def share_terms(terms: Sequence[Term]) -> list[Term]:
-    """Return the words that ask for a share."""
-    return [term for term in terms if term.of("share")]
-
-
-def part_and_whole(
-    heads: Sequence[Head], asked: Sequence[Term], terms: Sequence[Term], restrictions: Restrictions, *, grouped: bool
-) -> tuple[Head, Head | None, Whole]:
-    """Return what is measured, what it is divided by where that is another measure, and of which rows the whole is.
-
-    Raises UnclearError where part or whole could be meant otherwise: with several conditions it is not said which of
-    them hold for the whole too.
-    """
-    if any(head.analysis or head.aggregate not in {"sum", "count"} for head in heads) or not heads:
-        raise UnclearError("it is not clear what the share is of")
-    first, *others = dict.fromkeys(heads)  # of one measure named twice it is the rows that differ
-    if len(others) > 1 or any(head.base != first.base for head in others):
-        raise UnclearError("it is not clear what the share is of")
-    if others:
-        part, whole = (others[0], first) if _whole_first(asked[0], terms) else (first, others[0])
-        if part.measure is None or whole.measure is None or part.measure.unit != whole.measure.unit:
-            raise UnclearError("a share needs two measures in one unit")
-        return part, whole, "measure"
-    if grouped:
-        return first, None, "rows"
-    values = {frozenset(m.name for m in t.of("value")) for t in restrictions.values}  # 学生(student) is one
-    conditions = len(restrictions.keys) + len(values) + len(restrictions.compared) + len(restrictions.without)
-    if conditions != 1 or restrictions.related:
-        raise UnclearError("it is not clear what the share is of")
-    return first, None, "all"
-
-
-def _rows_named(terms: Sequence[Term]) -> list[str]:
+def rows_named(terms: Sequence[Term]) -> list[str]:
     """Return the class whose rows are counted where nothing else is measured."""
     return list(dict.fromkeys(m.name for t in terms if not t.of("attribute", "value") for m in t.of("class")))
-
-
-def _whole_first(asked: Term, terms: Sequence[Term]) -> bool:
-    """Return whether the whole is named first: `what percentage of the limit is used`, but not `as a percentage of`."""
-    names = [m.name for m in asked.of("share")]
-    measured = [t for t in terms if t.of("attribute")]
-    return "whole_first" in names and all(asked.start < t.start for t in measured)

@@ -16,10 +16,12 @@ from theworld.sql.questions.completeness import check_all_used
 from theworld.sql.questions.cutting import Ranking, cut_question
 from theworld.sql.questions.grouping import by_attribute, by_class, by_role, class_of, find_grouping, timed
 from theworld.sql.questions.lexicon import Lexicon, Term, cues
-from theworld.sql.questions.measures import Head, find_heads, part_and_whole, rows_that_happen, share_terms
+from theworld.sql.questions.measures import Head, find_heads
 from theworld.sql.questions.narrowing import find_restrictions
 from theworld.sql.questions.restrictions import Restrictions
 from theworld.sql.questions.rows import asks_for_latest, plan_latest, plan_list
+from theworld.sql.questions.shaping import shaped
+from theworld.sql.questions.shares import part_and_whole, rows_that_happen, share_terms
 from theworld.sql.questions.unsaid import with_unsaid
 from theworld.text.calendar_units import CalendarUnit
 from theworld.text.language import Language
@@ -254,7 +256,7 @@ class _Reading:
         if head.distinct is not None:
             counted, note = by_class(head.distinct, base, via, self.mapping, self.language)
             plan = replace(plan, distinct=counted, reading=(*plan.reading, *note))
-        return self._shaped(plan, head, ranking=ranking, ranked=ranked, unit=unit)
+        return shaped(plan, head, ranking=ranking, ranked=ranked, unit=unit)
 
     def _share(self, heads: list[Head], shares: list[Term], terms: tuple[Term, ...], grouping: Term | None) -> Plan:
         heads = heads or rows_that_happen(terms, self._needs([], None), self.mapping)
@@ -263,29 +265,6 @@ class _Reading:
         if (plan.group is None) != (grouping is None):
             raise UnclearError("it is not clear what the share is of")
         return replace(plan, shape="share", whole=whole, divisor=other.measure if other else None)
-
-    def _shaped(  # noqa: PLR0911 - one return a shape
-        self, plan: Plan, head: Head, *, ranking: Ranking | None, ranked: Term | None, unit: CalendarUnit | None
-    ) -> Plan:
-        if head.analysis == "volatility":
-            if ranking is not None and plan.group is None:
-                raise UnclearError("it is not clear what is ranked")
-            limit = ranking.size if ranking else None
-            return replace(plan, shape="volatility", limit=limit, descending=ranking is None or ranking.highest)
-        if head.analysis in {"change", "change_over_year"}:
-            limit = ranking.size if ranking else None
-            return replace(plan, shape="change", limit=limit, descending=ranking is None or ranking.highest)
-        if ranking is not None:
-            if plan.group is None and unit is None and ranked is None:
-                if ranking.size != 1 or plan.measure is None:
-                    raise UnclearError("it is not clear what is ranked")
-                return replace(plan, aggregate="max" if ranking.highest else "min")
-            if ranked is None and plan.group is not None and unit is None and ranking.size == 1:
-                return replace(plan, aggregate="max" if ranking.highest else "min", shape="groups")
-            return replace(plan, shape="top", limit=ranking.size, descending=ranking.highest)
-        if head.analysis == "trend" or unit is not None:
-            return replace(plan, shape="trend")
-        return replace(plan, shape="groups") if plan.group is not None else plan
 
     def _mentioned(self, terms: tuple[Term, ...], restrictions: Restrictions) -> frozenset[str]:
         names = {m.name for t in terms for m in t.of("class", "relation", "inverse", "role")}
