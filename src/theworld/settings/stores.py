@@ -139,7 +139,7 @@ class DatabaseSettings(Section):
     """A database whose rows are asked with SQL; without an address there is no SQL path."""
 
     url: SecretStr | None = Field(default=None, description="sqlite:///FILE or postgresql://USER@HOST/DATABASE")
-    ontology: Path | None = Field(default=None, description="Ontology file that maps classes to tables (docs/sql.md)")
+    ontology: Path | None = Field(default=None, description="Mapping file, or ontology with tables (docs/sql.md)")
     timezone: str = Field(default="UTC", description="Zone that days and months are meant in, such as Asia/Shanghai")
     max_rows: int = Field(default=500, ge=1, le=100_000, description="Most rows of one result")
     timeout_ms: int = Field(default=800, ge=1, le=600_000, description="Longest time of one statement")
