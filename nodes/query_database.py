@@ -132,6 +132,7 @@ def _written(
         database,
         state.query,
         state.language,
+        reading=reason,
         context=context,
         deadline=deadline,
         whole=request_deadline(state, context),

@@ -18,6 +18,7 @@ from theworld import __version__
 from theworld.cli.ask import ask, resolve
 from theworld.cli.browsing import list_documents, show_document
 from theworld.cli.chat import chat
+from theworld.cli.database import database_app
 from theworld.cli.demo import demo
 from theworld.cli.documents import delete, ingest, sync, watch
 from theworld.cli.evaluate import evaluate_app
@@ -76,6 +77,7 @@ for name, command in _COMMANDS.items():
     app.command(name)(command)
 app.add_typer(evaluate_app, name="eval")
 app.add_typer(ledger_app, name="ledger")
+app.add_typer(database_app, name="database")
 app.add_typer(ontology_app, name="ontology")
 app.add_typer(router_app, name="router")
 app.add_typer(wikidata_app, name="wikidata")
