@@ -100,9 +100,10 @@ class KeywordTables:
         self._added = {keyword for keyword, mapping in added if self._mappings.get(keyword) == mapping}
 
     def find(self, folded: str) -> list[Detected]:
-        """Return the keywords of a folded text, false friends left out, longest first."""
-        found = []
-        for span in longest_apart(keep_genuine(self._table.find(folded), folded)):
+        """Return the keywords of a folded text, false friends left out: the specification's, then others; longest first."""
+        spans, found = keep_genuine(self._table.find(folded), folded), []
+        stated = longest_apart(span for span in spans if span.phrase not in self._added)
+        for span in [*stated, *longest_apart(spans, beside=stated)]:
             mapping = self._mappings[span.phrase]
             kind, scope = ReferenceType(mapping["type"]), ReferenceScope(mapping["scope"])
             found.append(Detected(span, "keyword", kind, scope, added=span.phrase in self._added))
