@@ -111,7 +111,7 @@ def read_notes(candidates: Sequence[Mapping[str, Any]], limit: int, *, logits: b
     """Check and read the first `limit` notes.
 
     Missing fields have defaults: no entities, score 0, hop 1, no paragraphs; a missing `doc_id` counts as a document
-    of its own. Scores are used as given; only where the caller says that they are `logits` do they go through a sigmoid.
+    of its own. Scores are used as given, or as `logits` go through a sigmoid.
     Raises InvalidNoteError naming the note and the field.
     """
     if isinstance(candidates, (str, bytes, Mapping)) or not isinstance(candidates, Sequence):

@@ -100,7 +100,7 @@ class KeywordTables:
         self._added = {keyword for keyword, mapping in added if self._mappings.get(keyword) == mapping}
 
     def find(self, folded: str) -> list[Detected]:
-        """Return the keywords of a folded text, false friends left out: the specification's, then others; longest first."""
+        """Return the keywords of a folded text: the specification's before others, the longest first."""
         spans, found = keep_genuine(self._table.find(folded), folded), []
         stated = longest_apart(span for span in spans if span.phrase not in self._added)
         for span in [*stated, *longest_apart(spans, beside=stated)]:
