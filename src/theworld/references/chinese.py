@@ -11,12 +11,10 @@ from functools import lru_cache
 
 from theworld.references.chinese_topics import (
     TIME,
-    Topic,
     any_of,
     asks_name,
     bare,
     consists_of,
-    is_small_talk,
     joined_names,
     name_in_answer,
     topic_of,
@@ -24,13 +22,18 @@ from theworld.references.chinese_topics import (
     words_of,
 )
 from theworld.references.context import (
-    DEEPEST,
+    Antecedent,
     Edit,
     Standalone,
     apply_edits,
     chosen_item,
     dependent,
+    is_small_talk,
     last_answer,
+    put_item,
+    question_before,
+    said_in,
+    stand_alone,
     with_context,
 )
 from theworld.references.detection import Kind
@@ -88,31 +91,23 @@ def _item(query: str, history: Sequence[Message], depth: int) -> Standalone | No
     chosen = chosen_item(query, history)
     if chosen is None:
         return None
-    span, item, index = chosen
-    before = _question_before(history, depth)
-    added = f"{item}；{before.text}" if before else item
-    return Standalone(with_context(query, added), (dependent(span, "pronoun"),), (item,), (index,), (), "a listed item")
-
-
-def _question_before(history: Sequence[Message], depth: int) -> Topic | None:
-    """Return the last question, made to stand alone."""
-    for index, question, _ in user_turns(history):
-        alone = rewrite(question, history[:index], depth=depth + 1).query if depth < DEEPEST else None
-        return Topic((alone or question).strip(" ？?。！!"), index)
-    return None
+    before = question_before(history, depth)
+    put = put_item(query, chosen, before.text if before else "")
+    references = (dependent(chosen.span, "pronoun"),)
+    return Standalone(put, references, (chosen.text,), (chosen.source,), (), "a listed item")
 
 
 def _in_context(  # noqa: PLR0917 - called with all of them, side by side
     query: str, span: Span, kind: Kind, history: Sequence[Message], depth: int, answered: int = 0
 ) -> Standalone:
     """Return the query with the question before it, and as many characters of its answer."""
-    before = _question_before(history, depth)
+    before = question_before(history, depth)
     if before is None:
         return Standalone()
     reason, references = "the question before", (dependent(span, kind),)
     index = last_answer(history) if answered else None
-    said = "" if index is None else "：" + text_of(history[index]).strip()[:answered]
-    return Standalone(with_context(query, before.text + said), references, (before.text,), (before.source,), (), reason)
+    said = "" if index is None else said_in(text_of(history[index]), answered) + "；"
+    return Standalone(with_context(query, said + before.text), references, (before.text,), (before.source,), (), reason)
 
 
 def _pointing(query: str, folded: str, history: Sequence[Message], depth: int) -> Standalone:
@@ -120,7 +115,7 @@ def _pointing(query: str, folded: str, history: Sequence[Message], depth: int) -
     match = _POINTING.search(folded)
     if match and not _bound(folded[: match.start()]):
         span = Span(match.start(), match.end(), query[match.start() : match.end()])
-        return _in_context(query, span, "pronoun", history, depth)
+        return _in_context(query, span, "pronoun", history, depth, LONGEST_ANSWER)
     match = _CORRECTED.match(folded) or _SEQUEL.search(folded)
     if match is None:
         return Standalone()
@@ -128,7 +123,7 @@ def _pointing(query: str, folded: str, history: Sequence[Message], depth: int) -
     return _in_context(query, span, "continuation", history, depth)
 
 
-def _whole(query: str, text: str, standalone: str, topic: Topic, reason: str) -> Standalone:
+def _whole(query: str, text: str, standalone: str, topic: Antecedent, reason: str) -> Standalone:
     start = max(0, fold_in_place(query).find(text))
     span = Span(start, start + len(text), query[start : start + len(text)])
     return Standalone(standalone, (dependent(span, "continuation"),), (topic.text,), (topic.source,), (), reason)
@@ -139,13 +134,10 @@ def _is_follow_up(text: str) -> bool:
     return bool(_ABOUT.match(folded) or _VAGUE.match(folded) or _is_continuation(folded))
 
 
-def last_full_question(history: Sequence[Message], depth: int = 0) -> Topic | None:
+def last_full_question(history: Sequence[Message], depth: int = 0) -> Antecedent | None:
     """Return the last question that is no follow-up, itself made to stand alone."""
-    for index, question, _ in user_turns(history):
-        if not _is_follow_up(question):
-            alone = rewrite(question, history[:index], depth=depth + 1).query if depth < DEEPEST else None
-            return Topic(bare(alone or question), index)
-    return None
+    found = question_before(history, depth, _is_follow_up)
+    return found._replace(text=bare(found.text)) if found else None
 
 
 def _about(query: str, text: str, history: Sequence[Message], depth: int) -> Standalone | None:
@@ -204,46 +196,44 @@ def _fragment(query: str, text: str, history: Sequence[Message], depth: int) -> 
     return _whole(query, text, f"{topic.text}{query.strip()}", topic, "the topic of the last turns") if topic else None
 
 
-def _recent_topic(history: Sequence[Message], depth: int = 0) -> Topic | None:
+def _recent_topic(history: Sequence[Message], depth: int = 0) -> Antecedent | None:
     topics = _topics(history, depth)
     return topics[0] if topics else None
 
 
-def _topics(history: Sequence[Message], depth: int = 0) -> list[Topic]:
+def _topics(history: Sequence[Message], depth: int = 0) -> list[Antecedent]:
     """Return the distinct topics of the last turns, the latest first; a labelled turn is about its label."""
-    found: dict[str, Topic] = {}
+    found: dict[str, Antecedent] = {}
     for index, question, _ in user_turns(history):
         label = history[index].topic
         text = label or _resolved_topic(question, history[:index], depth)
         if text:
-            found.setdefault(fold_in_place(text), Topic(text, index))
+            found.setdefault(fold_in_place(text), Antecedent(text, index))
     return list(found.values())
 
 
 def _resolved_topic(question: str, before: Sequence[Message], depth: int) -> str:
     if _is_follow_up(question) or _pronoun().search(fold_in_place(question)):
-        if depth >= DEEPEST:
-            return ""
-        alone = rewrite(question, before, depth=depth + 1).query
-        return topic_of(alone) if alone else ""
+        alone = stand_alone(question, before, depth)
+        return topic_of(alone) if alone != question else ""
     return topic_of(question)
 
 
-def _antecedent(word: str, history: Sequence[Message]) -> Topic | None:
+def _antecedent(word: str, history: Sequence[Message]) -> Antecedent | None:
     """Return what a pronoun stands for: the name the last answer gives, else the topic of the last turns."""
     for index, question, answer in user_turns(history):
         named = name_in_answer(question, answer)
         compared = bare(re.split("[谁哪]", fold_in_place(question))[0])
         if not named and joined_names(compared) and asks_name(question):
-            return Topic(question[: len(compared)], index)
+            return Antecedent(question[: len(compared)], index)
         if not named and asks_name(question) and not _PLACE.fullmatch(word):
             return None
         if named and not (word.endswith("们") and not joined_names(named)):
             at = next((i for i in range(index + 1, len(history)) if history[i].role == "assistant"), index)
-            return Topic(named, at)
+            return Antecedent(named, at)
         text = history[index].topic or _resolved_topic(question, history[:index], 0)
         if text:
-            return Topic(text, index) if history[index].topic or not _CLAUSES.search(question) else None
+            return Antecedent(text, index) if history[index].topic or not _CLAUSES.search(question) else None
     return None
 
 
@@ -255,9 +245,9 @@ def _pronouns(query: str, folded: str, history: Sequence[Message], forced: str |
     options = joined_names(found.text) if found and _SINGULAR.match(match.group()) else ()
     span = Span(match.start(), match.end(), query[match.start() : match.end()])
     if forced:
-        found = Topic(forced, found.source if found else -1)
+        found = Antecedent(forced, found.source if found else -1)
     elif options and found:
-        found = Topic(options[0], found.source)
+        found = Antecedent(options[0], found.source)
     if found is None:
         return _in_context(query, span, "pronoun", history, 0, LONGEST_ANSWER)
     replacement = found.text + ("的" if match.group() == "其" else "")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
+from theworld.references.context import is_small_talk
 from theworld.references.history import text_of, topic_of_text, topic_tokens
 from theworld.references.phrases import has_ideographs, load_table
 from theworld.state import Message
@@ -37,13 +37,6 @@ _WHO_IS = re.compile(r"[^的]+是(?:谁|哪位|什么人)")
 _JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
 _PREDICATE = re.compile("都[很是不有没]|很|非常|更|没有|.由|.比|.是")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
-
-
-class Topic(NamedTuple):
-    """What a turn is about, and the message that says so."""
-
-    text: str
-    source: int
 
 
 @lru_cache(maxsize=16)
@@ -136,12 +129,6 @@ def _trim(topic: str, *, asked: bool) -> str:
     if "，" in topic or "," in topic:
         topic = re.split("[，,]", topic)[-1]
     return bare(topic) if topic_tokens(topic) else ""
-
-
-def is_small_talk(text: str) -> bool:
-    """Return whether a message is a greeting, thanks or a nod."""
-    folded = bare(fold_in_place(text))
-    return bool(folded) and len(folded) <= 20 and consists_of(folded, "small_talk")
 
 
 def asks_name(question: str) -> bool:

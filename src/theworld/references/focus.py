@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from theworld.references.context import LOOK_BACK
+from theworld.references.context import LOOK_BACK, Antecedent
 from theworld.references.history import text_of, topic_tokens
 from theworld.references.names import looks_like_group, looks_like_person, names_in
 from theworld.references.phrases import load_table
@@ -32,13 +32,6 @@ _PRONOUNS: dict[Nature, re.Pattern[str]] = {
     "group": re.compile(r"\b(?:they|them|their)\b", re.IGNORECASE),
     "thing": re.compile(r"\b(?:it|its)\b", re.IGNORECASE),
 }
-
-
-class Antecedent(NamedTuple):
-    """What an expression may stand for, and the index of the message it comes from."""
-
-    text: str
-    source: int
 
 
 class Focus(NamedTuple):

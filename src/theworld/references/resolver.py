@@ -26,7 +26,7 @@ from theworld.references.history import Vectors, as_messages
 from theworld.references.model_fallback import LLMResolver, ask_model
 from theworld.references.names import names_in
 from theworld.references.phrases import LanguageCode, load_table
-from theworld.references.rewriting import make_standalone, supplement
+from theworld.references.rewriting import CORRECTED, make_standalone, supplement
 from theworld.references.scopes import Conversation, find_turns, recall_turns
 from theworld.state import Message, ReferenceMatch, ResolvedReference
 from theworld.text import detect_language
@@ -175,7 +175,9 @@ class ReferenceResolver:
         if not found:
             metadata["reason"] = "nothing in the query refers to the conversation"
             metadata["evidence"] = evidence_of(None, query, conversation, alone)
-            return ResolvedReference(confidence=confidence_of(None, query, conversation, alone), metadata=metadata)
+            confidence = confidence_of(None, query, conversation, alone)
+            alone_query = alone.query if self.config.rewrite else None
+            return ResolvedReference(confidence=confidence, metadata=metadata, standalone_query=alone_query)
         matches = tuple(self._match(query, item, found, conversation, alone) for item in found)
         first = matches[0]
         recall = recall_turns(first.scope, self.config)
@@ -207,7 +209,7 @@ class ReferenceResolver:
         if not self.config.rewrite:
             return None
         supplemented = supplement(query, matches, conversation.history)
-        if primary.kind in {"pronoun", "continuation"}:
+        if primary.kind in {"pronoun", "continuation"} or alone.reason == CORRECTED:
             return alone.query or supplemented
         return supplemented or alone.query
 
