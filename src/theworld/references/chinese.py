@@ -12,6 +12,7 @@ from functools import lru_cache
 from theworld.references.chinese_topics import (
     TIME,
     any_of,
+    asked_noun,
     asks_name,
     bare,
     consists_of,
@@ -37,6 +38,7 @@ from theworld.references.context import (
     with_context,
 )
 from theworld.references.detection import Kind
+from theworld.references.frames import Correction, refilled
 from theworld.references.history import text_of, topic_tokens
 from theworld.references.phrases import Span, has_ideographs
 from theworld.state import Message
@@ -45,7 +47,14 @@ from theworld.text.folding import fold_in_place
 LONGEST_ANSWER = 60
 """Characters of an answer that may hold the antecedent, added with its question."""
 LONGEST_FRAGMENT = 12
+MOST_UNLIKE = 3
+"""Characters by which fillers of one place may differ in length."""
+LONGEST_VERB = 2
+"""Characters of a verb that may stand before what it points at."""
 MOST_OPTIONS = 5
+_GOVERNED = re.compile(
+    r"(?:怎么|怎样|如何|为什么|为何|什么时候|何时|能不能|可以|应该|需要|想|要|把|将|给|对|让|用|从|跟|在)[^，。,的是]{0,4}$"
+)
 _ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)呢$")
 _VAGUE = re.compile(r"^(?:那|这)(?:一?个)?(?:呢|怎么样|如何|好吗|行吗|可以吗)?$")
 _POINTING = re.compile("(?<!在)[这那](?:一?[个种类步款条项件样点次些]|时|之后|以后)(?!们|么)")
@@ -53,7 +62,9 @@ _PLACE = re.compile("[那这][里儿边]|当地")
 _CORRECTED = re.compile("^(?:不是|等等|等一下|说错|搞错|抱歉|不好意思|哦不|啊不|不对)")
 _CLAUSES = re.compile("[，。；,;].*[^，。；,;？?]")
 """A question of several clauses: which of them names what it is about is not sure."""
-_SEQUEL = re.compile("接着|然后")
+_SEQUEL = re.compile("接着|然后|接下来|下一步")
+_ADVERBS = re.compile("^(?:那|以后|之后|后来|现在|如果|要是|万一|假如|平时|最后)+")
+_PREPOSITIONS = ("对", "把", "用", "在", "从", "跟", "给", "按", "想", "要")
 _SINGULAR = re.compile(r"^(?:它(?!们)|他(?!们)|她(?!们)|那个|这个|那款|这款)")
 
 
@@ -107,13 +118,16 @@ def _in_context(  # noqa: PLR0917 - called with all of them, side by side
     reason, references = "the question before", (dependent(span, kind),)
     index = last_answer(history) if answered else None
     said = "" if index is None else said_in(text_of(history[index]), answered) + "；"
-    return Standalone(with_context(query, said + before.text), references, (before.text,), (before.source,), (), reason)
+    sources = (before.source,) if index is None else (before.source, index)
+    return Standalone(
+        with_context(query, said + before.text), references, (before.text,), sources, (), reason, sure=False
+    )
 
 
 def _pointing(query: str, folded: str, history: Sequence[Message], depth: int) -> Standalone:
     """Read 这种, 那一步, a correction or a sequel (接着) that names nothing it could refer to."""
     match = _POINTING.search(folded)
-    if match and not _bound(folded[: match.start()]):
+    if match and not _bound(folded[: match.start()], LONGEST_VERB + 1):
         span = Span(match.start(), match.end(), query[match.start() : match.end()])
         return _in_context(query, span, "pronoun", history, depth, LONGEST_ANSWER)
     match = _CORRECTED.match(folded) or _SEQUEL.search(folded)
@@ -161,12 +175,15 @@ def _about(query: str, text: str, history: Sequence[Message], depth: int) -> Sta
 def _filled(value: str, question: str) -> str:
     topic, folded, asked = topic_of(question), fold_in_place(value), fold_in_place(question)
     time = TIME.search(asked)
-    if TIME.fullmatch(folded) and time:
-        return question[: time.start()] + value + question[time.end() :]
+    if TIME.fullmatch(folded):
+        return question[: time.start()] + value + question[time.end() :] if time else f"{value}，{question}"
     if not topic or any_of("attributes").fullmatch(folded):
         return f"{topic or question}的{value}"
-    at = question.find(topic) if has_ideographs(topic) == has_ideographs(value) else -1
-    return question[:at] + value + question[at + len(topic) :] if at >= 0 else f"{question}，{value}"
+    if text := refilled(Correction(value, "", 0), question):
+        return text
+    alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
+    at = question.find(topic) if alike and not asked_noun(question) else -1
+    return question[:at] + value + question[at + len(topic) :] if at >= 0 else f"{value}（{question}）"
 
 
 def _is_continuation(folded: str) -> bool:
@@ -213,6 +230,8 @@ def _topics(history: Sequence[Message], depth: int = 0) -> list[Antecedent]:
 
 
 def _resolved_topic(question: str, before: Sequence[Message], depth: int) -> str:
+    if not has_ideographs(question):
+        return ""
     if _is_follow_up(question) or _pronoun().search(fold_in_place(question)):
         alone = stand_alone(question, before, depth)
         return topic_of(alone) if alone != question else ""
@@ -222,18 +241,22 @@ def _resolved_topic(question: str, before: Sequence[Message], depth: int) -> str
 def _antecedent(word: str, history: Sequence[Message]) -> Antecedent | None:
     """Return what a pronoun stands for: the name the last answer gives, else the topic of the last turns."""
     for index, question, answer in user_turns(history):
-        named = name_in_answer(question, answer)
+        who = word.startswith(("它", "其")) and "谁" in question
+        named = "" if who else name_in_answer(question, answer, beside=not word.startswith("它"))
         compared = bare(re.split("[谁哪]", fold_in_place(question))[0])
+        chosen = [name for name in joined_names(compared) if name in fold_in_place(answer)]
+        named = chosen[0] if len(chosen) == 1 and asks_name(question) else named
         if not named and joined_names(compared) and asks_name(question):
             return Antecedent(question[: len(compared)], index)
-        if not named and asks_name(question) and not _PLACE.fullmatch(word):
+        if not named and not who and not _PLACE.fullmatch(word) and (asks_name(question) or asked_noun(question)):
             return None
         if named and not (word.endswith("们") and not joined_names(named)):
             at = next((i for i in range(index + 1, len(history)) if history[i].role == "assistant"), index)
             return Antecedent(named, at)
         text = history[index].topic or _resolved_topic(question, history[:index], 0)
         if text:
-            return Antecedent(text, index) if history[index].topic or not _CLAUSES.search(question) else None
+            unsure = _CLAUSES.search(question) or text.startswith(_PREPOSITIONS)
+            return Antecedent(text, index) if history[index].topic or not unsure else None
     return None
 
 
@@ -261,10 +284,16 @@ def _pronouns(query: str, folded: str, history: Sequence[Message], forced: str |
     )
 
 
-def _bound(before: str) -> bool:
-    """Whether a name stands before the pronoun in the query: its antecedent is there."""
+def _bound(before: str, least: int = 2) -> bool:
+    """Whether a name of at least so many characters stands before the pronoun in the query: its antecedent is there.
+
+    A verb between an adverb (怎么, 想, 把) and the pronoun is none, nor is what describes the pronoun (剩下的这种).
+    """
+    before = _ADVERBS.sub("", _GOVERNED.sub("", before))
+    if before.endswith("的") and least > 2:
+        return False
     rest = any_of("openers").sub("", before)
-    return bool(topic_tokens(any_of("verbs").sub("", rest))) and len(bare(rest)) >= 2
+    return bool(topic_tokens(any_of("verbs").sub("", rest))) and len(bare(rest)) >= least
 
 
 def _vague(query: str, history: Sequence[Message], forced: str | None) -> Standalone:

@@ -25,7 +25,8 @@ LOOK_BACK = 24
 LONGEST_CONTEXT = 200
 """Characters added at most."""
 LONGEST_INLINE = 40
-"""Characters of a listed item that takes the ordinal's place; a longer one is context."""
+"""Characters of a listed item that takes the ordinal's place; a longer one is context, and so is a step."""
+_STEP = re.compile("step|phase|point|number|[步点条项]", re.IGNORECASE)
 _CLOSING = " \t\n?？!！.。"
 _OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)[\s?？!！.。]*$")
 _ITEM_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\(?\d{1,2}[.)、）]|[①-⑩])[ \t]*(.+)$")
@@ -58,6 +59,8 @@ class Standalone:
     """Equally good antecedents, best first; more than one is ambiguous."""
     reason: str = ""
     """Which rule decided."""
+    sure: bool = True
+    """False where no antecedent is sure, so that the query has the turn before as its context."""
 
 
 @lru_cache(maxsize=1)
@@ -116,6 +119,7 @@ def said_in(answer: str, longest: int) -> str:
     """Return the first sentence of an answer, cut to so many characters at a word's end."""
     line = answer.strip().partition("\n")[0]
     sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", line)[0]
+    sentence = sentence.strip(_CLOSING)
     return sentence if len(sentence) <= longest else sentence[:longest].rpartition(" ")[0] or sentence[:longest]
 
 
@@ -125,8 +129,8 @@ def put_item(query: str, item: Item, question: str) -> str | None:
     if not re.sub(r"(?i)\b(?:and|or|so|what|how|about)\b|[那呢么还有]|\W", "", query[: span.start] + query[span.end :]):
         taken = next((other for other in item.others if other in question), "")
         return question.replace(taken, text, 1) if taken else with_context(text, question) or text
-    if len(text) > LONGEST_INLINE:
-        return with_context(query, f"{text}; {question}")
+    if len(text) > LONGEST_INLINE or _STEP.search(span.phrase):
+        return with_context(query, f"{text}{'；' if has_ideographs(query) else '; '}{question}")
     return with_context(query[: span.start] + text + query[span.end :], question)
 
 
@@ -150,7 +154,7 @@ def question_before(
 
 def stand_alone(text: str, before: Sequence[Message], depth: int) -> str:
     """Return an earlier question made to stand alone, as far as follow-ups are traced back."""
-    from theworld.references.rewriting import make_standalone  # noqa: PLC0415 - the rules ask it for earlier turns
+    from theworld.references.rewriting import make_standalone  # it asks for the rules
 
     return make_standalone(text, before, "en", depth=depth + 1).query or text if depth < DEEPEST else text
 

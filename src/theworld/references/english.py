@@ -146,6 +146,7 @@ class _Rewriting:
             sources=tuple(sorted({used.source for used in self.used if used.source >= 0})),
             options=self.options,
             reason="the antecedent in the last turns",
+            sure=self._settled() or self.focus.heading is not None,
         )
 
     def _filled(self) -> Standalone | None:

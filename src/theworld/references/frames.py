@@ -1,7 +1,7 @@
 """What a turn does with the frame of the question before: it drops it, or puts something else in its place.
 
-- A change of topic ("换个话题，…") drops the frame: what was said before it is not looked at, and the words that announce
-  it are no part of the query.
+- A change of topic ("换个话题，…") drops the frame: what was said before it is not looked at, and the words that
+  announce it are no part of the query.
 - A correction ("No, I meant X", "不对，我问的是X") keeps the frame and replaces a filler: what the correction rejects
   ("not Y"), else its like (a year by a year, a name by a name), else what ends in the same word ("sweet potatoes" in
   the place of "potatoes"). Where nothing is alike the filler stands before its frame in brackets.
@@ -104,7 +104,7 @@ def refilled(correction: Correction, frame: str) -> str | None:
 def _alike(value: str, frame: str) -> tuple[int, int] | None:
     """Return the place in the frame of what ends in the value's last word."""
     if value.isascii():
-        last = re.escape(value.split()[-1].removesuffix("s")) if value else ""
+        last = re.escape(value.rsplit(maxsplit=1)[-1].removesuffix("s")) if value else ""
         match = re.search(rf"\b{last}(?:s|es)?\b", frame) if len(last) > 2 else None
         return match.span() if match else None
     for length in range(min(len(value), 8), LEAST_SHARED - 1, -1):

@@ -38,16 +38,22 @@ def _shares() -> dict[str, float]:
     return {name: float(share) for name, share in load_table("confidence").items()}
 
 
+def _evidence_of_none(query: str, conversation: Conversation) -> str:
+    if not conversation.history:
+        return "none_without_history"
+    if conversation.language == "cn":
+        return "none_cn"
+    return "none_en_named" if any(not name.opening for name in names_in(query)) else "none_en_bare"
+
+
 def evidence_of(primary: Detected | None, query: str, conversation: Conversation, alone: Standalone) -> str:
     """Return the name of what decided, a key of `data/confidence.yaml`."""
     if primary is None:
-        if not conversation.history:
-            return "none_without_history"
-        if conversation.language == "cn":
-            return "none_cn"
-        return "none_en_named" if any(not name.opening for name in names_in(query)) else "none_en_bare"
+        return _evidence_of_none(query, conversation)
     if primary.kind in {"pronoun", "continuation"}:
-        return "ambiguous" if len(alone.options) > 1 else f"{primary.kind}_{conversation.language}"
+        if len(alone.options) > 1:
+            return "ambiguous"
+        return f"{primary.kind if alone.sure else 'context'}_{conversation.language}"
     if primary.kind == "keyword" and primary.span.phrase == "just":
         return "just"
     return primary.kind
@@ -239,7 +245,8 @@ class ReferenceResolver:
     def _assist(self, result: ResolvedReference, query: str, conversation: Conversation) -> ResolvedReference:
         if self.llm_resolver is None or not self.config.use_llm_fallback:
             return result
-        sure = result.confidence >= self.config.llm_fallback_threshold
+        open_antecedent = self.config.llm_only_if_unsure and str(result.metadata.get("evidence")).startswith("context")
+        sure = result.confidence >= self.config.llm_fallback_threshold and not open_antecedent
         if sure and (result.matches or self.config.llm_only_if_unsure):
             return result
         assisted = ask_model(self.llm_resolver, query, conversation.history)

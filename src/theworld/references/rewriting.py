@@ -1,4 +1,4 @@
-"""Make a dependent query stand alone: by what it does with the frame before, by the rules of its language, by a keyword.
+"""Make a dependent query stand alone: by what it does with the frame before, its language's rules, or its keyword.
 
 An announced change of topic drops the frame, a correction refills it (`frames.py`); else the language's rules decide.
 A query that refers by a keyword and names nothing itself ("之前你说的还有效吗？") gets what the keyword points at.
@@ -51,7 +51,8 @@ def _corrected(query: str, history: Sequence[Message], depth: int) -> Standalone
     text = refilled(correction, before.text) or filled or with_context(correction.value, before.text)
     span = Span(0, len(query), query.strip())
     reference = Detected(span, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS)
-    return Standalone(text, (reference,), (before.text,), (before.source,), (), CORRECTED)
+    alike = text is not None and "(" not in text and "（" not in text
+    return Standalone(text, (reference,), (before.text,), (before.source,), (), CORRECTED, sure=alike)
 
 
 def supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[Message]) -> str | None:
