@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from functools import partial
 from typing import Any
@@ -179,9 +180,10 @@ def test_the_question_asked_back_is_plain_data() -> None:
     assert set(ask_back(reference, "en")) == {"kind", "question", "options"}
 
 
-@pytest.mark.parametrize(
-    "reply", [9, "9", "0", -1, "第九个", "", " ", None, 1.5, True, [], {"choice": 4}, {"option": 1}]
-)
+NO_OPTIONS = [9, "9", "0", -1, "第九个", "", " ", None, 1.5, True, [], {"choice": 4}, {"option": 1}]
+
+
+@pytest.mark.parametrize("reply", NO_OPTIONS)
 def test_what_is_no_option_is_an_error_that_lists_them(reply: Any) -> None:
     with pytest.raises(InvalidChoiceError, match=r"choice: .* none of the options: 1 A, 2 B, 3 C\."):
         chosen_option(reply, ["A", "B", "C"])
@@ -211,11 +213,8 @@ def test_a_reply_that_is_no_option_is_asked_for_again() -> None:
     ],
 )
 def test_the_graphs_resolver_asks_its_model_once_where_the_rules_are_unsure(question: str, calls: int) -> None:
-    model = FakeChatModel(
-        [
-            '{"reference_type": "referential", "scope": "last_1_3_turns", "confidence": 0.9, "standalone_query": "MySQL?"}'
-        ]
-    )
+    stated = {"reference_type": "referential", "scope": "custom", "confidence": 0.9, "standalone_query": "MySQL?"}
+    model = FakeChatModel([json.dumps(stated)])
     app = graph(make_resolver(model))
     state = app.invoke({"question": question, "history": COMPARED}, thread(question))
     assert (len(model.calls), state["usage"].calls) == (calls, calls)

@@ -153,8 +153,8 @@ def asked_noun(question: str) -> str:
 def name_in_answer(question: str, answer: str, *, beside: bool = True) -> str:
     """Return the name an answer gives in its first line, where the question asks for one.
 
-    It is all that the line says, or, unless not wanted, what it says before or beside the question's own words: "郭守敬" of "《授时历》由
-    郭守敬等人编成" after "《授时历》是谁编的？".
+    It is all that the line says or, with `beside`, what it says before or beside the question's own words: "郭守敬" of
+    "《授时历》由郭守敬等人编成" after "《授时历》是谁编的？".
     """
     answer = bare(answer.strip().partition("\n")[0])
     if not asks_name(question):

@@ -48,7 +48,8 @@ def chosen_option(reply: Any, options: Sequence[str]) -> str:
     if exact := [option for option in options if fold_in_place(option) == folded]:
         return exact[0]
     number = _NUMBER.fullmatch(text)
-    position = read_numeral(number["digits"] or number["written"]) or 0 if number else 0
+    signed = number is not None and (number["digits"] or "").startswith("-")
+    position = 0 if number is None or signed else read_numeral(number["digits"] or number["written"]) or 0
     if not text or (number and not 1 <= position <= len(options)):
         listed = ", ".join(f"{place} {option}" for place, option in enumerate(options, 1))
         raise InvalidChoiceError(f"{reply!r} is none of the options: {listed}.", where="choice", remedy=_REMEDY)
