@@ -26,9 +26,10 @@ from theworld.references.history import Vectors, as_messages
 from theworld.references.model_fallback import LLMResolver, ask_model
 from theworld.references.names import names_in
 from theworld.references.phrases import LanguageCode, load_table
+from theworld.references.quoting import chat_question
 from theworld.references.rewriting import CORRECTED, make_standalone, supplement
 from theworld.references.scopes import Conversation, find_turns, recall_turns
-from theworld.state import Message, ReferenceMatch, ResolvedReference
+from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import detect_language
 from theworld.text.folding import fold_in_place
 
@@ -171,7 +172,10 @@ class ReferenceResolver:
     def _detect(self, query: str, now: datetime, conversation: Conversation, alone: Standalone) -> list[Detected]:
         folded = fold_in_place(query)
         found = [*self._tables.find(folded), *find_corrections(folded)]
-        found += find_times(folded, in_zone(now, conversation.zone))
+        found += find_times(folded, in_zone(now, conversation.zone), conversation.history, conversation.zone)
+        span = chat_question(folded) if conversation.history else None
+        if span:
+            found.append(Detected(span, "history", ReferenceType.REFERENTIAL, ReferenceScope.CURRENT_SESSION))
         return order_references([*found, *alone.references])
 
     def _assemble(
@@ -230,7 +234,7 @@ class ReferenceResolver:
         if item.kind in {"continuation", "pronoun"} and alone.sources:
             turns = conversation.show(alone.sources, alone.reason)
         else:
-            topic = named_topic(query, item, found)
+            topic = "" if item.kind == "history" else named_topic(query, item, found)
             turns = find_turns(conversation, item.reference_type, item.scope, topic, item.interval)
         return ReferenceMatch(
             keyword=item.span.phrase,
