@@ -69,7 +69,7 @@ class Turn(BaseModel):
         """Return the turn as a question over documents."""
         kind = "unanswerable" if self.unanswerable else "fact"
         fields = self.model_dump(include={"question", "answers", "parts", "files", "also"})
-        return DocumentQuestion(id=name, kind=kind, lang=lang, **fields)  # type: ignore[arg-type]
+        return DocumentQuestion(id=name, kind=kind, lang=lang, **fields)
 
     def rewriting(self, alone: str) -> dict[str, float]:
         """Return whether a stand-alone question holds what it must, or was left as it is where it should be."""

@@ -20,8 +20,8 @@ from functools import cached_property
 from typing import Any
 
 from theworld.structure.errors import shorten
-from theworld.structure.fitting.provenance import INVISIBLE, invented, leaves, lost_words, texts_of
 from theworld.structure.reading.foreign import BLANK, Edit, before, filled, json_literals, without_comments
+from theworld.structure.reading.provenance import INVISIBLE, invented, leaves, lost_words, texts_of
 from theworld.structure.report import Repair
 
 WINDOW = 4_000
@@ -200,7 +200,9 @@ def _parser_class() -> Any:
                 word = WORD.match(self.json_str, start)
                 if word is None or NUMBER.fullmatch(word[0]) or not (word[0][-1].isdigit() or word[0][-1] == "%"):
                     value = super().parse_number()
-                    return value if value not in (float("inf"), float("-inf")) else self.json_str[start : self.index]
+                    return value if value not in (float("inf"), float("-inf")) else word[0]
+                        value if value not in (float("inf"), float("-inf")) else str(self.json_str[start : self.index])
+                    )
                 self.index = word.end()
                 return word[0]
 
