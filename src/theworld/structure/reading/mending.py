@@ -33,7 +33,10 @@ OPENING = re.compile(r"[{\[]")
 NUMERAL = re.compile(r"(?<![\w.])-?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
 SYMBOL = re.compile(r"[^\w\s\"'`{}\[\](),:;.…+“”‘’：，；、｛｝［］\\/=#*-]")
 """What is neither of a word nor a mark of JSON, Python or prose."""
-COMMENT = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|(?P<comment>//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+)", re.DOTALL)
+COMMENT = re.compile(
+    r"\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)|(?P<comment>//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+)",
+    re.DOTALL,
+)
 SURROGATES = re.compile(r"[\ud800-\udbff][\udc00-\udfff]")
 KINDS = (
     ("comment", "comment"),
