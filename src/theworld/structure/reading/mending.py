@@ -20,8 +20,8 @@ from functools import cached_property
 from typing import Any
 
 from theworld.structure.errors import shorten
-from theworld.structure.fitting.provenance import INVISIBLE, invented, leaves, lost_words, texts_of
 from theworld.structure.reading.foreign import BLANK, Edit, before, filled, json_literals, without_comments
+from theworld.structure.reading.provenance import INVISIBLE, invented, leaves, lost_words, texts_of
 from theworld.structure.report import Repair
 
 WINDOW = 4_000
