@@ -1,0 +1,6 @@
+// Test bench
+import { el } from "../dom.js";
+
+export function mount(element, api, t) {
+  element.append(el("h1", {}, t("bench.title")));
+}

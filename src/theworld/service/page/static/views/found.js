@@ -1,0 +1,6 @@
+// How it was found
+import { el } from "../dom.js";
+
+export function mount(element, api, t) {
+  element.append(el("h1", {}, t("found.title")));
+}

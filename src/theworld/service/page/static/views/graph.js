@@ -1,0 +1,6 @@
+// Graph
+import { el } from "../dom.js";
+
+export function mount(element, api, t) {
+  element.append(el("h1", {}, t("graph.title")));
+}

@@ -1,0 +1,6 @@
+// Quality
+import { el } from "../dom.js";
+
+export function mount(element, api, t) {
+  element.append(el("h1", {}, t("quality.title")));
+}
