@@ -23,7 +23,7 @@ from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
 from theworld.service.api.errors import install
 from theworld.service.api.serving import ClientGoneError
-from theworld.service.page import routes
+from theworld.service.page import nodes, routes
 from theworld.service.runtime import Service, open_service
 from theworld.settings import Settings
 
@@ -57,6 +57,7 @@ def create_app(
         knowledge.router,
         explanations.feedback_router,
         health.router,
+        nodes.router,
         routes.router,
     ):
         app.include_router(router)

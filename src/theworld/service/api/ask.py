@@ -30,6 +30,7 @@ from theworld.service.api.schemas import (
     SearchRequest,
 )
 from theworld.service.api.serving import ClientGoneError, RequestContext, moment
+from theworld.service.page.markup import answer_html
 from theworld.service.requests.running import Run, id_of, rerank_given
 from theworld.state import Context, ModelUsage, ResolvedReference
 
@@ -159,7 +160,7 @@ async def ask(
     if not body.stream:
         async with current.slot():
             run = await current.run(body.asked(), body.context(caller.tenant, moment()), choice=body.choice)
-        return reply(request, ask_data(current, run), request_id=current.request_id)
+        return reply(request, ask_data(current, run, html=body.html), request_id=current.request_id)
     held = AsyncExitStack()
     await held.enter_async_context(current.slot())  # before the first byte, so that too many get a plain 429
     headers = {"X-Request-Id": current.request_id, "X-Accel-Buffering": "no"}
@@ -192,7 +193,7 @@ async def _events(current: RequestContext, body: AskRequest) -> AsyncIterator[by
         try:
             context = body.context(current.caller.tenant, moment())
             run = await current.run(body.asked(), context, choice=body.choice, watch=watch)
-            final = "final", envelope(current.request.state.trace_id, ask_data(current, run))
+            final = "final", envelope(current.request.state.trace_id, ask_data(current, run, html=body.html))
         except ClientGoneError:
             final = None
         except Exception as error:
@@ -219,8 +220,8 @@ def _error(current: RequestContext, error: Exception) -> bytes:
     return error_body(known, current.request.state.trace_id, language)
 
 
-def ask_data(current: RequestContext, run: Run) -> AskData:
-    """Return a run's answer as a reply's data."""
+def ask_data(current: RequestContext, run: Run, *, html: bool = False) -> AskData:
+    """Return a run's answer as a reply's data, with HTML of it too where that is wanted."""
     state, asked_back = run.state, run.clarification
     result = state.get("result")
     found = search_data(current, run)
@@ -237,4 +238,5 @@ def ask_data(current: RequestContext, run: Run) -> AskData:
         judgements=state.get("judgements") or [],
         usage=state.get("usage") or ModelUsage(),
         clarification=dict(asked_back) if asked_back is not None else None,
+        answer_html=answer_html(result) if html and result is not None and asked_back is None else None,
     )

@@ -164,6 +164,7 @@ class AskRequest(Options):
         default=None, max_length=1000, description="The answer to what was asked back: a number or a name"
     )
     language: Literal["zh", "en"] | None = Field(default=None, description="Answer language; default: the question's")
+    html: bool = Field(default=False, description="Also give the answer as HTML, rendered from Markdown and cleaned")
 
     def asked(self) -> QueryInput:
         """Return the graph's input."""
@@ -272,3 +273,4 @@ class AskData(SearchData):
     judgements: list[EntityJudgement] = Field(description="Entity judgements")
     usage: ModelUsage = Field(description="Language-model calls and tokens")
     clarification: dict[str, Any] | None = Field(description="What is asked back, with options; answer with `choice`")
+    answer_html: str | None = Field(default=None, description="The answer as clean HTML, where `html` asked for it")
