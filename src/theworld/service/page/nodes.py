@@ -146,7 +146,7 @@ def _mean(places: list[int]) -> float:
 def _places(rows: list[list[str]]) -> dict[str, float]:
     """Return x by name: points of edges take less room than nodes; rows are centred."""
     found: dict[str, float] = {}
-    widths = [[0.3 if _POINT in name else 1.0 for name in row] for row in rows]
+    widths = [[0.14 if _POINT in name else 1.0 for name in row] for row in rows]
     widest = max(map(sum, widths))
     for row, width in zip(rows, widths, strict=True):
         left = (widest - sum(width)) / 2

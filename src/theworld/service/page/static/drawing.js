@@ -2,7 +2,7 @@
 
 import { duration, el, fill } from "./dom.js";
 
-const WIDE = 128, HIGH = 56, BOX = 116, BOX_HIGH = 36;
+const WIDE = 132, HIGH = 58, BOX = 124, BOX_HIGH = 40;
 
 /** Draw the graph of nodes; returns {svg, light(stages)}, which lights up what ran. */
 export function nodeGraph(layout, t) {
@@ -41,8 +41,8 @@ function box(node, x, y, t) {
   const small = node.name.startsWith("__");
   return el("g", { class: `node${small ? " terminal" : ""}`, transform: `translate(${x} ${y})` },
     el("rect", { x: -BOX / 2, y: -BOX_HIGH / 2, width: BOX, height: BOX_HIGH, rx: small ? BOX_HIGH / 2 : 7 }),
-    el("text", { "text-anchor": "middle", y: small ? 4 : -2 }, t(`found.node_${node.name}`)),
-    el("text", { class: "time", "text-anchor": "middle", y: 12 }));
+    el("text", { "text-anchor": "middle", y: small ? 5 : -2 }, t(`found.node_${node.name}`)),
+    el("text", { class: "time", "text-anchor": "middle", y: 13 }));
 }
 
 function way(points) {

@@ -1,0 +1,139 @@
+"""Ask in a real browser: an answer streamed, its evidence, follow-ups, stopping, feedback, and nothing run by texts."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from page_cases import HARM
+from service_cases import CHINESE, TWO_HOP
+
+pytestmark = pytest.mark.slow
+
+
+def test_an_answer_comes_with_evidence_and_its_document_opens_at_the_passage(visit, site):
+    seen = visit(site)
+    seen.go()
+    seen.ask(TWO_HOP)
+    seen.page.wait_for_selector(".rendered")
+    assert "Vienna" in seen.page.inner_text(".rendered")
+    assert seen.page.inner_text(".sureness .chip:first-child") in {"Sure", "Likely", "Not sure"}
+    cards = seen.page.locator(".evidence-card")
+    assert cards.count() >= 1
+    seen.page.click(".rendered a.cite >> nth=0")
+    seen.page.wait_for_selector(".document-text mark")
+    quoted = seen.page.inner_text(".document-text mark")
+    assert quoted.strip()
+    assert seen.page.evaluate("document.activeElement.tagName") == "H2", "the focus goes with the reader"
+    inside = "m => { const a = m.getBoundingClientRect(), b = m.closest('.document-text').getBoundingClientRect(); return a.top >= b.top - 1 && a.top < b.bottom }"
+    assert seen.page.locator(".document-text mark").first.evaluate(inside), "the passage is in sight"
+    seen.unharmed()
+
+
+def test_a_follow_up_says_what_it_was_understood_as(visit, site):
+    seen = visit(site, locale="zh-CN")
+    seen.go()
+    assert seen.page.locator("#nav a[aria-current]").inner_text() == "提问"
+    seen.ask(CHINESE)
+    seen.page.wait_for_selector(".turn:nth-child(1) .rendered")
+    assert "范钦" in seen.page.inner_text(".rendered")
+    seen.ask("它在哪个城市？")
+    seen.page.wait_for_selector(".turn:nth-child(2) .rendered")
+    understood = seen.page.inner_text(".turn:nth-child(2) .understood")
+    assert understood.startswith("理解为")
+    assert "天一阁" in understood
+    seen.page.reload()
+    seen.page.wait_for_selector(".turn:nth-child(2) .rendered")
+    seen.unharmed()
+
+
+def test_feedback_reaches_the_record(visit, site):
+    seen = visit(site)
+    seen.go()
+    seen.ask(TWO_HOP)
+    seen.page.click("button[aria-label='This answer is wrong']")
+    seen.page.wait_for_selector("button[aria-label='This answer is wrong'][aria-pressed=true]")
+    request_id = seen.page.get_attribute("footer a", "href").rpartition("/")[2]
+    explained = httpx.get(f"{site}/api/v1/retrieval/explain/{request_id}").json()["data"]["explanation"]
+    assert [item["verdict"] for item in explained["feedback"]] == ["bad"]
+
+
+def test_what_is_asked_back_is_answered_by_a_button(visit, site):
+    seen = visit(site)
+    seen.go()
+    seen.ask("Compare Metropolis and Fritz Lang.")
+    seen.page.wait_for_selector(".turn:nth-child(1) footer")
+    seen.ask("When was it made?")
+    seen.page.wait_for_selector(".turn:nth-child(2) .answer:not(.running)")
+    options = seen.page.locator(".turn:nth-child(2) .option")
+    assert options.count() >= 2, seen.page.inner_text(".turn:nth-child(2)")
+    options.first.click()
+    seen.page.wait_for_selector(".turn:nth-child(2) .rendered")
+    assert seen.page.locator(".turn").count() == 2
+
+
+def test_texts_of_others_are_shown_and_never_run(visit, site):
+    seen = visit(site)
+    seen.go()
+    seen.ask(f"Where was the Zorblatt engine built? {HARM}")
+    seen.page.wait_for_selector(".rendered")
+    assert "Quillonia" in seen.page.inner_text(".rendered")
+    assert "<script>" in seen.page.inner_text(".evidence-list"), "shown as text"
+    assert seen.page.locator("main :is(script, iframe, object, img), main svg[onload], main [onerror]").count() == 0
+    assert not seen.page.evaluate("[...document.querySelectorAll('main a')].some(a => a.protocol === 'javascript:')")
+    seen.page.click(".rendered a.cite >> nth=0")
+    seen.page.wait_for_selector(".document-text mark")
+    seen.page.click("footer a >> nth=0")
+    seen.page.wait_for_selector(".facts")
+    seen.page.fill("#watched", HARM)
+    seen.page.press("#watched", "Enter")
+    seen.page.wait_for_function("text => document.querySelector('.asked-question')?.textContent === text", arg=HARM)
+    seen.go("#/ask/<img src=x onerror=window.harmed=1>")
+    seen.page.wait_for_selector("#question")
+    seen.unharmed()
+
+
+def chunk(text: str) -> dict:
+    return {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "scripted",
+            "choices": [{"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": None}]}  # fmt: skip
+
+
+def test_output_of_a_model_streams_and_is_never_run(visit, site_with_model, model):
+    model.script.clear()
+    model.streams(chunk("Fritz Lang "), chunk(f"was **born** in Vienna [1]. {HARM} [x](javascript:window.harmed=1)"))
+    seen = visit(site_with_model)
+    seen.go()
+    seen.page.evaluate(
+        "() => { window.texts = []; new MutationObserver(() => { const t = document.querySelector('.tokens'); "
+        "if (t) window.texts.push(t.textContent) }).observe(document.getElementById('view'), {subtree: true, childList: true}) }"
+    )
+    seen.ask("Why is Metropolis remembered, and what did its director do before it?")
+    seen.page.wait_for_selector(".rendered")
+    assert any(text.startswith("Fritz Lang") for text in seen.page.evaluate("window.texts")), (
+        "tokens were shown as they came"
+    )
+    assert seen.page.locator(".rendered script, .rendered img").count() == 0
+    seen.unharmed()
+
+
+def test_stop_breaks_off_and_frees_the_place(visit, site_with_model, model):
+    model.script.clear()
+    model.hangs()
+    seen = visit(site_with_model)
+    seen.go()
+    seen.ask("Why is Metropolis remembered, and what did its director do before it?")
+    seen.page.wait_for_selector(
+        ".running .working:has-text('Write the answer'), .running .working:has-text('short answer')"
+    )
+    busy = httpx.post(f"{site_with_model}/api/v1/ask", json={"question": TWO_HOP, "stream": False})
+    assert busy.status_code == 429, "the only place is taken"
+    seen.page.click("button.stop")
+    seen.page.wait_for_selector("text=Stopped.")
+    model.script.clear()
+    model.streams(chunk("Vienna [1]."))
+    for _ in range(100):
+        again = httpx.post(f"{site_with_model}/api/v1/ask", json={"question": TWO_HOP, "stream": False}, timeout=60)
+        if again.status_code == 200:
+            break
+        seen.page.wait_for_timeout(200)
+    assert again.status_code == 200
