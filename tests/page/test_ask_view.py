@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import httpx
 import pytest
 
@@ -9,6 +11,7 @@ from page_cases import HARM
 from service_cases import CHINESE, TWO_HOP
 
 pytestmark = pytest.mark.slow
+HOW = "Why is Metropolis remembered, and what did its director do before it?"
 
 
 def test_an_answer_comes_with_evidence_and_its_document_opens_at_the_passage(visit, site):
@@ -25,7 +28,10 @@ def test_an_answer_comes_with_evidence_and_its_document_opens_at_the_passage(vis
     quoted = seen.page.inner_text(".document-text mark")
     assert quoted.strip()
     assert seen.page.evaluate("document.activeElement.tagName") == "H2", "the focus goes with the reader"
-    inside = "m => { const a = m.getBoundingClientRect(), b = m.closest('.document-text').getBoundingClientRect(); return a.top >= b.top - 1 && a.top < b.bottom }"
+    inside = (
+        "m => { const a = m.getBoundingClientRect(), b = m.closest('.document-text').getBoundingClientRect();"
+        " return a.top >= b.top - 1 && a.top < b.bottom }"
+    )
     assert seen.page.locator(".document-text mark").first.evaluate(inside), "the passage is in sight"
     seen.unharmed()
 
@@ -94,8 +100,8 @@ def test_texts_of_others_are_shown_and_never_run(visit, site):
 
 
 def chunk(text: str) -> dict:
-    return {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "scripted",
-            "choices": [{"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": None}]}  # fmt: skip
+    choice = {"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": None}
+    return {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "scripted", "choices": [choice]}
 
 
 def test_output_of_a_model_streams_and_is_never_run(visit, site_with_model, model):
@@ -104,10 +110,11 @@ def test_output_of_a_model_streams_and_is_never_run(visit, site_with_model, mode
     seen = visit(site_with_model)
     seen.go()
     seen.page.evaluate(
-        "() => { window.texts = []; new MutationObserver(() => { const t = document.querySelector('.tokens'); "
-        "if (t) window.texts.push(t.textContent) }).observe(document.getElementById('view'), {subtree: true, childList: true}) }"
+        "() => { window.texts = []; const look = () => { const t = document.querySelector('.tokens');"
+        " if (t) window.texts.push(t.textContent) };"
+        "new MutationObserver(look).observe(document.getElementById('view'), {subtree: true, childList: true}) }"
     )
-    seen.ask("Why is Metropolis remembered, and what did its director do before it?")
+    seen.ask(HOW)
     seen.page.wait_for_selector(".rendered")
     assert any(text.startswith("Fritz Lang") for text in seen.page.evaluate("window.texts")), (
         "tokens were shown as they came"
@@ -117,23 +124,28 @@ def test_output_of_a_model_streams_and_is_never_run(visit, site_with_model, mode
 
 
 def test_stop_breaks_off_and_frees_the_place(visit, site_with_model, model):
+    held = threading.Event()
     model.script.clear()
-    model.hangs()
+    model.script.append(lambda _: held.wait(60) and None)
     seen = visit(site_with_model)
     seen.go()
-    seen.ask("Why is Metropolis remembered, and what did its director do before it?")
-    seen.page.wait_for_selector(
-        ".running .working:has-text('Write the answer'), .running .working:has-text('short answer')"
-    )
+    seen.ask(HOW)
+    for _ in range(300):
+        if model.requests and model.requests[-1][2]["messages"][-1]["content"].count("Metropolis"):
+            break
+        seen.page.wait_for_timeout(100)
     busy = httpx.post(f"{site_with_model}/api/v1/ask", json={"question": TWO_HOP, "stream": False})
     assert busy.status_code == 429, "the only place is taken"
     seen.page.click("button.stop")
     seen.page.wait_for_selector("text=Stopped.")
-    model.script.clear()
-    model.streams(chunk("Vienna [1]."))
+    held.set()  # the model's call under way ends; nothing more is done for the one who went
+    asked = len(model.requests)
+    again = {"question": TWO_HOP, "stream": False, "use_model": False}
     for _ in range(100):
-        again = httpx.post(f"{site_with_model}/api/v1/ask", json={"question": TWO_HOP, "stream": False}, timeout=60)
-        if again.status_code == 200:
+        reply = httpx.post(f"{site_with_model}/api/v1/ask", json=again, timeout=60)
+        if reply.status_code == 200:
             break
         seen.page.wait_for_timeout(200)
-    assert again.status_code == 200
+    assert reply.status_code == 200
+    assert len(model.requests) == asked
+    assert not seen.page.locator("button.stop").is_visible()

@@ -24,7 +24,7 @@ def test_the_record_is_drawn(visit, site, locale, question, ran):
     request_id = asked(site, question)
     seen.go(f"#/found/{request_id}")
     seen.page.wait_for_selector(".facts")
-    assert ran in seen.page.locator(".node.ran").all_inner_texts().__str__()
+    assert any(ran in text for text in seen.page.locator(".node.ran").all_text_contents())
     explained = httpx.get(f"{site}/api/v1/retrieval/explain/{request_id}").json()["data"]["explanation"]
     assert seen.page.locator(".node.ran:not(.terminal)").count() == len(explained["timings"]["stages"])
     assert seen.page.locator(".ranks tbody tr").count() == min(12, len(explained["rerank"]["results"]))
@@ -40,8 +40,8 @@ def test_stages_light_up_while_a_question_runs(visit, site):
     seen.page.wait_for_selector(".node-graph")
     assert seen.page.locator(".node.ran").count() == 0
     seen.page.evaluate(
-        "() => { window.lit = new Set(); new MutationObserver(() => window.lit.add(document.querySelectorAll('.node.ran').length))"
-        ".observe(document.querySelector('.node-graph'), {subtree: true, attributes: true}) }"
+        "() => { window.lit = new Set(); const count = () => window.lit.add(document.querySelectorAll('.node.ran').length);"
+        "new MutationObserver(count).observe(document.querySelector('.node-graph'), {subtree: true, attributes: true}) }"
     )
     seen.page.fill("#watched", TWO_HOP)
     seen.page.press("#watched", "Enter")

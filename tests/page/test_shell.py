@@ -75,7 +75,7 @@ def test_the_keyboard_alone_asks_and_reads(visit, site):
 def test_signing_in_with_a_key_opens_its_tenant_alone(visit, copy_of_demo, monkeypatch):
     store = copy_of_demo()
     with ServiceLedger.open(store) as ledger:
-        _, token = KeyRing(ledger).create("page", tenants=["default"], scopes=["query"])
+        token = KeyRing(ledger).create("page", tenants=["default"], scopes=["query"])
     monkeypatch.setenv("THEWORLD_SERVICE__KEYS", "required")
     with served(store) as (_, client, _):
         seen = visit(str(client.base_url).rstrip("/"))

@@ -17,7 +17,7 @@ from fastapi import FastAPI, Request, Response
 
 from theworld import __version__
 from theworld.native_memory import share_heaps
-from theworld.service.api import ask, evaluation, explanations, health, knowledge
+from theworld.service.api import ask, catalog, evaluation, explanations, health, knowledge
 from theworld.service.api.access import VerifiedKeys
 from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
@@ -55,6 +55,7 @@ def create_app(
         explanations.router,
         evaluation.router,
         knowledge.router,
+        catalog.router,
         explanations.feedback_router,
         health.router,
         nodes.router,

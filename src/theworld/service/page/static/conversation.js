@@ -99,6 +99,9 @@ function finish(turn, data) {
   for (const key of LIVE_KEYS) turn[key] = data[key];
   turn.sureness = data.result?.sureness ?? "none";
   turn.marks = Object.fromEntries((data.result?.passages ?? []).map((passage) => [passage.number, passage]));
+  // What the history says of this answer: without file names, which no later question refers to.
+  const passages = data.result?.passages ?? [];
+  turn.said = passages.length ? [data.result.short, ...passages.map((passage) => passage.text)].filter(Boolean).join("\n\n") : data.answer;
   turn.nearest = data.kind === "none" ? data.candidates.slice(0, 3).map(asCitation) : [];
   turn.state = "done";
 }
@@ -114,7 +117,7 @@ function historyOf(thread) {
   const answered = thread.turns.filter((turn) => turn.state === "done" && turn.kind !== "clarify").slice(-KEPT_TURNS);
   return answered.flatMap((turn) => [
     { role: "user", content: turn.question },
-    { role: "assistant", content: turn.answer.slice(0, KEPT_CHARACTERS) },
+    { role: "assistant", content: turn.said.slice(0, KEPT_CHARACTERS) },
   ]);
 }
 

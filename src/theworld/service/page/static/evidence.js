@@ -43,7 +43,7 @@ export async function openDocument(place, citation, citations, api, t, back) {
   heading.focus();
   try {
     const found = await api.get(`/api/v1/documents/${encodeURIComponent(citation.document_id)}`);
-    const text = (found.document ?? found).text;
+    const { text } = found;
     const spans = citations.filter((other) => other.document_id === citation.document_id).map((other) => [other.start, other.end]);
     fill(body, ...marked(text, spans));
     const own = Array.from(body.querySelectorAll("mark"));
