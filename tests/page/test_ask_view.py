@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from page_cases import HARM
+from scripted_server import Handler
 from service_cases import CHINESE, TWO_HOP
 
 pytestmark = pytest.mark.slow
@@ -125,8 +126,13 @@ def test_output_of_a_model_streams_and_is_never_run(visit, site_with_model, mode
 
 def test_stop_breaks_off_and_frees_the_place(visit, site_with_model, model):
     held = threading.Event()
+
+    def broken_off_late(handler: Handler) -> None:
+        held.wait(60)
+        handler.close_connection = True
+
     model.script.clear()
-    model.script.append(lambda _: held.wait(60) and None)
+    model.script.append(broken_off_late)
     seen = visit(site_with_model)
     seen.go()
     seen.ask(HOW)

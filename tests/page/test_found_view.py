@@ -40,8 +40,10 @@ def test_stages_light_up_while_a_question_runs(visit, site):
     seen.page.wait_for_selector(".node-graph")
     assert seen.page.locator(".node.ran").count() == 0
     seen.page.evaluate(
-        "() => { window.lit = new Set(); const count = () => window.lit.add(document.querySelectorAll('.node.ran').length);"
-        "new MutationObserver(count).observe(document.querySelector('.node-graph'), {subtree: true, attributes: true}) }"
+        "() => { window.lit = new Set();"
+        " const count = () => window.lit.add(document.querySelectorAll('.node.ran').length);"
+        " const graph = document.querySelector('.node-graph');"
+        " new MutationObserver(count).observe(graph, {subtree: true, attributes: true}) }"
     )
     seen.page.fill("#watched", TWO_HOP)
     seen.page.press("#watched", "Enter")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
@@ -93,4 +92,4 @@ def test_signing_in_with_a_key_opens_its_tenant_alone(visit, copy_of_demo, monke
         seen.page.fill("#tenant", "other")
         seen.page.click("#signin button[type=submit]")
         seen.page.wait_for_selector(".view-found .problem, main > .problem")
-        assert httpx.get(f"{client.base_url}api/v1/nodes").status_code == 401
+        assert client.get("/api/v1/nodes").status_code == 401

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -89,6 +90,4 @@ def test_every_node_has_a_name_and_a_place(client):
     places = [(node["x"], node["y"]) for node in graph["nodes"]]
     for row in range(graph["height"]):
         beside = sorted(x for x, y in places if y == row)
-        assert all(right - left >= 1 - 1e-6 for left, right in zip(beside, beside[1:], strict=False)), (
-            "boxes do not overlap"
-        )
+        assert all(right - left >= 1 - 1e-6 for left, right in pairwise(beside)), "boxes do not overlap"

@@ -16,6 +16,7 @@ from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
 from starlette.types import Receive, Scope, Send
 
+from theworld.answers import said_text
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, envelope, language_of, reply
 from theworld.service.api.errors import WITH_BODY, ApiError, as_api_error, documented, error_body, shown
@@ -229,6 +230,7 @@ def ask_data(current: RequestContext, run: Run, *, html: bool = False) -> AskDat
         **{name: getattr(found, name) for name in type(found).model_fields},
         question=state["question"],
         answer=str(asked_back["question"]) if asked_back is not None else result.text if result is not None else "",
+        said=said_text(result, run.context.language or state["language"]) if result is not None else "",
         kind="clarify" if asked_back is not None else result.kind if result is not None else "none",
         confidence=result.confidence if result is not None else 0.0,
         citations=list(result.citations) if result is not None else [],

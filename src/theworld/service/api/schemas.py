@@ -264,6 +264,7 @@ class AskData(SearchData):
 
     question: str = Field(description="The question as asked")
     answer: str = Field(description="The answer, or what was found instead, or what is asked back")
+    said: str = Field(default="", description="The answer as a later question's `history` should have it")
     kind: AnswerKind | Literal["clarify"] = Field(description="How it was made")
     confidence: float = Field(ge=0, le=1, description="Confidence in the answer")
     citations: list[Citation] = Field(description="Documents, notes and offsets it rests on")

@@ -2,7 +2,7 @@
 
 const KEPT_TURNS = 30;
 const KEPT_CHARACTERS = 8000;
-const LIVE_KEYS = ["request_id", "elapsed_ms", "answer", "answer_html", "kind", "confidence", "citations", "language",
+const LIVE_KEYS = ["request_id", "elapsed_ms", "answer", "said", "answer_html", "kind", "confidence", "citations", "language",
   "query", "reference", "clarification", "degradations", "stages", "usage"];
 
 export const changed = new EventTarget();
@@ -99,9 +99,6 @@ function finish(turn, data) {
   for (const key of LIVE_KEYS) turn[key] = data[key];
   turn.sureness = data.result?.sureness ?? "none";
   turn.marks = Object.fromEntries((data.result?.passages ?? []).map((passage) => [passage.number, passage]));
-  // What the history says of this answer: without file names, which no later question refers to.
-  const passages = data.result?.passages ?? [];
-  turn.said = passages.length ? [data.result.short, ...passages.map((passage) => passage.text)].filter(Boolean).join("\n\n") : data.answer;
   turn.nearest = data.kind === "none" ? data.candidates.slice(0, 3).map(asCitation) : [];
   turn.state = "done";
 }
