@@ -9,7 +9,7 @@ import pytest
 
 from page_cases import HARM
 from scripted_server import Handler
-from service_cases import CHINESE, TWO_HOP
+from service_cases import TWO_HOP
 
 pytestmark = pytest.mark.slow
 HOW = "Why is Metropolis remembered, and what did its director do before it?"
@@ -41,14 +41,14 @@ def test_a_follow_up_says_what_it_was_understood_as(visit, site):
     seen = visit(site, locale="zh-CN")
     seen.go()
     assert seen.page.locator("#nav a[aria-current]").inner_text() == "提问"
-    seen.ask(CHINESE)
+    seen.ask("《授时历》是谁编的？")
     seen.page.wait_for_selector(".turn:nth-child(1) .rendered")
-    assert "范钦" in seen.page.inner_text(".rendered")
-    seen.ask("它在哪个城市？")
+    assert "郭守敬" in seen.page.inner_text(".rendered")
+    seen.ask("他是哪里人？")
     seen.page.wait_for_selector(".turn:nth-child(2) .rendered")
     understood = seen.page.inner_text(".turn:nth-child(2) .understood")
     assert understood.startswith("理解为")
-    assert "天一阁" in understood
+    assert "郭守敬" in understood
     seen.page.reload()
     seen.page.wait_for_selector(".turn:nth-child(2) .rendered")
     seen.unharmed()

@@ -17,13 +17,13 @@ from fastapi import FastAPI, Request, Response
 
 from theworld import __version__
 from theworld.native_memory import share_heaps
-from theworld.service.api import ask, catalog, evaluation, explanations, health, knowledge
+from theworld.service.api import ask, catalog, evaluation, explanations, health, knowledge, nodes
 from theworld.service.api.access import VerifiedKeys
 from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
 from theworld.service.api.errors import install
 from theworld.service.api.serving import ClientGoneError
-from theworld.service.page import nodes, routes
+from theworld.service.page import routes
 from theworld.service.runtime import Service, open_service
 from theworld.settings import Settings
 

@@ -20,6 +20,7 @@ from theworld.answers import said_text
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, envelope, language_of, reply
 from theworld.service.api.errors import WITH_BODY, ApiError, as_api_error, documented, error_body, shown
+from theworld.service.api.markup import answer_html
 from theworld.service.api.schemas import (
     AskData,
     AskRequest,
@@ -31,7 +32,6 @@ from theworld.service.api.schemas import (
     SearchRequest,
 )
 from theworld.service.api.serving import ClientGoneError, RequestContext, moment
-from theworld.service.page.markup import answer_html
 from theworld.service.requests.running import Run, id_of, rerank_given
 from theworld.state import Context, ModelUsage, ResolvedReference
 

@@ -1,1 +1,1 @@
-"""The web page of the service: its files, their headers, its words, and answers as HTML that may be shown."""
+"""The web page of the service: its files, their headers, and its words."""

@@ -24,7 +24,7 @@ export function openThreads(tenant) {
 }
 
 export function newThread() {
-  const thread = { id: crypto.randomUUID(), title: "", turns: [], scope: { filters: {}, documents: [] } };
+  const thread = { id: crypto.randomUUID(), title: "", turns: [], scope: { filters: {} } };
   store.threads.unshift(thread);
   choose(thread.id);
   return thread;
@@ -72,7 +72,7 @@ export async function ask(api, question, choice = null) {
   thread.turns.push(turn);
   running = { thread, turn, abort: new AbortController() };
   notify();
-  const body = { question, history, html: true, clarify: true, filters: filtersOf(thread.scope) };
+  const body = { question, history, html: true, clarify: true, filters: thread.scope.filters };
   if (choice !== null) body.choice = choice;
   try {
     await api.stream("/api/v1/ask", body, { signal: running.abort.signal, on: (kind, data) => take(turn, kind, data) });
@@ -116,10 +116,6 @@ function historyOf(thread) {
     { role: "user", content: turn.question },
     { role: "assistant", content: turn.said.slice(0, KEPT_CHARACTERS) },
   ]);
-}
-
-function filtersOf(scope) {
-  return { ...scope.filters, ...(scope.documents.length ? { document_id: scope.documents.map((item) => item.id) } : {}) };
 }
 
 /** Tell the views, and keep the threads. */

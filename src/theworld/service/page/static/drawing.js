@@ -2,7 +2,7 @@
 
 import { duration, el, fill } from "./dom.js";
 
-const WIDE = 132, HIGH = 58, BOX = 124, BOX_HIGH = 40;
+const WIDE = 140, HIGH = 58, BOX = 132, BOX_HIGH = 40;
 
 /** Draw the graph of nodes; returns {svg, light(stages)}, which lights up what ran. */
 export function nodeGraph(layout, t) {
