@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from service_cases import TWO_HOP
 from service_process import served
+from theworld.service.page.routes import page_files
 from theworld.stores.ledger.api_keys import KeyRing
 from theworld.stores.ledger.service_ledger import ServiceLedger
 
 pytestmark = pytest.mark.slow
-VIEWS = ["ask", "found", "documents", "bench", "graph", "quality"]
+VIEWS = [
+    name.removeprefix("views/").removesuffix(".js") for name in page_files() if re.fullmatch(r"views/\w+\.js", name)
+]
 
 
 def serious(page) -> list[str]:

@@ -32,6 +32,6 @@ function filterForm(scope, t, apply) {
     scope.filters[name.value.trim()] = value.value.trim();
     apply("#scope-name");
   };
-  return el("form", { class: "filter-form", onsubmit: add }, el("label", { for: "scope-name" }, t("ask.by_metadata")), name, value,
-    el("button", { type: "submit" }, t("ask.add")));
+  return el("details", { open: Object.keys(scope.filters).length > 0 }, el("summary", {}, t("ask.by_metadata")),
+    el("form", { class: "filter-form", onsubmit: add }, name, value, el("button", { type: "submit" }, t("ask.add"))));
 }

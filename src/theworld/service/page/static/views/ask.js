@@ -162,12 +162,17 @@ function footer(turn) {
   const thumbs = ["good", "bad"].map((verdict) => el("button", {
     type: "button", class: "quiet thumb", "aria-label": t(`ask.${verdict}`), title: t(`ask.${verdict}`), "aria-pressed": String(turn.verdict === verdict),
     onclick: () => judge(turn, verdict, thumbs, status, api),
-  }, verdict === "good" ? "👍" : "👎"));
+  }, thumbIcon(verdict)));
   return el("footer", { class: "row" }, ...thumbs, status,
     el("a", { class: "small push", href: `#/found/${turn.request_id}` }, t("ask.how")),
     el("button", { type: "button", class: "quiet small", onclick: () => { view.turn = turn; drawEvidence(); view.evidence.querySelector("button")?.focus(); } },
-      t("ask.show_evidence", { n: turn.citations.length })),
+      t("ask.show_evidence", { n: turn.citations.length || turn.nearest.length })),
     el("span", { class: "muted small" }, duration(turn.elapsed_ms)));
+}
+
+function thumbIcon(verdict) {
+  return el("svg", { viewBox: "0 0 24 24", width: 18, height: 18, "aria-hidden": "true", class: verdict === "bad" ? "down" : null },
+    el("path", { d: "M7 11v9H4v-9zM7 11l4-8c1.7 0 2.6 1.2 2.3 2.8L12.7 9H18c1.5 0 2.5 1.3 2.1 2.8l-1.7 6.4c-.3 1.1-1.2 1.8-2.3 1.8H7" }));
 }
 
 async function judge(turn, verdict, thumbs, status, api) {

@@ -11,7 +11,7 @@ let view = null;
 
 export async function mount(element, api, t, [requestId]) {
   talk.openThreads(api.tenant);
-  const stage = el("div", { class: "card graph-card" }), record = el("div", { class: "record" });
+  const stage = el("div", { class: "card graph-card", tabindex: "0", role: "group", "aria-label": t("found.graph") }), record = el("div", { class: "record" });
   const mine = { api, t, stage, record, shown: null, drawing: null };
   view = mine;
   fill(element, el("h1", {}, t("found.title")), form(api, t), el("div", { class: "found-columns" },

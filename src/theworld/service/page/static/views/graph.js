@@ -1,6 +1,0 @@
-// Graph
-import { el } from "../dom.js";
-
-export function mount(element, api, t) {
-  element.append(el("h1", {}, t("graph.title")));
-}

@@ -1,6 +1,0 @@
-// Quality
-import { el } from "../dom.js";
-
-export function mount(element, api, t) {
-  element.append(el("h1", {}, t("quality.title")));
-}
