@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 
 import httpx
@@ -106,20 +107,30 @@ def chunk(text: str) -> dict:
 
 
 def test_output_of_a_model_streams_and_is_never_run(visit, site_with_model, model):
+    seen_first = threading.Event()
+
+    def slowly(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        handler.wfile.write(f"data: {json.dumps(chunk('Fritz Lang '))}\n\n".encode())
+        handler.wfile.flush()
+        seen_first.wait(60)
+        rest = json.dumps(chunk(f"was **born** in Vienna [1]. {HARM} [x](javascript:window.harmed=1)"))
+        handler.wfile.write(f"data: {rest}\n\ndata: [DONE]\n\n".encode())
+        handler.close_connection = True
+
     model.script.clear()
-    model.streams(chunk("Fritz Lang "), chunk(f"was **born** in Vienna [1]. {HARM} [x](javascript:window.harmed=1)"))
+    model.script.append(slowly)
     seen = visit(site_with_model)
     seen.go()
-    seen.page.evaluate(
-        "() => { window.texts = []; const look = () => { const t = document.querySelector('.tokens');"
-        " if (t) window.texts.push(t.textContent) };"
-        "new MutationObserver(look).observe(document.getElementById('view'), {subtree: true, childList: true}) }"
-    )
     seen.ask(HOW)
+    seen.page.wait_for_selector(".tokens:has-text('Fritz Lang')")
+    assert seen.page.locator(".rendered").count() == 0, "shown before the answer is whole"
+    seen_first.set()
     seen.page.wait_for_selector(".rendered")
-    assert any(text.startswith("Fritz Lang") for text in seen.page.evaluate("window.texts")), (
-        "tokens were shown as they came"
-    )
+    assert "Vienna" in seen.page.inner_text(".rendered")
     assert seen.page.locator(".rendered script, .rendered img").count() == 0
     seen.unharmed()
 
