@@ -18,9 +18,9 @@ from dataclasses import dataclass, fields, replace
 from answer_states import Asked, arguments_of, states_of
 from environment import environment
 
-from theworld.answers.relations import relations
 from theworld.answers.spans import WEIGHTS, SpanFeatures
 from theworld.nodes.answer_with_entity import read_answer
+from theworld.questions.relations import relations
 from theworld.settings import AnswerSettings
 
 Replaced = tuple[str, str, object]
@@ -50,7 +50,8 @@ def _without(relation: str) -> dict[str, object]:
 
 
 NODE = "theworld.nodes.answer_with_entity"
-COMPARISONS, RELATIONS, SPANS = (f"theworld.answers.{name}" for name in ("comparisons", "relations", "spans"))
+COMPARISONS, SPANS = (f"theworld.answers.{name}" for name in ("comparisons", "spans"))
+RELATIONS = "theworld.questions.relations"
 ANSWERS: dict[str, Sequence[Replaced]] = {
     "facts of the ontology": [(NODE, "answer_from_facts", nothing)],
     "comparison": [(NODE, "answer_comparison", nothing)],

@@ -28,8 +28,6 @@ from theworld.entities.features import popularity
 from theworld.entities.judging import types_of
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import calibration_error, percentile
-from theworld.models.embedders import MiniLMEmbedder
-from theworld.models.protocols import Embedder
 from theworld.models.taggers import SpacyTagger
 from theworld.wikidata import Snapshot, build_snapshot
 from wikidata import names, write_dump
@@ -45,7 +43,7 @@ def judge_all(
     for row in rows:
         candidates = [item for item in row["candidates"] if not (without_gold and item["id"] == row["gold"])]
         entity = JudgedEntity(label=row["mention"], type_hint=row.get("type"))
-        output = judge.judge_among(entity, row["context"], candidates, (), row.get("mention_offset"))
+        output = judge.judge(entity, row["context"], candidates, row.get("mention_offset"))
         found.append((output, row["gold"]))
     return found
 
@@ -104,11 +102,10 @@ def processor_ms(work: Callable[[], object]) -> float:
     return (time.process_time() - began) * 1000
 
 
-def report(name: str, rows: list[dict[str, Any]], embedder: Embedder | None) -> None:
-    """Print the figures of one judge."""
-    judge, forced = DeterministicJudge(embedder=embedder), DeterministicJudge(min_confidence=0.0, embedder=embedder)
+def report(rows: list[dict[str, Any]]) -> None:
+    """Print the judge's figures."""
+    judge, forced = DeterministicJudge(), DeterministicJudge(min_confidence=0.0)
     judge_all(judge, rows[:1])
-    print(f"{name}")
     print(f"  one judgement, first time     {milliseconds(judge, rows)}")
     print(f"  one judgement, again          {milliseconds(judge, rows)}")
     outputs, without = judge_all(judge, rows), judge_all(judge, rows, without_gold=True)
@@ -129,8 +126,7 @@ def main(path: Path) -> None:
     print(f"{environment()}\n{len(rows)} mentions")
     print(f"baseline: first                 {first / len(rows):.3f}")
     print(f"baseline: most popular          {popular / len(rows):.3f}")
-    report("words only", rows, None)
-    report("with the bundled embedder", rows, MiniLMEmbedder())
+    report(rows)
     hold_against_budgets(rows)
     print("Figures of the mentions the weights were fitted on are too good; benchmarks/fit_entities.py has fair ones.")
 

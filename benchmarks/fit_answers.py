@@ -21,12 +21,11 @@ from environment import environment
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from theworld.answers.answer_type import expected_answer_type
 from theworld.answers.confidence import SIGNS, WEIGHTS
-from theworld.answers.spans import SpanFeatures, rank_spans
+from theworld.answers.spans import SpanFeatures, rank_spans, span_words
 from theworld.nodes.answer_with_entity import read_answer
+from theworld.questions import read_question
 from theworld.settings import AnswerSettings
-from theworld.text.folding import simplified
 
 Array = NDArray[np.float64]
 ONE_NOTE = {"drcd-zh-dev"}
@@ -93,9 +92,8 @@ def fit_spans(asked: Sequence[Asked]) -> tuple[Array, int]:
     """Return the weights of the spans' features, and on how many questions they were fitted."""
     questions = []
     for one in asked:
-        question = simplified(one.state.query)
-        expected = expected_answer_type(question, one.state.language)
-        ranking = rank_spans(question, expected, one.state.evidence) if expected.types else []
+        question, evidence = read_question(one.state.query, one.state.language), one.state.evidence
+        ranking = rank_spans(question, span_words(question, evidence), evidence) if question.answer_type.types else []
         right = np.array([one.is_right(span.text) for span in ranking], dtype=float)
         if right.any():
             questions.append((np.array([astuple(span.features) for span in ranking]), right / right.sum()))

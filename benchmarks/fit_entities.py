@@ -6,8 +6,8 @@
 Each line: {"bench", "doc", "mention", "context", "gold": "Q...", "candidates": [{"id", "label", "description"}]}.
 
 Every mention is used twice: with its candidates, and without the right one, when "none of these" is right. A
-conditional logit over candidates and "none" is fitted with L2 and with the sign each feature must have (`SIGNS`), once
-for words and once with similarities over the best by words. The strength of L2 is chosen in an inner cross-validation,
+conditional logit over candidates and "none" is fitted with L2 and with the sign each feature must have (`SIGNS`). The
+strength of L2 is chosen in an inner cross-validation,
 Platt scaling and threshold on the outcomes of the other folds; a document is never in training and test. As 231
 mentions have but 101 entries, figures are also given with all mentions of an entry held out together. The threshold
 gives "none" to `NIL_SHARE` of the mentions without their entry. Calibration counts these as `ABSENT` of all mentions.
@@ -29,28 +29,19 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from theworld.entities.features import features_of
-from theworld.entities.judge import HOPELESS, SHORTLIST, SURE
 from theworld.entities.judging import types_of
 from theworld.entities.mention import MentionInText
-from theworld.entities.similarity import ContextSimilarity
 from theworld.entities.weights import Calibration
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import calibration_error
-from theworld.models.embedders import MiniLMEmbedder
 from theworld.models.taggers import SpacyTagger
 
 Array = NDArray[np.float64]
 
 TARGET = Path(__file__).resolve().parents[1] / "src" / "theworld" / "entities" / "data" / "weights.json"
-SIGNS = {"missing": -1, "extra": -1, "lacks_head": -1, "located": -1, "dated": -1, "echo": -1, "common": -1}
+SIGNS = {"lacks_head": -1, "common": -1}
 """Features that may only speak against a candidate; the others may only speak for it."""
-LEXICAL = (
-    "name close missing extra completed description popularity case topic form common located dated lacks_head refers "
-    "office team type namesake"
-).split()
-KNOWN = [*LEXICAL, "echo"]
-SIMILARITIES = ["similarity", "mention_similarity", "wording"]
-EMBEDDED = [*KNOWN, *SIMILARITIES, "contrast"]
+NAMES = "name close description popularity topic common lacks_head refers office team type".split()
 STRENGTHS = (4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 LEAST_SPREAD = 0.05
 FOLDS, INNER_FOLDS, SEEDS = 5, 4, (0, 1, 2, 3, 4)
@@ -58,7 +49,6 @@ NIL_SHARE = 0.72
 FRONTIER = (0.5, 0.6, 0.7, 0.8, 0.9)
 ABSENT = 0.2
 BY_HAND = {
-    "coherence": {"weight": 1.5, "why": "the mentions fitted on stand alone"},
     "apposed": {"weight": 2.0, "why": "too rare among the mentions fitted on"},
     "page": {"weight": -4.0, "why": "no such entries among the candidates fitted on"},
 }
@@ -72,17 +62,10 @@ class Case:
     """The document; all its mentions are in one fold."""
     entity: str
     """The right entry."""
-    known: Array
-    """Shape (candidates, features), as KNOWN."""
-    cosines: Array
-    """Shape (candidates, 3), as SIMILARITIES."""
+    table: Array
+    """Shape (candidates, features), as NAMES."""
     gold: int
     """Index of the right candidate, -1 for none."""
-
-    @property
-    def lexical(self) -> Array:
-        """Return what the scorer by words sees, shape (candidates, features), as LEXICAL."""
-        return self.known[:, : len(LEXICAL)]
 
 
 @dataclass(frozen=True)
@@ -95,17 +78,8 @@ class Outcome:
     probability: float
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """Both scorers, as (none, weights)."""
-
-    lexical: Array
-    embedded: Array
-
-
 def read_cases(path: Path) -> list[Case]:
     """Return two cases a mention: with and without its entry. Its type is what the graph's tagger says in its text."""
-    similarity = ContextSimilarity(MiniLMEmbedder())
     rows = [json.loads(line) for _, line in read_lines(path)]
     cases = []
     for row, tagged in zip(rows, SpacyTagger().tag([row["context"] for row in rows]), strict=True):
@@ -113,14 +87,10 @@ def read_cases(path: Path) -> list[Case]:
         mention = MentionInText.find(row["mention"], row["context"], row.get("mention_offset"))
         without = [item for item in row["candidates"] if item["id"] != row["gold"]]
         for candidates in (row["candidates"], without):
-            cosines = similarity.of(mention, candidates)
             features = [asdict(item) for item in features_of(mention, candidates, type_hint=hint)]
             gold = next((i for i, item in enumerate(candidates) if item["id"] == row["gold"]), -1)
-            table = np.array([[item[name] for name in KNOWN] for item in features])
-            near = np.array([[item.text, item.mention, item.wording] for item in cosines]).reshape(
-                -1, len(SIMILARITIES)
-            )
-            cases.append(Case(f"{row['bench']}/{row['doc']}", row["gold"], table, near, gold))
+            table = np.array([[item[name] for name in NAMES] for item in features])
+            cases.append(Case(f"{row['bench']}/{row['doc']}", row["gold"], table, gold))
     return cases
 
 
@@ -131,14 +101,7 @@ def probabilities(fitted: Array, table: Array) -> Array:
     return np.asarray(parts[1:] / parts.sum())
 
 
-def shortlist(lexical: Array, case: Case) -> tuple[NDArray[np.intp], Array]:
-    """Return the indices of the best by words, and their table with similarities."""
-    order = np.argsort(-np.round(probabilities(lexical, case.lexical), 9), kind="stable")[:SHORTLIST]
-    cosines = case.cosines[order]
-    return order, np.column_stack([case.known[order], cosines, cosines[:, 0] - cosines[:, 0].mean()])
-
-
-def fit(tables: Sequence[tuple[Array, int]], names: Sequence[str], strength: float) -> Array:
+def fit(tables: Sequence[tuple[Array, int]], strength: float) -> Array:
     """Return (none, weights) of the conditional logit with signs, and L2 on the weights in units of their spread."""
     stacked = np.vstack([table for table, _ in tables])
     spread = np.maximum(stacked.std(axis=0), LEAST_SPREAD)
@@ -160,35 +123,16 @@ def fit(tables: Sequence[tuple[Array, int]], names: Sequence[str], strength: flo
         slope = stacked.T @ (parts / total[owner]) - stacked[chosen].sum(0) + strength * point[1:]
         return float(value), np.concatenate([[(none / total).sum() - (gold < 0).sum()], slope])
 
-    bounds = [(None, None)] + [(None, 0) if SIGNS.get(name) == -1 else (0, None) for name in names]
-    start = np.zeros(len(names) + 1)
+    bounds = [(None, None)] + [(None, 0) if SIGNS.get(name) == -1 else (0, None) for name in NAMES]
+    start = np.zeros(len(NAMES) + 1)
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     return np.concatenate([found[:1], found[1:] / spread])
 
 
-def fit_both(cases: Sequence[Case]) -> Fitted:
-    """Fit the scorer by words, then the one over its shortlists, each with the strength that suits it."""
-    by_words = [(case.lexical, case.gold) for case in cases]
-    folds = folds_of(cases, INNER_FOLDS, 7)
-    lexical = fit(by_words, LEXICAL, best_strength(by_words, folds, LEXICAL))
-    tables, kept = [], []
-    for case, fold in zip(cases, folds, strict=True):
-        order, table = shortlist(lexical, case)
-        if case.gold < 0 or case.gold in order:
-            tables.append((table, int(np.flatnonzero(order == case.gold)[0]) if case.gold >= 0 else -1))
-            kept.append(fold)
-    return Fitted(lexical, fit(tables, EMBEDDED, best_strength(tables, kept, EMBEDDED)))
-
-
-def choose(fitted: Fitted, case: Case, *, words_only: bool) -> tuple[int, float]:
-    """Return the candidate chosen and its probability, as the judge does."""
-    known = probabilities(fitted.lexical, case.lexical)
-    best = int(np.argmax(np.round(known, 9)))
-    if words_only or not HOPELESS <= known[best] < SURE:
-        return best, float(known[best])
-    order, table = shortlist(fitted.lexical, case)
-    found = probabilities(fitted.embedded, table)
-    return int(order[np.argmax(np.round(found, 9))]), float(found.max())
+def fit_cases(cases: Sequence[Case]) -> Array:
+    """Fit with the strength that suits the cases."""
+    tables = [(case.table, case.gold) for case in cases]
+    return fit(tables, best_strength(tables, folds_of(cases, INNER_FOLDS, 7)))
 
 
 def folds_of(cases: Sequence[Case], count: int, seed: int, by: str = "group") -> list[int]:
@@ -199,25 +143,23 @@ def folds_of(cases: Sequence[Case], count: int, seed: int, by: str = "group") ->
     return [fold[getattr(case, by)] for case in cases]
 
 
-def best_strength(tables: Sequence[tuple[Array, int]], folds: Sequence[int], names: Sequence[str]) -> float:
+def best_strength(tables: Sequence[tuple[Array, int]], folds: Sequence[int]) -> float:
     """Return the greatest strength of L2 that chooses as well in unseen documents as the best one, within one standard
     error of their difference over the inner folds (the one-standard-error rule of Breiman et al. 1984).
 
     The measure is the frontier's mean. Likelihood would ask for weights so large that they fit the features' noise.
     """
-    rights = {strength: _rightness(tables, folds, names, strength) for strength in STRENGTHS}
+    rights = {strength: _rightness(tables, folds, strength) for strength in STRENGTHS}
     best = rights[max(STRENGTHS, key=lambda strength: rights[strength].mean())]
     losses = {strength: best - found for strength, found in rights.items()}
     return max(s for s, loss in losses.items() if loss.mean() <= loss.std(ddof=1) / math.sqrt(len(loss)) + 1e-12)
 
 
-def _rightness(
-    tables: Sequence[tuple[Array, int]], folds: Sequence[int], names: Sequence[str], strength: float
-) -> Array:
+def _rightness(tables: Sequence[tuple[Array, int]], folds: Sequence[int], strength: float) -> Array:
     """Return the mean of the frontier in every inner fold, judged by weights of the others; shape (INNER_FOLDS,)."""
     outcomes = []
     for held in range(INNER_FOLDS):
-        point = fit([known for known, fold in zip(tables, folds, strict=True) if fold != held], names, strength)
+        point = fit([known for known, fold in zip(tables, folds, strict=True) if fold != held], strength)
         for (table, gold), fold in zip(tables, folds, strict=True):
             if fold == held:
                 found = probabilities(point, table)
@@ -232,17 +174,18 @@ def _rightness(
     )
 
 
-def outcomes_of(cases: Sequence[Case], seed: int, *, words_only: bool, by: str = "group") -> list[Outcome]:
+def outcomes_of(cases: Sequence[Case], seed: int, by: str = "group") -> list[Outcome]:
     """Return the outcome of every case, judged by weights fitted on other documents (or other entries)."""
     found: list[Outcome | None] = [None] * len(cases)
     folds = folds_of(cases, FOLDS, seed, by)
     for held in range(FOLDS):
         train = [case for case, fold in zip(cases, folds, strict=True) if fold != held]
-        fitted = fit_both(train)
+        fitted = fit_cases(train)
         for index, (case, fold) in enumerate(zip(cases, folds, strict=True)):
             if fold == held:
-                best, probability = choose(fitted, case, words_only=words_only)
-                found[index] = Outcome(held, case.gold >= 0, best == case.gold, probability)
+                stated = probabilities(fitted, case.table)
+                best = int(np.argmax(np.round(stated, 9)))
+                found[index] = Outcome(held, case.gold >= 0, best == case.gold, float(stated[best]))
     return [outcome for outcome in found if outcome is not None]
 
 
@@ -277,11 +220,11 @@ def frontier(outcomes: Sequence[Outcome]) -> dict[str, float]:
     return {f"accuracy at {share:.0%} none": accuracy for share, accuracy in found.items()}
 
 
-def validate(cases: Sequence[Case], *, words_only: bool, by: str = "group") -> dict[str, float]:
+def validate(cases: Sequence[Case], by: str = "group") -> dict[str, float]:
     """Return figures of documents (or entries) not fitted on, means over the seeds."""
     figures: dict[str, list[float]] = {}
     for seed in SEEDS:
-        outcomes = outcomes_of(cases, seed, words_only=words_only, by=by)
+        outcomes = outcomes_of(cases, seed, by)
         accepted: list[tuple[Outcome, float]] = []
         for held in range(FOLDS):
             others = [o for o in outcomes if o.fold != held]
@@ -308,30 +251,23 @@ def validate(cases: Sequence[Case], *, words_only: bool, by: str = "group") -> d
     return {name: round(float(np.mean(values)), 3) for name, values in figures.items()}
 
 
-def as_scorer(point: Array, names: Sequence[str]) -> dict[str, Any]:
-    """Return a scorer as it is stored."""
-    return {
-        "none": round(float(point[0]), 3),
-        "weights": {name: round(float(value), 3) for name, value in zip(names, point[1:], strict=True)},
-    }
-
-
 def stored(cases: Sequence[Case], figures: dict[str, dict[str, float]]) -> dict[str, Any]:
     """Return the content of weights.json."""
-    fitted = fit_both(cases)
-    outcomes = [outcome for seed in SEEDS for outcome in outcomes_of(cases, seed, words_only=False)]
+    fitted = fit_cases(cases)
+    outcomes = [outcome for seed in SEEDS for outcome in outcomes_of(cases, seed)]
     calibration = calibrate(outcomes)
     return {
         "provenance": {
             "made_by": "benchmarks/fit_entities.py",
             "fitted_on": f"{len(cases) // 2} English mentions with candidates of public entity-linking benchmarks "
             "(ELEVANT's collection, Apache-2.0), which are not part of this project",
-            "method": "conditional logit with 'none', L2 by cross-validation on standardised features, signs fixed; "
-            "embedder: all-MiniLM-L6-v2 (int8)",
+            "method": "conditional logit with 'none', L2 by cross-validation on standardised features, signs fixed",
             "cross_validated": figures,
         },
-        "lexical": as_scorer(fitted.lexical, LEXICAL),
-        "embedded": as_scorer(fitted.embedded, EMBEDDED),
+        "scorer": {
+            "none": round(float(fitted[0]), 3),
+            "weights": {name: round(float(value), 3) for name, value in zip(NAMES, fitted[1:], strict=True)},
+        },
         "by_hand": BY_HAND,
         "calibration": {"slope": round(calibration.slope, 3), "offset": round(calibration.offset, 3)},
         "min_confidence": round(calibration.confidence(threshold(outcomes)), 3),
@@ -346,12 +282,11 @@ def main(say: Callable[[str], None] = print) -> None:
     arguments = parser.parse_args()
     cases = read_cases(arguments.mentions)
     figures = {
-        "words only": validate(cases, words_only=True),
-        "with embedder": validate(cases, words_only=False),
-        "with embedder, by entry": validate(cases, words_only=False, by="entity"),
+        "by document": validate(cases),
+        "by entry": validate(cases, by="entity"),
     }
     for name, values in figures.items():
-        say(f"{name}, on {'entries' if name.endswith('entry') else 'documents'} not fitted on:")
+        say(f"{name}, not fitted on:")
         for measure, value in values.items():
             say(f"  {measure:32} {value:.3f}")
     if arguments.write:

@@ -1,6 +1,6 @@
 """Coverage-guided fuzzing of the structure package: only StructureParseError may come out, and a value must validate.
 
-pip install "theworld[fuzz]"
+pip install -e ".[fuzz]"
 python benchmarks/fuzz_structure.py CORPUS_DIR -runs=100000 -max_len=1500
 """
 

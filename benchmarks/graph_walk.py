@@ -24,6 +24,7 @@ from environment import environment
 from latency import resident_mb
 
 from theworld.evaluation.metrics import percentile
+from theworld.questions import read_question
 from theworld.retrieval.seeds import query_entities
 from theworld.stores.files import bytes_under
 from theworld.stores.graph import MappedGraph, RankingParameters
@@ -137,7 +138,7 @@ def made_questions(graph: MappedGraph, notes: int, count: int) -> Iterator[dict[
 
 def looked_up(graph: MappedGraph, question: dict[str, Any]) -> None:
     text = "Which of " + " or ".join(key.title() for key in question["entities"]) + " was nearer to the Ninth Name?"
-    query_entities(text, lambda keys: graph.entities(keys, tenant=TENANT))
+    query_entities(read_question(text), lambda keys: graph.entities(keys, tenant=TENANT))
 
 
 def ranked(graph: MappedGraph, question: dict[str, Any], limit: int) -> list[str]:

@@ -4,7 +4,7 @@
     python benchmarks/structured_output.py valid                # valid JSON against model_validate_json
     python benchmarks/structured_output.py fuzz 100000          # mutated inputs
 
-Rows: {"input", "expected_value"}. The peers need `pip install "theworld[benchmarks]"`; one that is missing is left out
+Rows: {"input", "expected_value"}. The peers need `pip install -e ".[benchmarks]"`; one that is missing is left out
 and named. A loss is silent when the value is not the expected one and nothing says so: peers report nothing, ours is
 silent when the report has no repair, no truncation and no alternative.
 """

@@ -10,7 +10,7 @@ from theworld.answers import probability
 from theworld.references.quoting import asks_what_was_said
 from theworld.routing.parts import FindParts
 from theworld.settings import AnswerSettings
-from theworld.state import Context, QueryState, context_of
+from theworld.state import Context, QueryState, context_at, context_of
 
 CHANNEL_NODES = {"sparse": "retrieve_sparse", "dense": "retrieve_dense", "graph": "retrieve_graph"}
 
@@ -24,7 +24,7 @@ def after_resolution(find_parts: FindParts) -> Choose:
     def choose(state: QueryState, runtime: Runtime[Context]) -> str:
         if asks_what_was_said(state.question, state.reference):
             return "answer_from_history"
-        return "answer_parts" if find_parts(state.query, context_of(runtime)) else "route_query"
+        return "answer_parts" if find_parts(state.query, context_at(state, runtime)) else "route_query"
 
     return choose
 

@@ -15,11 +15,9 @@ from theworld.entities import (
     make_knowledge,
     open_knowledge,
 )
-from theworld.models.across_languages import AcrossLanguages
 from theworld.models.chat import OpenAIChatModel
-from theworld.models.embedders import MiniLMEmbedder
 from theworld.models.protocols import ChatModel
-from theworld.models.registry import CachedEmbedder, Models, load_models
+from theworld.models.registry import Models, load_models
 from theworld.ontology.index import OntologyIndexes
 from theworld.ranking import CrossEncoderReranker, RemoteReranker, Reranker, make_reranker
 from theworld.references import ReferenceResolver, ReferenceResolverConfig, model_resolver
@@ -85,24 +83,24 @@ def make_resources(
 
 
 def make_judge(settings: Settings, models: Models) -> EntityJudge:
-    """Return the judge; a model is asked about close calls where one is configured and the settings want it.
-
-    Where the bundled embedder embeds the notes, too, the judge uses the one that is loaded.
-    """
-    own = models.embedders.get("en")
-    inner = own.embedder if isinstance(own, CachedEmbedder) else own
-    inner = inner.english if isinstance(inner, AcrossLanguages) else inner
-    judge = DeterministicJudge(embedder=own if isinstance(inner, MiniLMEmbedder) else "bundled")
+    """Return the judge; a model is asked about close calls where one is configured and the settings want it."""
+    judge = DeterministicJudge()
     if models.chat is None or not settings.wikidata.ask_model:
         return judge
     return ModelJudge(models.chat, first=judge)
+
+
+LEAST_SURE_REFERENCE = 0.75
+"""Confidence of the rules below which a configured model is asked what a question refers to."""
 
 
 def make_resolver(model: ChatModel | None) -> ReferenceResolver:
     """Return the resolver; a model, where one is configured, is asked only when the rules are unsure."""
     if model is None:
         return ReferenceResolver()
-    config = ReferenceResolverConfig(use_llm_fallback=True, llm_only_if_unsure=True)
+    config = ReferenceResolverConfig(
+        use_llm_fallback=True, llm_only_if_unsure=True, llm_fallback_threshold=LEAST_SURE_REFERENCE
+    )
     return ReferenceResolver(config, llm_resolver=model_resolver(model))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from theworld.routing.parts import FindParts, join_parts
-from theworld.state import Answer, Context, Message, ModelUsage, QueryState, Update, context_of
+from theworld.state import Answer, Context, Message, ModelUsage, QueryState, Update, context_at
 
 AnswerOne = Callable[[QueryState, Context], Mapping[str, Any]]
 """Answers one stand-alone query; returns the values of the state afterwards."""
@@ -20,7 +20,7 @@ def answer_parts(state: QueryState, runtime: Runtime[Context], *, find_parts: Fi
 
     What a part refers to ("it") is looked for in the parts before it.
     """
-    context = context_of(runtime)
+    context = context_at(state, runtime)
     parts = find_parts(state.query, context)
     states: list[QueryState] = []
     said: list[Message] = []

@@ -6,22 +6,22 @@ from collections.abc import Callable, Sequence
 
 from langgraph.runtime import Runtime
 
-from theworld.answers.answer_type import expected_answer_type
-from theworld.answers.chains import COMPARES, answer_chain, answer_from_facts
+from theworld.answers.chains import answer_chain, answer_from_facts
 from theworld.answers.comparisons import answer_comparison
 from theworld.answers.confidence import FoundAnswer, Support, probability_of, span_signs
 from theworld.answers.efsa import EfsaTrace, trace_efsa
 from theworld.answers.efsa_input import EvidenceNote
 from theworld.answers.one_entity import OneEntity
 from theworld.answers.scores import answer_scores
-from theworld.answers.spans import grounding, rank_spans, share_and_margin
+from theworld.answers.spans import grounding, rank_spans, share_and_margin, span_words
+from theworld.answers.topics import named_topics
 from theworld.degrading import degrading
 from theworld.entities.identity import Identities, entry_of, identities
 from theworld.errors import StoreError
+from theworld.questions import Question, read_question
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
-from theworld.text import Language, entity_key
-from theworld.text.folding import simplified
+from theworld.text import entity_key
 from theworld.wikidata import EntriesByName
 
 LONGEST_QUESTION = 1_000
@@ -42,7 +42,7 @@ def answer_with_entity(
     def known() -> Identities:
         reason = "other names of what the notes mention are left out"
         with degrading("answer_with_entity", context_of(runtime), noted, reason, catching=StoreError):
-            return identities(state.judgements, state.evidence, state.query, entries)
+            return identities(state.judgements, state.evidence, read_question(state.query, state.language), entries)
         return identities(state.judgements)
 
     found = read_answer(state, settings, known)
@@ -59,39 +59,41 @@ def read_answer(
     """Return the best answer that the evidence gives, whatever its confidence; `known` tells names of one entity."""
     if len(state.query) > LONGEST_QUESTION:
         return None
-    language: Language = "zh" if state.language == "zh" else "en"
-    question, evidence = simplified(state.query), state.evidence
+    question, evidence = read_question(state.query, state.language), state.evidence
+    found = answer_from_facts(state.ontology, question.language, evidence)
+    topics = named_topics(question, evidence) if found is None else []
     return (
-        answer_from_facts(state.ontology, language, evidence)
-        or answer_comparison(question, language, evidence)
-        or answer_chain(question, language, evidence)
-        or answer_span(question, language, evidence[: settings.evidence_notes], known)
+        found
+        or answer_comparison(question, topics, evidence)
+        or answer_chain(question, topics, evidence)
+        or answer_span(question, evidence[: settings.evidence_notes], known)
     )
 
 
 def answer_span(
-    question: str, language: Language, evidence: Sequence[Candidate], known: Callable[[], Identities]
+    question: Question, evidence: Sequence[Candidate], known: Callable[[], Identities]
 ) -> FoundAnswer | None:
     """Return the best span of the type that a question expects, None without one; `known` tells names of one entity."""
-    expected = expected_answer_type(question, language)
-    if not expected.types or COMPARES.search(question):
+    expected = question.answer_type
+    if not expected.types or question.compares:
         return None
     aliases = known().aliases
     one = OneEntity.of_names(aliases)
-    ranking = rank_spans(question, expected, evidence, one)
+    words = span_words(question, evidence)
+    ranking = rank_spans(question, words, evidence, one)
     if not ranking:
         return None
     best, (share, margin) = ranking[0], share_and_margin(ranking)
     types = {mention.key: mention.type for note in reversed(evidence) for mention in note.mentions if mention.key}
     trace = trace_efsa(
         [_as_evidence(note, index) for index, note in enumerate(evidence)],
-        question,
+        question.text,
         [note.bridge for note in evidence if note.bridge],
         aliases=aliases,
         allowed=lambda key, _name: expected.admits(types.get(key, "other")),
     )
     key = one.key(entity_key(best.text))
-    signs = span_signs(share, grounding(question, best, evidence), language)
+    signs = span_signs(share, grounding(words, best, evidence), question.language)
     return FoundAnswer(
         best.text,
         probability_of(signs),

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from theworld.answers import QuestionWords, answer_text, compose_passages, probability, see_also, sureness_of
+from theworld.answers import answer_text, compose_passages, probability, see_also, sureness_of
 from theworld.degrading import degrading
 from theworld.errors import StoreError
+from theworld.questions import read_question
 from theworld.retrieval.notes import TextSource, read_notes, reading_deadline
 from theworld.settings import Settings
 from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
 from theworld.stores.records import StoredNote
-from theworld.text.function_words import function_words
 
 PLACES_SHARE = 0.05
 """Share of an answer's characters that the places of further notes, and how sure it is, may take."""
@@ -30,7 +30,7 @@ def answer_with_passages(
     context, short = context_of(runtime), state.result
     language = context.language or state.language
     texts = [f"{note.title} {note.text}" for note in state.candidates]
-    words = QuestionWords.of(state.query, texts, function_words())
+    words = read_question(state.query, state.language).words_over(texts)
     confidence = probability(state.candidates, state.language)
     if short is None and confidence < settings.answers.min_evidence:
         return {"result": None}

@@ -23,6 +23,7 @@ from theworld.entities.schema import (
     JudgedEntity,
 )
 from theworld.models.protocols import less_usage
+from theworld.questions import read_question
 from theworld.state import (
     Context,
     Degradation,
@@ -45,7 +46,7 @@ def find_entity_candidates(
     noted: list[Degradation] = []
     looked_up = look_up_noting(
         "find_entity_candidates",
-        mentions_to_look_up(state.query, state.evidence or state.candidates),
+        mentions_to_look_up(read_question(state.query, state.language), state.evidence or state.candidates),
         knowledge=knowledge,
         state=state,
         context=context_of(runtime),
@@ -66,7 +67,6 @@ def find_entity_candidates(
 def judge_entities(state: QueryState, runtime: Runtime[Context], *, judge: EntityJudge) -> Update:
     """Set `judgements`, one per mention looked up; mentions without candidates never reach the judge."""
     types = mention_types(state.evidence or state.candidates)
-    plain = {mention: plain_candidates(found, state) for mention, found in state.entity_candidates.items()}
     judge = judge_of_request(judge, state, runtime)
     before = judge.usage
     judgements = [
@@ -74,10 +74,9 @@ def judge_entities(state: QueryState, runtime: Runtime[Context], *, judge: Entit
             judge,
             JudgedEntity(label=mention, type_hint=types.get(mention)),
             context_text(state, mention),
-            candidates,
-            [other for name, other in plain.items() if name != mention and other],
+            plain_candidates(found, state),
         )
-        for mention, candidates in plain.items()
+        for mention, found in state.entity_candidates.items()
     ]
     return {"judgements": judgements, "usage": less_usage(judge.usage, before)}
 

@@ -54,13 +54,10 @@ def link_answer(
     raw = looked_up.items[answer.text]
     candidates = [EntityCandidate.model_validate(item) for item in format_candidates(raw, limits, label=answer.text)]
     known = state.model_copy(update={"entity_sitelinks": state.entity_sitelinks | read_sitelinks(raw)})
-    others = [plain_candidates(found, known) for found in state.entity_candidates.values() if found]
     judge = judge_of_request(judge, state, runtime)
     before = judge.usage
     entity = JudgedEntity(label=answer.text, type_hint=type_hint or None)
-    judgement = judge_mention(
-        judge, entity, context_text(state, answer.text), plain_candidates(candidates, known), others
-    )
+    judgement = judge_mention(judge, entity, context_text(state, answer.text), plain_candidates(candidates, known))
     update: Update = {"judgements": [*state.judgements, judgement], "usage": less_usage(judge.usage, before)}
     if judgement.matched and judgement.selection is not None:
         entry = judgement.selection

@@ -27,7 +27,7 @@ from theworld.state import (
     QueryState,
     QueryTable,
     Update,
-    context_of,
+    context_at,
 )
 
 READ_CONFIDENCE = 0.9
@@ -49,7 +49,7 @@ def query_database(
     In a strict context a database that fails raises RetrievalUnavailableError; one that does not understand does not.
     """
     begun = time.perf_counter()
-    context = context_of(runtime)
+    context = context_at(state, runtime)
     language: Literal["zh", "en"] = "zh" if state.language == "zh" else "en"
     own = Deadline(state.retrieval_started or begun, context.deadline_ms or deadline_ms)
     deadline = own.ending_with(request_deadline(state, context))
@@ -132,6 +132,7 @@ def _written(
         database,
         state.query,
         state.language,
+        reading=reason,
         context=context,
         deadline=deadline,
         whole=request_deadline(state, context),

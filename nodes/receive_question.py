@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import unicodedata
 from collections.abc import Callable
+from datetime import datetime
 from functools import lru_cache
 
 from langchain_core.messages import AnyMessage, HumanMessage
@@ -14,6 +15,7 @@ from langgraph.types import Overwrite
 from theworld.deadline import Deadline
 from theworld.degrading import degrading
 from theworld.errors import InvalidQuestionError
+from theworld.questions import read_question
 from theworld.state import (
     Context,
     Degradation,
@@ -24,7 +26,6 @@ from theworld.state import (
     new_question,
 )
 from theworld.state.query import MAX_QUESTION_CHARACTERS
-from theworld.text import detect_language
 
 REFRESH_SHARE = 0.25
 """Of the time for retrieval, what may be waited for news: without them the notes already known can still answer."""
@@ -35,7 +36,7 @@ _JOINERS = "\u200c\u200d"
 """Invisible characters that spell words (Persian, Hindi) and join emoji."""
 
 
-def _plain(text: str) -> str:
+def _readable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text.strip()
     return "".join(map(_plain_character, text)).strip()
@@ -64,7 +65,7 @@ def clean_question(question: str) -> str:
             where="question",
             remedy="Shorten it, or ingest the text as a document and ask about it.",
         )
-    readable = _plain(question)
+    readable = _readable(question)
     if not any(c.isalnum() for c in readable):
         raise InvalidQuestionError(
             "it is empty or holds no letter or digit", where="question", remedy="Ask something in words."
@@ -87,9 +88,9 @@ def find_question(question: str, messages: list[AnyMessage]) -> tuple[str, list[
     A last message by the user is the question when none was passed, or when the one in the state is an earlier turn's
     (a thread keeps it): chat applications pass messages only.
     """
-    said = [_plain(str(m.text)) for m in messages if m.type == "human"]
+    said = [_readable(str(m.text)) for m in messages if m.type == "human"]
     unanswered = bool(messages) and messages[-1].type == "human"
-    if unanswered and (not question.strip() or _plain(question) in said[:-1]):
+    if unanswered and (not question.strip() or _readable(question) in said[:-1]):
         return str(messages[-1].text), messages[:-1]
     if not question.strip() and said:
         last = max(i for i, m in enumerate(messages) if m.type == "human")
@@ -118,10 +119,11 @@ def receive_question(
     question = clean_question(question)
     return {
         **new_question(),
+        "asked_at": datetime.now().astimezone(),
         "request_started": started,
         "question": question,
         "query": question,
-        "language": detect_language(question),
+        "language": read_question(question).language,
         "history": list(state.history) or history_of(messages),
         "messages": added,
         "degradations": Overwrite(noted),

@@ -6,8 +6,8 @@ import re
 
 from langgraph.runtime import Runtime
 
+from theworld.questions import read_question
 from theworld.state import Answer, Context, QueryState, Update, context_of
-from theworld.text import fold
 
 _THANKS = re.compile(r"\b(?:thanks|thank you|thx|cheers)\b|谢谢|多谢|感谢|辛苦", re.IGNORECASE)
 _FAREWELL = re.compile(r"\b(?:bye|goodbye|good night|see you|farewell)\b|再见|拜拜|回头见|明天见|晚安", re.IGNORECASE)
@@ -23,7 +23,7 @@ _OFFERS = {
 
 def small_talk_reply(question: str, language: str) -> str:
     """Return the reply to a greeting, thanks or a farewell, in English unless the language is `zh`."""
-    folded = fold(question)
+    folded = read_question(question).folded
     kind = "farewell" if _FAREWELL.search(folded) else "thanks" if _THANKS.search(folded) else "greeting"
     known = "zh" if language == "zh" else "en"
     opening = _OPENINGS[known][kind]

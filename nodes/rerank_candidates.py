@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 
 from theworld.degrading import degrading
 from theworld.errors import RetrievalUnavailableError
+from theworld.questions import read_question
 from theworld.ranking.contract import Reranker, apply_ranking, rerank_within
 from theworld.ranking.ontology_order import about_described_first, keep_fused_tail
 from theworld.retrieval.channel import retrieval_deadline
@@ -41,7 +42,8 @@ def rerank_candidates(
         candidates = apply_ranking(pool, reranking)
         if state.ontology is not None:
             if state.ontology.described:
-                candidates = about_described_first(candidates, state.query, state.ontology, state.language)
+                question = read_question(state.query, state.language)
+                candidates = about_described_first(candidates, question, state.ontology)
             candidates = keep_fused_tail(candidates, settings.answers.evidence_notes)
         within = reading_deadline(state, context, settings)
         candidates = with_mentions(

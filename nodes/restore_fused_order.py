@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
+from theworld.questions import read_question
 from theworld.ranking.ontology_order import about_described_first
 from theworld.retrieval.notes import NoteSource, reading_deadline, with_mentions
 from theworld.settings import Settings
@@ -37,6 +38,7 @@ def restore_fused_order(
     candidates = with_mentions(kept, notes, stage="restore_fused_order", context=context, noted=noted, within=within)
     evidence = candidates
     if state.ontology is not None and state.ontology.described:
-        evidence = about_described_first(candidates, state.query, state.ontology, state.language)
+        question = read_question(state.query, state.language)
+        evidence = about_described_first(candidates, question, state.ontology)
     evidence = evidence[: settings.answers.evidence_notes]
     return {"candidates": candidates, "evidence": evidence, "degradations": noted}

@@ -13,10 +13,11 @@ from langgraph.runtime import Runtime
 from theworld.deadline import Deadline
 from theworld.degrading import degrading
 from theworld.errors import EngineUnavailableError, StoreError
+from theworld.questions import read_question
 from theworld.retrieval.channel import ranked, search_channel
 from theworld.retrieval.dense import EmbedderOf, nearest
 from theworld.retrieval.evidence_paths import telling_steps, word_paths
-from theworld.retrieval.ontology import Asked, OntologyChannel, Told, merge
+from theworld.retrieval.ontology import OntologyChannel, OntologyFindings, OntologyRequest, merge
 from theworld.retrieval.seeds import SEED_NOTES, query_entities, seed_entities, seed_notes
 from theworld.settings import RetrievalSettings
 from theworld.state import Channel, ChannelPlan, Context, Degradation, QueryState, Update
@@ -81,26 +82,26 @@ class GraphSearch:
         paths = word_paths(self.graph.paths(first, notes=list(notes), entities=list(entities), tenant=tenant), language)
         ranking = [(hit.note_id, hit.score) for hit in hits]
         note = f"seeds: {len(notes)} notes, entities: {', '.join(entities) or 'none'}"
-        told = self._told(Asked(self.state.query, language, context, deadline, plan.top_k), noted)
-        if told is not None:
-            ranking = merge(ranking, told.notes, told.weight, plan.top_k)
+        findings = self._ask_ontology(OntologyRequest(self.state.query, language, context, deadline, plan.top_k), noted)
+        if findings is not None:
+            ranking = merge(ranking, findings.notes, findings.weight, plan.top_k)
             reached = {path.note_id for path in paths}
-            paths += [p for p in told.evidence.note_paths if p.note_id not in reached and telling_steps(p.steps)]
-            named = ", ".join(dict.fromkeys(match.label for match in told.evidence.matches))
-            note += f"; ontology: {named}, {len(told.notes)} notes"
+            paths += [p for p in findings.evidence.note_paths if p.note_id not in reached and telling_steps(p.steps)]
+            named = ", ".join(dict.fromkeys(match.label for match in findings.evidence.matches))
+            note += f"; ontology: {named}, {len(findings.notes)} notes"
         return {
             **ranked("graph", ranking, begun, note),
-            "query": (told.evidence.understood if told else "") or self.state.query,
+            "query": (findings.evidence.understood if findings else "") or self.state.query,
             "paths": paths,
-            "ontology": told.evidence if told else None,
+            "ontology": findings.evidence if findings else None,
             "degradations": noted,
         }
 
-    def _told(self, asked: Asked, noted: list[Degradation]) -> Told | None:
+    def _ask_ontology(self, request: OntologyRequest, noted: list[Degradation]) -> OntologyFindings | None:
         if self.ontology is None:
             return None
-        with degrading(STAGE, asked.context, noted, "the ontology is left out of the graph channel"):
-            return self.ontology.ask(asked)
+        with degrading(STAGE, request.context, noted, "the ontology is left out of the graph channel"):
+            return self.ontology.ask(request)
         return None
 
     def _seeds(
@@ -108,6 +109,7 @@ class GraphSearch:
     ) -> tuple[dict[str, int], dict[str, float]]:
         """Return where the walk begins: entity key -> number of notes naming it, and note id -> weight."""
         query, lists = self.state.query, list[list[str]]()
+        question = read_question(query, self.state.language)
         wanted: SeedQuery = {"tenant": context.tenant, "filters": context.filters, "limit": SEED_NOTES}
         with self._without("sparse", context, noted):
             lists.append([hit.note_id for hit in self.sparse.search(query, **wanted)])
@@ -116,9 +118,9 @@ class GraphSearch:
         known = partial(self.graph.entities, tenant=context.tenant)
         reason = "other names of what the question names are left out"
         with degrading(STAGE, context, noted, reason, catching=StoreError):
-            entities = query_entities(query, known, self.names)
+            entities = query_entities(question, known, self.names)
         if entities is None:
-            entities = query_entities(query, known)
+            entities = query_entities(question, known)
         # Last, since the dense channel is computing the vector meanwhile.
         with self._without("dense", context, noted):
             near, _ = nearest(query, dense=self.dense, embedder_of=self.embedder_of, **wanted)

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from theworld.degrading import degrading
 from theworld.routing import DatabaseReader, RouteHistory, Strategy, route
 from theworld.settings import Settings
-from theworld.state import Context, Degradation, QueryState, Update, context_of
+from theworld.state import Context, Degradation, QueryState, Update, context_at
 
 
 def route_query(
@@ -26,7 +26,7 @@ def route_query(
     A strategy that fails leaves every way to be tried, as with the router off, and a Degradation says so.
     """
     begun = time.perf_counter()
-    context = context_of(runtime)
+    context = context_at(state, runtime)
     view = database(state.query, context) if database is not None else None
     looked = sum(stage.elapsed_ms for stage in state.stages if stage.stage == "receive_question")
     noted: list[Degradation] = []

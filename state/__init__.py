@@ -23,7 +23,16 @@ from theworld.state.ontology import (
     OntologyPath,
 )
 from theworld.state.places import PATH_SEPARATOR, place_of
-from theworld.state.query import Context, QueryInput, QueryOutput, QueryState, Update, context_of, new_question
+from theworld.state.query import (
+    Context,
+    QueryInput,
+    QueryOutput,
+    QueryState,
+    Update,
+    context_at,
+    context_of,
+    new_question,
+)
 from theworld.state.references import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.state.routes import ChannelPlan, Intent, RouteDecision, RoutePath
 from theworld.state.tables import QueryTable, TableColumn
@@ -77,6 +86,7 @@ __all__ = [
     "TableColumn",
     "Update",
     "Value",
+    "context_at",
     "context_of",
     "new_question",
     "place_of",

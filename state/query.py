@@ -78,8 +78,13 @@ class Context(BaseModel):
 
 
 def context_of(runtime: Runtime[Context] | None) -> Context:
-    """Return the caller's context, or the defaults when none was given."""
-    return (runtime.context if runtime is not None else None) or Context()
+    """Return the caller's context, or the defaults when none was given.
+
+    As a node of another graph this one gets the context of that graph: its attribute `theworld`, where it has one.
+    """
+    given: object = runtime.context if runtime is not None else None
+    mine = given if isinstance(given, Context) else getattr(given, "theworld", None)
+    return mine if isinstance(mine, Context) else Context()
 
 
 class QueryInput(BaseModel):
@@ -114,6 +119,9 @@ class QueryState(BaseModel):
     reference: ResolvedReference = Field(default_factory=ResolvedReference, description="What the question refers to")
     parts: list[str] = Field(default_factory=list, description="Sub-questions that need different ways, if any")
     route: RouteDecision = Field(default_factory=RouteDecision, description="The router's decision")
+    asked_at: datetime | None = Field(
+        default=None, description="When the question came in: what time words refer to where the caller says no moment"
+    )
     request_started: float = Field(default=0.0, description="Process clock (perf_counter) when the question came in")
     retrieval_started: float = Field(default=0.0, description="Process clock (perf_counter) when retrieval began")
     channel_results: Annotated[dict[str, ChannelResult], merge] = Field(
@@ -185,6 +193,7 @@ class Update(TypedDict, total=False):
     reference: ResolvedReference
     parts: list[str]
     route: RouteDecision
+    asked_at: datetime | None
     request_started: float
     retrieval_started: float
     channel_results: dict[str, ChannelResult] | Overwrite
@@ -205,6 +214,12 @@ class Update(TypedDict, total=False):
     kind: AnswerKind
     confidence: float
     citations: list[Citation]
+
+
+def context_at(state: QueryState, runtime: Runtime[Context] | None) -> Context:
+    """Return the caller's context with the moment that time words refer to: one for the whole request."""
+    context = context_of(runtime)
+    return context if context.now else context.model_copy(update={"now": state.asked_at})
 
 
 def new_question() -> Update:

@@ -71,3 +71,24 @@ def answers(client: httpx.Client) -> bool:
         return client.get("/healthz").status_code == 200
     except httpx.ConnectError:
         return False
+
+
+@contextmanager
+def listening(app: object) -> Iterator[str]:
+    """The address of an application in a real server on a thread, on a port that the system chooses."""
+    import uvicorn
+
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))  # type: ignore[arg-type]
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    end = time.monotonic() + START_S
+    while not server.started:
+        assert thread.is_alive(), "the server did not start"
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(60)

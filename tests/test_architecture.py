@@ -15,6 +15,7 @@ PACKAGE = ROOT / "src" / "theworld"
 LEAVES = {
     "state",
     "text",
+    "questions",
     "errors",
     "settings",
     "deadline",
@@ -22,6 +23,7 @@ LEAVES = {
     "single_flight",
     "native_memory",
     "retry_after",
+    "extras",
 }
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
 NODES = MACHINERY | {"routing", "retrieval", "ranking", "entities", "answers", "references", "nodes", "prompts"}
@@ -30,12 +32,14 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "text": {"text"},
     "state": {"state"},
+    "questions": {"questions", "text", "errors", "state"},
     "settings": {"settings", "errors"},
     "deadline": set(),
     "degrading": {"state", "errors"},
     "single_flight": set(),
     "native_memory": set(),
     "retry_after": set(),
+    "extras": {"errors"},
     "prompts": LEAVES | {"prompts"},
     "structure": LEAVES | {"structure"},
     "models": LEAVES | {"models"},
@@ -56,6 +60,7 @@ ALLOWED: dict[str, set[str]] = {
     "doctor": GRAPH | {"doctor"},
     "demo": GRAPH | {"ingestion", "demo"},
     "service": GRAPH | {"ingestion", "evaluation", "service"},
+    "integrations": GRAPH | {"service.requests", "integrations"},
     "cli": GRAPH | {"ingestion", "evaluation", "service", "demo", "doctor", "cli"},
     "testing": GRAPH | {"ingestion", "testing"},
     "__init__": set(),

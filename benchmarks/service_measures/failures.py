@@ -41,5 +41,7 @@ def run(arguments: argparse.Namespace) -> bool:
     if arguments.html:
         arguments.html.write_text(as_html(report), "utf-8")
     mended = sum(bool(failure.mended_by) for failure in found)
-    print(f"failures with a named culprit: {report['named']:.1%} of {report['failed']}; {mended} mended by a change")
-    return bool(report["named"] >= LEAST)
+    print(
+        f"failures with a named culprit: {report['named'] or 0:.1%} of {report['failed']}; {mended} mended by a change"
+    )
+    return report["named"] is None or bool(report["named"] >= LEAST)

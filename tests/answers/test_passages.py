@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.answers import QuestionWords, compose_passages, see_also
+from theworld.answers import compose_passages, see_also
 from theworld.answers.passages import FIRST_SHARE, FRAME, SEE_ALSO
+from theworld.questions import read_question
 from theworld.state import Candidate, Passage
 from theworld.stores.records import StoredNote
 
@@ -64,7 +65,7 @@ def shown(
     def between(document_id: str, start: int, end: int) -> str:
         return "" if lost else texts[document_id][start:end]
 
-    words = QuestionWords.of(question, [note.text for note in ranked])
+    words = read_question(question).words_over([note.text for note in ranked])
     passages = compose_passages(ranked, words, limit, read, between)
     for passage in passages:
         quote = texts[passage.document_id][passage.start : passage.end]

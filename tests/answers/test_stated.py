@@ -11,10 +11,11 @@ import yaml
 
 from theworld.answers.chains import answer_chain
 from theworld.answers.comparisons import answer_comparison
-from theworld.answers.relations import relations
+from theworld.answers.topics import named_topics
+from theworld.questions import read_question
+from theworld.questions.relations import relations
 from theworld.state import Candidate, Mention
 from theworld.text import detect_language, entity_key
-from theworld.text.folding import simplified
 
 SETS = yaml.safe_load(Path(__file__).with_name("stated.yaml").read_text(encoding="utf-8"))
 PEOPLE = ["Ridley Scott", "Steven Spielberg", "Sigourney Weaver", "Lord Byron", "张艺谋"]
@@ -52,8 +53,9 @@ def notes_of(table: dict[str, str]) -> list[Candidate]:
     [(group["notes"], question, expected) for group in SETS for question, expected in group["questions"]],
 )
 def test_stated_answers(notes: dict[str, str], question: str, expected: str | None) -> None:
-    evidence, language, plain = notes_of(notes), detect_language(question), simplified(question)
-    found = answer_comparison(plain, language, evidence) or answer_chain(plain, language, evidence)
+    evidence, asked = notes_of(notes), read_question(question)
+    topics = named_topics(asked, evidence)
+    found = answer_comparison(asked, topics, evidence) or answer_chain(asked, topics, evidence)
     assert (found.text if found else None) == expected
     for support in found.support if found else ():
         assert evidence[support.note].text[support.start : support.end]
@@ -68,5 +70,5 @@ def test_every_relation_can_be_asked_for_in_both_languages() -> None:
 def test_an_empty_question_or_no_evidence_is_no_answer() -> None:
     nothing: list[Any] = []
     for question in ("", "Who?", "Which is older, A or B?"):
-        assert answer_comparison(question, "en", nothing) is None
-        assert answer_chain(question, "en", nothing) is None
+        assert answer_comparison(read_question(question), nothing, nothing) is None
+        assert answer_chain(read_question(question), nothing, nothing) is None

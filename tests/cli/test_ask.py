@@ -37,7 +37,7 @@ def test_a_person_sees_answer_sources_stages_and_calls(cli, store: Path) -> None
     ):
         assert part in done.out
     assert "retrieve_dense" not in done.out
-    traced = cli("ask", QUESTION, "--store", store, "--trace").out
+    traced = cli("ask", QUESTION, "--store", store, "--verbose").out
     assert all(part in traced for part in ("Evidence paths", "Stage", "retrieve_dense", "finish_answer"))
 
 

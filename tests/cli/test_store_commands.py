@@ -153,3 +153,13 @@ def test_ctrl_c_says_what_is_saved_and_a_rerun_goes_on(cli, tmp_path: Path) -> N
     tenants = json.loads(cli("info", "--store", store, "--json").out)["store"]["tenants"]
     saved = tenants.get("default", {"documents": 0})["documents"]
     assert saved == int(written[1]) < len(rows)
+
+
+def test_progress_is_told_in_lines_where_there_is_no_terminal(
+    cli, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("theworld.cli.ingesting.LINES_EVERY_S", 0.0)
+    done = cli("ingest", documents, "--store", tmp_path / "told.store")
+    assert done.code == 0
+    assert any(line.startswith("Making notes: ") and " of " in line for line in done.err.splitlines())
+    assert "\x1b[" not in done.err

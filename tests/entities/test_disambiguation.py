@@ -13,6 +13,7 @@ from theworld.entities import DeterministicJudge, JudgedEntity, JudgeOutput, Sna
 from theworld.entities.identity import mentions_to_look_up
 from theworld.errors import StoreError
 from theworld.nodes.disambiguate_entities import accept_no_candidates, find_entity_candidates, judge_entities
+from theworld.questions import read_question
 from theworld.state import Candidate, Context, EntityCandidate, Mention, ModelUsage, QueryState
 
 
@@ -40,18 +41,18 @@ class BrokenKnowledge:
 
 def test_names_of_the_question_come_before_titles() -> None:
     notes = [note("Alien (film)"), note("Ridley Scott"), note("Jaws")]
-    names = mentions_to_look_up("Who directed Alien with Tom Skerritt?", notes)
+    names = mentions_to_look_up(read_question("Who directed Alien with Tom Skerritt?"), notes)
     assert names == ["Alien", "Tom Skerritt", "Ridley Scott", "Jaws"]
 
 
 def test_quoted_names_in_chinese() -> None:
-    assert mentions_to_look_up("《红高粱》的导演是谁？", []) == ["红高粱"]
+    assert mentions_to_look_up(read_question("《红高粱》的导演是谁？"), []) == ["红高粱"]
 
 
 def test_a_name_within_another_word_is_not_named() -> None:
     mentions = [Mention(surface=name, type="work", start=0, end=3, key=name.lower()) for name in ("Art", "Main", "Tar")]
     notes = [note("X").model_copy(update={"mentions": mentions})]
-    assert mentions_to_look_up("Who started the party in Maine?", notes) == ["Maine"]
+    assert mentions_to_look_up(read_question("Who started the party in Maine?"), notes) == ["Maine"]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_a_name_within_another_word_is_not_named() -> None:
     ],
 )
 def test_a_possessive_is_no_part_of_a_name(question: str, names: list[str]) -> None:
-    assert mentions_to_look_up(question, []) == names
+    assert mentions_to_look_up(read_question(question), []) == names
 
 
 def test_the_bundled_snapshot_in_both_languages() -> None:

@@ -16,6 +16,7 @@ from theworld.entities.knowledge import look_up
 from theworld.errors import StoreError
 from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.link_answer import link_answer
+from theworld.questions import read_question
 from theworld.settings import AnswerSettings
 from theworld.state import Answer, Candidate, EntityCandidate, EntityJudgement, Mention, QueryState
 from theworld.text import detect_language, entity_key
@@ -97,14 +98,14 @@ def answered(kind: str = "place") -> QueryState:
 
 
 def test_the_answer_gets_its_id_and_url() -> None:
-    update = link_answer(answered(), None, knowledge=Knowledge(), judge=DeterministicJudge(embedder=None))  # type: ignore[arg-type]
+    update = link_answer(answered(), None, knowledge=Knowledge(), judge=DeterministicJudge())  # type: ignore[arg-type]
     result = update["result"]
     assert (result.qid, result.url) == ("Q1741", "https://www.wikidata.org/wiki/Q1741")
     assert [item.label for item in update["judgements"]] == ["Vienna"]
 
 
 def test_dates_are_not_looked_up_and_a_failure_leaves_the_answer() -> None:
-    judge = DeterministicJudge(embedder=None)
+    judge = DeterministicJudge()
     assert link_answer(answered("date"), None, knowledge=Knowledge(), judge=judge) == {}  # type: ignore[arg-type]
     update = link_answer(answered(), None, knowledge=Knowledge(fails=True), judge=judge)  # type: ignore[arg-type]
     assert "result" not in update
@@ -175,7 +176,7 @@ def test_a_name_of_two_entries_is_left_alone() -> None:
 
     notes = [mentioning("Mercury is hot.", Mercury="other"), mentioning("汞很重。", 汞="other")]
     assert identities([], notes, entries=Entries()).aliases == {}
-    assert identities([], notes[1:], "Is Mercury heavy?", Entries()).aliases == {}
+    assert identities([], notes[1:], read_question("Is Mercury heavy?"), Entries()).aliases == {}
     metal = linked("Mercury", "Q925", "Mercury", "汞")
     assert identities([metal], notes, entries=Entries()).aliases == {"汞": "Mercury"}
     planet = linked("Mercury", "Q308", "Mercury", "水星")

@@ -54,7 +54,7 @@ def test_no_candidates_is_none() -> None:
 @given(st.text(max_size=40), st.text(max_size=80), st.lists(st.text(max_size=20), max_size=3))
 def test_any_text_gives_a_judgement(mention: str, context: str, labels: list[str]) -> None:
     rows = [{"id": f"Q{index + 1}", "label": label, "description": None} for index, label in enumerate(labels)]
-    output = DeterministicJudge(embedder=None).judge(JudgedEntity(label=mention), context, rows)
+    output = DeterministicJudge().judge(JudgedEntity(label=mention), context, rows)
     assert 0 <= output.confidence <= 1
 
 
@@ -122,7 +122,7 @@ class Slow(FakeChatModel):
 
 def test_the_model_gets_what_is_left_of_the_request_and_its_failure_keeps_its_cost() -> None:
     model = Slow([])
-    judge = ModelJudge(model, first=DeterministicJudge(embedder=None), sure=0.99, timeout_s=30.0)
+    judge = ModelJudge(model, sure=0.99, timeout_s=30.0)
     limited = judge.within(2.0)
     limited.judge(JudgedEntity(label="Sony"), "Sony signed.", UNSURE)
     judge.within(None).judge(JudgedEntity(label="Sony"), "Sony signed.", UNSURE)
@@ -149,14 +149,14 @@ NAMESAKES = yaml.safe_load(Path(__file__).with_name("namesakes.yaml").read_text(
 def test_namesakes_without_the_embedder(
     mention: str, context: str, rows: list[list[str]], expected: str | None
 ) -> None:
-    output = DeterministicJudge(embedder=None).judge(JudgedEntity(label=mention), context, candidates(rows))
+    output = DeterministicJudge().judge(JudgedEntity(label=mention), context, candidates(rows))
     assert (output.selection.id if output.selection else None) == expected
 
 
 def test_sitelinks_are_popularity_where_given() -> None:
     rows = candidates([["Q900000", "Springfield", "city"], ["Q800000", "Springfield", "city"]])
     rows[0]["sitelinks"], rows[1]["sitelinks"] = 150, 4
-    output = DeterministicJudge(embedder=None).judge(JudgedEntity(label="Springfield"), "Springfield", rows)
+    output = DeterministicJudge().judge(JudgedEntity(label="Springfield"), "Springfield", rows)
     assert output.selection is not None
     assert output.selection.id == "Q900000"
     assert "sitelinks" not in output.as_dict()["selection"]
@@ -164,35 +164,7 @@ def test_sitelinks_are_popularity_where_given() -> None:
 
 def test_disambiguation_pages_are_never_meant() -> None:
     rows = candidates([["Q227", "Mercury", "Wikimedia disambiguation page"]])
-    assert not DeterministicJudge(embedder=None).judge(JudgedEntity(label="Mercury"), "Mercury is hot.", rows).matched
-
-
-def test_other_mentions_of_the_text_count() -> None:
-    rows = candidates([["Q350", "Cambridge", "city in England"], ["Q49111", "Cambridge", "city in Massachusetts"]])
-    other = candidates([["Q771", "Massachusetts", "state of the United States"]])
-    judge = DeterministicJudge(embedder=None)
-    alone = judge.judge_among(JudgedEntity(label="Cambridge"), "Cambridge", rows, [])
-    among = judge.judge_among(JudgedEntity(label="Cambridge"), "Cambridge", rows, [other])
-    assert alone.selection is not None
-    assert among.selection is not None
-    assert (alone.selection.id, among.selection.id) == ("Q350", "Q49111")
-
-
-def test_a_broken_embedder_leaves_the_judgement_by_words() -> None:
-    class Broken:
-        name, dimension = "broken", 3
-
-        def embed_query(self, text: str) -> Any:
-            raise ModelError("no weights")
-
-        def embed_passages(self, texts: Any) -> Any:
-            raise ModelError("no weights")
-
-    entity, rows = JudgedEntity(label="Sony"), candidates([["Q41187", "Sony Group", "Japanese company"]])
-    output = DeterministicJudge(embedder=Broken()).judge(entity, "Sony signed the singer.", rows)
-    by_words = DeterministicJudge(embedder=None).judge(entity, "Sony signed the singer.", rows)
-    assert output.confidence == by_words.confidence
-    assert "no weights" in output.reason
+    assert not DeterministicJudge().judge(JudgedEntity(label="Mercury"), "Mercury is hot.", rows).matched
 
 
 class Unsayable:
@@ -222,6 +194,6 @@ FIELDS = ["id", "url", "label", "description", "aliases", "key_props_excerpt", "
     st.lists(st.dictionaries(st.sampled_from(FIELDS), VALUE) | VALUE, max_size=3),
 )
 def test_any_candidates_give_a_judgement(mention: str, context: str, rows: list[Any]) -> None:
-    output = DeterministicJudge(embedder=None).judge(JudgedEntity(label=mention), context, rows)
+    output = DeterministicJudge().judge(JudgedEntity(label=mention), context, rows)
     assert 0 <= output.confidence <= 1
     assert output.matched == (output.selection is not None)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 import pytest
 
 from theworld.entities.mention import MentionInText, holds_office, lacks_head, refers
-from theworld.entities.similarity import ContextSimilarity
-from theworld.models.protocols import Embedded, TokenVectors
 
 SPAIN = {"id": "Q29", "label": "Spain", "description": "sovereign state in southwestern Europe"}
 MADRID_CF = {"id": "Q8682", "label": "Real Madrid CF", "description": "association football club"}
@@ -46,36 +41,3 @@ def test_a_title_before_a_name_is_a_certain_office() -> None:
     assert holds_office(titled, "President of the United States") == 1.0
     assert holds_office(titled, "president") == 0.0
     assert holds_office(plain, "President of the United States") == 0.0
-
-
-@pytest.mark.parametrize("text", ["A German-born chemist.", "German-born, she wrote."])
-def test_who_was_born_a_german_is_a_person(text: str) -> None:
-    assert MentionInText.find("German", text).form == "of a person"
-    assert MentionInText.find("German-born", text).form == "of a person"
-
-
-class OneVectorAToken:
-    """An embedder whose token vectors tell the tokens and their places apart; the text's vector is their mean."""
-
-    name, dimension = "one-vector-a-token", 4
-
-    def embed_query(self, text: str) -> Embedded:
-        words = text.split()
-        ids = np.array([sum(map(ord, word.strip(".:"))) % 997 for word in words], dtype=np.int32)
-        rows = np.zeros((len(words), 4), dtype=np.int8)
-        rows[:, 0], rows[:, 1] = 60, np.arange(len(words)) * 9
-        mean = rows.mean(axis=0).astype(np.float32)
-        return Embedded(mean / np.linalg.norm(mean), TokenVectors(ids, rows))
-
-    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        return [self.embed_query(text) for text in texts]
-
-
-def test_the_similarity_of_a_mention_is_that_of_its_own_place_in_the_text() -> None:
-    similarity, text = ContextSimilarity(OneVectorAToken()), "Sony met a man who works for Sony."
-    near = similarity.of(MentionInText.find("Sony", text, 0), [SPAIN])[0]
-    far = similarity.of(MentionInText.find("Sony", text, text.rfind("Sony")), [SPAIN])[0]
-    assert near.text == far.text
-    assert near.mention != far.mention
-    absent = similarity.of(MentionInText.find("Toyota", text), [SPAIN])[0]
-    assert absent.mention == absent.text

@@ -46,22 +46,6 @@ def test_a_people_is_called_as_its_country_and_language_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hint", "label", "expected"),
-    [
-        ("place", "Europe", (-1.0, -1.0)),
-        ("organization", "Europe", (1.0, 1.0)),
-        ("organization", "Orchestra of Europe", (1.0, 0.0)),
-        ("date", "Europe", (0.0, 0.0)),
-        (None, "Europe", (0.0, 0.0)),
-    ],
-)
-def test_types_of_namesakes_count_apart(hint: str | None, label: str, expected: tuple[float, float]) -> None:
-    mention = MentionInText.find("Europe", "They heard Europe.")
-    (found,) = features_of(mention, [{"id": "Q1", "label": label, "description": "Swedish band"}], type_hint=hint)
-    assert (found.type, found.namesake) == expected
-
-
-@pytest.mark.parametrize(
     ("hint", "expected"),
     [
         ("person", "person"),

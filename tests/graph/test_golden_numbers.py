@@ -54,8 +54,8 @@ def asked() -> dict[str, dict[str, Any]]:
 
 def numbers(graph: CompiledStateGraph[Any, Any, Any, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Return what the stages computed for one question, rounded."""
-    from theworld.answers.answer_type import expected_answer_type
-    from theworld.answers.spans import rank_spans
+    from theworld.answers.spans import rank_spans, span_words
+    from theworld.questions import read_question
     from theworld.state import Context, QueryState
 
     keys = ["query", "language", "reference", "route", "candidates", "evidence", "judgements", "result"]
@@ -81,7 +81,8 @@ def numbers(graph: CompiledStateGraph[Any, Any, Any, Any], given: dict[str, Any]
             for one in state.judgements[:3]
         },
     }
-    best = rank_spans(state.query, expected_answer_type(state.query, state.language), state.evidence)[:2]
+    question = read_question(state.query, state.language)
+    best = rank_spans(question, span_words(question, state.evidence), state.evidence)[:2]
     found["spans"] = {span.text: [_round(span.score), *map(_round, astuple(span.features))] for span in best}
     return found
 

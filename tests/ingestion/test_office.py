@@ -155,5 +155,5 @@ def test_notebook_without_its_package(tmp_path: Path, monkeypatch: pytest.Monkey
 
     path = write_notebook(tmp_path / "a.ipynb")
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(IngestionError, match=r'pip install "theworld\[documents\]"'):
+    with pytest.raises(IngestionError, match=r"pip install .*\[documents\]"):
         read_one(path)

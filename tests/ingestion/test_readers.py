@@ -183,7 +183,7 @@ def test_missing_extra_names_the_command(tmp_path: Path, monkeypatch: pytest.Mon
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without_markitdown)
-    with pytest.raises(IngestionError, match=r'pip install "theworld\[documents\]"'):
+    with pytest.raises(IngestionError, match=r"pip install .*\[documents\]"):
         read_one(write(tmp_path / "a.pdf", "%PDF"))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from theworld.errors import ModelError
+from theworld.extras import install_command
 from theworld.models.embedders import FastEmbedder, MiniLMEmbedder
 
 pytest.importorskip("fastembed", reason="the extra `fastembed` is not installed")
@@ -53,4 +54,4 @@ def test_the_missing_extra_names_its_command(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "fastembed", None)
     with pytest.raises(ModelError) as caught:
         FastEmbedder(MODEL).embed_query("a")
-    assert 'pip install "theworld[fastembed]"' in str(caught.value)
+    assert install_command("fastembed") in str(caught.value)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from theworld.errors import ModelError
-from theworld.models.lazy import Lazy, import_package, weights_id
+from theworld.models.lazy import Lazy, weights_id
 
 
 def test_a_value_is_made_once_however_many_threads_ask() -> None:
@@ -43,12 +43,6 @@ def test_none_is_a_value_and_a_failure_is_not() -> None:
     with pytest.raises(ModelError, match="not yet"):
         lazy.get()
     assert (lazy.get(), lazy.get(), len(calls)) == (None, None, 2)
-
-
-def test_import_package_names_the_command() -> None:
-    assert import_package("json", "json").dumps([]) == "[]"
-    with pytest.raises(ModelError, match='pip install "theworld\\[x\\]"'):
-        import_package("no_such_package_at_all", '"theworld[x]"')
 
 
 def test_weights_id_samples_all_over_the_file_and_sees_its_length(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from theworld.answers.spans import whole_name
-from theworld.answers.topics import compared_topics
+from theworld.answers.topics import compared_topics, named_topics
 from theworld.nodes.answer_with_entity import answer_with_entity
+from theworld.questions import read_question
 from theworld.settings import AnswerSettings
 from theworld.state import Candidate, Mention, QueryState
 from theworld.text import entity_key
@@ -57,7 +58,9 @@ def test_the_table(given: dict[str, dict[str, str]], question: str, expected: st
 )
 def test_two_things_are_compared_under_a_part_of_their_titles(question: str, names: list[str]) -> None:
     evidence = [note("淡水紅毛城", "紅毛城在淡水。", {}), note("宁波天一阁", "天一阁在宁波。", {})]
-    assert [topic.name for topic in compared_topics(question, evidence)] == names
+    asked = read_question(question)
+    topics = compared_topics(asked, named_topics(asked, evidence), evidence)
+    assert [topic.name for topic in topics] == names
 
 
 @pytest.mark.parametrize(

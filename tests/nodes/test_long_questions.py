@@ -7,9 +7,11 @@ import pytest
 
 from growth import grows_linearly
 from theworld.nodes.answer_with_entity import LONGEST_QUESTION, answer_with_entity
-from theworld.retrieval.seeds import LONGEST_QUERY, query_entities
+from theworld.questions import Question, read_question
+from theworld.questions.names import LONGEST_READ
+from theworld.questions.parts import split_parts
+from theworld.retrieval.seeds import query_entities
 from theworld.routing import features_of
-from theworld.routing.parts import split_parts
 from theworld.settings import AnswerSettings, Settings
 from theworld.state import Candidate, Context, QueryState
 from theworld.text import entity_key, without_qualifier
@@ -19,7 +21,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "parts": split_parts,
     "key": entity_key,
     "title": without_qualifier,
-    "entities": lambda text: query_entities(text, lambda keys: {}),
+    "entities": lambda text: query_entities(Question(text, "en"), lambda keys: {}),
 }
 REPEATED = [
     " ",
@@ -54,8 +56,8 @@ def test_reading_grows_with_the_question(reader, piece):
 
 
 def test_names_at_the_beginning_of_a_long_query_are_found():
-    query = "Rush " + "word " * LONGEST_QUERY
-    assert list(query_entities(query, lambda keys: {key: 1 for key in keys if key == "rush"})) == ["rush"]
+    question = read_question("Rush " + "word " * LONGEST_READ)
+    assert list(query_entities(question, lambda keys: {key: 1 for key in keys if key == "rush"})) == ["rush"]
 
 
 def test_what_is_no_question_any_more_gets_no_entity_answer():

@@ -12,6 +12,7 @@ from theworld.demo.credit import load_credit_ontology
 from theworld.ontology import Lookup, Ref
 from theworld.ontology.questions.matching import Matcher
 from theworld.ontology.questions.numbers import number_constraints
+from theworld.questions import read_question
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +128,7 @@ NUMBERS = [
 @pytest.mark.parametrize(("text", "expected"), NUMBERS)
 def test_comparisons_with_numbers(text: str, expected: str) -> None:
     found = []
-    for one in number_constraints(text):
+    for one in number_constraints(read_question(text)):
         limits = [one.low, *([one.high] if one.high else [])]
         found.append(" ".join([one.comparison, *(f"{limit.value:.10g}" for limit in limits)]))
     assert "; ".join(found) == expected

@@ -149,6 +149,6 @@ def test_many_individuals_are_read_in_time(tmp_path: Path) -> None:
         "<urn:C> a owl:Class . <urn:p> a owl:ObjectProperty ; r:domain <urn:C> ; r:range <urn:C> .\n"
     )
     lines = [f"<urn:i{i}> a <urn:C> ; <urn:p> <urn:i{i * 7 % 2000}> ." for i in range(2000)]
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(read(tmp_path, head + "\n".join(lines)).samples) == 2000
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from theworld.questions import read_question
 from theworld.ranking.lexical_cover import names_title
 
 
@@ -21,10 +22,10 @@ from theworld.ranking.lexical_cover import names_title
     ],
 )
 def test_a_title_is_named_as_whole_words_with_or_without_its_qualifier(query: str, title: str, named: bool) -> None:
-    assert names_title(query, title) is named
+    assert names_title(read_question(query), title) is named
 
 
 @pytest.mark.parametrize("query", ["IBM公司的总部在哪里", "谁创立了IBM？", "IBM 在哪里", "where is IBM?"])
 def test_a_latin_title_is_named_beside_chinese_characters(query):
-    assert names_title(query, "IBM")
-    assert not names_title(query.replace("IBM", "IBMs"), "IBM")
+    assert names_title(read_question(query), "IBM")
+    assert not names_title(read_question(query.replace("IBM", "IBMs")), "IBM")

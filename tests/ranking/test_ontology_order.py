@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from theworld.questions import read_question
 from theworld.ranking.ontology_order import about_described_first, keep_fused_tail
 from theworld.state import Candidate, DescribedSample, OntologyEvidence
 
@@ -40,6 +41,6 @@ def test_notes_about_what_is_described_and_what_is_asked_of_it_come_first() -> N
     ]
     named = DescribedSample(text="Foxbell's guarantor", names=("Tidegate",), aliases=("Tidegate", "潮门"))
     ontology = OntologyEvidence(understood="What was built by Tidegate?", described=(named,))
-    found = about_described_first(reranked, ontology.understood, ontology, "en")
+    found = about_described_first(reranked, read_question(ontology.understood), ontology)
     assert [c.note_id for c in found] == ["about", "long", "other", "foreign", "plain"]
     assert [c.final_score for c in found[:2]] == [0.9, 0.9]

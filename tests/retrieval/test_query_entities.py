@@ -2,6 +2,7 @@
 
 import pytest
 
+from theworld.questions import read_question
 from theworld.retrieval.seeds import query_entities, seed_entities, seed_notes
 from theworld.text import entity_key
 from theworld.wikidata import NamedEntry
@@ -27,7 +28,7 @@ CASES = [
 
 @pytest.mark.parametrize(("query", "names"), CASES)
 def test_names_are_found(query, names):
-    found = query_entities(query, lambda keys: {k: KNOWN[k] for k in keys if k in KNOWN})
+    found = query_entities(read_question(query), lambda keys: {k: KNOWN[k] for k in keys if k in KNOWN})
     assert sorted(found) == sorted(entity_key(name) for name in names)
 
 
@@ -66,5 +67,5 @@ class Names:
     ],
 )
 def test_an_entity_is_found_by_a_name_the_store_does_not_have(query, names):
-    found = query_entities(query, lambda keys: {k: KNOWN[k] for k in keys if k in KNOWN}, Names())
+    found = query_entities(read_question(query), lambda keys: {k: KNOWN[k] for k in keys if k in KNOWN}, Names())
     assert sorted(found) == sorted(entity_key(name) for name in names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service_cases import LOCAL, settings_over
+from service_process import listening
 from theworld.service.app import create_app
 from theworld.service.runtime import Service, open_service
 
@@ -40,3 +42,22 @@ def call(client: TestClient) -> Callable[..., Any]:
         return envelope["data"]
 
     return send
+
+
+@pytest.fixture(scope="session")
+def live(service: Service) -> Iterator[str]:
+    """The address of a real server over the service, for clients that bring their own HTTP."""
+    with listening(create_app(replace(service))) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def guarded(service: Service) -> Iterator[tuple[str, Service, dict[str, str]]]:
+    """A real server that always wants keys, and a key for each of two tenants, of which one has documents."""
+    settings = service.settings.model_copy(
+        update={"service": service.settings.service.model_copy(update={"keys": "required"})}
+    )
+    wanting = replace(service, resources=replace(service.resources, settings=settings))
+    keys = {tenant: wanting.keys.create(tenant, [tenant]) for tenant in ("default", "other")}
+    with listening(create_app(wanting)) as url:
+        yield url, wanting, keys

@@ -1,6 +1,11 @@
 """The sample domain's database, with a table and a column that no mapping knows."""
 
+import os
+import shutil
+import socket
 import sqlite3
+import subprocess
+import time
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -44,3 +49,57 @@ def database(credit_settings):
 @pytest.fixture(scope="session")
 def now() -> datetime:
     return NOW
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory):
+    """A PostgreSQL of our own, or the one THEWORLD_TEST_POSTGRES_URL names."""
+    given = os.environ.get("THEWORLD_TEST_POSTGRES_URL")
+    if given:
+        yield given
+        return
+    pytest.importorskip("psycopg")
+    binary = shutil.which("initdb") or next(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")), None)
+    if binary is None:
+        pytest.skip("no PostgreSQL here: set THEWORLD_TEST_POSTGRES_URL, or install it")
+    folder = tmp_path_factory.mktemp("postgres")
+    user = [] if os.getuid() else ["runuser", "-u", "postgres", "--"]
+    if user:
+        for part in (folder, *folder.parents[:3]):
+            part.chmod(0o755)
+        shutil.chown(folder, "postgres")
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    made = subprocess.run(
+        [*user, binary, "-D", folder / "data", "-U", "theworld", "-A", "trust", "-E", "UTF8"],
+        capture_output=True,
+        check=False,
+    )
+    if made.returncode:
+        pytest.skip(f"PostgreSQL cannot be set up here: {made.stderr.decode()[-300:]}")
+    command = [
+        *user,
+        str(Path(binary).with_name("postgres")),
+        "-D",
+        folder / "data",
+        "-p",
+        str(port),
+        "-k",
+        folder,
+        "-c",
+        "listen_addresses=127.0.0.1",
+    ]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"postgresql://theworld@127.0.0.1:{port}/postgres"
+    import psycopg
+
+    for _ in range(100):
+        try:
+            psycopg.connect(url).close()
+            break
+        except psycopg.OperationalError:
+            time.sleep(0.1)
+    yield url
+    server.terminate()
+    server.wait(20)

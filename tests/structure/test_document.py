@@ -157,7 +157,7 @@ def test_all_failed_strategies_are_reported_in_the_documented_order(my_strategy)
     with pytest.raises(StructureParseError) as caught:
         extract_structured_data(text, Other)
     names = [attempt["strategy"] for attempt in caught.value.attempts]
-    expected = ["direct_json", "markdown_0", "braced_0", "bracket_0", "cleaned_json", "json_repair"]
+    expected = ["direct_json", "markdown_0", "braced_0", "bracket_0", "cleaned_json"]
     assert names == [*expected, "plugin_yaml_fulltext", "plugin_my_strategy"]
     assert all(attempt["error"] for attempt in caught.value.attempts)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import BaseModel, ConfigDict, StrictInt, TypeAdapter
 
 from theworld.structure import StructureParseError, parse_structured_output, parse_with_report
 from theworld.structure.reading.numerals import date_in_iso, read_number, read_truth
@@ -130,3 +130,38 @@ def test_a_candidate_that_keeps_everything_beats_nested_ones():
     text = '{"label": "root", "children": [{"label": "leaf", "children": []},],}'
     assert parse_structured_output(text, Tree).children[0].label == "leaf"
     assert parse_with_report(text, Tree).value.label == "root"
+
+
+class Obeyed(BaseModel):
+    model_config = ConfigDict(strict=True)
+    name: str = ""
+    age: int = 0
+    ages: list[int] = []
+
+
+class Outer(BaseModel):
+    inner: Obeyed | None = None
+    count: StrictInt = 0
+    lax: int = 0
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        (Obeyed, '{"name": "A", "age": "30"}'),
+        (Obeyed, '{name: A, age: "三十"}'),
+        (Obeyed, '{"name": 5, "age": 30}'),
+        (Obeyed, '{"name": "A", "ages": ["1"]}'),
+        (Obeyed, '```yaml\nname: A\nage: "30"\n```'),
+        (Outer, '{"inner": {"name": "A", "age": "30"}}'),
+        (Outer, '{"count": "3"}'),
+    ],
+)
+def test_a_strict_type_takes_no_other(shape, text):
+    with pytest.raises(StructureParseError):
+        parse_structured_output(text, shape)
+
+
+def test_strictness_forbids_neither_repairs_of_syntax_nor_the_fitting_of_other_fields():
+    assert parse_structured_output("{name: 'A', age: 30,}", Obeyed) == Obeyed(name="A", age=30)
+    assert parse_structured_output('{"count": 3, "lax": "1,000"}', Outer) == Outer(count=3, lax=1000)

@@ -10,19 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from theworld.answers.answer_type import expected_answer_type
 from theworld.answers.confidence import BY_FACTS, FoundAnswer, Support, stated_answer
-from theworld.answers.one_entity import names_in
-from theworld.answers.relations import AskedRelation, Relation, Span, asked_relations, relation_values
-from theworld.answers.topics import PLAIN_EN, Topic, named_topics, note_about, without_names
+from theworld.answers.relations import relation_values
+from theworld.answers.topics import PLAIN_EN, Topic, note_about, without_names
+from theworld.questions import Question
+from theworld.questions.relations import AskedRelation, Relation, Span, asked_relations
 from theworld.state import Candidate, DescribedSample, OntologyEvidence
 from theworld.text import Language, entity_key, split_sentences, tokens
 from theworld.text.folding import fold_in_place
+from theworld.text.naming import names_in
 
 MAX_HOPS = 3
 TYPED = frozenset({"date", "person", "place"})
 """Types of relations that are types of mentions too."""
-COMPARES = re.compile(r"\bor\b|\bboth\b|\bsame\b|还是|相同|同一", re.IGNORECASE)
 _PLAIN_ZH = re.compile(r"[\s的了是在于由为谁哪何时候里什么个位名人影歌曲小说？?，。《》「」'\"地方电年天日国家所首部]")
 
 
@@ -67,23 +67,22 @@ def _names_both(sentence: str, ends: Sequence[Sequence[str]]) -> bool:
     return all(any(has(key) for key in keys) for keys in ends)
 
 
-def answer_chain(question: str, language: Language, evidence: Sequence[Candidate]) -> FoundAnswer | None:
-    """Return the value at the end of the question's relations, None when a hop is not stated."""
-    topics = named_topics(question, evidence)
-    if len(topics) != 1 or COMPARES.search(question):
+def answer_chain(question: Question, topics: Sequence[Topic], evidence: Sequence[Candidate]) -> FoundAnswer | None:
+    """Return the value at the end of the relations of the one topic named, None when a hop is not stated."""
+    if len(topics) != 1 or question.compares:
         return None
     asked = without_names(question, topics)
-    steps = _steps(asked, language, topics[0], question)
-    if not 0 < len(steps) <= MAX_HOPS or not _says_nothing_else(asked, language, topics[0], steps):
+    steps = _steps(asked, topics[0], question)
+    if not 0 < len(steps) <= MAX_HOPS or not _says_nothing_else(asked, question.language, topics[0], steps):
         return None
     end = steps[-1].relation.type
-    if end in TYPED and not expected_answer_type(question, language).admits(end):  # "when did she marry?"
+    if end in TYPED and not question.answer_type.admits(end):  # "when did she marry?"
         return None
     return _follow([step.relation for step in steps], topics[0], question, evidence)
 
 
 def _follow(
-    relations: Sequence[Relation], topic: Topic, question: str, evidence: Sequence[Candidate]
+    relations: Sequence[Relation], topic: Topic, question: Question, evidence: Sequence[Candidate]
 ) -> FoundAnswer | None:
     at, support, path, visited = topic.note, list[Support](), [topic.name], {topic.note}
     for relation in relations:
@@ -103,10 +102,10 @@ def _follow(
     return None
 
 
-def _steps(asked: str, language: Language, topic: Topic, question: str) -> list[AskedRelation]:
+def _steps(asked: str, topic: Topic, question: Question) -> list[AskedRelation]:
     """Return the relations from the topic outwards: links first, by closeness; the attribute asked for last."""
-    found = asked_relations(asked, language)
-    at = fold_in_place(question).find(fold_in_place(topic.name))
+    found = asked_relations(asked, question.language)
+    at = fold_in_place(question.simplified).find(fold_in_place(topic.name))
     links = sorted((one for one in found if one.relation.link), key=lambda one: abs(one.start - at))
     ends = [one for one in found if not one.relation.link]
     repeated = any(len(one.spans) > 1 for one in links)  # the father of the father
@@ -123,9 +122,9 @@ def _says_nothing_else(asked: str, language: Language, topic: Topic, steps: Sequ
     return set(tokens("".join(left))) <= PLAIN_EN | set(tokens(topic.name))
 
 
-def _value(relation: Relation, note: Candidate, question: str) -> Span | None:
+def _value(relation: Relation, note: Candidate, question: Question) -> Span | None:
     """Return the first value a note states that neither its title nor the question names."""
-    own, asked = names_in(note.title), names_in(question)
+    own, asked = names_in(note.title), question.names
     for start, end in relation_values(relation, note):
         key = entity_key(note.text[start:end])
         if relation.type == "date" or (key and not own(key) and not asked(key)):

@@ -12,13 +12,15 @@ from collections.abc import Sequence
 
 from theworld.answers.confidence import NO, YES, FoundAnswer, Support, stated_answer
 from theworld.answers.facts import begin_of, countries_in, country_of, lifespan
-from theworld.answers.relations import Relation, asked_relations, relation_values
+from theworld.answers.relations import relation_values
 from theworld.answers.topics import PLAIN_EN, Topic, compared_topics, note_about, plain, without_names
+from theworld.questions import Question
+from theworld.questions.relations import Relation, asked_relations
 from theworld.state import Candidate
 from theworld.text import Language, cjk_share, split_sentences, tokens
 from theworld.text.dates import DateSpan
-from theworld.text.function_words import function_words
 from theworld.text.quantities import Quantity, find_quantities, unit_of
+from theworld.text.tokens import function_words
 
 STATED, NOT_STATED = 0.75, 0.5
 """Shares of the asked words: a thing is so from the first on, and not so up to the second where the other one is."""
@@ -60,29 +62,35 @@ _OTHERWISE = re.compile(
 _EMPTY_ZH = re.compile(r"是不是|是否|两[者个位名部座家]|[都均皆吗的是为在有和与跟]|位于|属于|来自|一[个位名种部座家]")
 
 
-def answer_comparison(question: str, language: Language, evidence: Sequence[Candidate]) -> FoundAnswer | None:
-    """Return the answer to a question that compares two named things, None when the notes do not state enough."""
-    topics = compared_topics(question, evidence)
-    if len(topics) != 2 or _HOW_MUCH.search(question):
+def answer_comparison(question: Question, named: list[Topic], evidence: Sequence[Candidate]) -> FoundAnswer | None:
+    """Return the answer to a question that compares two things, None when the notes do not state enough.
+
+    `named` are the topics it names.
+    """
+    topics = compared_topics(question, named, evidence)
+    if len(topics) != 2 or _HOW_MUCH.search(question.simplified):
         return None
-    asked = without_names(question, topics)
+    asked, language = without_names(question, topics), question.language
+    links = [one.relation for one in asked_relations(asked, language) if one.relation.link]
     if _SAME_COUNTRY.search(asked):
-        return _same_country(asked, language, topics, evidence)
-    if _YES_NO.search(question) and not _OTHERWISE.search(asked):
+        return _same_country(links, language, topics, evidence)
+    if _YES_NO.search(question.simplified) and not _OTHERWISE.search(asked):
         return _both_are(asked, language, topics, evidence)
-    return _by_order(asked, topics, evidence) or _by_quantity(asked, topics, evidence)
+    return _by_order(asked, links, topics, evidence) or _by_quantity(asked, topics, evidence)
 
 
-def _by_order(asked: str, topics: Sequence[Topic], evidence: Sequence[Candidate]) -> FoundAnswer | None:
+def _by_order(
+    asked: str, links: Sequence[Relation], topics: Sequence[Topic], evidence: Sequence[Candidate]
+) -> FoundAnswer | None:
     """Return which of two came first or last, by births, deaths or beginnings."""
     latest = bool(_LAST.search(asked))
     if latest == bool(_FIRST.search(asked)):
         return None
     by_death = bool(_DEATH.search(asked))
-    by_birth = not by_death and (bool(_BIRTH.search(asked)) or _are_older(asked, topics, evidence))
+    by_birth = not by_death and (bool(_BIRTH.search(asked)) or _are_older(asked, links, topics, evidence))
     if not (by_birth or by_death or _BEGIN.search(asked) or _OLDER.search(asked)):
         return None
-    subjects = [_subject(asked, topic, evidence, person=by_birth or by_death) for topic in topics]
+    subjects = [_subject(links, topic, evidence, person=by_birth or by_death) for topic in topics]
     texts = [evidence[index].text if index is not None else "" for index in subjects]
     if by_birth or by_death:
         lives = [lifespan(text) for text in texts]
@@ -101,11 +109,11 @@ def _by_order(asked: str, topics: Sequence[Topic], evidence: Sequence[Candidate]
     return stated_answer(topics[winner].name, support, reason, links=0)
 
 
-def _are_older(asked: str, topics: Sequence[Topic], evidence: Sequence[Candidate]) -> bool:
+def _are_older(asked: str, links: Sequence[Relation], topics: Sequence[Topic], evidence: Sequence[Candidate]) -> bool:
     """Tell whether "older" is said of people: those who directed or sang, or the topics when both were born."""
     if not _OLDER.search(asked):
         return False
-    return bool(_links(asked)) or all(lifespan(evidence[topic.note].text).birth for topic in topics)
+    return bool(links) or all(lifespan(evidence[topic.note].text).birth for topic in topics)
 
 
 def _tied(left: DateSpan, right: DateSpan) -> bool:
@@ -115,9 +123,9 @@ def _tied(left: DateSpan, right: DateSpan) -> bool:
 
 
 def _same_country(
-    asked: str, language: Language, topics: Sequence[Topic], evidence: Sequence[Candidate]
+    links: Sequence[Relation], language: Language, topics: Sequence[Topic], evidence: Sequence[Candidate]
 ) -> FoundAnswer | None:
-    subjects = [_subject(asked, topic, evidence, person=True) for topic in topics]
+    subjects = [_subject(links, topic, evidence, person=True) for topic in topics]
     if subjects[0] is None or subjects[1] is None:
         return None
     left, right = (country_of(evidence[index].text) for index in subjects if index is not None)
@@ -158,9 +166,9 @@ def _content(asked: str) -> set[str]:
     return set(tokens(plain(asked))) - PLAIN_EN - function_words()
 
 
-def _subject(asked: str, topic: Topic, evidence: Sequence[Candidate], *, person: bool) -> int | None:
+def _subject(links: Sequence[Relation], topic: Topic, evidence: Sequence[Candidate], *, person: bool) -> int | None:
     """Return the note compared: the topic's own, or that of its director or performer when the question says so."""
-    links, note = _links(asked), evidence[topic.note]
+    note = evidence[topic.note]
     if not links or not person or lifespan(note.text[:300]).birth is not None:
         return topic.note
     values = (note.text[slice(*value)] for value in relation_values(links[0], note))
@@ -199,11 +207,6 @@ def _quantity_of(text: str, noun: str) -> Quantity | None:
 
 def _value(quantity: Quantity) -> float:
     return float(quantity.value) * unit_of(quantity.unit).factor
-
-
-def _links(asked: str) -> list[Relation]:
-    found = asked_relations(asked, "zh" if cjk_share(asked) else "en")
-    return [one.relation for one in found if one.relation.link]
 
 
 def _opening(note: int, evidence: Sequence[Candidate], *, sentences: int = 1) -> Support:

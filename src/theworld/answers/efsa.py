@@ -25,6 +25,7 @@ from theworld.answers.efsa_input import (
     text_of,
 )
 from theworld.answers.one_entity import OneEntity, keys_of
+from theworld.questions import read_question
 
 HOP_DECAY = 0.85
 """Factor per hop beyond the first."""
@@ -103,14 +104,16 @@ def efsa_answer(
     min_share: float = 0.0,
     min_margin: float = 0.0,
     allowed: Callable[[str, str], bool] | None = None,
+    logits: bool = False,
 ) -> tuple[str | None, list[int | str]]:
     """Return (answer, support_idxs), or (None, []) when no entity is left or the evidence is not clear enough.
 
+    `final_score` is used as given; `logits` declares the scores to be logits, which go through a sigmoid.
     `support_idxs` are the paragraphs of the notes behind the answer, the one that gave most first, no duplicates.
     Raises InvalidNoteError for an argument or field of the wrong type.
     """
     with reading("efsa_answer"):
-        notes = read_notes([] if candidates is None else candidates, count_of(topN, "topN"))
+        notes = read_notes([] if candidates is None else candidates, count_of(topN, "topN"), logits=logits)
         asked = text_of(query, "query")
         bridges, path = names_of(bridge_entity, "bridge_entity"), names_of(path_entities, "path_entities")
         beyond: dict[str, Any] = {
@@ -161,7 +164,8 @@ def trace_efsa(
     path = list(dict.fromkeys(one.key(key) for key in keys_of(path_entities)))
     bridges = {one.key(key) for key in keys_of(bridge_entity)}
     evidence = _collect(notes, path, one)
-    excluded = _exclusions(evidence, bridges, set(path), one.named_in(query), allowed)
+    named = read_question(query).names
+    excluded = _exclusions(evidence, bridges, set(path), lambda key: any(map(named, one.keys(key))), allowed)
     scored = [_score(key, entry) for key, entry in evidence.items() if key not in excluded]
     ranking = sorted(
         (entity for entity in scored if entity.score > 0),

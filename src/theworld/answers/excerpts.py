@@ -11,7 +11,7 @@ import re
 from itertools import takewhile
 from typing import NamedTuple
 
-from theworld.answers.question_words import QuestionWords
+from theworld.questions.words import QuestionWords
 from theworld.state import Candidate
 from theworld.text import split_sentences
 from theworld.text.layout import announces

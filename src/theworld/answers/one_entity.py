@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from theworld.text import entity_key, fold, place_of
-from theworld.text.quantities import CHINESE_NUMERAL
-
-_SPACES = re.compile(r"[\s_·•‧・]+")
-_NUMERALS = frozenset(CHINESE_NUMERAL)
+from theworld.text import entity_key
+from theworld.text.naming import names_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +48,6 @@ class OneEntity:
         """Return a test whether a text has any name of the entity that a key names."""
         has = names_in(text)
         return lambda key: any(has(each) for each in self.keys(key))
-
-
-def names_in(text: str) -> Callable[[str], bool]:
-    """Return a test whether a text names an entity key: whole words and numbers, anywhere in Chinese."""
-    folded = _folded(text)
-
-    def named(key: str) -> bool:
-        numeral = _numeral(key)
-        return bool(numeral.search(folded)) if numeral else place_of(key, folded) >= 0
-
-    return named
-
-
-def _folded(text: str) -> str:
-    return _SPACES.sub(" ", fold(text))
-
-
-def _numeral(key: str) -> re.Pattern[str] | None:
-    """Return what finds a key that begins or ends with a Chinese numeral, not inside a longer one: 三 in 二十三."""
-    first, last = key[:1] in _NUMERALS, key[-1:] in _NUMERALS
-    if not key or not (first or last):
-        return None
-    apart = f"[{''.join(sorted(_NUMERALS))}]"
-    return re.compile(f"{f'(?<!{apart})' * first}{re.escape(key)}{f'(?!{apart})' * last}")
 
 
 def keys_of(names: str | Iterable[str] | None) -> list[str]:

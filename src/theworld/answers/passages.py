@@ -18,7 +18,7 @@ from functools import cache
 from itertools import accumulate, takewhile
 
 from theworld.answers.excerpts import best_excerpt, opens_block
-from theworld.answers.question_words import QuestionWords
+from theworld.questions.words import QuestionWords
 from theworld.state import Candidate, Passage
 from theworld.state.places import place_of
 from theworld.stores.records import StoredNote

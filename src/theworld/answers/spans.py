@@ -9,27 +9,24 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 
-from theworld.answers.answer_type import AnswerType
 from theworld.answers.one_entity import OneEntity
+from theworld.questions import Question
+from theworld.questions.answer_type import AnswerType
+from theworld.questions.words import QuestionWords
 from theworld.state import Candidate
 from theworld.text import Sentence, entity_key, split_sentences, tokens
 from theworld.text.dates import find_dates
 from theworld.text.folding import simplified
-from theworld.text.function_words import function_words
 from theworld.text.quantities import find_quantities
 
 Span = tuple[int, int]
+FLOOR = 0.1
+"""Weight of a word that all notes have."""
 WINDOW = {"en": 28, "zh": 14}
 """Characters beside a span that are compared with the question."""
-QUESTION_WORD = re.compile(
-    r"\b(?:who|whom|whose|when|where|how (?:many|much|long|far|tall|old)|what|which)\b(?:\s+(?P<unit>[a-z]+))?|"
-    r"(?:谁|何[人时处地]|什么(?:时候)?|哪[里边]|多少|多[大高长远深宽久]|[哪几][一个位种座家所部本条间名]?)(?P<unit_zh>[\u4e00-\u9fff]{0,2})",
-    re.IGNORECASE,
-)
 _DATE_ZH = re.compile(
     r"(?:西元前|公元前|前|西元|公元)?\d{1,4}(?:年代|世纪)(?:初期?|末期?|中[期叶]?|晚期|早期|[前后]期|[上下]半叶)?|"
     r"[一二三四五六七八九十]+世纪(?:初|末|中叶|晚期)?|\d{1,2}月\d{1,2}日|[明清宋元唐汉隋秦晋]朝?[初末代](?:期|年)?"
@@ -77,61 +74,31 @@ class ScoredSpan:
     score: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class AskedWords:
-    """A question's index tokens, weighed by how rare they are in the evidence."""
-
-    weights: Mapping[str, float]
-    content: frozenset[str]
-    """All that carry content, whether a note has them or not."""
-    unit: frozenset[str]
-
-    @classmethod
-    def of(cls, question: str, evidence: Sequence[Candidate]) -> AskedWords:
-        """Read a question over the evidence."""
-        texts = [set(tokens(f"{note.title} {note.text}")) for note in evidence]
-        content = [token for token in dict.fromkeys(tokens(question)) if token not in function_words()]
-        weights = {}
-        for token in content:
-            found = sum(token in text for text in texts)
-            if found:
-                weights[token] = math.log(1 + (len(texts) - found + 0.5) / (found + 0.5)) + 0.1
-        match = QUESTION_WORD.search(question)
-        unit = (match["unit"] or match["unit_zh"] or "") if match else ""
-        return cls(weights, frozenset(content), frozenset(tokens(unit)))
-
-    def share(self, found: AbstractSet[str]) -> float:
-        """Return the weighted share of the question's tokens found, of those that any note has."""
-        return math.fsum(self.weights[token] for token in found & self.weights.keys()) / (
-            math.fsum(self.weights.values()) or 1.0
-        )
-
-    def grounded(self, found: AbstractSet[str]) -> float:
-        """Return the share of all the question's tokens found, those that no note has included."""
-        return len(self.content & found) / max(1, len(self.content))
+def span_words(question: Question, evidence: Sequence[Candidate]) -> QuestionWords:
+    """Return the question's words weighed over the evidence as spans are compared with."""
+    return question.words_over([f"{note.title} {note.text}" for note in evidence], FLOOR)
 
 
 def rank_spans(
-    question: str, expected: AnswerType, evidence: Sequence[Candidate], one: OneEntity | None = None
+    question: Question, words: QuestionWords, evidence: Sequence[Candidate], one: OneEntity | None = None
 ) -> list[ScoredSpan]:
-    """Return the spans of the expected type that the question does not name, best first, each entity once.
+    """Return the spans of the type asked for that the question does not name, best first, each entity once.
 
-    `one` knows which names are one entity.
+    `words` are the question's over the evidence, see `span_words`; `one` knows which names are one entity.
     """
-    one = one or OneEntity()
-    asked, weights = AskedWords.of(question, evidence), astuple(WEIGHTS)
-    named = one.named_in(question)
+    one, weights = one or OneEntity(), astuple(WEIGHTS)
     best: dict[str, ScoredSpan] = {}
     for place, note in enumerate(evidence):
-        spans = list(typed_spans(note, expected))
+        spans = list(typed_spans(note, question.answer_type))
         for sentence in split_sentences(note.text):
             inside = [span for span in spans if sentence.start <= span[0] and span[1] <= sentence.end]
             for start, end in inside:
                 text = note.text[start:end]
                 key = entity_key(text)
-                if not key or named(key):
+                if not key or any(map(question.names, one.keys(key))):
                     continue
-                features = _features(asked, note, sentence, (start, end), note=1 / (1 + place), alone=1 / len(inside))
+                shares = 1 / (1 + place), 1 / len(inside)
+                features = _features(words, question.unit, note, sentence, (start, end), shares=shares)
                 score = math.fsum(w * f for w, f in zip(weights, astuple(features), strict=True))
                 found = ScoredSpan(place, start, end, text, features, score)
                 if one.key(key) not in best or score > best[one.key(key)].score:
@@ -147,11 +114,11 @@ def share_and_margin(ranking: Sequence[ScoredSpan]) -> tuple[float, float]:
     return 1 / math.fsum(weights), 1 - (weights[1] if len(weights) > 1 else 0.0)
 
 
-def grounding(question: str, span: ScoredSpan, evidence: Sequence[Candidate]) -> float:
+def grounding(words: QuestionWords, span: ScoredSpan, evidence: Sequence[Candidate]) -> float:
     """Return the share of the question's content tokens in the span's sentence or title."""
     note = evidence[span.note]
     sentence = next(one for one in split_sentences(note.text) if one.start <= span.start < one.end)
-    return AskedWords.of(question, evidence).grounded({*tokens(sentence.text), *tokens(note.title)})
+    return words.grounded({*tokens(sentence.text), *tokens(note.title)})
 
 
 def typed_spans(note: Candidate, expected: AnswerType) -> Iterator[Span]:
@@ -187,8 +154,15 @@ def whole_name(text: str, start: int, end: int) -> Span:
 
 
 def _features(
-    asked: AskedWords, within: Candidate, sentence: Sentence, span: Span, *, note: float, alone: float
+    words: QuestionWords,
+    unit: frozenset[str],
+    within: Candidate,
+    sentence: Sentence,
+    span: Span,
+    *,
+    shares: tuple[float, float],
 ) -> SpanFeatures:
+    """Return the features of a span; `shares` are those named `note` and `alone`."""
     start, end = span
     window = WINDOW["zh" if within.language == "zh" else "en"]
     before, after = within.text[sentence.start : start], within.text[end : sentence.end]
@@ -196,9 +170,9 @@ def _features(
     near = {*tokens(before[-window:]), *tokens(after[:window])}
     beside = set(tokens(within.text[max(sentence.start, start - 8) : min(sentence.end, end + 12)]))
     return SpanFeatures(
-        sentence=asked.share(around),
-        near=asked.share(near),
-        note=note,
-        unit=float(bool(asked.unit & beside)),
-        alone=alone,
+        sentence=words.share(around),
+        near=words.share(near),
+        note=shares[0],
+        unit=float(bool(unit & beside)),
+        alone=shares[1],
     )

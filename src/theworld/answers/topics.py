@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from theworld.questions import Question
 from theworld.state import Candidate
 from theworld.text import entity_key, fold, tokens, without_qualifier
 from theworld.text.folding import fold_in_place
-from theworld.text.function_words import function_words
+from theworld.text.tokens import function_words
 
 MIN_TITLE_CHARACTERS = 2
 _APART = re.compile(r"[^\w]+")
@@ -52,9 +53,9 @@ def plain(text: str) -> str:
     return _APART.sub(" ", fold(text)).strip()
 
 
-def named_topics(question: str, evidence: Sequence[Candidate]) -> list[Topic]:
+def named_topics(question: Question, evidence: Sequence[Candidate]) -> list[Topic]:
     """Return the topics a question names, in its order; longer names win over names inside them."""
-    asked = f" {plain(question)} "
+    asked = f" {question.plain} "
     found: list[Topic] = []
     seen: set[str] = set()
     for index, note in enumerate(evidence):
@@ -72,26 +73,27 @@ def named_topics(question: str, evidence: Sequence[Candidate]) -> list[Topic]:
     return sorted(kept, key=lambda topic: topic.start)
 
 
-def compared_topics(question: str, evidence: Sequence[Candidate]) -> list[Topic]:
-    """Return the two topics a question compares, by their titles or as it writes them, or nothing."""
-    named = named_topics(question, evidence)
+def compared_topics(question: Question, named: list[Topic], evidence: Sequence[Candidate]) -> list[Topic]:
+    """Return the two topics a question compares, by their titles (`named`) or as it writes them, or nothing."""
     if len(named) == 2:
         return named
-    for match in (match for pattern in _PAIRS for match in pattern.finditer(question)):
+    for match in (match for pattern in _PAIRS for match in pattern.finditer(question.simplified)):
         left = note_about(match["left"], evidence)
         right = note_about(match["right"], evidence, frozenset(() if left is None else (left,)))
         if left is not None and right is not None:
-            return [_written(left, match["left"], question), _written(right, match["right"], question)]
+            places = zip((left, right), (match.span("left"), match.span("right")), strict=True)
+            return [_written(note, question.text[slice(*place)], question) for note, place in places]
     return []
 
 
-def without_names(question: str, topics: Sequence[Topic]) -> str:
-    """Return a question with spaces where it names its topics, every offset as it was."""
+def without_names(question: Question, topics: Sequence[Topic]) -> str:
+    """Return a question in simplified Chinese with spaces where it names its topics, every offset as it was."""
+    left = question.simplified
     for topic in topics:
-        at = fold_in_place(question).find(fold_in_place(topic.name))
+        at = fold_in_place(left).find(fold_in_place(topic.name))
         if at >= 0:
-            question = question[:at] + " " * len(topic.name) + question[at + len(topic.name) :]
-    return question
+            left = left[:at] + " " * len(topic.name) + left[at + len(topic.name) :]
+    return left
 
 
 def note_about(name: str, evidence: Sequence[Candidate], without: frozenset[int] = frozenset()) -> int | None:
@@ -111,9 +113,9 @@ def note_about(name: str, evidence: Sequence[Candidate], without: frozenset[int]
     return None
 
 
-def _written(note: int, name: str, question: str) -> Topic:
+def _written(note: int, name: str, question: Question) -> Topic:
     name = name.strip(" 《》〈〉「」『』“”")
-    at = max(f" {plain(question)} ".find(plain(name)), 0)
+    at = max(f" {question.plain} ".find(plain(name)), 0)
     return Topic(note, name, at, at + len(plain(name)))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -16,9 +16,13 @@ from typer.core import TyperGroup
 
 from theworld import __version__
 from theworld.cli.ask import ask, resolve
+from theworld.cli.browsing import list_documents, show_document
+from theworld.cli.chat import chat
+from theworld.cli.database import database_app
 from theworld.cli.demo import demo
-from theworld.cli.documents import delete, ingest, sync
+from theworld.cli.documents import delete, ingest, sync, watch
 from theworld.cli.evaluate import evaluate_app
+from theworld.cli.mcp import mcp
 from theworld.cli.ontology import ontology_app
 from theworld.cli.records import explain, replay
 from theworld.cli.router import router_app
@@ -51,10 +55,29 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (ingest, ask, resolve, info, doctor, delete, sync, demo, serve, explain, replay):
-    app.command()(command)
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "ingest": ingest,
+    "ask": ask,
+    "chat": chat,
+    "serve": serve,
+    "mcp": mcp,
+    "list": list_documents,
+    "show": show_document,
+    "delete": delete,
+    "watch": watch,
+    "info": info,
+    "doctor": doctor,
+    "sync": sync,
+    "explain": explain,
+    "replay": replay,
+    "resolve": resolve,
+    "demo": demo,
+}
+for name, command in _COMMANDS.items():
+    app.command(name)(command)
 app.add_typer(evaluate_app, name="eval")
 app.add_typer(ledger_app, name="ledger")
+app.add_typer(database_app, name="database")
 app.add_typer(ontology_app, name="ontology")
 app.add_typer(router_app, name="router")
 app.add_typer(wikidata_app, name="wikidata")

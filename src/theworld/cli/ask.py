@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -102,7 +102,9 @@ def ask(
     store: StoreOption = None,
     history: HistoryOption = None,
     as_json: JsonFlag = False,
-    trace: Annotated[bool, typer.Option("--trace", help="Show evidence paths and the time of each stage.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show entities, evidence paths and the time of each stage.")
+    ] = False,
     tenant: TenantOption = "default",
     filters: Annotated[
         list[str] | None,
@@ -154,6 +156,7 @@ def ask(
     ] = None,
 ) -> None:
     """Answer a question over a store."""
+    from theworld.cli.output import LiveText, console, print_json, show_answer
     from theworld.graph import build_graph, open_resources
     from theworld.nodes.receive_question import clean_question
     from theworld.state import Context
@@ -179,9 +182,13 @@ def ask(
     messages = read_history(history) if history else []
     with open_resources(settings) as resources:
         begun = time.perf_counter()
-        on_token = None if as_json else _live_writer()
-        answer = run_question(build_graph(resources), question, messages, context, on_token=on_token)
-        show(answer, (time.perf_counter() - begun) * 1000, as_json=as_json, trace=trace)
+        with nullcontext() if as_json else LiveText() as on_token:
+            answer = run_question(build_graph(resources), question, messages, context, on_token=on_token)
+        elapsed_ms = (time.perf_counter() - begun) * 1000
+    if as_json:
+        print_json(answer.model_dump(mode="json", exclude={"messages"}) | {"elapsed_ms": round(elapsed_ms, 2)})
+    else:
+        show_answer(console(), answer, elapsed_ms, verbose=verbose)
 
 
 def run_question(
@@ -192,42 +199,30 @@ def run_question(
     *,
     thread: str | None = None,
     on_token: Callable[[str], None] | None = None,
+    ask_back: Callable[[Any], str] | None = None,
 ) -> QueryOutput:
     """Run the graph and return its output as a value.
 
-    `thread` names a conversation of its checkpointer; `on_token` gets a language model's text piece by piece.
+    `thread` names a conversation of its checkpointer; `on_token` gets a language model's text piece by piece;
+    `ask_back` gets the payload of a clarifying question and returns the reply (with a thread and `context.clarify`).
     """
+    from langgraph.types import Command
+
     from theworld.state import QueryInput, QueryOutput
 
     config: RunnableConfig | None = {"configurable": {"thread_id": thread}} if thread else None
+    asked: QueryInput | Command[Any] | None = QueryInput(question=question, history=messages)
     output: Any = None
-    asked = QueryInput(question=question, history=messages)
-    for part in graph.stream(asked, config, context=context, stream_mode=["custom", "values"]):
-        mode, event = cast("tuple[str, Any]", part)
-        if mode == "values":
-            output = event
-        elif on_token is not None and event.get("type") == "token":
-            on_token(event["text"])
-        elif on_token is not None and event.get("type") == "restart":
-            on_token("\n")
+    while asked is not None:
+        for part in graph.stream(asked, config, context=context, stream_mode=["custom", "values"]):
+            mode, event = cast("tuple[str, Any]", part)
+            if mode == "values":
+                output = event
+            elif on_token is not None and event.get("type") in {"token", "restart"}:
+                on_token(event.get("text", "\n"))
+        waiting = graph.get_state(config).interrupts if config is not None and ask_back is not None else ()
+        asked = Command(resume=ask_back(waiting[0].value)) if waiting and ask_back is not None else None
     return QueryOutput.model_validate(output)
-
-
-def _live_writer() -> Callable[[str], None] | None:
-    """Return what shows a language model's text as it comes: on a terminal, beside standard output."""
-    if not sys.stderr.isatty():
-        return None
-    return lambda text: typer.echo(text, nl=False, err=True)
-
-
-def show(answer: QueryOutput, elapsed_ms: float, *, as_json: bool, trace: bool = False) -> None:
-    """Print the answer for a person or as JSON."""
-    from theworld.cli.output import console, print_json, show_answer
-
-    if as_json:
-        print_json(answer.model_dump(mode="json", exclude={"messages"}) | {"elapsed_ms": round(elapsed_ms, 2)})
-    else:
-        show_answer(console(), answer, elapsed_ms, trace=trace)
 
 
 def resolve(

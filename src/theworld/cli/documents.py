@@ -65,7 +65,7 @@ def delete(
             raise StoreError(
                 f"tenant {tenant!r} has no document {', '.join(map(repr, missing))}; nothing was deleted.",
                 where=str(settings.store),
-                remedy="Citations name the ids: `theworld ask QUESTION --json`.",
+                remedy="`theworld list` shows the ids there are.",
             )
         count = opened.delete(list(dict.fromkeys(document_ids)), tenant=tenant)
         opened.catch_up()
@@ -125,6 +125,42 @@ def sync(
             typer.echo(f"{counted(len(differences), 'difference')} between servers and ledger.")
     if troubles or differences:
         raise typer.Exit(FAILED)
+
+
+def watch(
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders to keep in step with.")],
+    *,
+    store: StoreOption = None,
+    tenant: TenantOption = "default",
+) -> None:
+    """Keep a store in step with folders until Ctrl-C: what is new, changed or deleted there is so in the store.
+
+    It begins with what changed while nobody watched. Services over the same store see each change with the next
+    question; `theworld serve --watch FOLDER` does both in one process.
+    """
+    import threading
+
+    from theworld.cli.ingesting import ingest_paths, show_report
+    from theworld.cli.output import console, error_console
+    from theworld.ingestion.watching import watch as watch_folders
+    from theworld.models.registry import load_models
+
+    settings, out = settings_for(store), console()
+    models = load_models(settings)  # once: each burst would load them anew
+
+    def bring_up_to_date() -> None:
+        report = ingest_paths(folders, settings, models=models, tenant=check_tenant(tenant), prune=True)
+        if report.documents + report.pruned + len(report.failed):
+            show_report(out, report, settings.store)
+
+    error_console().print(f"Watching {', '.join(map(str, folders))}; Ctrl-C ends.")
+    watch_folders(
+        folders,
+        bring_up_to_date,
+        store=settings.store,
+        stop=threading.Event(),
+        on_busy=lambda error: error_console().print(f"Waiting: {error}"),
+    )
 
 
 def verified(store: KnowledgeStore) -> list[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from theworld.cli.evaluate_conversations import references, threads
 from theworld.cli.evaluate_documents import documents
 from theworld.cli.options import STDOUT, StoreOption, check_writable, settings_for
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 evaluate_app = typer.Typer(
     help="Measure retrieval or answers on a BEIR folder, or all of it on documents.", no_args_is_help=True
 )
-evaluate_app.command()(documents)
+for command in (documents, threads, references):
+    evaluate_app.command()(command)
 
 DatasetArgument = Annotated[
     Path, typer.Argument(metavar="DATASET", help="Folder with corpus.jsonl, queries.jsonl and qrels/test.tsv.")
@@ -175,7 +177,8 @@ def _show_answers(report: AnswersReport) -> None:
     out, figures = console(), report.as_json()
     out.print(f"{report.dataset}: {figures['answered']} of {figures['n']} questions answered")
     for name in ("em", "f1", "precision_answered"):
-        out.print(f"  {name:20}{100 * figures[name]:6.1f}")
+        value = figures[name]
+        out.print(f"  {name:20}{'0 of 0' if value is None else f'{100 * value:6.1f}'}")
     for kind, values in figures["by_kind"].items():
         shares = ", ".join(f"{name} {100 * values[name]:.1f}" for name in ("em", "f1", "contains"))
         out.print(f"  {kind:20}{values['n']:6} ({shares})")

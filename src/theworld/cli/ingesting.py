@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,21 +19,25 @@ from theworld.cli.output import counted, error_console, print_troubles, printabl
 if TYPE_CHECKING:
     from theworld.ingestion import IngestReport
     from theworld.ingestion.report import Part
+    from theworld.models.registry import Models
     from theworld.settings import Settings
 
 INTERRUPTED = 130
 FAILURES_SHOWN = 20
 KINDS_SHOWN = 8
 STOPPING = "Stopping: the batch in hand is finished and saved. Ctrl-C again stops at once."
+LINES_EVERY_S = 10.0
+"""Between two lines of progress in a log file."""
 LABELS = {"read": "Reading", "notes": "Making notes", "link": "Linking", "index": "Indexing"}
 
 
 class ProgressBars:
-    """An ingestion's progress as bars, one a part."""
+    """An ingestion's progress as bars, one a part; where there is no terminal, as a line from time to time."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
+        self._due = time.monotonic() + LINES_EVERY_S
 
     def start(self, part: Part, total: int) -> None:
         """Show a bar; without a total it only pulses."""
@@ -41,6 +46,10 @@ class ProgressBars:
     def advance(self, part: Part, steps: int) -> None:
         """Move a bar on."""
         self._progress.advance(self._tasks[part], steps)
+        if self._progress.disable and time.monotonic() >= self._due:
+            self._due = time.monotonic() + LINES_EVERY_S
+            task = self._progress.tasks[self._tasks[part]]
+            self._progress.console.print(f"{task.description}: {_Done().render(task)}")
 
     def stopping(self) -> None:
         """Say that Ctrl-C was heard."""
@@ -69,6 +78,7 @@ def ingest_paths(
     paths: Sequence[Path],
     settings: Settings,
     *,
+    models: Models | None = None,
     tenant: str = "default",
     reembed: bool = False,
     prune: bool = False,
@@ -82,7 +92,7 @@ def ingest_paths(
     for path in paths:
         root_of(path)  # a path that is not there is told before a store is made
     out = error_console()
-    models = load_models(settings)
+    models = models or load_models(settings)
     with open_store(settings, create=True) as store, progress_bars(out) as progress:
         if not reembed:
             store.check_embedders({language: models.space_of(language) for language in models.embedders})

@@ -192,7 +192,7 @@ def explain(
     from theworld.deadline import Deadline
     from theworld.nodes.receive_question import clean_question
     from theworld.ontology.index import OntologyIndexes
-    from theworld.retrieval.ontology import Asked, OntologyChannel
+    from theworld.retrieval.ontology import OntologyChannel, OntologyRequest
     from theworld.state import Context
     from theworld.stores.knowledge_store import open_store
     from theworld.text import detect_language
@@ -205,7 +205,7 @@ def explain(
     with open_store(settings) as opened:
         channel = OntologyChannel(OntologyIndexes(opened.ledger.graph), opened, lambda _: None, chosen)
         context = Context(tenant=check_tenant(tenant))
-        answer = channel.ask(Asked(question, detect_language(question), context, Deadline.after(600_000), 10))
+        answer = channel.ask(OntologyRequest(question, detect_language(question), context, Deadline.after(600_000), 10))
     if as_json:
         print_json(
             {"ontology": answer.evidence.model_dump(), "notes": list(answer.notes)} if answer else {"ontology": None}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
@@ -19,12 +20,38 @@ NO_CANDIDATES = "无候选"
 """Reason of the judgement of a name that no entry has."""
 PATHS_SHOWN = 5
 ROWS_SHOWN = 20
+CHANNELS = ("sparse", "dense", "graph")
 BAR_CHARACTERS = 30
 
 
 def console() -> Console:
     """Return the console of standard output, made anew so that redirections are seen."""
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+class LiveText:
+    """A language model's text as it comes, on a terminal only; it makes room for the answer at the end."""
+
+    def __init__(self) -> None:
+        self._live: Live | None = None
+        self._text = ""
+
+    def __enter__(self) -> Callable[[str], None] | None:
+        out = error_console()
+        if not out.is_terminal:
+            return None
+        self._live = Live(console=out, transient=True)
+        self._live.start()
+        return self._write
+
+    def _write(self, text: str) -> None:
+        self._text += text
+        if self._live is not None:
+            self._live.update(Text(visible(self._text), style="dim"))
+
+    def __exit__(self, *_error: object) -> None:
+        if self._live is not None:
+            self._live.stop()
 
 
 def error_console() -> Console:
@@ -56,20 +83,56 @@ def print_troubles(troubles: Mapping[str, str]) -> None:
         out.print("What was written is safe in the ledger. Run `theworld sync`.")
 
 
-def show_answer(out: Console, answer: QueryOutput, elapsed_ms: float, *, trace: bool) -> None:
-    """Print answer, sources and degradations; with `trace` evidence paths and stages, too."""
-    out.print(answer_in_colours(answer))
-    out.print(Text(f"\n{headline(answer, elapsed_ms)}", style="dim"))
-    if answer.query != answer.question:
-        out.print(f"Understood as: {printable(answer.query)}")
-    for table in answer.tables:
-        show_table(out, table)
+def show_answer(out: Console, answer: QueryOutput, elapsed_ms: float, *, verbose: bool) -> None:
+    """Print answer, sources, one line of how it was found, and degradations; `verbose` adds everything else."""
+    show_answer_text(out, answer)
+    show_understood(out, answer)
     show_sources(out, answer)
-    show_entities(out, answer.judgements)
-    if trace:
+    out.print(Text(f"\n{headline(answer, elapsed_ms)}\n{how_found(answer)}", style="dim"))
+    if verbose:
+        show_entities(out, answer.judgements)
         show_paths(out, answer.paths, [citation.note_id for citation in answer.citations])
         show_stages(out, answer.stages)
     show_degradations(out, answer.degradations)
+
+
+def show_details(out: Console, answer: QueryOutput, elapsed_ms: float) -> None:
+    """Print how an answer was found: the reading, the way, why that way, entities, paths, times and fallbacks."""
+    show_understood(out, answer)
+    out.print(f"{headline(answer, elapsed_ms)}\n{how_found(answer)}")
+    for reason in [*answer.route.reasons, *([answer.result.reason] if answer.result else [])]:
+        out.print(f"  {printable(reason)}")
+    show_entities(out, answer.judgements)
+    show_paths(out, answer.paths, [citation.note_id for citation in answer.citations])
+    show_stages(out, answer.stages)
+    show_degradations(out, answer.degradations)
+
+
+def show_answer_text(out: Console, answer: QueryOutput) -> None:
+    """Print the answer and the rows it rests on."""
+    out.print(answer_in_colours(answer))
+    for table in answer.tables:
+        show_table(out, table)
+
+
+def show_understood(out: Console, answer: QueryOutput) -> None:
+    """Print the stand-alone question, where it is another than the one asked."""
+    if answer.query != answer.question:
+        out.print(Text(f"Understood as: {printable(answer.query)}", style="italic"))
+
+
+def how_found(answer: QueryOutput) -> str:
+    """Return in one line what each channel brought and what became of it, as the stages counted it."""
+    counts = {name: number for stage in answer.stages for name, number in stage.counts.items()}
+    brought = [f"{name} {counts[key]}" for name in CHANNELS if (key := f"{name}_hits") in counts]
+    steps = [f"searched: {', '.join(brought)}"] if brought else []
+    if answer.tables:
+        steps.append(f"{counted(len(answer.tables), 'statement')} over the database")
+    reranked = sum(candidate.rerank_rank is not None for candidate in answer.candidates)
+    if brought:
+        steps.append(f"{reranked} reranked" if reranked else "not reranked")
+    steps.append(f"{counted(len(answer.citations), 'source')} cited")
+    return " → ".join(steps)
 
 
 def answer_in_colours(answer: QueryOutput) -> Text:
@@ -113,9 +176,9 @@ def headline(answer: QueryOutput, elapsed_ms: float) -> str:
     return " · ".join([*parts, f"{elapsed_ms:.0f} ms"])
 
 
-def show_sources(out: Console, answer: QueryOutput) -> None:
-    """Print the citations with their places, and with their quotes where the answer does not show them."""
-    passages = answer.result.passages if answer.result else ()
+def show_sources(out: Console, answer: QueryOutput, *, quotes: bool = False) -> None:
+    """Print the citations with their places, and with their quotes where the answer does not show them, or always."""
+    passages = answer.result.passages if answer.result and not quotes else ()
     shown = {(passage.number, passage.start, passage.end) for passage in passages}
     if answer.citations:
         out.print("\nSources")

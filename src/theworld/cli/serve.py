@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,14 +39,19 @@ def serve(
         int | None,
         typer.Option("--workers", min=1, max=64, help="Processes.", show_default="the setting service.workers"),
     ] = None,
+    watch: Annotated[
+        list[Path] | None,
+        typer.Option("--watch", metavar="FOLDER", help="Keep the store in step with this folder; repeat for more."),
+    ] = None,
 ) -> None:
     """Serve the HTTP API: search, route, rerank, ask, documents, feedback, explain, evaluation, metrics.
 
+    OpenAI's clients find it at /v1, MCP clients at /mcp, Dify at /dify, rerank clients at /rerank and /v1/rerank.
     A store that does not exist is made, empty; put documents in with `theworld ingest` or POST /api/v1/documents.
     Bound to this machine (the default) no API key is needed; for other addresses make one with `theworld keys create`.
     Interactive documentation: http://HOST:PORT/docs. Ctrl-C finishes what runs, then stops.
     """
-    given = {"host": host, "port": port, "workers": workers}
+    given = {"host": host, "port": port, "workers": workers, "watch": tuple(watch) if watch else None}
     settings = settings_for(store)
     chosen = settings.service.model_copy(update={k: v for k, v in given.items() if v is not None})
     settings = settings.model_copy(update={"service": chosen})
@@ -78,12 +85,17 @@ def _hand_down(settings: Settings) -> None:
     os.environ["THEWORLD_STORE"] = str(settings.store.absolute())
     for name in ("host", "port", "workers"):
         os.environ[f"THEWORLD_SERVICE__{name.upper()}"] = str(getattr(settings.service, name))
+    if settings.service.watch:
+        watched = [str(folder.absolute()) for folder in settings.service.watch]
+        os.environ["THEWORLD_SERVICE__WATCH"] = json.dumps(watched)
 
 
 def _check(settings: Settings) -> None:
     """Say on which terms the service is open; refuse, before models are loaded, what cannot work."""
     from theworld.cli.output import error_console
     from theworld.errors import SettingsError
+    from theworld.extras import install_command
+    from theworld.ingestion.watching import check_watchable
     from theworld.stores.ledger.opening import ledger_exists, open_database
     from theworld.stores.store_folder import check_folder
 
@@ -91,9 +103,11 @@ def _check(settings: Settings) -> None:
         from theworld.service.api.access import is_loopback
     except ImportError as error:
         raise SettingsError(
-            f"the service needs {error.name}", where="theworld serve", remedy='pip install "theworld[service]"'
+            f"the service needs {error.name}", where="theworld serve", remedy=install_command("service")
         ) from error
     chosen, out = settings.service, error_console()
+    if chosen.watch:
+        check_watchable(chosen.watch)
     check_folder(settings.store, create=True, has_ledger=settings.ledger.url is None)
     if ledger_exists(settings):
         open_database(settings.store, settings.ledger).close()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from theworld.entities.words import type_said
+from theworld.questions import Question
 from theworld.state import Candidate, EntityCandidate, EntityJudgement
-from theworld.text import entity_key, fold, place_of, without_qualifier
+from theworld.text import entity_key, place_of, without_qualifier
 from theworld.wikidata import EntriesByName, NamedEntry
 
 MAX_MENTIONS = 6
@@ -17,16 +17,9 @@ TOP_TITLES = 3
 """Titles of this many best notes are looked up too."""
 
 _UNNAMED = frozenset({"date", "number", "quantity"})
-_QUOTED = re.compile(r"[《「『“\"]([^《》「」『』“”\"]{2,60})[》」』”\"]")
-_CAPITALISED = re.compile(r"\b[A-Z][\w'’.-]*(?:\s+(?:of|the|de|la|van|von|and|&)?\s*[A-Z0-9][\w'’.-]*)*")
-_POSSESSIVE = re.compile(r"['’]s$")
-_QUESTION_WORDS = frozenset(
-    "what which who whom whose when where why how is are was were do does did can could has have had in on at of the "
-    "a an if between both name tell please".split()
-)
 
 
-def mentions_to_look_up(question: str, notes: Sequence[Candidate]) -> list[str]:
+def mentions_to_look_up(question: Question, notes: Sequence[Candidate]) -> list[str]:
     """Return distinct names: those of the question first (known to the notes, quoted, capitalised), then top titles."""
     names: dict[str, str] = {}
     for name in [*_in_question(question, notes), *_titles(notes)]:
@@ -36,8 +29,8 @@ def mentions_to_look_up(question: str, notes: Sequence[Candidate]) -> list[str]:
     return list(names.values())[:MAX_MENTIONS]
 
 
-def _in_question(question: str, notes: Sequence[Candidate]) -> Iterator[str]:
-    folded = fold(question)
+def _in_question(question: Question, notes: Sequence[Candidate]) -> Iterator[str]:
+    folded = question.folded
     known: dict[str, str] = {}
     for note in notes:
         for name in (without_qualifier(note.title), *(m.surface for m in note.mentions if m.type not in _UNNAMED)):
@@ -45,15 +38,7 @@ def _in_question(question: str, notes: Sequence[Candidate]) -> Iterator[str]:
             if len(key) > 1 and place_of(key, folded) >= 0:
                 known.setdefault(key, name)
     yield from (known[key] for key in sorted(known, key=lambda key: (place_of(key, folded), -len(key))))
-    yield from (match.group(1) for match in _QUOTED.finditer(question))
-    for match in _CAPITALISED.finditer(question):
-        words = match.group().split()
-        while words and words[0].casefold() in _QUESTION_WORDS:
-            words = words[1:]
-        if words:
-            name = " ".join(words).rstrip("?.,'’")
-            owns = question[match.end() : match.end() + 1].isspace()
-            yield _POSSESSIVE.sub("", name) if owns else name
+    yield from (name for _place, name in question.written_names)
 
 
 def _titles(notes: Sequence[Candidate]) -> Iterator[str]:
@@ -79,7 +64,7 @@ class Identities:
 def identities(
     judgements: Sequence[EntityJudgement],
     notes: Sequence[Candidate] = (),
-    question: str = "",
+    question: Question | None = None,
     entries: EntriesByName | None = None,
 ) -> Identities:
     """Return what the judges decided and, for other names in the notes, what the one entry of a name says.
@@ -91,7 +76,7 @@ def identities(
     found: dict[str, Sequence[NamedEntry]] = {}
     if entries is not None and mentioned:
         found |= entries.entries_named(list(mentioned))
-        asked = fold(question)
+        asked = question.folded if question is not None else ""
         others = {entity_key(name) for some in found.values() for entry in some for name in entry.names}
         if in_question := sorted(key for key in others - mentioned.keys() if key and key in asked):
             found |= entries.entries_named(in_question)

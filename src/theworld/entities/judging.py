@@ -50,16 +50,6 @@ class EntityJudge(Protocol):
 
 
 @runtime_checkable
-class CoherentJudge(Protocol):
-    """A judge that also looks at the candidates of the text's other mentions."""
-
-    def judge_among(
-        self, entity: JudgedEntity, context: str, candidates: Plain, others: Sequence[Plain]
-    ) -> JudgeOutput:
-        """Return the judgement for a mention among others."""
-
-
-@runtime_checkable
 class TimedJudge(Protocol):
     """A judge that can be held to a request's time, or forbidden its model."""
 
@@ -70,15 +60,9 @@ class TimedJudge(Protocol):
         """Return the judge that stands where no model may be asked."""
 
 
-def judge_mention(
-    judge: EntityJudge, entity: JudgedEntity, text: str, candidates: Plain, others: Sequence[Plain]
-) -> EntityJudgement:
+def judge_mention(judge: EntityJudge, entity: JudgedEntity, text: str, candidates: Plain) -> EntityJudgement:
     """Return the judgement for a mention; without candidates it is NIL and no judge is asked."""
-    if not candidates:
-        return no_candidates(entity)
-    if isinstance(judge, CoherentJudge):
-        return judge.judge_among(entity, text, candidates, others).as_judgement()
-    return judge.judge(entity, text, candidates).as_judgement()
+    return judge.judge(entity, text, candidates).as_judgement() if candidates else no_candidates(entity)
 
 
 def plain_candidates(candidates: Iterable[EntityCandidate], state: QueryState) -> list[dict[str, Any]]:

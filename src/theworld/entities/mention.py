@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
-from theworld.entities.names import is_adjective, is_head, is_people, name_words
-from theworld.entities.words import entry_tokens, says_person, sport_words, topics_of, type_said
+from theworld.entities.names import is_head, name_words
+from theworld.entities.words import entry_tokens, sport_words, topics_of, type_said
 from theworld.text import tokens
 
 _PRONOUN = re.compile(r"(?:its?|they|their|them|he|him|his|she|hers?)", re.IGNORECASE)
 _DEFINITE = re.compile(r"(?:the|this|that|these|those) ([a-z]+)", re.IGNORECASE)
 _TITLED = re.compile(r" [A-Z]")
-
-
-def is_reference(mention: MentionInText) -> bool:
-    """Tell whether a mention is no name: "the country", "its"."""
-    return bool(_PRONOUN.fullmatch(mention.label) or _DEFINITE.fullmatch(mention.label))
 
 
 def refers(mention: MentionInText, candidate: Mapping[str, Any]) -> float:
@@ -56,13 +50,8 @@ CONTEXT_WINDOW = 200
 """Characters on each side of the mention that count as near it."""
 MAX_CONTEXT = 8_000
 """Characters of a text that are read, around the mention."""
-FOLLOWING = 25
-"""Characters behind an adjective that may hold its noun."""
-
-Form = Literal["people", "adjective", "of a person", "name"]
 
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:\n]\s*)[\"'“‘`(]*$")
-_BORN = "-born"
 _APPOSED = r"\s?[(（]([^()（）]{1,40})[)）]|, ([A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*){0,3})"
 _NAME_BEFORE = re.compile(r"(?:\b[A-Z][\w'’.-]*[ ]){1,3}$")
 _NO_GIVEN_NAMES = frozenset(
@@ -95,13 +84,6 @@ class MentionInText:
         return cls(label, context[begin : begin + MAX_CONTEXT], at - begin if at >= 0 else -1)
 
     @cached_property
-    def around(self) -> str:
-        """The text without the mention."""
-        if self.start < 0:
-            return self.context
-        return f"{self.context[: self.start]} {self.context[self.start + len(self.label) :]}"
-
-    @cached_property
     def near(self) -> str:
         """The text near the mention, the mention included; the whole text when it does not stand in it."""
         if self.start < 0:
@@ -129,9 +111,9 @@ class MentionInText:
         return frozenset(tokens(self.context))
 
     @cached_property
-    def topics(self) -> Counter[str]:
-        """Topic -> words for it around the mention."""
-        return topics_of(tokens(self.around))
+    def topics(self) -> frozenset[str]:
+        """Topics of which the text around the mention has words."""
+        return frozenset(topics_of(tokens(self.context.replace(self.label, " ") if self.label else self.context)))
 
     @cached_property
     def sport_words(self) -> int:
@@ -154,30 +136,12 @@ class MentionInText:
         return (*names, f"{self.label}.") if self._abbreviated() else names
 
     @cached_property
-    def form(self) -> Form:
-        """Whether the mention is the name of a people, or the adjective of a country, perhaps a person's."""
-        if is_people(self.label):
-            return "people"
-        if is_adjective(self.label.removesuffix(_BORN)) and self._is_born():
-            return "of a person"
-        if not is_adjective(self.label):
-            return "name"
-        end = self.start + len(self.label)
-        following = self.context[end : end + FOLLOWING] if self.start >= 0 else ""
-        return "of a person" if says_person(re.split(r"[.,;:!?\n]", following)[0]) else "adjective"
-
-    @cached_property
     def apposed(self) -> frozenset[str]:
         """Tokens of what narrows the mention down anywhere in the text: Texas in "Paris, Texas" or "Paris (Texas)"."""
         if not self.label:
             return frozenset()
         found = re.finditer(rf"(?<!\w){re.escape(self.label)}(?:{_APPOSED})", self.context)
         return frozenset(token for match in found for token in tokens(match.group(1) or match.group(2)))
-
-    def _is_born(self) -> bool:
-        """Tell whether the mention is the German of "German-born", or that whole."""
-        end = self.start + len(self.label)
-        return self.label.endswith(_BORN) or (self.start >= 0 and self.context.startswith(_BORN, end))
 
     def _abbreviated(self) -> bool:
         """Tell whether a full stop that ends no sentence follows."""

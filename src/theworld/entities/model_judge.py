@@ -66,23 +66,15 @@ class ModelJudge:
 
     def judge(self, entity: JudgedEntity, context: str, candidates: Sequence[Mapping[str, Any]]) -> JudgeOutput:
         """Return the model's judgement for a close call, the deterministic one otherwise."""
-        return self.judge_among(entity, context, candidates, ())
-
-    def judge_among(
-        self,
-        entity: JudgedEntity,
-        context: str,
-        candidates: Sequence[Mapping[str, Any]],
-        others: Sequence[Sequence[Mapping[str, Any]]],
-    ) -> JudgeOutput:
-        """Judge like `judge`; `others` are the candidates of the text's other mentions."""
-        known = self._first.judge_among(entity, context, candidates, others)
+        known = self._first.judge(entity, context, candidates)
         if not candidates or known.confidence >= self._sure:
             return known
         seconds = self._seconds()
         if seconds is not None and seconds < LEAST_TIME_S:
             return known.model_copy(update={"reason": f"{known.reason}; no time left to ask {self._model.name}"})
         readable = format_candidates(candidates, CandidateLimits(max_candidates=MAX_ASKED))
+        if not readable:
+            return known
         language = detect_language(context)
         prompt = fill_prompt(
             load_prompt("disambiguate", language),

@@ -28,16 +28,6 @@ def demonyms() -> Mapping[str, str]:
     return {word: country for words in _table().values() for word, country in words.items()}
 
 
-def is_adjective(name: str) -> bool:
-    """Tell whether a name is the adjective of a country, as German is."""
-    return entity_key(name) in _table()["adjectives"]
-
-
-def is_people(name: str) -> bool:
-    """Tell whether a name is the plural that means a country's people, as Germans is."""
-    return entity_key(name) in _table()["peoples"]
-
-
 FUNCTION_WORDS = frozenset("of the and in for de la a an".split())
 ALIAS_FACTOR = 0.97
 """An alias counts a little less than the label."""

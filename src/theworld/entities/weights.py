@@ -54,10 +54,7 @@ class Calibration:
 class Weights:
     """Everything that was fitted."""
 
-    lexical: Scorer
-    """Without similarities."""
-    embedded: Scorer
-    """With similarities, over the lexical scorer's best candidates."""
+    scorer: Scorer
     calibration: Calibration
     min_confidence: float
     """Below this the judgement is "none of these"."""
@@ -69,12 +66,8 @@ def load_weights() -> Weights:
     file = resources.files("theworld.entities").joinpath("data/weights.json")
     content = json.loads(file.read_text(encoding="utf-8"))
     by_hand = {name: float(entry["weight"]) for name, entry in content["by_hand"].items()}
-    scorers = {
-        name: Scorer(content[name]["none"], {**content[name]["weights"], **by_hand}) for name in ("lexical", "embedded")
-    }
     return Weights(
-        lexical=scorers["lexical"],
-        embedded=scorers["embedded"],
+        scorer=Scorer(content["scorer"]["none"], {**content["scorer"]["weights"], **by_hand}),
         calibration=Calibration(**content["calibration"]),
         min_confidence=content["min_confidence"],
     )

@@ -127,12 +127,6 @@ def type_named(hint: str) -> str | None:
     return next(named, None) or type_of_head(folded)
 
 
-def says_person(text: str) -> bool:
-    """Tell whether a text has a word for a person: an occupation or an office."""
-    folded = simplified(text)
-    return any(name == "person" and words.search(folded) for name, words in _types())
-
-
 def is_page(description: str) -> bool:
     """Tell whether a description is of a disambiguation page, a name or a list: nothing a text is about."""
     return bool(_pages().search(simplified(description)))

@@ -1,9 +1,8 @@
 """How good the answers are: exact match and F1 as SQuAD has them, and precision among the questions answered.
 
 Definitions. A question counts as answered when the kind of its answer is not `none`; unanswered ones count 0 in `em`
-and `f1`. `precision_answered` is the share of right answers among the answered, where a short answer (kind `entity`)
-is right when it equals a gold answer (EM), and a sentence (kinds `extractive` and `generated`) when it contains one,
-token by token. Every measure takes the best of the gold answers.
+and `f1`. `precision_answered` is the share of right answers among the answered, judged by what they say: see
+`judging`; it is None where nothing was answered. Every measure takes the best of the gold answers.
 
 First-answer accuracy: the same answering over the graph's own candidates and over the frozen baseline's.
 
@@ -25,6 +24,7 @@ from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError
 from theworld.evaluation.counterfactuals import as_found
 from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.judging import is_right
 from theworld.evaluation.metrics import PairedDifference, contains, exact_match, f1, paired_difference
 from theworld.evaluation.retrieval import baseline_scores
 from theworld.nodes.fuse_candidates import to_candidate
@@ -62,8 +62,9 @@ class AnsweredQuery:
 
     @property
     def right(self) -> float:
-        """1.0 when right in the sense of `precision_answered`."""
-        return self.em if self.kind == "entity" else self.contains
+        """1.0 when right in the sense of `precision_answered` (see judging)."""
+        answered = self.kind != "none"
+        return float(answered and is_right(self.answer, self.query.answers, short=self.kind == "entity"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class AnswersReport:
             "answered": len(answered),
             "em": _mean(result.em for result in self.results),
             "f1": _mean(result.f1 for result in self.results),
-            "precision_answered": _mean(result.right for result in answered),
+            "precision_answered": _mean(result.right for result in answered) if answered else None,
             "by_kind": {kind: _summary([r for r in self.results if r.kind == kind]) for kind in kinds},
         }
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import yaml
 
 from theworld.errors import SettingsError
+from theworld.extras import install_command
 
 Language = Literal["en", "zh"]
 _STYLE = (
@@ -86,7 +87,13 @@ def as_html(report: Mapping[str, Any], language: Language = "en") -> str:
 
 
 def _summary(report: Mapping[str, Any], language: Language) -> str:
-    return _say("summary", language, asked=report["asked"], failed=report["failed"], named=f"{report['named']:.0%}")
+    return _say("summary", language, asked=report["asked"], failed=report["failed"], named=_of_failures(report))
+
+
+def _of_failures(report: Mapping[str, Any]) -> str:
+    """Return how many failures have a named culprit, as counts: a share of nothing would say nothing."""
+    unexplained = report["clusters"].get("unexplained", {"count": 0})["count"]
+    return f"{report['failed'] - unexplained} / {report['failed']}"
 
 
 def _facts(example: Mapping[str, Any], language: Language, escape: Any) -> list[str]:
@@ -113,7 +120,7 @@ def _plot(report: Mapping[str, Any], language: Language) -> str:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise SettingsError(
-            "plots need matplotlib", where="failure report", remedy='pip install "theworld[service]"'
+            "plots need matplotlib", where="failure report", remedy=install_command("service")
         ) from error
     counts = {name: cluster["count"] for name, cluster in report["clusters"].items()}
     changes: dict[str, int] = {}

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from theworld.evaluation.datasets import Query
-from theworld.evaluation.metrics import contains, exact_match
+from theworld.evaluation.judging import is_right as gives_answer
 from theworld.state import AnswerKind, Channel
 
 Culprit = Literal["not_in_corpus", "wrong_route", "reranking", "missing_recall", "entity", "answer", "unexplained"]
@@ -101,11 +101,8 @@ Ask = Callable[[Change], Seen]
 
 
 def is_right(query: Query, seen: Seen) -> bool:
-    """Tell whether the answer is right: an entity equals a gold answer, a sentence contains one."""
-    if seen.kind == "none":
-        return False
-    measure = exact_match if seen.kind == "entity" else contains
-    return measure(seen.answer, query.answers) == 1.0
+    """Tell whether the answer is right (see judging)."""
+    return seen.kind != "none" and gives_answer(seen.answer, query.answers, short=seen.kind == "entity")
 
 
 def is_complete(query: Query, seen: Seen, k: int = K) -> bool:
@@ -117,7 +114,8 @@ def is_complete(query: Query, seen: Seen, k: int = K) -> bool:
 
 def _stating(query: Query, seen: Seen) -> tuple[str, ...]:
     """Return the documents of the evidence in which a gold answer stands."""
-    return tuple(dict.fromkeys(document for document, text in seen.evidence if contains(text, query.answers) == 1.0))
+    stating = (document for document, text in seen.evidence if gives_answer(text, query.answers, short=False))
+    return tuple(dict.fromkeys(stating))
 
 
 def failed(query: Query, seen: Seen) -> bool:
@@ -155,7 +153,7 @@ def _of_answer(query: Query, base: Seen, ask: Ask, found: Callable[..., Failure]
     alone = ask(_gold_alone(tuple(sorted(query.grades)) or _stating(query, base)))
     if is_right(query, alone):
         return found(culprit, GOLD_ALONE, "other notes led it astray")
-    if contains(base.passages, query.answers) == 1.0:
+    if gives_answer(base.passages, query.answers, short=False):
         return found(culprit, "the passages instead of the short answer", f"answered {base.answer!r}")
     outcome = "it abstained" if base.kind == "none" else "the wrong part was read"
     stated = "" if _stating(query, alone) else "; the gold documents do not state the gold answer as written"
@@ -195,9 +193,9 @@ class FailureReport:
     """Examples given of each cluster."""
 
     @property
-    def named(self) -> float:
-        """Share of the failures with a culprit; 1.0 when nothing failed."""
-        return sum(f.culprit != "unexplained" for f in self.failures) / len(self.failures) if self.failures else 1.0
+    def named(self) -> float | None:
+        """Share of the failures with a culprit; None when nothing failed."""
+        return sum(f.culprit != "unexplained" for f in self.failures) / len(self.failures) if self.failures else None
 
     def clusters(self) -> dict[Culprit, list[Failure]]:
         """Return the failures by culprit, largest cluster first."""
@@ -212,7 +210,7 @@ class FailureReport:
             "dataset": self.dataset,
             "asked": self.asked,
             "failed": len(self.failures),
-            "named": round(self.named, 6),
+            "named": None if self.named is None else round(self.named, 6),
             "clusters": {
                 culprit: {
                     "count": len(some),

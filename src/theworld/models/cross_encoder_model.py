@@ -12,7 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from theworld.errors import ModelError, SettingsError
-from theworld.models.lazy import Lazy, import_package
+from theworld.extras import import_package
+from theworld.models.lazy import Lazy
 from theworld.models.onnx_encoder import (
     EncoderFiles,
     encodable,
@@ -125,8 +126,8 @@ class FastembedCrossEncoder:
         return np.array(found, dtype=np.float32)
 
     def _load(self) -> Any:
-        import_package("fastembed", '"theworld[fastembed]"')
-        package = import_package("fastembed.rerank.cross_encoder", '"theworld[fastembed]"')
+        import_package("fastembed", extra="fastembed")
+        package = import_package("fastembed.rerank.cross_encoder", extra="fastembed")
         try:
             return package.TextCrossEncoder(self._model, threads=self._threads, specific_model_path=self._folder)
         except Exception as error:  # hub, network and onnxruntime errors of many kinds

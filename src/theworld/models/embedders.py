@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from theworld.errors import ModelError
-from theworld.models.lazy import Lazy, import_package, weights_id
+from theworld.extras import import_package
+from theworld.models.lazy import Lazy, weights_id
 from theworld.models.onnx_encoder import EncoderFiles, OnnxEncoder, encodable, unit
 from theworld.models.protocols import Embedded, FloatArray
 
@@ -199,7 +200,7 @@ class FastEmbedder:
         return [unit(np.asarray(vector, dtype=np.float32)) for vector in found]
 
     def _load(self) -> Any:
-        package = import_package("fastembed", '"theworld[fastembed]"')
+        package = import_package("fastembed", extra="fastembed")
         folder = str(self._folder) if self._folder else None
         try:
             return package.TextEmbedding(self._model, threads=self._threads, specific_model_path=folder)

@@ -17,7 +17,8 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
 
 from theworld.errors import ModelError
-from theworld.models.lazy import Lazy, import_package
+from theworld.extras import import_package
+from theworld.models.lazy import Lazy
 from theworld.retry_after import seconds_to_wait
 
 Reply = TypeVar("Reply", bound=BaseModel)

@@ -18,7 +18,8 @@ from typing import Any
 import yaml
 
 from theworld.errors import ModelError
-from theworld.models.lazy import Lazy, import_package
+from theworld.extras import import_package
+from theworld.models.lazy import Lazy
 from theworld.models.onnx_encoder import load_session
 from theworld.models.spans import FACT, NAME, Span, facts_of, mentions_of, type_of_time
 from theworld.models.taggers import capitalised_of, titles_of

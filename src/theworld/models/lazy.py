@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Generic, TypeVar
-
-from theworld.errors import ModelError
 
 T = TypeVar("T")
 
@@ -33,16 +29,6 @@ class Lazy(Generic[T]):
                 if self._made is None:
                     self._made = (self._make(),)
         return self._made[0]
-
-
-def import_package(module: str, install: str) -> ModuleType:
-    """Import a package; raise ModelError naming the exact pip command when it is missing or broken."""
-    try:
-        return importlib.import_module(module)
-    except (ImportError, OSError) as error:
-        raise ModelError(
-            f"the package `{module}` cannot be imported ({error})", remedy=f"Install it: pip install {install}"
-        ) from error
 
 
 def weights_id(*paths: Path) -> str:

@@ -17,7 +17,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from theworld.errors import ModelError
-from theworld.models.lazy import Lazy, import_package, weights_id
+from theworld.extras import import_package
+from theworld.models.lazy import Lazy, weights_id
 from theworld.models.protocols import Embedded, FloatArray, TokenVectors
 from theworld.native_memory import release_memory
 

@@ -13,7 +13,8 @@ from types import ModuleType
 from typing import Any
 
 from theworld.errors import ModelError
-from theworld.models.lazy import Lazy, import_package
+from theworld.extras import import_package
+from theworld.models.lazy import Lazy
 from theworld.models.spans import FACT, GUESS, NAME, TITLE, Span, facts_of, mentions_of, type_of_time, word_lists
 from theworld.state import Mention, MentionType
 from theworld.text import split_sentences

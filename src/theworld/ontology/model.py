@@ -25,9 +25,9 @@ Aggregation = Literal["sum", "average", "min", "max", "last", "count"]
 """How values of a measure are put together when a question does not say."""
 
 Id = Annotated[str, StringConstraints(pattern=r"^\w[\w\-]*$", max_length=200)]
-Name = Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*$", max_length=200)]
+Name = Annotated[str, StringConstraints(pattern=r"^[^\W\d][\w ]*$", max_length=200)]
 """A column."""
-TableName = Annotated[str, StringConstraints(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)?$", max_length=200)]
+TableName = Annotated[str, StringConstraints(pattern=r"^[^\W\d][\w ]*(\.[^\W\d][\w ]*)?$", max_length=200)]
 """A table, with its schema if need be."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
@@ -141,6 +141,9 @@ class Attribute(Element):
     unit: Words | None = Field(default=None, description="Unit of its numbers")
     values: tuple[EnumValue, ...] = Field(default=(), description="The values of an enum")
     column: Name | None = Field(default=None, description="Column of the class's table that holds it")
+    times: tuple[Name, ...] = Field(default=(), description="Further columns it is multiplied by: price times quantity")
+    less: Name | None = Field(default=None, description="Column of the share that is taken off: a discount")
+    listed: bool = Field(default=False, description="Its values are read from the rows, to be named in questions")
     aggregation: Aggregation | None = Field(
         default=None, description="Makes it a measure: how its values are put together by default"
     )
@@ -177,7 +180,14 @@ class ClassTable(Part):
     key: Name = Field(description="Column that identifies a row")
     label: LabelColumns = Field(default_factory=LabelColumns, description="Columns of the row's name")
     tenant: Name | None = Field(default=None, description="Column that says whose row it is")
+    given: Name | None = Field(default=None, description="Column of a first name, shown before the row's name")
     time: Name | None = Field(default=None, description="Column of when it happened, for events and facts")
+    counted: bool = Field(
+        default=False, description="Its rows are counted where no measure is named; else its first measure is meant"
+    )
+    counts: dict[Name, str | int] = Field(
+        default_factory=dict, description="Columns and values of the rows that count, such as `deleted: 0`"
+    )
 
 
 class RelationJoin(Part):
@@ -215,6 +225,10 @@ class Relation(Element):
     inverse: Labels = Field(default_factory=Labels, description="Names when read from target to source")
     roles: Roles = Field(default_factory=Roles, description="Names of its ends: the guarantor of, the subsidiary of")
     symmetric: bool = Field(default=False, description="Holds both ways")
+    contains: bool = Field(
+        default=False,
+        description="A source belongs to its target of the same class, as a city to a district",
+    )
     join: RelationJoin | None = Field(default=None, description="Where its pairs are in the database")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from theworld.deadline import Deadline
 from theworld.models.protocols import Embedder
+from theworld.questions import Question, read_question
 from theworld.ranking.contract import Outcome, Ranked, Reranking
 from theworld.ranking.fusion import min_max
 from theworld.ranking.graph_share import graph_share
@@ -26,7 +27,6 @@ from theworld.ranking.pointwise import distinct
 from theworld.state import Candidate, ScoreScale
 from theworld.stores.protocols import DenseStore, GraphStore
 from theworld.stores.token_codes import best_cosines
-from theworld.text import detect_language
 
 OTHER_LANGUAGE = 0.5
 """What coverage counts in notes of another language than the query's: their embedder may not know its words."""
@@ -80,24 +80,24 @@ class EvidenceSetReranker:
     ) -> Reranking:
         """Return the candidates as a set of evidence, as many as could be scored in time."""
         try:
-            return self._rerank(query, distinct(candidates), top_k, tenant, deadline)
+            return self._rerank(read_question(query), distinct(candidates), top_k, tenant, deadline)
         except Exception as error:  # the contract: failures are an outcome
             return Reranking((), "error", f"failed, the fused order is kept: {type(error).__name__}: {error}")
 
     def _rerank(
-        self, query: str, candidates: Sequence[Candidate], top_k: int, tenant: str, deadline: Deadline
+        self, question: Question, candidates: Sequence[Candidate], top_k: int, tenant: str, deadline: Deadline
     ) -> Reranking:
         scores: dict[str, Scores] = {}
         scored = 0
         while scored < len(candidates) and not deadline.expired:
             batch = candidates[scored : scored + MICRO_BATCH]
-            self._score(query, batch, scored, tenant, scores)
+            self._score(question.text, batch, scored, tenant, scores)
             scored += len(batch)
         needed = min(top_k, len(candidates))
         if scored < needed:
             reason = f"{scored} of {len(candidates)} candidates scored in time, {needed} needed; fused order is kept"
             return Reranking((), "timeout", reason)
-        ranked = self._choose(query, candidates[:scored], tenant, scores)
+        ranked = self._choose(question, candidates[:scored], tenant, scores)
         if scored == len(candidates):
             return Reranking(ranked, "complete")
         reason = f"out of time after {scored} of {len(candidates)} candidates; the others follow in fused order"
@@ -130,21 +130,21 @@ class EvidenceSetReranker:
             kind.rows.update(dict.fromkeys(left, np.zeros(0, dtype=np.float32)))
 
     def _choose(
-        self, query: str, candidates: Sequence[Candidate], tenant: str, scores: dict[str, Scores]
+        self, question: Question, candidates: Sequence[Candidate], tenant: str, scores: dict[str, Scores]
     ) -> tuple[Ranked, ...]:
         words = scores.get("")
         if words is not None:
             rows = sorted(words.rows)
-            cover = lexical_cover(query, [f"{candidates[i].title} {candidates[i].text}" for i in rows])
+            cover = lexical_cover(question, [f"{candidates[i].title} {candidates[i].text}" for i in rows])
             words.rows = dict(zip(rows, cover.similarity, strict=True))
             words.pooled = dict(zip(rows, cover.pooled.tolist(), strict=True))
             words.idf = cover.idf
-        given = self._assemble(query, candidates, tenant, scores)
+        given = self._assemble(question, candidates, tenant, scores)
         choices = greedy_cover(given, self._weights, len(candidates))
         return tuple(_descending(candidates, choices))
 
     def _assemble(
-        self, query: str, candidates: Sequence[Candidate], tenant: str, scores: dict[str, Scores]
+        self, question: Question, candidates: Sequence[Candidate], tenant: str, scores: dict[str, Scores]
     ) -> CoverInput:
         n = len(candidates)
         kinds = [scores[kind] for kind in sorted(scores)]
@@ -155,16 +155,15 @@ class EvidenceSetReranker:
             for i, row in kind.rows.items():
                 similarity[i, start : start + len(row)] = row
                 prior[i] = kind.pooled.get(i, 0.0)
-        language = detect_language(query)
         power = self._weights.idf_power
         importance = [
-            importance_of(kind.idf, power) * (1.0 if _is_in(language, kind, candidates) else OTHER_LANGUAGE)
+            importance_of(kind.idf, power) * (1.0 if _is_in(question.language, kind, candidates) else OTHER_LANGUAGE)
             for kind in kinds
         ]
-        named = np.array([names_title(query, c.title) for c in candidates], dtype=np.float32)
+        named = np.array([names_title(question, c.title) for c in candidates], dtype=np.float32)
         share = _graph_share(candidates)
         linked = float(np.clip((share - LINKED[0]) / (LINKED[1] - LINKED[0]), 0.0, 1.0))
-        title_links, shared_links = (linked * links for links in self._links(query, candidates, tenant))
+        title_links, shared_links = (linked * links for links in self._links(question, candidates, tenant))
         walk, agreement = linked * _walk(candidates), (1.0 - share) * _agreement(candidates)
         if "" in scores and 2 * len(scores[""].rows) > n:
             agreement *= WORDS_ALONE
@@ -172,12 +171,12 @@ class EvidenceSetReranker:
         units = np.concatenate(importance).astype(np.float32) if importance else prior[:0]
         return CoverInput(similarity, units, prior, agreement, walk, named, title_links, shared_links)
 
-    def _links(self, query: str, candidates: Sequence[Candidate], tenant: str) -> tuple[Floats, Floats]:
+    def _links(self, question: Question, candidates: Sequence[Candidate], tenant: str) -> tuple[Floats, Floats]:
         n = len(candidates)
         position = {candidate.note_id: i for i, candidate in enumerate(candidates)}
         titled, shared = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
         links = self._graph.links(list(position), tenant=tenant)
-        asked = {via: names_title(query, via) for via in {link.via for link in links if link.titled}}
+        asked = {via: names_title(question, via) for via in {link.via for link in links if link.titled}}
         for link in links:
             i, j = position[link.source], position[link.target]
             if not link.titled:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from theworld.questions import Question
+from theworld.questions.words import idf
 from theworld.ranking.greedy_cover import Floats
-from theworld.text import entity_key, fold, place_of, tokens, without_qualifier
+from theworld.text import entity_key, without_qualifier
+from theworld.text.tokens import token_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +27,14 @@ class LexicalCover:
     """(n,) idf-weighted share of the query's tokens the note holds."""
 
 
-def lexical_cover(query: str, texts: Sequence[str]) -> LexicalCover:
-    """Return which distinct query tokens each text holds, with idf counted over these texts."""
-    units = list(dict.fromkeys(tokens(query)))
-    bags = [frozenset(tokens(text)) for text in texts]
-    frequency = Counter(unit for bag in bags for unit in units if unit in bag)
-    n = len(texts)
-    idf = np.array([np.log1p((n - frequency[u] + 0.5) / (frequency[u] + 0.5)) for u in units], dtype=np.float32)
-    similarity = np.array([[float(u in bag) for u in units] for bag in bags], dtype=np.float32).reshape(n, len(units))
-    return LexicalCover(similarity, idf, similarity @ idf / max(float(idf.sum()), 1e-9))
-
-
-_folded = lru_cache(maxsize=64)(fold)
+def lexical_cover(question: Question, texts: Sequence[str]) -> LexicalCover:
+    """Return which distinct tokens of a question each text holds, with idf counted over these texts."""
+    bags = [token_set(text) for text in texts]
+    similarity = np.array([[float(word in bag) for word in question.tokens] for bag in bags], dtype=np.float32)
+    similarity = similarity.reshape(len(texts), len(question.tokens))
+    rare = [idf(int(found), len(texts)) for found in similarity.sum(axis=0)]
+    weights = np.array(rare, dtype=np.float32)
+    return LexicalCover(similarity, weights, similarity @ weights / max(float(weights.sum()), 1e-9))
 
 
 @lru_cache(maxsize=50_000)
@@ -45,7 +43,6 @@ def _names_of(title: str) -> tuple[str, ...]:
     return tuple(sorted(key for key in keys if len(key) > 1))
 
 
-def names_title(query: str, title: str) -> bool:
-    """Return True when the query names the title, with or without its bracketed qualifier, as whole words."""
-    folded = _folded(query)
-    return any(place_of(name, folded) >= 0 for name in _names_of(title))
+def names_title(question: Question, title: str) -> bool:
+    """Return True when a question names the title, with or without its bracketed qualifier, as whole words."""
+    return any(map(question.names, _names_of(title)))

@@ -18,7 +18,7 @@ from theworld.state import (
     Degradation,
     QueryState,
     Update,
-    context_of,
+    context_at,
 )
 
 
@@ -63,7 +63,7 @@ def search_channel(
     channel: Channel, state: QueryState, runtime: Runtime[Context], settings: RetrievalSettings, search: Search
 ) -> Update:
     """Run one channel's search within its share of the deadline; on failure return the Degradation that names it."""
-    context = context_of(runtime)
+    context = context_at(state, runtime)
     plan = state.route.channels.get(channel) or ChannelPlan(top_k=settings.per_channel)
     deadline = channel_deadline(state, context, settings)
     stage, noted = f"retrieve_{channel}", list[Degradation]()

@@ -41,7 +41,7 @@ _DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class OntologyFindings:
     """What the ontology has to say about one question."""
 
     evidence: OntologyEvidence
@@ -51,7 +51,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OntologyRequest:
     """One question to the ontology."""
 
     question: str
@@ -77,7 +77,7 @@ class OntologyChannel:
             for tenant in tenants:
                 self.indexes.of(tenant)
 
-    def ask(self, asked: Asked) -> Told | None:
+    def ask(self, request: OntologyRequest) -> OntologyFindings | None:
         """Return what the ontology says; None when there is none, it is off, or it recognises nothing.
 
         Raises DeadlineExceededError when it takes more than its share of the deadline; an index that is still being
@@ -85,48 +85,48 @@ class OntologyChannel:
         """
         if not self.settings.enabled or self.indexes.surely_none():
             return None
-        own = Deadline.after(asked.deadline.remaining_ms() * self.settings.share)
-        tenant = asked.context.tenant
+        own = Deadline.after(request.deadline.remaining_ms() * self.settings.share)
+        tenant = request.context.tenant
 
-        def work() -> Told | None:
+        def work() -> OntologyFindings | None:
             index = self.indexes.of(tenant)
-            return None if index is None else self._told(index, replace(asked, deadline=own))
+            return None if index is None else self._findings(index, replace(request, deadline=own))
 
         return run_within(own, work, name="ask_ontology")
 
-    def _told(self, index: OntologyIndex, asked: Asked) -> Told | None:
-        begun, context = time.perf_counter(), asked.context
+    def _findings(self, index: OntologyIndex, request: OntologyRequest) -> OntologyFindings | None:
+        begun, context = time.perf_counter(), request.context
         now = context.now or datetime.now().astimezone()
-        matches = index.matcher.match(asked.question, now=now, vectors=self._near(index, asked.question))
+        matches = index.matcher.match(request.question, now=now, vectors=self._near(index, request.question))
         if not matches.matches:
             return None
         # A filter may take most notes away, so more are asked for.
-        limit = asked.limit * 4 if context.filters else asked.limit
-        reading = index.descriptions.read(asked.question, asked.language)
+        limit = request.limit * 4 if context.filters else request.limit
+        reading = index.descriptions.read(request.question, request.language)
         found = find(
             index,
             matches,
-            asked.language,
+            request.language,
             reading=reading,
             parameters=self._walking,
             limit=limit,
-            deadline=asked.deadline,
+            deadline=request.deadline,
         )
-        kept = self._passing(found.notes, asked)[: asked.limit]
+        kept = self._passing(found.notes, request)[: request.limit]
         ids = {note_id for note_id, _ in kept}
         evidence = OntologyEvidence(
-            matches=tuple(shown_matches(index, matches, asked.language)),
-            constraints=tuple(constraints(asked.question, matches)),
+            matches=tuple(shown_matches(index, matches, request.language)),
+            constraints=tuple(constraints(request.question, matches)),
             paths=found.paths,
             capabilities=found.capabilities,
             understood=reading.question if reading.described else "",
-            described=tuple(shown_description(index, one, asked.language) for one in reading.described),
+            described=tuple(shown_description(index, one, request.language) for one in reading.described),
             answered=reading.answered,
-            note_paths=tuple(self._titled(found, ids, asked)),
+            note_paths=tuple(self._titled(found, ids, request)),
             notes=len(kept),
             elapsed_ms=(time.perf_counter() - begun) * 1000,
         )
-        return Told(evidence, kept, self.settings.weight)
+        return OntologyFindings(evidence, kept, self.settings.weight)
 
     def _near(self, index: OntologyIndex, question: str) -> dict[Ref, float]:
         """Return the elements that are near the question in meaning."""
@@ -140,21 +140,21 @@ class OntologyChannel:
                     best[ref] = max(best.get(ref, 0.0), cosine)
         return best
 
-    def _passing(self, notes: Hits, asked: Asked) -> list[tuple[str, float]]:
-        context = asked.context
+    def _passing(self, notes: Hits, request: OntologyRequest) -> list[tuple[str, float]]:
+        context = request.context
         if not context.filters:
             return list(notes)
         wanted = wanted_terms(context.filters)
         ids = [note_id for note_id, _ in notes]
-        stored = self._notes.notes(ids, tenant=context.tenant, mentions=False, within=asked.deadline)
+        stored = self._notes.notes(ids, tenant=context.tenant, mentions=False, within=request.deadline)
         passing = {note.id for note in stored if passes(filter_terms(note.metadata), wanted)}
         return [(note_id, score) for note_id, score in notes if note_id in passing]
 
-    def _titled(self, found: Findings, ids: set[str], asked: Asked) -> list[EvidencePath]:
+    def _titled(self, found: Findings, ids: set[str], request: OntologyRequest) -> list[EvidencePath]:
         """Return the paths to notes that are kept, the notes called by their titles."""
         paths = [path for path in found.note_paths if path.note_id in ids]
         wanted = [path.note_id for path in paths]
-        stored = self._notes.notes(wanted, tenant=asked.context.tenant, mentions=False, within=asked.deadline)
+        stored = self._notes.notes(wanted, tenant=request.context.tenant, mentions=False, within=request.deadline)
         titles = {note.id: note.title for note in stored}
         return [_with_title(path, titles.get(path.note_id, "")) for path in paths]
 

@@ -7,12 +7,10 @@ store calls the same entity: Beijing for Peking.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 
-from theworld.text import entity_key
-from theworld.text.function_words import function_words
-from theworld.text.language import CJK_RANGES, cjk_share
+from theworld.questions import Question
+from theworld.text import cjk_share, entity_key
 from theworld.wikidata import EntriesByName
 
 MAX_KEYS = 300
@@ -44,47 +42,18 @@ def known_by_another_name(
     return meant
 
 
-LONGEST_QUERY = 2_000
-"""Characters of a query in which names are looked for: each place begins a dozen possible ones."""
-LONGEST_NAME_WORDS = 8
-LONGEST_NAME_CJK = 12
-_WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’.\-&][^\W_{CJK_RANGES}]+)*")
-_CJK_RUN = re.compile(rf"[{CJK_RANGES}·•‧・]{{2,}}")
-
 Known = Callable[[Sequence[str]], Mapping[str, int]]
 """Entity keys -> number of notes naming each known one."""
 
 
-def _latin_spans(query: str) -> list[tuple[int, int]]:
-    words = list(_WORD.finditer(query))
-    spans = []
-    for i, first in enumerate(words):
-        content = False
-        for last in words[i : i + LONGEST_NAME_WORDS]:
-            content = content or last.group().lower() not in function_words()
-            if content and (last is not first or not first.group()[0].islower()):
-                spans.append((first.start(), last.end()))
-    return spans
-
-
-def _cjk_spans(query: str) -> list[tuple[int, int]]:
-    return [
-        (run.start() + i, run.start() + j)
-        for run in _CJK_RUN.finditer(query)
-        for i in range(len(run.group()) - 1)
-        for j in range(i + 2, min(i + LONGEST_NAME_CJK, len(run.group())) + 1)
-    ]
-
-
-def query_entities(query: str, known: Known, names: EntriesByName | None = None) -> dict[str, int]:
-    """Return the known entities that the query names, key -> number of notes naming it, longest names first.
+def query_entities(question: Question, known: Known, names: EntriesByName | None = None) -> dict[str, int]:
+    """Return the known entities that a question names, key -> number of notes naming it, longest names first.
 
     A name inside a longer known name does not count: "New York Times" is not "New York". With `names`, one stands for
     all that the store calls the same entry, whether it knows this name or not.
     """
-    query = query[:LONGEST_QUERY]
-    spans = {span: entity_key(query[slice(*span)]) for span in _latin_spans(query) + _cjk_spans(query)}
-    keys = sorted(set(spans.values()) - {""})
+    spans = question.possible_names
+    keys = sorted(set(spans.values()))
     frequency = known(keys)
     others: Mapping[str, Mapping[str, int]] = {}
     if names is not None:

@@ -10,10 +10,10 @@ from typing import Literal, NamedTuple, Protocol, get_args
 
 import yaml
 
+from theworld.questions import Question, read_question
 from theworld.settings import Settings
 from theworld.state import Context
-from theworld.text import Language, cjk_share, detect_language, fold
-from theworld.text.folding import simplified
+from theworld.text import Language, cjk_share
 from theworld.text.language import CJK_RANGES
 
 SignalKind = Literal["statistics", "relation", "open"]
@@ -113,23 +113,20 @@ LONGEST_READ = 2_000
 
 def features_of(query: str, context: Context, settings: Settings, *, database: DatabaseView | None = None) -> Features:
     """Return the features of one query under the budget of its request."""
-    smalltalk = len(query) <= LONGEST_READ and is_smalltalk(query)
-    if len(query) > LONGEST_READ:
-        query = f"{query[: LONGEST_READ // 2]} {query[-LONGEST_READ // 2 :]}"
-    folded = fold(query)
-    found = {kind: tuple(m.group() for m in signals()[kind].finditer(folded)) for kind in SIGNAL_KINDS}
+    short = len(query) <= LONGEST_READ
+    question = read_question(query if short else f"{query[: LONGEST_READ // 2]} {query[-LONGEST_READ // 2 :]}")
+    found = {kind: tuple(m.group() for m in signals()[kind].finditer(question.folded)) for kind in SIGNAL_KINDS}
+    query, plain = question.text, question.simplified
     size = max(1, len("".join(query.split())))
-    plain = simplified(query)
     literals = [m.group() for p in (_QUOTED, _IDENTIFIER) for m in p.finditer(plain)]
     asked = _LITERAL_ASK.sub("", _IDENTIFIER.sub("", _QUOTED.sub("", plain)))
     left = len(re.findall(r"\w", asked))
-    language = detect_language(query)
     budget = context.deadline_ms or settings.retrieval.deadline_ms
     view = database or DatabaseView()
     return Features(
-        language=language,
+        language=question.language,
         signals=found,
-        smalltalk=smalltalk,
+        smalltalk=short and is_smalltalk(question),
         literal=0.0 if not literals else 1.0 - min(1.0, left / size),
         quoted=bool(_QUOTED.search(query)),
         named=bool(_NAME_EN.search(query)) or "《" in query or view.entities > 0 or _mixed(query),
@@ -140,11 +137,11 @@ def features_of(query: str, context: Context, settings: Settings, *, database: D
     )
 
 
-def is_smalltalk(query: str) -> bool:
+def is_smalltalk(question: Question) -> bool:
     """Return whether a message is small talk and nothing else: any other letter or digit makes it a question."""
-    words, folded = signals(), fold(query)
-    rest = words["smalltalk"].sub(" ", folded)
-    return rest != folded and not _LETTERS.search(words["beside_smalltalk"].sub(" ", rest))
+    words = signals()
+    rest = words["smalltalk"].sub(" ", question.folded)
+    return rest != question.folded and not _LETTERS.search(words["beside_smalltalk"].sub(" ", rest))
 
 
 def _mixed(query: str) -> bool:

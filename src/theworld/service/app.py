@@ -17,12 +17,15 @@ from fastapi import FastAPI, Request, Response
 
 from theworld import __version__
 from theworld.native_memory import share_heaps
+from theworld.service import dify
 from theworld.service.api import ask, catalog, evaluation, explanations, health, knowledge, nodes
 from theworld.service.api.access import VerifiedKeys
 from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
 from theworld.service.api.errors import install
 from theworld.service.api.serving import ClientGoneError
+from theworld.service.mcp import http
+from theworld.service.openai import chat, responses, vectors
 from theworld.service.page import routes
 from theworld.service.runtime import Service, open_service
 from theworld.settings import Settings
@@ -58,6 +61,11 @@ def create_app(
         catalog.router,
         explanations.feedback_router,
         health.router,
+        chat.router,
+        responses.router,
+        vectors.router,
+        dify.router,
+        http.router,
         nodes.router,
         routes.router,
     ):
@@ -83,7 +91,8 @@ def _lifespan(
             app.state.service = await asyncio.to_thread(stack.enter_context, opening)
         await asyncio.to_thread(load_messages)
         try:
-            yield
+            async with http.mcp_running(app, app.state.service):
+                yield
         finally:
             await asyncio.to_thread(stack.close)
 

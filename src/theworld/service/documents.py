@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
-from theworld.ingestion import IngestReport, SourceDocument, ingest_given
+from theworld.errors import TheWorldError
+from theworld.ingestion import IngestReport, SourceDocument, ingest, ingest_given
+from theworld.ingestion.watching import watch
 from theworld.models.registry import Models
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore, open_store
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 IDLE_S = 10.0
 """How long the writer is kept after its last use, so that a series of uploads opens it once."""
@@ -41,6 +47,25 @@ class DocumentWriter:
         )
         self.has_written = True
         return report
+
+    def follow(self, folders: Sequence[Path], *, stop: threading.Event) -> None:
+        """Keep the default tenant's documents in step with folders until `stop` is set; what goes wrong is logged."""
+
+        def bring_up_to_date() -> None:
+            report = self._with_store(
+                lambda store: ingest(list(folders), store, self._models, self._settings, prune=True)
+            )
+            if report.documents + report.pruned + len(report.failed):
+                log.info(
+                    "%s: %d documents written, %d deleted, %d left out",
+                    ", ".join(map(str, folders)), report.documents, report.pruned, len(report.failed),
+                )  # fmt: skip
+
+        try:
+            busy = partial(log.warning, "watching waits for another writer: %s")
+            watch(folders, bring_up_to_date, store=self._settings.store, stop=stop, on_busy=busy)
+        except TheWorldError:
+            log.exception("the folders are no longer watched")
 
     def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:
         """Delete those of the documents that the tenant has; return how many there were."""

@@ -227,6 +227,14 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
         service.jobs.look(service.evaluations)
         warm_up(service.graph, resources)
         # Models stay as long as the service: a full collection, in the middle of a request, need not walk through them.
+        if chosen.watch:
+            stop = threading.Event()
+            watcher = threading.Thread(
+                target=service.documents.follow, args=(chosen.watch,), kwargs={"stop": stop}, name="watch", daemon=True
+            )
+            watcher.start()
+            stack.callback(watcher.join, chosen.shutdown_s)
+            stack.callback(stop.set)
         gc.collect()
         gc.freeze()
         stack.callback(gc.unfreeze)

@@ -81,6 +81,11 @@ class ServiceSettings(Section):
     port: int = Field(default=8321, ge=0, le=65_535, description="Port; 0 takes a free one")
     workers: int = Field(default=1, ge=1, le=64, description="Processes that serve")
     page: bool = Field(default=True, description="Serve the web page at /")
+    public_url: str = Field(
+        default="",
+        pattern=r"^(https?://\S+)?$",
+        description="Address that links in answers begin with, unless as called",
+    )
     keys: Literal["auto", "required"] = Field(
         default="auto", description="auto: no API key needed while bound to loopback; required: always"
     )
@@ -88,6 +93,7 @@ class ServiceSettings(Section):
     waiting: int = Field(default=128, ge=0, le=10_000, description="Requests that may wait; further ones get 429")
     max_body_bytes: int = Field(default=8_000_000, ge=1000, le=1_000_000_000, description="Largest body; else 413")
     max_documents: int = Field(default=500, ge=1, le=100_000, description="Documents taken in one request")
+    watch: tuple[Path, ...] = Field(default=(), description="Folders that the store is kept in step with")
     shutdown_s: float = Field(default=30.0, ge=0, le=600, description="Longest wait for what runs, when stopping")
     log: bool = Field(default=True, description="Keep every request on record, for explain, replay and evaluation")
     log_queue: int = Field(default=2000, ge=1, le=1_000_000, description="Records that may wait to be written")

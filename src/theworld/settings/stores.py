@@ -139,7 +139,7 @@ class DatabaseSettings(Section):
     """A database whose rows are asked with SQL; without an address there is no SQL path."""
 
     url: SecretStr | None = Field(default=None, description="sqlite:///FILE or postgresql://USER@HOST/DATABASE")
-    ontology: Path | None = Field(default=None, description="Ontology file that maps classes to tables (docs/sql.md)")
+    ontology: Path | None = Field(default=None, description="Mapping file, or ontology with tables (docs/sql.md)")
     timezone: str = Field(default="UTC", description="Zone that days and months are meant in, such as Asia/Shanghai")
     max_rows: int = Field(default=500, ge=1, le=100_000, description="Most rows of one result")
     timeout_ms: int = Field(default=800, ge=1, le=600_000, description="Longest time of one statement")
@@ -163,6 +163,6 @@ class DatabaseSettings(Section):
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
-        if (self.url is None) != (self.ontology is None):
-            raise ValueError("database.url and database.ontology go together; give both or neither")
+        if self.url is None and self.ontology is not None:
+            raise ValueError("database.ontology maps the database of database.url; give the address too")
         return self

@@ -52,8 +52,12 @@ class DatabaseMapping:
     def __init__(self, ontology: Ontology) -> None:
         self.lookup = Lookup(ontology)
         self.classes: dict[str, ClassTable] = {
-            id_: table for id_ in self.lookup.classes if (table := self.lookup.table(id_)) is not None
+            id_: one.table for id_, one in self.lookup.classes.items() if one.table is not None
         }
+        self.unmapped: frozenset[str] = frozenset(
+            id_ for id_ in self.lookup.classes if id_ not in self.classes and self.lookup.table(id_) is not None
+        )
+        """Classes that inherit a table and do not say which of its rows are theirs: never read as all of them."""
 
     def __bool__(self) -> bool:
         """Whether anything is mapped."""
@@ -88,8 +92,8 @@ class DatabaseMapping:
         keys: dict[str, set[str]] = {}
         tenants: dict[str, str] = {}
         for class_id, table in self.classes.items():
-            shown = [table.key, table.label.zh, table.label.en, table.time]
-            shown += [attribute.column for attribute in self.attributes(class_id).values()]
+            shown = [table.key, table.label.zh, table.label.en, table.given, table.time, *table.counts]
+            shown += [c for a in self.attributes(class_id).values() for c in (a.column, *a.times, a.less)]
             columns.setdefault(table.name, {}).update(dict.fromkeys(c for c in shown if c))
             keys.setdefault(table.name, set()).add(table.key)
             if table.tenant:

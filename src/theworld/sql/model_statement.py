@@ -40,12 +40,17 @@ def describe_schema(mapping: DatabaseMapping, language: Language) -> str:
     for class_id, table in mapping.classes.items():
         own = mapping.lookup.classes[class_id]
         columns = {table.key: "key", **({table.time: "time"} if table.time else {})}
-        for label in (table.label.zh, table.label.en):
+        columns |= {column: f"only rows with {value} count" for column, value in table.counts.items()}
+        for label in (table.given, table.label.zh, table.label.en):
             columns |= {label: "name"} if label else {}
         for attribute in mapping.attributes(class_id).values():
             unit = f", {attribute.unit.of(language)}" if attribute.unit else ""
-            values = f", one of {', '.join(str(v.in_column) for v in attribute.values)}" if attribute.values else ""
-            columns[attribute.column or ""] = f"{attribute.labels.preferred(language)}, {attribute.type}{unit}{values}"
+            named = (f"{v.in_column} is {v.labels.preferred(language) or v.id}" for v in attribute.values)
+            values = f", {', '.join(named)}" if attribute.values else ""
+            product = " * ".join(attribute.times)
+            less = f" * (1 - {attribute.less})" if attribute.less else ""
+            name = f"{attribute.column} * {product}{less}" if product else attribute.column or ""
+            columns[name] = f"{attribute.labels.preferred(language)}, {attribute.type}{unit}{values}"
         shown = "; ".join(f"{name} ({what})" for name, what in columns.items())
         lines.append(f"- {table.name} ({own.labels.preferred(language)}): {shown}")
     for relation in mapping.lookup.relations.values():
@@ -63,11 +68,12 @@ def write_statement(
     question: str,
     language: str,
     *,
+    reading: str,
     context: Context,
     deadline: Deadline,
     whole: Deadline | None = None,
 ) -> Written:
-    """Ask a model once for a statement, and run it if it may be run.
+    """Ask a model once for a statement, and run it if it may be run; `reading` is why the rules did not read it.
 
     Both may take longer than retrieval's `deadline`, but not than the `whole` request's, where it has one.
     """
@@ -78,6 +84,7 @@ def write_statement(
         dialect="SQLite" if database.engine.dialect == "sqlite" else "PostgreSQL",
         today=database.now(context.now).date().isoformat(),
         question=question,
+        reading=reading,
     )
     try:
         completion = model.complete(

@@ -17,7 +17,13 @@ def is_single(join: Join) -> bool:
 
 
 def find_path(
-    mapping: DatabaseMapping, start: str, goal: str, *, via: Collection[str] = (), single: bool = False
+    mapping: DatabaseMapping,
+    start: str,
+    goal: str,
+    *,
+    via: Collection[str] = (),
+    single: bool = False,
+    linked: bool = False,
 ) -> Path | None:
     """Return the best path from a class to another, None when there is none within three steps.
 
@@ -33,7 +39,11 @@ def find_path(
 
     def walk(class_id: str, path: Path, seen: frozenset[str]) -> None:
         for join in steps(mapping, class_id):
-            if join.target in seen or join.source == join.target or (join.link and join.relation not in via):
+            if (
+                join.target in seen
+                or join.source == join.target
+                or (join.link and join.relation not in via and not linked)
+            ):
                 continue
             if not is_single(join) and (single or any(not is_single(step) for step in path)):
                 continue
@@ -47,6 +57,8 @@ def find_path(
                 walk(join.target, longer, seen | {join.target})
 
     walk(start, (), frozenset({start}))
+    if not found and not single and not linked:  # a table between two only where nothing else leads there
+        return find_path(mapping, start, goal, via=via, linked=True)
     return min(found, key=lambda item: item[0])[1] if found else None
 
 
@@ -54,6 +66,14 @@ def steps(mapping: DatabaseMapping, class_id: str) -> list[Join]:
     """Return the mapped relations that lead from a class or what it inherits."""
     line = set(mapping.lookup.ancestors(class_id))
     return [join for join in mapping.joins if join.source in line]
+
+
+def happens(mapping: DatabaseMapping, class_id: str) -> tuple[Path, str] | None:
+    """Return the way to the one class that says when rows happen: their own, else the one they are lines of."""
+    if mapping.classes[class_id].time is not None:
+        return (), class_id
+    joins = [j for j in steps(mapping, class_id) if is_single(j) and mapping.classes[j.target].time is not None]
+    return ((joins[0],), joins[0].target) if len({j.target for j in joins}) == 1 else None
 
 
 def other_senses(mapping: DatabaseMapping, path: Path) -> list[Join]:
@@ -81,6 +101,7 @@ def belongs_by(mapping: DatabaseMapping, class_id: str) -> str | None:
     """Return the column by which instances of a class belong to others of it (a city to a district), if one does."""
     table = mapping.classes[class_id].name
     for join in steps(mapping, class_id):
-        if join.source == join.target and is_single(join) and mapping.classes[join.source].name == table:
+        contains = mapping.lookup.relations[join.relation].contains
+        if contains and join.source == join.target and is_single(join) and mapping.classes[join.source].name == table:
             return join.source_column
     return None

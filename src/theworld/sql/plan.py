@@ -15,13 +15,18 @@ Aggregate = Literal["count", "sum", "average", "min", "max"]
 Shape = Literal["figure", "groups", "top", "trend", "change", "volatility", "list", "latest", "share"]
 Whole = Literal["rows", "all", "measure"]
 """What a share is of: the plan's rows together, all rows of its period, or another measure of its rows."""
-Operator = Literal["in", ">", ">=", "<", "<=", "exists"]
+Operator = Literal["in", ">", ">=", "<", "<=", "exists", "filled"]
 Path = tuple[Join, ...]
 """Relations from the plan's class to another."""
 
 
 class UnclearError(Exception):
     """The question, or a part of it, is not understood for certain; says what."""
+
+    def __init__(self, message: str, *, words: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.words = words
+        """Words that mean nothing to the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,8 @@ class Filter:
     """The condition in the question's words."""
     below: str | None = None
     """Column by which rows of the class belong to one another: what belongs to a value counts too."""
+    negated: bool = False
+    """Rows kept are those that do not meet it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,12 @@ class Plan:
     filters: tuple[Filter, ...] = ()
     group: Group | None = None
     time_column: str | None = None
+    time_path: Path = ()
+    """Relations to the class that has the column of time, where the plan's own has none."""
+    distinct: Group | None = None
+    """What is counted in place of the rows, each once: the customers of orders."""
+    per: Group | None = None
+    """What a total is divided by the number of: the average per customer."""
     time_unit: CalendarUnit | None = None
     period: TimeRange | None = None
     earlier: TimeRange | None = None

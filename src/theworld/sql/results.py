@@ -13,7 +13,7 @@ import yaml
 from theworld.ontology import Attribute
 from theworld.sql.engines.protocol import Rows
 from theworld.sql.mapping import DatabaseMapping, Join
-from theworld.sql.plan import Plan
+from theworld.sql.plan import Filter, Plan
 from theworld.sql.statements.guard import Statement
 from theworld.state import PathStep, QueryTable, TableColumn
 from theworld.state.tables import Cell
@@ -44,7 +44,7 @@ def to_table(
 ) -> QueryTable:
     """Return the rows as a table; a figure without rows to be made of is an empty table."""
     columns = _columns(plan, mapping, language)
-    kept = rows.rows
+    kept = tuple(_whole_name(row, rows.columns) for row in rows.rows)
     if plan.shape in {"figure", "volatility", "change", "share"} and plan.group is None and plan.aggregate != "count":
         kept = tuple(row for row in kept if row[0] is not None)
     return QueryTable(
@@ -53,7 +53,7 @@ def to_table(
         columns=columns,
         rows=tuple(tuple(_cell(plan, i, cell, language) for i, cell in enumerate(row)) for row in kept),
         truncated=rows.truncated,
-        conditions=_conditions(plan, language),
+        conditions=_conditions(plan, mapping, language),
         reading=tuple(dict.fromkeys(plan.reading)),
         paths=tuple(path_steps(plan, mapping, language)),
         sql=statement.sql,
@@ -61,6 +61,15 @@ def to_table(
         source=source,
         elapsed_ms=elapsed_ms,
     )
+
+
+def _whole_name(row: tuple[Cell, ...], columns: tuple[str, ...]) -> tuple[Cell, ...]:
+    """Return a row with a first name put before the name that it goes with."""
+    if "given" not in columns:
+        return row
+    at = columns.index("given")
+    name = " ".join(str(part) for part in (row[at], row[at - 1]) if part)
+    return (*row[: at - 1], name, *row[at + 1 :])
 
 
 def path_steps(plan: Plan, mapping: DatabaseMapping, language: Language) -> list[tuple[PathStep, ...]]:
@@ -81,7 +90,7 @@ def _step(join: Join, mapping: DatabaseMapping, language: Language) -> PathStep:
 
 def title(plan: Plan, mapping: DatabaseMapping, language: Language) -> str:
     """Return what a plan shows, in words."""
-    own = mapping.lookup.classes[plan.base].labels.preferred(language)
+    own = mapping.lookup.classes[plan.distinct.class_id if plan.distinct else plan.base].labels.preferred(language)
     if plan.shape in {"list", "latest"}:
         return str(words(language)["latest"]).format(own) if plan.shape == "latest" else own
     measure = plan.measure.labels.preferred(language) if plan.measure is not None else own
@@ -145,13 +154,27 @@ def _cell(plan: Plan, index: int, cell: Cell, language: Language) -> Cell:
     return cell
 
 
-def _conditions(plan: Plan, language: Language) -> tuple[str, ...]:
-    found = [item.label for item in plan.filters]
+def _conditions(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[str, ...]:
+    found = [_condition(item, mapping, language) for item in plan.filters]
+    found += [f"{column} = {value}" for column, value in mapping.classes[plan.base].counts.items()]
     if plan.having is not None:
         operator, value = plan.having
         found.append(f"{operator} {number(value)}")
-    found += [_period(period, language) for period in (plan.period,) if period is not None]
+    dated = plan.time_path[-1].target if plan.time_path else plan.base
+    when = next((a for a in mapping.attributes(dated).values() if a.column == plan.time_column), None)
+    name = f"{when.labels.preferred(language)} " if when is not None and plan.period is not None else ""
+    found += [name + _period(period, language) for period in (plan.period,) if period is not None]
     return tuple(dict.fromkeys(found))
+
+
+def _condition(item: Filter, mapping: DatabaseMapping, language: Language) -> str:
+    """Return a condition with the column it is on: country: brazil; not, where it is turned round."""
+    attributes = mapping.attributes(item.class_id).values() if item.operator == "in" else ()
+    on = next(
+        (a for a in attributes if a.column == item.column and a.column != mapping.classes[item.class_id].key), None
+    )
+    said = f"{on.labels.preferred(language)}: {item.label}" if on is not None else item.label
+    return f"{words(language)['not']} {said}" if item.negated else said
 
 
 def _period(period: TimeRange, language: Language) -> str:

@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from theworld.structure import schema
+from theworld.structure.calls import find_tool_calls, normalised, read_tool_call
 from theworld.structure.errors import StructureParseError
-from theworld.structure.finding.search import Attempt
-from theworld.structure.finding.toolcalls import find_tool_calls, normalised, read_tool_call
 from theworld.structure.fitting.coercion import fit
 from theworld.structure.fitting.targets import Target, count_filled, is_plain, target_of
-from theworld.structure.json_extractor import extract_with_report
+from theworld.structure.json_extractor import extract_structured_data, extract_with_report
 from theworld.structure.model_repair import ModelRepair, repair_with_model
 from theworld.structure.report import ParseReport, Policy
+from theworld.structure.search import Attempt
 
 T = TypeVar("T")
 MAX_CHARACTERS = 20_000_000
@@ -68,6 +68,9 @@ def parse_content(
             return value
         except (ValidationError, TypeError):
             pass
+    if isinstance(content, str) and not raw_tool_calls and policy == "repair-syntax" and len(content) < MAX_CHARACTERS:
+        plain: T = extract_structured_data(content.removeprefix("\ufeff"), model_class)
+        return plain
     return parse_with_report(
         content, model_class, raw_tool_calls, tool_name=tool_name, policy=policy, repair=repair
     ).value

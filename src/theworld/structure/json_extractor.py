@@ -1,4 +1,4 @@
-"""Text to a validated object: the entry points; theworld.structure.finding.search does the work."""
+"""Text to a validated object: the entry points; theworld.structure.search does the work."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from theworld.structure.errors import StructureParseError
-from theworld.structure.finding.search import Search
 from theworld.structure.fitting.targets import is_plain, target_of
 from theworld.structure.report import ParseReport, Policy
+from theworld.structure.search import Candidate, Search
 from theworld.structure.strategies import ExtractionStrategy, register_extraction_strategy
 
 __all__ = ["ExtractionStrategy", "extract_structured_data", "extract_with_report", "register_extraction_strategy"]
@@ -34,14 +34,23 @@ def extract_structured_data(
             return value
         except ValidationError:
             pass
-    report: ParseReport[T] = extract_with_report(text, model_class, policy=policy, strategies=strategies)
-    return report.value
+    _, found = _search(text, model_class, policy, strategies)
+    result: T = found.value
+    return result
 
 
 def extract_with_report(
     text: str, wanted: Any, *, policy: Policy = "repair-syntax", strategies: list[ExtractionStrategy] | None = None
 ) -> ParseReport[Any]:
     """Like `extract_structured_data`, with the report of what was done."""
+    search, found = _search(text, wanted, policy, strategies)
+    return search.report(found)
+
+
+def _search(
+    text: str, wanted: Any, policy: Policy, strategies: list[ExtractionStrategy] | None
+) -> tuple[Search, Candidate]:
+    """Search a text; raises StructureParseError with every attempt when nothing fits."""
     if not isinstance(text, str):
         raise StructureParseError(f"the content must be text, not {type(text).__name__}", (), text)
     search = Search(text, target_of(wanted), wanted, policy, strategies)
@@ -50,4 +59,4 @@ def extract_with_report(
         raise StructureParseError(
             f"No strategy found a valid {search.target.name} in the content", search.ordered_attempts(), text
         )
-    return search.report(found)
+    return search, found

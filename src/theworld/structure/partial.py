@@ -34,13 +34,13 @@ class Partial(Generic[T]):
 
 
 class PartialParser(Generic[T]):
-    """Feeds on a stream of text. Each character is read once; `snapshot` costs what the open part costs."""
+    """Feeds on a stream of text. Each character is walked once; `snapshot` reads the open value anew."""
 
     def __init__(self, model: type[T]) -> None:
         self._target: Target = target_of(model)
         self._reader = StreamReader()
         self._built: dict[tuple[str | int, ...], Any] = {}
-        self._root: Any = None
+        self._chosen = -1
 
     def feed(self, piece: str) -> PartialParser[T]:
         """Take the next piece; returns itself. Raises ValueError below 200 levels of nesting."""
@@ -49,50 +49,26 @@ class PartialParser(Generic[T]):
 
     def snapshot(self) -> Partial[T]:
         """Return the object so far."""
-        if not self._reader.roots:
+        reader, fields = self._reader, self._target.fields
+        data = reader.data() if reader.stack else None
+        roots = [*reader.finished, *([data] if reader.stack else [])]
+        if not roots:
             return Partial(None, frozenset(), None, False)
-        root = self._choose()
-        if root is not self._root:
-            self._root, self._built = root, {}
-        current = root is self._reader.roots[-1]
-        if self._reader.finished or not current:
+        chosen = next((i for i in reversed(range(len(roots))) if _has_field(roots[i], fields)), len(roots) - 1)
+        if chosen != self._chosen:
+            self._chosen, self._built = chosen, {}
+        root = roots[chosen]
+        if chosen < len(reader.finished):
             return Partial(self._finished(root), _all_keys(root), root, True)
-        data, complete = self._with_text()
-        value = self._build(self._target.wanted, data, (), complete)
-        return Partial(value, frozenset(".".join(map(str, path)) for path in complete), data, False)
-
-    def _choose(self) -> Any:
-        """Return the last value that has a field of the model, else the last."""
-        fields = self._target.fields
-        for root in reversed(self._reader.roots):
-            if not fields or (isinstance(root, dict) and not fields.isdisjoint(root)):
-                return root
-        return self._reader.roots[-1]
+        complete = reader.complete(root)
+        value = self._build(self._target.wanted, root, (), complete)
+        return Partial(value, frozenset(".".join(map(str, path)) for path in complete), root, False)
 
     def _finished(self, root: Any) -> Any:
         try:
             return fit(root, self._target, "")[0]
         except (ValueError, RecursionError):
             return self._build(self._target.wanted, root, (), set())
-
-    def _with_text(self) -> tuple[Any, set[tuple[str | int, ...]]]:
-        """Return the data with the string being written in its place, and the paths that are complete."""
-        complete: set[tuple[str | int, ...]] = set()
-        path: tuple[str | int, ...] = ()
-        writing = self._reader.text_in_progress()
-        closed = self._reader.string_is_closed()
-        frames = list(self._reader.open_path())
-        root = self._reader.roots[-1]
-        for frame, member in frames:
-            keys = list(frame.value) if isinstance(frame.value, dict) else range(len(frame.value))
-            complete |= {(*path, key) for key in keys if key != member}
-            if member is not None:
-                path = (*path, member)
-        if writing is None or not frames or frames[-1][1] is None:
-            return root, complete
-        if closed:
-            complete.add(path)
-        return _replaced(root, path, writing), complete
 
     def _build(self, wanted: Any, data: Any, path: tuple[str | int, ...], complete: set[tuple[str | int, ...]]) -> Any:
         """Return the object for plain data: validated where complete, constructed where not."""
@@ -128,7 +104,7 @@ class PartialParser(Generic[T]):
 def parse_partial(text_so_far: str, model: type[T]) -> Partial[T]:
     """Return the object that an unfinished text holds so far, and which of its fields are complete.
 
-    For a stream, keep one `PartialParser` and feed it the pieces: the total time is then linear in the text.
+    For a stream, keep one `PartialParser` and feed it the pieces.
     """
     return PartialParser(model).feed(text_so_far).snapshot()
 
@@ -146,15 +122,5 @@ def _all_keys(root: Any) -> frozenset[str]:
     return frozenset(map(str, keys))
 
 
-def _replaced(root: Any, path: tuple[str | int, ...], value: Any) -> Any:
-    """Return the data with one member set, copying only the containers on the way."""
-    copy = dict(root) if isinstance(root, dict) else list(root)
-    inner: Any = copy
-    for step in path[:-1]:
-        inner[step] = dict(inner[step]) if isinstance(inner[step], dict) else list(inner[step])
-        inner = inner[step]
-    if isinstance(inner, list) and path[-1] == len(inner):
-        inner.append(value)
-    else:
-        inner[path[-1]] = value
-    return copy
+def _has_field(root: Any, fields: frozenset[str]) -> bool:
+    return not fields or (isinstance(root, dict) and not fields.isdisjoint(root))

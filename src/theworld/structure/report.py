@@ -18,8 +18,10 @@ Path = tuple[str | int, ...]
 CLEANING = frozenset({"comment", "trailing-comma", "control"})
 """Kinds of repair that only clean: no value is touched by them."""
 
-LOSSY = frozenset({"dropped", "duplicate"})
-"""Kinds of repair after which something of the input is not in the value."""
+SYNTAX = CLEANING - {"control"} | frozenset(
+    "call closer ellipsis escape joined key line-break literal missing-colon quote syntax table unquoted".split()
+)
+"""Kinds of repair that touch marks and names only: every value is what it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,8 @@ class ParseReport(Generic[T]):
 
     @property
     def lossless(self) -> bool:
-        """True when no key or text of the chosen fragment was dropped."""
-        return not self.truncated and all(repair.kind not in LOSSY for repair in self.repairs)
+        """True when nothing of the chosen fragment was dropped and no repair changed a value."""
+        return not self.truncated and all(repair.kind in SYNTAX for repair in self.repairs)
 
     @property
     def attempts(self) -> list[dict[str, str]]:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
+from theworld.text.quantities import CHINESE_NUMERAL
+from theworld.text.tokens import fold
+
 _CJK = 0x2E80
+_SPACES = re.compile(r"[\s_·•‧・]+")
+_NUMERALS = frozenset(CHINESE_NUMERAL)
 
 
 def place_of(key: str, folded: str, start: int = 0) -> int:
@@ -22,3 +30,23 @@ def place_of(key: str, folded: str, start: int = 0) -> int:
 def _joins(left: str, right: str) -> bool:
     """Tell whether two neighbouring characters belong to one Latin word or number."""
     return bool(left) and bool(right) and left.isalnum() and right.isalnum() and ord(left) < _CJK and ord(right) < _CJK
+
+
+def names_in(text: str) -> Callable[[str], bool]:
+    """Return a test whether a text names an entity key: whole words and numbers, anywhere in Chinese."""
+    folded = _SPACES.sub(" ", fold(text))
+
+    def named(key: str) -> bool:
+        numeral = _numeral(key)
+        return bool(numeral.search(folded)) if numeral else place_of(key, folded) >= 0
+
+    return named
+
+
+def _numeral(key: str) -> re.Pattern[str] | None:
+    """Return what finds a key that begins or ends with a Chinese numeral, not inside a longer one: 三 in 二十三."""
+    first, last = key[:1] in _NUMERALS, key[-1:] in _NUMERALS
+    if not key or not (first or last):
+        return None
+    apart = f"[{''.join(sorted(_NUMERALS))}]"
+    return re.compile(f"{f'(?<!{apart})' * first}{re.escape(key)}{f'(?!{apart})' * last}")

@@ -218,7 +218,7 @@ def _running() -> re.Pattern[str]:
     table, units = quantity_table(), unit_words()
     numbers, scales, unit = either(ENGLISH_NUMBERS), either(table["scales"]), either(units)
     currencies = [word for word in units if units[word].base in _currencies()]
-    sign, currency = either(word for word in currencies if word[-1] < "一"), either(currencies)
+    sign, currency = either([*(word for word in currencies if word[-1] < "一"), "百分之"]), either(currencies)
     money = either(table["scales_of_money"])
     digits = r"(?<![a-z0-9_.])(?<![a-z0-9_.]-)(?![12]\d\d0s(?![a-z]))(?P<digits>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)"
     chinese_scale = rf"(?P<zh>{_CHINESE_SCALE}(?:\d+{_CHINESE_SCALE})*)"

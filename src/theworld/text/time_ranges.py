@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import cast
 
@@ -192,7 +192,9 @@ def _years(match: Match, now: datetime) -> Period | None:
     if any(quantity.start == 0 and quantity.unit for quantity in behind):  # from 2000 to 2050 yuan
         return None
     first, last = (unit_of(now.replace(year=int(match[name]), month=1, day=1), "year") for name in ("year", "last"))
-    return (first[0], last[1], "year", last[1].year - first[0].year) if first[0] < last[1] else None
+    ends = TimeRange(*first, "year", 1, (0, 0)), TimeRange(*last, "year", 1, (0, 0))
+    count = last[1].year - first[0].year
+    return TimeRange(first[0], last[1], "year", count, (0, 0), ends=ends) if first[0] < last[1] else None
 
 
 def _month(match: Match, now: datetime) -> Period:
@@ -260,7 +262,7 @@ _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
          rf"{_U_EN}s?{_E}", _rolling),
         (rf"{_B}trailing\s+{_N_EN}[\s-]+{_U_EN}s?{_E}", _rolling),
         (rf"{_B}(?:over|in|during|within)?\s*the\s+past\s+(?P<n>)?{_U_EN}{_E}", _rolling),
-        (r"(?P<which>上上|上|本|这|当)个?(?P<unit>季度|季|月|周|星期|礼拜)(?:份)?(?![一二三四五六日天1-7末])", _unit_back),
+        (r"(?P<which>上上|上|本|这|当)个?(?P<unit>季度|季|月|周|星期|礼拜)(?:份)?(?![二三四五六日天1-7末]|一(?![共起直般次]))", _unit_back),
         (rf"{_B}(?P<which>last|previous|this|the\s+current|current)\s+(?P<unit>week|month|quarter|year)(?:'s)?{_E}", _unit_back),
         (rf"(?P<day>大前天|前天|昨天|昨日|今天|今日){_PART_CN}?", _days_back),
         (r"(?P<day>昨|今|前)(?P<part>晚上|晚|早|夜)", _days_back),
@@ -314,6 +316,15 @@ _BOUNDS: tuple[tuple[str, re.Pattern[str] | None, re.Pattern[str] | None], ...] 
     ("until", _UNTIL, None),
 )
 """What turns a period into an open one: kind, words before it, words after it."""
+
+
+def depends_on_now(text: str) -> bool:
+    """Return whether a text names a period that is another one in another year ("last month", but not "in 2024")."""
+    first, later = (
+        [(found.start, found.end) for found in find_time_ranges(text, datetime(year, 6, 15, tzinfo=UTC))]
+        for year in (2024, 2031)
+    )
+    return first != later
 
 
 def find_time_ranges(text: str, now: datetime) -> list[TimeRange]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
 
 import snowballstemmer
 
@@ -43,6 +44,12 @@ def fold(text: str) -> str:
     return simplified(unicodedata.normalize("NFC", kept))
 
 
+@lru_cache(maxsize=1_024)
+def token_set(text: str) -> frozenset[str]:
+    """Return the distinct index tokens of a note, remembered: of one request many ask for the same notes'."""
+    return frozenset(tokens(text))
+
+
 def tokens(text: str) -> list[str]:
     """Return the index tokens of a text in order, repetitions kept."""
     found: list[str] = []
@@ -55,3 +62,12 @@ def tokens(text: str) -> list[str]:
                 if word:
                     found.append(stem(word))
     return found
+
+
+@cache
+def function_words() -> frozenset[str]:
+    """Return the function words of English and Chinese, and their index tokens."""
+    import yaml  # late: packages that stay light import `theworld.text`
+
+    lists = yaml.safe_load(resources.files("theworld.text").joinpath("function_words.yaml").read_text("utf-8"))
+    return frozenset(form for words in lists.values() for form in {*tokens(words), *words.split()})

@@ -14,6 +14,7 @@ from theworld.evaluation.peers import PEERS, Comparison, PeerResult, compare_pee
 from theworld.evaluation.peers.comparison import METRICS, check_plotting, plot_comparison
 from theworld.evaluation.peers.registry import Material
 from theworld.evaluation.peers.worker import OURS, peak_memory_mb, read_material, write_material
+from theworld.extras import install_command
 from theworld.graph import Resources, open_resources
 from theworld.ingestion import ingest
 from theworld.models.registry import load_models
@@ -88,7 +89,7 @@ def test_all_are_measured_or_named(dataset: Dataset, resources: Resources, tmp_p
     assert len(heard) == 1 + len(PEERS)
     assert [result.name for result in found.results] == [OURS, *INSTALLED]
     assert set(found.left_out) == set(PEERS) - set(INSTALLED)
-    assert all('pip install "theworld[benchmarks]"' in reason for reason in found.left_out.values())
+    assert all(install_command("benchmarks") in reason for reason in found.left_out.values())
     for result in found.results:
         assert all(set(ranking) <= set(CORPUS) for ranking in result.rankings)
         assert found.mean(result, "recall@5") == 1.0

@@ -20,9 +20,10 @@ from typing import Any
 from theworld.errors import TheWorldError
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.metrics import PairedDifference, all_at, paired_difference, percentile, recall_at
-from theworld.evaluation.peers.registry import INSTALL, PEERS
+from theworld.evaluation.peers.registry import PEERS
 from theworld.evaluation.peers.worker import OURS, write_material
 from theworld.evaluation.retrieval import RECALL_DEPTHS, documents_of, judged_queries
+from theworld.extras import install_command
 from theworld.models.registry import Models
 from theworld.stores.knowledge_store import KnowledgeStore
 
@@ -160,7 +161,9 @@ def run_worker(name: str, folder: Path) -> dict[str, Any]:
     if done.returncode:
         message = "\n".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
         raise TheWorldError(
-            f"failed: {message}", where=LABELS[name], remedy=f"Its packages must be those of {INSTALL}."
+            f"failed: {message}",
+            where=LABELS[name],
+            remedy=f"Its packages must be those of {install_command('benchmarks')}.",
         )
     found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text("utf-8"))
     return found
@@ -175,7 +178,7 @@ _OURS = ("#a8cdf0", "#5b9bd5", "#2e6fae", "#174a7c")
 def check_plotting(folder: Path) -> None:
     """Raise TheWorldError when matplotlib is missing or the folder cannot be made."""
     if find_spec("matplotlib") is None:
-        raise TheWorldError("needs matplotlib.", where="the plot", remedy=f"{INSTALL}.")
+        raise TheWorldError("needs matplotlib.", where="the plot", remedy=install_command("benchmarks"))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

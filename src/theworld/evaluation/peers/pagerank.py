@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from theworld.evaluation.peers.registry import DEPTH, Material
+from theworld.questions import read_question
 from theworld.retrieval.seeds import query_entities
 
 DAMPING = 0.5
@@ -49,7 +50,9 @@ class EntityPageRank:
     def retrieve(self, question: str) -> list[str]:
         """Return note ids, best first."""
         similarity = self._vectors @ np.asarray(self._embed(question), np.float32)
-        known = query_entities(question, lambda keys: {k: self._frequency[k] for k in keys if k in self._frequency})
+        known = query_entities(
+            read_question(question), lambda keys: {k: self._frequency[k] for k in keys if k in self._frequency}
+        )
         scores = self._walk(self._seeds(known, similarity)) if known else similarity
         order = np.argsort(-scores[: len(self._ids)].round(12), kind="stable")
         return [self._ids[place] for place in order[:DEPTH]]

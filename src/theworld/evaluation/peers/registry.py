@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import Protocol
 
 from theworld.errors import TheWorldError
+from theworld.extras import install_command
 from theworld.models.protocols import Embedder, FloatArray
 
 DEPTH = 100
@@ -65,9 +66,6 @@ class Peer(Protocol):
         """Return note ids, best first; the question's embedding is part of the work."""
 
 
-INSTALL = 'pip install "theworld[benchmarks]" (from a clone: pip install -e ".[benchmarks]")'
-
-
 @dataclass(frozen=True, slots=True)
 class PeerEntry:
     """A peer that can be made from the material."""
@@ -92,7 +90,9 @@ class PeerEntry:
     def require(self) -> None:
         """Raise TheWorldError when a package is not installed."""
         if missing := self.missing():
-            raise TheWorldError(f"{', '.join(missing)} not installed.", where=self.label, remedy=f"{INSTALL}.")
+            raise TheWorldError(
+                f"{', '.join(missing)} not installed.", where=self.label, remedy=install_command("benchmarks")
+            )
 
     def make(self, material: Material) -> Peer:
         """Return the peer, ready to be asked; TheWorldError when a package is not installed."""

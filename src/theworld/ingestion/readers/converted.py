@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
+from theworld.extras import install_command
 from theworld.ingestion.readers.document import SourceDocument, require_text, title_from_name
 from theworld.ingestion.readers.encoding import read_bytes
 from theworld.ingestion.readers.markdown import described
@@ -22,7 +23,6 @@ from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.ingestion.readers.tables import markdown_table
 
 EXTENSIONS = (".pdf", ".docx", ".pptx", ".xlsx", ".epub")
-INSTALL = 'pip install "theworld[documents]", in a clone: pip install -e ".[documents]"'
 LARGEST_UNPACKED = 500_000_000
 """Bytes; parsers hold several times as much in memory. Books and slides with their pictures are well below."""
 SUSPECT_UNPACKED = 50_000_000
@@ -123,4 +123,6 @@ def _words(value: object) -> str:
 
 
 def _missing(path: Path) -> IngestionError:
-    return IngestionError(f"{path.suffix} files need an extra package", where=str(path), remedy=f"Run: {INSTALL}")
+    return IngestionError(
+        f"{path.suffix} files need an extra package", where=str(path), remedy=f"Run: {install_command('documents')}"
+    )

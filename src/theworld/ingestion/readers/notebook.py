@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
+from theworld.extras import install_command
 from theworld.ingestion.readers.document import SourceDocument, require_text
 from theworld.ingestion.readers.encoding import read_text
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 
 EXTENSIONS = (".ipynb",)
-INSTALL = 'pip install "theworld[documents]", in a clone: pip install -e ".[documents]"'
 LONGEST_OUTPUT = 2_000
 """Characters of one output; logs of a training run say nothing more after that."""
 
@@ -48,7 +48,9 @@ def _notebook(text: str, path: Path) -> Any:
     try:
         import nbformat
     except ModuleNotFoundError as error:
-        raise IngestionError("notebooks need an extra package", where=str(path), remedy=f"Run: {INSTALL}") from error
+        raise IngestionError(
+            "notebooks need an extra package", where=str(path), remedy=f"Run: {install_command('documents')}"
+        ) from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # cells without ids, which older programs write

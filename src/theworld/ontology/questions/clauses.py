@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from theworld.questions import read_question
 from theworld.text import Language
 from theworld.text.phrases import units
 
@@ -206,5 +207,6 @@ def nothing_else(text: str, parts: Sequence[tuple[int, int]], language: Language
     plain = [word for name in ("function", *more) for word in words[name]]
     function = set(plain) if language == "zh" else {unit.value for word in plain for unit in units(word)}
     return all(
-        unit.value in function or any(s <= unit.start and unit.end <= e for s, e in parts) for unit in units(text)
+        unit.value in function or any(s <= unit.start and unit.end <= e for s, e in parts)
+        for unit in read_question(text, language).units
     )

@@ -35,15 +35,15 @@ from theworld.ontology.questions.described import (
 )
 from theworld.ontology.questions.matching import Matcher
 from theworld.ontology.questions.names import Name
+from theworld.questions import read_question
 from theworld.text import Language, tokens
-from theworld.text.folding import simplified
 from theworld.text.phrases import Found, PhraseTable
 
 MOST_STEPS = 3
 """Descriptions inside each other."""
 
 
-class _Reading(NamedTuple):
+class _Placed(NamedTuple):
     """One description found, and where."""
 
     start: int
@@ -62,7 +62,7 @@ class DescriptionReader:
 
     def read(self, question: str, language: Language) -> Reading:
         """Return the question, in simplified Chinese, with its descriptions named as far as the facts know them."""
-        text, described = simplified(question), list[Described]()
+        text, described = read_question(question, language).simplified, list[Described]()
         for _ in range(MOST_STEPS):
             found = self._found(text, language)
             inner = next((one for one in found if not one.described.asked and len(one.described.samples) == 1), None)
@@ -89,7 +89,11 @@ class DescriptionReader:
             return None
         found = self._matcher.phrases(text)
         samples = [bare_name(one, text) for one in spans_of(found, "EntitySample")]
-        named = [one for one in (*found, *self._more.find(text)) if not any(_overlap(one, s) for s in samples)]
+        named = [
+            one
+            for one in (*found, *self._more.find(read_question(text).units))
+            if not any(_overlap(one, s) for s in samples)
+        ]
         attributes = spans_of(named, "Attribute")
         if len(samples) != 1 or len(samples[0].ids) != 1 or len(attributes) != 1:
             return None
@@ -102,11 +106,11 @@ class DescriptionReader:
             return None
         return Described(text, (sample.id,), (), asked=True, attribute=known[0])
 
-    def _found(self, text: str, language: Language) -> list[_Reading]:
+    def _found(self, text: str, language: Language) -> list[_Placed]:
         """Return the descriptions in a text, the shortest first: it is the innermost."""
         found = self._matcher.phrases(text)
         samples = [bare_name(one, text) for one in spans_of(found, "EntitySample")]
-        named = [*found, *self._more.find(text)]
+        named = [*found, *self._more.find(read_question(text).units)]
         free = [one for one in named if not any(_overlap(one, s) for s in samples)]
         relations = named_relations(free)
         classes = [
@@ -127,7 +131,7 @@ class DescriptionReader:
             key=lambda one: (one.described.asked, len(one.described.samples), one.end - one.start, one.start),
         )
 
-    def _resolved(self, text: str, clause: Clause, samples: Sequence[Span]) -> _Reading | None:
+    def _resolved(self, text: str, clause: Clause, samples: Sequence[Span]) -> _Placed | None:
         fitting: dict[str, Fact] = {}
         for named in clause.relation.ids:
             kind, _, relation = named.partition(":")
@@ -140,8 +144,8 @@ class DescriptionReader:
         near = [one for one in samples if clause.start <= one.start < clause.end and one is not clause.other]
         fitting = self._narrowed(fitting, clause.modifier, near, clause.other)
         parts = tuple((one.start, one.end) for one in (clause.relation, clause.other, clause.head) if one is not None)
-        told = Described(text[clause.start : clause.end], tuple(fitting), tuple(fitting.values()), clause.asked)
-        return _Reading(clause.start, clause.end, told, parts)
+        meant = Described(text[clause.start : clause.end], tuple(fitting), tuple(fitting.values()), clause.asked)
+        return _Placed(clause.start, clause.end, meant, parts)
 
     def _narrowed(self, fitting: dict[str, Fact], modifier: str, near: Sequence[Span], other: Span) -> dict[str, Fact]:
         """Keep what other names and the words in between fit, where they fit any."""
@@ -172,7 +176,7 @@ class DescriptionReader:
         names = [label for id_ in (sample, *sorted(both)) for label in self._lookup.samples[id_].labels.all()]
         return {token for label in names for token in tokens(label)}
 
-    def _of_place(self, text: str, place: Span) -> _Reading | None:
+    def _of_place(self, text: str, place: Span) -> _Placed | None:
         """Return what is tied to a name that a question looks among: 造纸包装行业里谁."""
         match = re.match(
             rf"[^，。；？的]{{0,3}}[里中内]面?(?:的|，)?(?={description_words()['zh']['which']})", text[place.end :]
@@ -181,12 +185,12 @@ class DescriptionReader:
             return None
         fitting = dict(pair for other in place.ids for pair in self.facts.tied(other))
         end = place.end + match.end()
-        told = Described(text[place.start : end], tuple(fitting), tuple(fitting.values()), asked=True)
-        return _Reading(place.start, end, told, ((place.start, end),))
+        meant = Described(text[place.start : end], tuple(fitting), tuple(fitting.values()), asked=True)
+        return _Placed(place.start, end, meant, ((place.start, end),))
 
     def _asked_class(
         self, text: str, head: Span, other: Span, relations: Sequence[Span], language: Language
-    ) -> _Reading | None:
+    ) -> _Placed | None:
         """Return what of a class a name is tied to, where the question asks for it: 位于哪座城市, in which city."""
         which = description_words()[language]["which"]
         if not re.search(rf"{which}\s*$" if language == "zh" else rf"\b{which} $", text[: head.start], re.IGNORECASE):
@@ -196,10 +200,10 @@ class DescriptionReader:
         said = [one for one in relations if ties & {named.partition(":")[2] for named in one.ids}]
         places = tuple((one.start, one.end) for one in (head, other, *said))
         start, end = min(head.start, other.start), max(head.end, other.end)
-        told = Described(text[start:end], tuple(fitting), tuple(fitting.values()), asked=True)
-        return _Reading(start, end, told, places)
+        meant = Described(text[start:end], tuple(fitting), tuple(fitting.values()), asked=True)
+        return _Placed(start, end, meant, places)
 
-    def _of_class(self, text: str, head: Span, samples: Sequence[Span], language: Language) -> _Reading | None:
+    def _of_class(self, text: str, head: Span, samples: Sequence[Span], language: Language) -> _Placed | None:
         """Return what a class is narrowed to by names and kinds beside it: 东屿市的机械企业, paper company."""
         before, after = beside(text, head, samples, language)
         fitting: dict[str, Fact] = {}
@@ -231,7 +235,7 @@ class DescriptionReader:
         asked = asked or bool(language == "zh" and re.search(which, text[start : end + 2]))
         if language != "zh":
             start = min(start, opening(text, head.start))
-        return _Reading(
+        return _Placed(
             start, end, Described(text[start:end], tuple(fitting), tuple(fitting.values()), asked), tuple(parts)
         )
 
@@ -242,7 +246,7 @@ class DescriptionReader:
                     return Fact(sample, relation, other)
         return Fact(sample, "", "")
 
-    def _is_all(self, text: str, reading: _Reading, language: Language) -> bool:
+    def _is_all(self, text: str, reading: _Placed, language: Language) -> bool:
         """Return whether nothing else stands in a question but words that add no condition."""
         return nothing_else(text, reading.parts, language)
 
@@ -251,5 +255,5 @@ def _overlap(one: Found[Name], span: Span) -> bool:
     return span.start < one.end and one.start < span.end
 
 
-def _known(one: _Reading | None) -> _Reading | None:
+def _known(one: _Placed | None) -> _Placed | None:
     return one if one is not None and 0 < len(one.described.samples) <= MOST_DESCRIBED else None

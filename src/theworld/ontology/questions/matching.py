@@ -27,9 +27,9 @@ from theworld.ontology.questions.names import (
     parts_of_relations,
 )
 from theworld.ontology.questions.numbers import NumberConstraint, load_comparisons, number_constraints
+from theworld.questions import Question, read_question
 from theworld.text import tokens
 from theworld.text.phrases import Found, PhraseTable, longest, units
-from theworld.text.time_ranges import find_time_ranges
 
 OVERLAP_SCORE = 0.6
 LEAST_OVERLAP = 0.5
@@ -67,30 +67,32 @@ class Matcher:
 
         `vectors` are similarities in [0, 1] of elements that the caller holds near enough to the question.
         """
-        times = tuple(time for time in find_time_ranges(question, now) if not time.approximate) if now else ()
+        asked = read_question(question)
+        times = asked.times(now) if now else ()
         spans = [time.place for time in times]
         numbers = [
             number
-            for number in number_constraints(question)
+            for number in number_constraints(asked)
             if not any(start < number.end and number.start < end for start, end in spans)
         ]
-        pieces = units(question)
-        inside = self._table.find(pieces)
+        inside = self._table.find(asked.units)
         found = [one for one in inside if not any(start < one.end and one.start < end for start, end in spans)]
         chosen = longest(found)
         matches = self._resolved(chosen, question)
         places = {(one.start, one.end) for one in chosen}
-        nested = self._plain((one for one in found if (one.start, one.end) not in places), question)
+        nested = self._as_matches((one for one in found if (one.start, one.end) not in places), question)
         covered = [*places, *spans, *((n.start, n.end) for n in numbers)]
         known = {match.ref for match in matches}
-        matches += [match for match in self._overlapping(question) if match.ref not in known]
+        matches += [match for match in self._overlapping(asked) if match.ref not in known]
         known = {match.ref for match in matches}
         matches += [
             Match(ref, "vector", VECTOR_SCORE * similarity)
             for ref, similarity in sorted((vectors or {}).items(), key=lambda item: (-item[1], item[0]))
             if ref not in known
         ]
-        uncovered = tuple((p.start, p.end) for p in pieces if not any(s <= p.start and p.end <= e for s, e in covered))
+        uncovered = tuple(
+            (p.start, p.end) for p in asked.units if not any(s <= p.start and p.end <= e for s, e in covered)
+        )
         return QueryMatches(tuple(matches), tuple(nested), self._ranges(numbers, matches), times, uncovered)
 
     def named_relations(self, matches: QueryMatches) -> frozenset[str]:
@@ -102,9 +104,9 @@ class Matcher:
 
     def phrases(self, text: str) -> list[Found[Name]]:
         """Return all names in a text, without choosing among them."""
-        return self._table.find(text)
+        return self._table.find(read_question(text).units)
 
-    def _plain(self, found: Iterable[Found[Name]], question: str) -> list[Match]:
+    def _as_matches(self, found: Iterable[Found[Name]], question: str) -> list[Match]:
         return [_match(name, one, question) for one in found for name in distinct_names(one.payloads)]
 
     def _resolved(self, chosen: Sequence[Found[Name]], question: str) -> list[Match]:
@@ -153,9 +155,9 @@ class Matcher:
             return [self.lookup.samples[ref.key].of]
         return [end.partition(".")[0] for end in self.lookup.capabilities[ref.key].inputs]
 
-    def _overlapping(self, question: str) -> list[Match]:
+    def _overlapping(self, question: Question) -> list[Match]:
         """Return elements with a label of several words, most of which stand somewhere in the question."""
-        asked = set(tokens(question))
+        asked = set(question.tokens)
         best: dict[Ref, float] = {}
         for label in dict.fromkeys(label for word in sorted(asked) for label in self._with.get(word, ())):
             words = self._words[label]

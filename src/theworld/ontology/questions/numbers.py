@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 
 import yaml
 
-from theworld.text.folding import simplified
-from theworld.text.quantities import Quantity, find_quantities
+from theworld.questions import Question
+from theworld.text.quantities import Quantity
 
 Comparison = Literal["at_least", "more_than", "at_most", "less_than", "equal", "between"]
 """How a value must stand to the limit; `between` includes both limits."""
@@ -43,11 +43,10 @@ def load_comparisons() -> tuple[list[tuple[str, Comparison]], list[tuple[str, Co
     return lists
 
 
-def number_constraints(text: str) -> list[NumberConstraint]:
-    """Return the comparisons with numbers in a text, in order."""
-    text = simplified(text)
+def number_constraints(question: Question) -> list[NumberConstraint]:
+    """Return the comparisons with numbers in a question, in order."""
+    text, numbers = question.simplified, question.amounts
     found: list[NumberConstraint] = []
-    numbers = find_quantities(text)
     skip = -1
     for i, low in enumerate(numbers):
         if i == skip:

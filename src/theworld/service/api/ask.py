@@ -5,21 +5,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Body, Request, Response
-from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
-from starlette.types import Receive, Scope, Send
 
 from theworld.answers import said_text
 from theworld.service.api.access import Caller, caller_with
-from theworld.service.api.envelope import Code, Envelope, envelope, language_of, reply
-from theworld.service.api.errors import WITH_BODY, ApiError, as_api_error, documented, error_body, shown
+from theworld.service.api.envelope import Code, Envelope, envelope, reply
+from theworld.service.api.errors import WITH_BODY, ApiError, documented, error_body, shown
 from theworld.service.api.markup import answer_html
 from theworld.service.api.schemas import (
     AskData,
@@ -31,7 +28,8 @@ from theworld.service.api.schemas import (
     SearchData,
     SearchRequest,
 )
-from theworld.service.api.serving import ClientGoneError, RequestContext, moment
+from theworld.service.api.serving import RequestContext, moment
+from theworld.service.api.streaming import EVENTS, followed, streamed
 from theworld.service.requests.running import Run, id_of, rerank_given
 from theworld.state import Context, ModelUsage, ResolvedReference
 
@@ -99,9 +97,15 @@ async def rerank(request: Request, body: Annotated[RerankRequest, Body()], calle
     if len({text.id for text in body.documents}) < len(body.documents):
         raise ApiError(Code.INVALID, "two documents have the same id")
     current = RequestContext(request, caller, "rerank", "rerank")
-    service = current.service
     given = [text.model_dump() for text in body.documents] + [{"note_id": note} for note in body.note_ids]
-    context = Context(tenant=caller.tenant, top_k=body.top_k, deadline_ms=body.deadline_ms, now=moment())
+    data = await reranked(current, body, given)
+    return reply(request, data, request_id=current.request_id)
+
+
+async def reranked(current: RequestContext, body: RerankRequest, given: list[dict[str, str]]) -> RerankData:
+    """Rank what was given in a place of its own, on record; `given` are texts with ids, or {note_id}."""
+    service = current.service
+    context = Context(tenant=current.caller.tenant, top_k=body.top_k, deadline_ms=body.deadline_ms, now=moment())
     async with current.slot():
         sequence, run = await service.limiter.work(
             lambda: (
@@ -111,14 +115,14 @@ async def rerank(request: Request, body: Annotated[RerankRequest, Body()], calle
         )
         current.conclude(run, sequence, given=given)
     state = run.state
-    reranked = state["rerank_outcome"] in {"complete", "partial"}
+    done = state["rerank_outcome"] in {"complete", "partial"}
     ranked = [candidate for candidate in state["candidates"] if candidate.rerank_rank is not None]
-    data = RerankData(
+    return RerankData(
         request_id=current.request_id,
         elapsed_ms=current.elapsed_ms,
         degradations=shown(state["degradations"]),
         outcome=state["rerank_outcome"],
-        model_version=service.resources.reranker.name if reranked else "",
+        model_version=service.resources.reranker.name if done else "",
         results=[
             RerankedText(
                 id=id_of(candidate, given),
@@ -130,11 +134,9 @@ async def rerank(request: Request, body: Annotated[RerankRequest, Body()], calle
             for candidate in ranked
         ],
     )
-    return reply(request, data, request_id=current.request_id)
 
 
 router = APIRouter(prefix="/api/v1", tags=["answers"])
-EVENTS = "text/event-stream"
 _EVENT = {
     "type": "object",
     "properties": {
@@ -162,63 +164,26 @@ async def ask(
         async with current.slot():
             run = await current.run(body.asked(), body.context(caller.tenant, moment()), choice=body.choice)
         return reply(request, ask_data(current, run, html=body.html), request_id=current.request_id)
-    held = AsyncExitStack()
-    await held.enter_async_context(current.slot())  # before the first byte, so that too many get a plain 429
-    headers = {"X-Request-Id": current.request_id, "X-Accel-Buffering": "no"}
-    return _Events(_events(current, body), held, headers)
+    return await streamed(current, _events(current, body))
 
 
-class _Events(StreamingResponse):
-    """Gives the place back however the stream ends."""
-
-    def __init__(self, events: AsyncIterator[bytes], held: AsyncExitStack, headers: dict[str, str]) -> None:
-        super().__init__(events, headers=headers, media_type=EVENTS)
-        self._held = held
-
-    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
-        """Send the events."""
-        async with self._held:
-            # The place watches for the client's going; starlette's own watch would take its message away.
-            await self.stream_response(send)
+async def _events(current: RequestContext, body: AskRequest) -> AsyncGenerator[bytes]:
+    async with aclosing(followed(current, body)) as happened:
+        async for kind, value in happened:
+            yield format_sse_event(event=kind, data_str=_event(current, kind, value, html=body.html).decode())
 
 
-async def _events(current: RequestContext, body: AskRequest) -> AsyncIterator[bytes]:
-    loop = asyncio.get_running_loop()
-    queue: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue()
-
-    def watch(kind: str, value: Any) -> None:
-        data = value.model_dump_json().encode() if kind == "stage" else orjson.dumps({"text": value} if value else {})
-        loop.call_soon_threadsafe(queue.put_nowait, (kind, data))
-
-    async def answer() -> None:
-        try:
-            context = body.context(current.caller.tenant, moment())
-            run = await current.run(body.asked(), context, choice=body.choice, watch=watch)
-            final = "final", envelope(current.request.state.trace_id, ask_data(current, run, html=body.html))
-        except ClientGoneError:
-            final = None
-        except Exception as error:
-            final = "error", _error(current, error)
-        queue.put_nowait(final)
-        if final is not None:
-            queue.put_nowait(None)
-
-    task = asyncio.ensure_future(answer())
-    try:
-        while (event := await queue.get()) is not None:
-            kind, data = event
-            yield format_sse_event(event=kind, data_str=data.decode())
-    finally:
-        current.gone.set()
-        await asyncio.wait([task])
-
-
-def _error(current: RequestContext, error: Exception) -> bytes:
-    known = as_api_error(error)
-    if known.code is Code.INTERNAL:
-        current.log_unexpected(error)
-    language = language_of(current.request.headers.get("accept-language", ""))
-    return error_body(known, current.request.state.trace_id, language)
+def _event(current: RequestContext, kind: str, value: Any, *, html: bool) -> bytes:
+    match kind:
+        case "stage":
+            data: bytes = value.model_dump_json().encode()
+        case "final":
+            data = envelope(current.trace_id, ask_data(current, value, html=html))
+        case "error":
+            data = error_body(value, current.trace_id, current.language)[1]
+        case _:
+            data = orjson.dumps({"text": value} if value else {})
+    return data
 
 
 def ask_data(current: RequestContext, run: Run, *, html: bool = False) -> AskData:

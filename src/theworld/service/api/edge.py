@@ -88,9 +88,10 @@ class _Exchange:
         await self.send(message)
 
     async def refuse(self, error: ApiError) -> None:
-        body = error_body(error, self.trace_id, language_of(self.headers.get("accept-language", "")))
+        language = language_of(self.headers.get("accept-language", ""))
+        status, body = error_body(error, self.trace_id, language, self.scope["path"])
         headers = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
-        await self.pass_on({"type": "http.response.start", "status": error.status_code, "headers": headers})
+        await self.pass_on({"type": "http.response.start", "status": status, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})
 
     def count(self, metrics: ServiceMetrics, elapsed_ms: float) -> None:

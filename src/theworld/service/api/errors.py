@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import orjson
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
@@ -23,6 +24,7 @@ from theworld.errors import (
 )
 from theworld.retrieval.channel import LATE
 from theworld.service.api.envelope import JSON, STATUS, Code, ErrorEnvelope, envelope, language_of, message_of
+from theworld.service.api.forms import form_of
 from theworld.service.requests.limiter import TooManyError
 from theworld.service.requests.running import Run
 from theworld.state import Degradation
@@ -61,17 +63,22 @@ class _Details(BaseModel):
     model_config = {"extra": "allow"}
 
 
-def error_body(error: ApiError, trace_id: str, language: str) -> bytes:
-    """Return the envelope of an error."""
+def error_body(error: ApiError, trace_id: str, language: str, path: str = "") -> tuple[int, bytes]:
+    """Return HTTP status and body of an error, in the form of the address that was called."""
     message = message_of(error.code, language, error.what)
+    form = form_of(path)
+    if form is not None:
+        status, told = form(error.code, error.status_code, message, error.details or {})
+        return status, orjson.dumps(told)
     details = _Details(**error.details) if error.details else None
-    return envelope(trace_id, details, code=error.code, message=message)
+    return error.status_code, envelope(trace_id, details, code=error.code, message=message)
 
 
 def error_reply(request: Request, error: ApiError) -> Response:
     """Return the reply of an error."""
-    body = error_body(error, request.state.trace_id, language_of(request.headers.get("accept-language", "")))
-    return Response(body, error.status_code, error.headers, JSON)
+    language = language_of(request.headers.get("accept-language", ""))
+    status, body = error_body(error, request.state.trace_id, language, request.url.path)
+    return Response(body, status, error.headers, JSON)
 
 
 def as_api_error(error: BaseException) -> ApiError:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from fastapi import Request
 
 from theworld.service.api.access import Caller
+from theworld.service.api.envelope import language_of
 from theworld.service.api.errors import as_api_error, asked_too_soon, check_run
 from theworld.service.requests.record import FinishedRequest, outcome_of_run
 from theworld.service.requests.running import CancelledRunError, Run, Until, Watch, run_graph
@@ -45,10 +46,14 @@ def moment() -> datetime:
 class RequestContext:
     """One request: its ids, its clock, and whether somebody still waits for it."""
 
-    def __init__(self, request: Request, caller: Caller, endpoint: str, until: Until) -> None:
-        self.service = service_of(request)
+    def __init__(
+        self, request: Request | None, caller: Caller, endpoint: str, until: Until, *, service: Service | None = None
+    ) -> None:
+        """Take what a request brings; one that nobody can leave half-way (None) names its `service`."""
+        self.service = service or service_of(cast("Request", request))
         self.request, self.caller, self.endpoint, self.until = request, caller, endpoint, until
         self.request_id = uuid.uuid4().hex
+        self.trace_id = request.state.trace_id if request is not None else self.request_id
         self.begun = time.perf_counter()
         self.gone = threading.Event()
 
@@ -56,6 +61,11 @@ class RequestContext:
     def elapsed_ms(self) -> float:
         """Milliseconds since it came in."""
         return (time.perf_counter() - self.begun) * 1000
+
+    @property
+    def language(self) -> str:
+        """The language that the caller reads messages in, `en` or `zh`."""
+        return language_of(self.request.headers.get("accept-language", "") if self.request is not None else "")
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
@@ -79,9 +89,12 @@ class RequestContext:
 
     def log_unexpected(self, error: BaseException) -> None:
         """Put what nobody expected into the server's log, under the trace id the caller was given."""
-        log.error("request %s failed", self.request.state.trace_id, exc_info=error)
+        log.error("request %s failed", self.trace_id, exc_info=error)
 
     async def _watch(self) -> None:
+        if self.request is None:
+            await asyncio.Event().wait()
+            return
         while (await self.request.receive())["type"] != "http.disconnect":
             pass
         self.gone.set()
@@ -121,7 +134,7 @@ class RequestContext:
             )
             return run, sequence
 
-        run, sequence = await service.limiter.work(work)
+        run, sequence = await service.limiter.work(work, self.gone.set)
         return self.conclude(run, sequence, choice)
 
     def conclude(
@@ -138,7 +151,7 @@ class RequestContext:
         asked = FinishedRequest(
             tenant=self.caller.tenant,
             request_id=self.request_id,
-            trace_id=self.request.state.trace_id,
+            trace_id=self.trace_id,
             endpoint=self.endpoint,
             until=self.until,
             run=run,

@@ -50,12 +50,16 @@ class ConcurrencyLimiter:
         self.present += change
         self._watch(self.present)
 
-    async def work(self, function: Callable[[], T]) -> T:
-        """Run a function in a thread of its own. Cancelled, it is still waited for: its slot is not free before."""
+    async def work(self, function: Callable[[], T], cancelled: Callable[[], None] = lambda: None) -> T:
+        """Run a function in a thread of its own; `cancelled` is called when nobody waits for it any more.
+
+        Cancelled, it is still waited for: its slot is not free before.
+        """
         future = asyncio.get_running_loop().run_in_executor(self._pool, function)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
+            cancelled()
             await asyncio.wait([future])
             raise
 

@@ -24,7 +24,7 @@ from theworld.service.requests.running import CancelledRunError, Run, Until
 from theworld.settings import Settings
 from theworld.stores.ledger.request_log import RequestRecord
 
-TIMES = frozenset({"elapsed_ms", "request_started", "retrieval_started"})
+TIMES = frozenset({"asked_at", "elapsed_ms", "request_started", "retrieval_started"})
 """Names of what differs from run to run by nature, at any depth."""
 ELSEWHERE = frozenset(
     {"question", "query", "language", "route", "channel_results", "candidates", "evidence", "history", "answer"}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from theworld.errors import DatabaseError, StatementRefusedError
+from theworld.extras import install_command
 from theworld.sql.engines.protocol import Cell, Dialect, Rows
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class PostgresEngine:
         try:
             import psycopg
         except ImportError as error:
-            remedy = 'Install it: pip install "theworld[postgres]".'
+            remedy = f"Install it: {install_command('postgres')}"
             raise DatabaseError("PostgreSQL needs the package psycopg", where="database.url", remedy=remedy) from error
         try:
             self._connection = psycopg.connect(

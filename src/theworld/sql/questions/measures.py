@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
-from theworld.sql.plan import Aggregate, UnclearError, Whole
-from theworld.sql.questions.lexicon import Term
-from theworld.sql.questions.restrictions import Restrictions
+from theworld.sql.paths import find_path, happens, is_single, steps
+from theworld.sql.plan import Aggregate, UnclearError
+from theworld.sql.questions.lexicon import Term, cues
 
 Analysis = Literal["", "trend", "change", "change_over_year", "volatility"]
 _COUNTED = {"sum", "trend", "change", "change_over_year"}
 """What may be said of a count: a total of rows is their number."""
+QUANTITY = {"quantity", "数量"}
+Named = TypeVar("Named", Attribute, None)
 _ANALYSES: dict[str, Analysis] = {name: name for name in get_args(Analysis)}
 _PLAIN: dict[str, Aggregate] = {"sum": "sum", "average": "average", "count": "count"}
 
@@ -29,6 +31,8 @@ class Head(NamedTuple):
     analysis: Analysis
     per_subject: bool
     """Whether a class that the question is about splits it: a change or a volatility is told for each."""
+    distinct: str | None = None
+    """Class whose instances are counted, each once, in place of the rows they belong to."""
 
 
 class _Measured(NamedTuple):
@@ -40,30 +44,51 @@ class _Measured(NamedTuple):
 
 def default_measure(mapping: DatabaseMapping, class_id: str) -> Attribute | None:
     """Return the class's first attribute with an aggregation, None without."""
-    for attribute in mapping.attributes(class_id).values():
+    for attribute in mapping.attributes(class_id).values() if not mapping.classes[class_id].counted else ():
         if is_measure(attribute):
             return attribute
     return None
 
 
 def find_heads(
-    terms: Sequence[Term], mapping: DatabaseMapping, *, superlative: bool, related: str | None = None
+    terms: Sequence[Term],
+    mapping: DatabaseMapping,
+    *,
+    superlative: bool,
+    related: str | None = None,
+    counting: bool = False,
+    needs: Sequence[frozenset[str]] = (),
+    split: bool = False,
 ) -> list[Head]:
     """Return the measures in the order of the question; none for a question that only lists.
 
     `related` is the class of what a relation speaks of ("subsidiaries of X"): it is counted where no class is named.
     """
-    aggregates = [t for t in terms if t.of("aggregate")]
-    measured = _attributes(terms, mapping)
+    measured = _attributes(terms, mapping, needs)
+    named = [item for item in measured if item.term.text not in cues()["money"]]
+    measured = named or measured  # the highest price is how much money: the price
+    spoken = {item.term for item in measured}
+    others = [t for t in terms if t.of("aggregate") and t not in spoken]
+    doubled = [t for t in terms if t.of("aggregate") and t.of("aggregate")[0].name != "count"]
+    aggregates = others or doubled  # "total" is a column and a word of adding up
     counts = [t for t in aggregates if t.of("aggregate")[0].name == "count"]
     others = [t for t in aggregates if t not in counts]
+    if counts and len(measured) == 1 and 0 <= measured[0].term.start - counts[0].end <= 3:
+        counts = []  # how many beds: the beds, not the rows
     if counts:
         if measured or len(counts) > 1 or any(_name(t) not in _COUNTED for t in others):
             raise UnclearError("it is not clear what is counted")
-        base = _counted(terms, counts[0], related)
+        base = _counted(terms, counts[0], related, mapping)
+        if happens(mapping, base) is None and (head := happening(mapping, base, terms, needs)) is not None:
+            return [head]
         if counts[0].text == "有多少" and _measured_by_default(mapping, base):
             raise UnclearError(f"it is not clear whether {counts[0].text!r} asks for rows or for their sum")
         return [Head(base, None, "count", _analysis(others), per_subject=False)]
+    if not measured and (counting or split):
+        rows = [one for one in rows_named(terms) if counting or mapping.classes[one].counted]
+        found = rows[-1:] or ([related] if counting and related else [])
+        if found or counting:
+            return [Head(one, None, "count", _analysis(others), per_subject=False) for one in found]
     if not measured:
         measured = _classes(terms, mapping, wanted=bool(others) or superlative)
     if not measured:
@@ -83,18 +108,76 @@ def _analysis(terms: Sequence[Term]) -> Analysis:
     return _ANALYSES[found[0]] if found else ""
 
 
-def _attributes(terms: Sequence[Term], mapping: DatabaseMapping) -> list[_Measured]:
+def happening(
+    mapping: DatabaseMapping, counted: str, terms: Sequence[Term], needs: Sequence[frozenset[str]]
+) -> Head | None:
+    """Return what is counted of things that something happens to, None where nothing is said to happen.
+
+    Products sold are the quantity of the lines between them and what happens; customers who bought are counted, each
+    once, over the rows that they and all else that is named belong to: the nearest that happen.
+    """
+    named = [m.name for t in terms for m in t.of("class") if m.name != counted and mapping.classes[m.name].time]
+    if not named and not any(t.of("traded") for t in terms):
+        return None
+    lines = []
+    for line in mapping.classes if not named else ():
+        quantities = [a for a in mapping.attributes(line).values() if is_measure(a) and {*a.labels.all()} & QUANTITY]
+        keyed = any(is_single(j) and j.target == counted for j in steps(mapping, line))
+        if keyed and len(quantities) == 1 and happens(mapping, line) is not None:
+            lines.append(Head(line, quantities[0], "sum", "", per_subject=False))
+    if len(lines) == 1:
+        return lines[0]
+    goals = [frozenset({counted}), *needs]
+    rows = [one for one in named or mapping.classes if happens(mapping, one) is not None and one != counted]
+    joined = [
+        c for c in rows if all(any(find_path(mapping, c, g, single=True) is not None for g in gs) for gs in goals)
+    ]
+    events = {found[1] for c in joined if (found := happens(mapping, c)) is not None}
+    nearest = _nearest([(one, None) for one in joined if len(events) == 1], goals, mapping)
+    if len(nearest) != 1 or find_path(mapping, nearest[0][0], counted, single=True) is None:
+        raise UnclearError(f"it is not said which rows say when {counted} was")
+    return Head(nearest[0][0], None, "count", "", per_subject=False, distinct=counted)
+
+
+def _nearest(
+    choices: list[tuple[str, Named]], needs: Sequence[frozenset[str]], mapping: DatabaseMapping
+) -> list[tuple[str, Named]]:
+    """Return the attributes whose class everything else named belongs to, over the fewest steps."""
+    lengths: dict[str, int] = {}
+    for class_id, _ in choices:
+        ways = [[find_path(mapping, class_id, goal, single=True) for goal in sorted(goals)] for goals in needs]
+        if all(any(way is not None for way in found) for found in ways):
+            lengths[class_id] = sum(min(len(way) for way in found if way is not None) for found in ways)
+    least = min(lengths.values(), default=0)
+    return [(c, a) for c, a in choices if lengths.get(c) == least]
+
+
+def _attributes(
+    terms: Sequence[Term], mapping: DatabaseMapping, needs: Sequence[frozenset[str]] = ()
+) -> list[_Measured]:
     named = {m.name for t in terms for m in t.of("class")}
-    found = []
-    for term in terms:
+    found: list[_Measured] = []
+    for before, term in zip((None, *terms), terms, strict=False):
         meanings = [m.name.partition(".") for m in term.of("attribute")]
+        owners = {class_id for class_id, _, _ in meanings}
+        if (
+            before is not None
+            and term.of("aggregate")
+            and before.of("class")
+            and not owners & {m.name for m in before.of("class")}
+        ):
+            continue  # 发票数量 is how many invoices, not the quantity of something else
         choices = [(c, mapping.attributes(c)[a]) for c, _, a in meanings]
         choices = [(c, a) for c, a in choices if is_measure(a)]
         if len(choices) > 1:
             choices = [(c, a) for c, a in choices if c in named] or choices
         if len(choices) > 1:
+            choices = _nearest(choices, needs, mapping) or choices
+        if len(choices) > 1:  # what happens by itself before the lines of it
+            choices = [(c, a) for c, a in choices if mapping.classes[c].time is not None] or choices
+        if len(choices) > 1:
             raise UnclearError(f"{term.text!r} means more than one thing")
-        if choices:
+        if choices and all(choices[0] != (one.base, one.attribute) for one in found):
             found.append(_Measured(term, *choices[0], by_class=False))
     return found
 
@@ -116,8 +199,10 @@ def _measured_by_default(mapping: DatabaseMapping, class_id: str) -> bool:
     return default_measure(mapping, class_id) is not None and mapping.classes[class_id].time is not None
 
 
-def _counted(terms: Sequence[Term], count: Term, related: str | None) -> str:
+def _counted(terms: Sequence[Term], count: Term, related: str | None, mapping: DatabaseMapping) -> str:
     """Return the class that is counted: the one after the count word, else the last before it."""
+    if count.of("class"):
+        return count.of("class")[0].name  # 人次, where rows are called so
     at = terms.index(count)
     after = [t for t in terms[at + 1 :] if t.of("class")]
     before = [t for t in terms[:at] if t.of("class")]
@@ -127,6 +212,10 @@ def _counted(terms: Sequence[Term], count: Term, related: str | None) -> str:
     )
     if near is None and related is not None:
         return related
+    counted = count.of("aggregate")[0].value
+    for class_id in mapping.classes if near is None and counted else ():
+        if counted in mapping.lookup.classes[class_id].labels.zh:
+            return class_id  # 多少人次, where rows are called so
     if near is None:
         raise UnclearError("nothing is named that could be counted")
     if len(near.of("class")) > 1:
@@ -173,46 +262,6 @@ def _heads(item: _Measured, words: Sequence[Term], superlative: bool) -> list[He
     return [Head(item.base, item.attribute, aggregate, analysis, told_each) for aggregate in plain]
 
 
-def share_terms(terms: Sequence[Term]) -> list[Term]:
-    """Return the words that ask for a share."""
-    return [term for term in terms if term.of("share")]
-
-
-def part_and_whole(
-    heads: Sequence[Head], asked: Sequence[Term], terms: Sequence[Term], restrictions: Restrictions, *, grouped: bool
-) -> tuple[Head, Head | None, Whole]:
-    """Return what is measured, what it is divided by where that is another measure, and of which rows the whole is.
-
-    Raises UnclearError where part or whole could be meant otherwise: with several conditions it is not said which of
-    them hold for the whole too.
-    """
-    if not heads:
-        heads = [Head(class_id, None, "count", "", per_subject=False) for class_id in _rows_named(terms)]
-    if any(head.analysis or head.aggregate not in {"sum", "count"} for head in heads) or not heads:
-        raise UnclearError("it is not clear what the share is of")
-    first, *others = dict.fromkeys(heads)  # of one measure named twice it is the rows that differ
-    if len(others) > 1 or any(head.base != first.base for head in others):
-        raise UnclearError("it is not clear what the share is of")
-    if others:
-        part, whole = (others[0], first) if _whole_first(asked[0], terms) else (first, others[0])
-        if part.measure is None or whole.measure is None or part.measure.unit != whole.measure.unit:
-            raise UnclearError("a share needs two measures in one unit")
-        return part, whole, "measure"
-    if grouped:
-        return first, None, "rows"
-    conditions = len(restrictions.keys) + len(restrictions.values) + len(restrictions.compared)
-    if conditions != 1 or restrictions.related:
-        raise UnclearError("it is not clear what the share is of")
-    return first, None, "all"
-
-
-def _rows_named(terms: Sequence[Term]) -> list[str]:
+def rows_named(terms: Sequence[Term]) -> list[str]:
     """Return the class whose rows are counted where nothing else is measured."""
     return list(dict.fromkeys(m.name for t in terms if not t.of("attribute", "value") for m in t.of("class")))
-
-
-def _whole_first(asked: Term, terms: Sequence[Term]) -> bool:
-    """Return whether the whole is named first: `what percentage of the limit is used`, but not `as a percentage of`."""
-    names = [m.name for m in asked.of("share")]
-    measured = [t for t in terms if t.of("attribute")]
-    return "whole_first" in names and all(asked.start < t.start for t in measured)

@@ -28,7 +28,7 @@ def plan_list(
     """Return the plan of a question for instances or for plain attributes of them."""
     if any(t.of("aggregate", "superlative", "top", "each", "unit_of_time") for t in terms):
         raise UnclearError("it is not clear what is measured")
-    attributes = [m.name.partition(".") for t in terms for m in t.of("attribute")[:1]]
+    attributes = [name for t in terms for name in _owned(t, restrictions)]
     base = _base(terms, restrictions, [class_id for class_id, _, _ in attributes])
     shown = tuple(mapping.attributes(class_id)[name] for class_id, _, name in attributes)
     compared = restrictions.compared_groups
@@ -46,6 +46,12 @@ def plan_list(
     if own and not shown:
         raise UnclearError("it is not clear what is asked of what is named")
     return plan
+
+
+def _owned(term: Term, restrictions: Restrictions) -> list[tuple[str, str, str]]:
+    """Return the attribute that a term names, of several classes that of what is named."""
+    names = [m.name.partition(".") for m in term.of("attribute")]
+    return ([name for name in names if name[0] in restrictions.keys] or names)[:1]
 
 
 def _base(terms: tuple[Term, ...], restrictions: Restrictions, owners: list[str]) -> str:

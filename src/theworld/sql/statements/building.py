@@ -6,9 +6,9 @@ from sqlglot import exp
 
 from theworld.sql.engines.protocol import Cell
 from theworld.sql.mapping import DatabaseMapping
-from theworld.sql.plan import Group, Plan
+from theworld.sql.plan import Group, Path, Plan
 from theworld.sql.statements.conditions import BASE, COMPARED, Conditions
-from theworld.sql.statements.expressions import Parameters, case, column, formatted, table, when
+from theworld.sql.statements.expressions import Parameters, amount, case, column, formatted, table, when
 from theworld.text.calendar_units import CalendarUnit
 from theworld.text.language import Language
 
@@ -41,7 +41,7 @@ class _Builder:
         select = self._from()
         if plan.group is not None:
             select, names = self._grouped(select, plan.group)
-            shown += [exp.alias_(name, f"name_{i}", quoted=True) for i, name in enumerate(names[:1], 1)]
+            shown += self._called(names, plan.group.class_id if plan.group.attribute is None else "")
             grouped += names
         if plan.time_unit is not None:
             period = self._period_of(plan.time_unit)
@@ -57,15 +57,37 @@ class _Builder:
         return self._ordered(select, grouped), self._parameters.values
 
     def _from(self) -> exp.Select:
-        return exp.select().from_(table(self._table.name, BASE))
+        select, alias = exp.select().from_(table(self._table.name, BASE)), BASE
+        for i, step in enumerate(self._plan.distinct.path[:-1] if self._plan.distinct else (), start=1):
+            joined, on = table(self._mapping.classes[step.target].name, f"d{i}"), column(alias, step.source_column)
+            select = select.join(joined, on=exp.EQ(this=on, expression=column(f"d{i}", step.target_column)))
+            alias = f"d{i}"
+        return select
 
     def _value(self, condition: exp.Expr | None = None) -> exp.Expr:
         plan = self._plan
+        if plan.per is not None:
+            return self._per(plan.per)
+        if plan.distinct is not None:
+            return exp.Count(this=exp.Distinct(expressions=[self._at_the_end(plan.distinct.path)]))
         if plan.aggregate == "count" or plan.measure is None:
             key: exp.Expr = column(BASE, self._table.key)
             return exp.Count(this=when(condition, key) if condition is not None else key)
-        cell: exp.Expr = column(BASE, plan.measure.column or "")
+        cell = amount(BASE, plan.measure)
         return _AGGREGATES[plan.aggregate](this=when(condition, cell) if condition is not None else cell)
+
+    def _at_the_end(self, path: Path) -> exp.Expr:
+        """Return the key of what a path of keys leads to; the tables before its last step are joined by `_from`."""
+        return column(f"d{len(path) - 1}" if len(path) > 1 else BASE, path[-1].source_column)
+
+    def _per(self, per: Group) -> exp.Expr:
+        """Return a total divided by how many of something the rows belong to."""
+        plan = self._plan
+        counted = exp.Count(this=column(BASE, self._table.key))
+        total = counted if plan.measure is None else exp.Sum(this=amount(BASE, plan.measure))
+        number = exp.Count(this=exp.Distinct(expressions=[column(BASE, per.path[0].source_column)]))
+        whole = exp.Mul(this=total, expression=exp.Literal.number("1.0"))
+        return exp.Div(this=whole, expression=exp.Nullif(this=number, expression=exp.Literal.number(0)))
 
     def _figures(self) -> list[exp.Expr]:
         plan = self._plan
@@ -90,8 +112,8 @@ class _Builder:
         """Return what a share is of: another measure, or the same one of more rows."""
         plan = self._plan
         if plan.whole == "measure" and plan.divisor is not None:
-            return _AGGREGATES[plan.aggregate](this=column(BASE, plan.divisor.column or ""))
-        query = self._from().select(self._value())
+            return _AGGREGATES[plan.aggregate](this=amount(BASE, plan.divisor))
+        query = self._from().select(self._value()).where(*self._conditions.counting())
         if plan.whole == "rows":
             query = query.where(*self._conditions.all())
         elif plan.period is not None:
@@ -140,8 +162,15 @@ class _Builder:
         """Return the columns that name an instance: its name, then its key."""
         mapped = self._mapping.classes[class_id]
         label = mapped.label.of(self._language)
-        names = [label, mapped.key] if label else [mapped.key]
+        names = [label, mapped.given or mapped.key, mapped.key] if label else [mapped.key]
         return [column(alias, name) for name in dict.fromkeys(names)]
+
+    def _called(self, names: list[exp.Expr], class_id: str) -> list[exp.Expr]:
+        """Return the columns shown of an instance: its name, and its first name where there is one."""
+        mapped = self._mapping.classes.get(class_id)
+        given = mapped is not None and mapped.given is not None and len(names) > 1
+        shown = zip(names, ("name_1", "given") if given else ("name_1",), strict=False)
+        return [exp.alias_(name.copy(), alias, quoted=True) for name, alias in shown]
 
     def _period_of(self, unit: CalendarUnit) -> exp.Expr:
         cell = column(BASE, self._plan.time_column or "")
@@ -170,7 +199,7 @@ class _Builder:
     def _list(self) -> exp.Select:
         plan = self._plan
         names = self._names(plan.base, BASE)
-        shown = [exp.alias_(names[0], "name_1", quoted=True)]
+        shown = self._called(names, plan.base)
         shown += [
             exp.alias_(column(BASE, a.column or ""), f"shown_{i}", quoted=True) for i, a in enumerate(plan.shown, 1)
         ]

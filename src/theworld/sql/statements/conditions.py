@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from theworld.sql.engines.protocol import Cell
@@ -23,6 +25,8 @@ class Conditions:
 
     def within(self, period: TimeRange, alias: str = BASE) -> exp.Expr:
         """Return the condition that a row of `alias` happened in a period."""
+        if self._plan.time_path:
+            return self._within_path(period, self._plan.time_path, alias, 1)
         cell = column(alias, self._plan.time_column or "")
         parts: list[exp.Expr] = []
         if period.start is not None:
@@ -31,10 +35,29 @@ class Conditions:
             parts.append(exp.LT(this=cell.copy(), expression=self._parameters.add(period.end.date().isoformat())))
         return exp.and_(*parts)
 
+    def _within_path(self, period: TimeRange, path: Path, alias: str, depth: int) -> exp.Expr:
+        """Return the condition that what a path of keys leads to happened in a period."""
+        if not path:
+            own = Conditions(replace(self._plan, time_path=()), self._mapping, self._parameters)
+            return own.within(period, alias)
+        step, inner = path[0], f"w{depth}"
+        query = exp.select(column(inner, step.target_column))
+        query = query.from_(table(self._mapping.classes[step.target].name, inner))
+        query = query.where(self._within_path(period, path[1:], inner, depth + 1))
+        return within_query(column(alias, step.source_column), query)
+
+    def counting(self, alias: str = BASE) -> list[exp.Expr]:
+        """Return the conditions of the rows that count at all, such as those that are not deleted."""
+        counts = self._mapping.classes[self._plan.base].counts.items()
+        return [self._one_of(column(alias, name), (value,)) for name, value in counts]
+
     def all(self, alias: str = BASE) -> list[exp.Expr]:
-        """Return the conditions that the rows of `alias` must meet."""
+        """Return the conditions that the rows of `alias` must meet, those of rows that count at all included."""
         plan = self._plan
-        conditions = [self._reached(item, item.path, alias, 1) for item in plan.filters]
+        conditions = self.counting(alias)
+        for item in plan.filters:
+            met = self._reached(item, item.path, alias, 1)
+            conditions.append(exp.Not(this=exp.Paren(this=met)) if item.negated else met)
         if plan.shape == "change" and plan.period is not None and plan.earlier is not None:
             conditions.append(exp.or_(self.within(plan.period), self.within(plan.earlier)))
         elif plan.period is not None:
@@ -60,7 +83,10 @@ class Conditions:
         if ends:
             return self._one_of(own, item.values)
         query = exp.select(column(inner, step.target_column)).from_(table(name, inner))
-        return within_query(own, query.where(self._reached(item, rest, inner, depth + 1)))
+        query = query.where(self._reached(item, rest, inner, depth + 1))
+        if item.negated:  # one NULL among the rows would make "not among them" unknown for all
+            query = query.where(_filled(column(inner, step.target_column)))
+        return within_query(own, query)
 
     def _linked(
         self, item: Filter, link: str, way: tuple[str, str], *, own: exp.Expr, path: Path, depth: int
@@ -79,6 +105,9 @@ class Conditions:
 
     def _met(self, item: Filter, alias: str) -> exp.Expr:
         cell = column(alias, item.column)
+        if item.operator in {"filled", "exists"}:
+            given = exp.NEQ(this=cell.copy(), expression=exp.Literal.string(""))
+            return exp.and_(_filled(cell), given) if item.operator == "filled" and item.values else _filled(cell)
         if item.operator in COMPARED:
             return COMPARED[item.operator](this=cell, expression=self._parameters.add(item.values[0]))
         own = self._one_of(cell, item.values)
@@ -92,3 +121,7 @@ class Conditions:
     def _one_of(self, cell: exp.Expr, values: tuple[Cell, ...]) -> exp.Expr:
         marks = [self._parameters.add(value) for value in values]
         return exp.EQ(this=cell, expression=marks[0]) if len(marks) == 1 else exp.In(this=cell, expressions=marks)
+
+
+def _filled(cell: exp.Expr) -> exp.Expr:
+    return exp.Not(this=exp.Is(this=cell, expression=exp.Null()))

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from theworld.ontology import Attribute
 from theworld.sql.engines.protocol import Cell
 
 
@@ -26,6 +27,17 @@ class Parameters:
 def column(table: str, name: str) -> exp.Column:
     """Return `table.name`, both quoted."""
     return exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(table, quoted=True))
+
+
+def amount(table: str, measure: Attribute) -> exp.Expr:
+    """Return the number of a measure: its column, times others, less a share where there is one."""
+    cell: exp.Expr = column(table, measure.column or "")
+    for other in measure.times:
+        cell = exp.Mul(this=cell, expression=column(table, other))
+    if measure.less is not None:
+        rest = exp.Sub(this=exp.Literal.number(1), expression=column(table, measure.less))
+        cell = exp.Mul(this=cell, expression=exp.Paren(this=rest))
+    return cell
 
 
 def table(name: str, alias: str) -> exp.Table:

@@ -27,6 +27,11 @@ _TOKEN = re.compile(r"tw_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 _NO_HASH = "0" * 64
 
 
+def is_key(token: str) -> bool:
+    """Tell whether a text has the form of a key, right or wrong."""
+    return _TOKEN.fullmatch(token) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """Who calls: a key, and what it may do."""

@@ -1,4 +1,4 @@
-"""A ledger on PostgreSQL: many writers, on any number of machines. Needs psycopg (`pip install "theworld[postgres]"`).
+"""A ledger on PostgreSQL: many writers, on any number of machines. Needs psycopg (the extra `postgres`).
 
 How writers get along: each transaction first takes the lock of its tenants (an advisory lock, freed with the
 transaction), so documents of one tenant are written one batch after the other, as in SQLite, and those of different
@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.errors import EngineUnavailableError, SettingsError, StoreError
+from theworld.extras import install_command
 from theworld.settings import LedgerSettings
 from theworld.stores.circuit_breaker import CircuitBreaker
 from theworld.stores.ledger.postgres_access import address, connection_parameters
@@ -45,7 +46,7 @@ class PostgresDatabase:
             raise SettingsError(
                 "a ledger on PostgreSQL needs the package psycopg",
                 where="ledger.url",
-                remedy='Install it: pip install "theworld[postgres]".',
+                remedy=f"Install it: {install_command('postgres')}",
             ) from error
         self.namespace, self.where, self.writable = settings.namespace, address(settings), writable
         self._settings, self._parameters = settings, connection_parameters(settings)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel, RootModel, Strict
 from typing_extensions import get_type_hints
 
 from theworld.structure.report import alias_names
@@ -24,6 +24,8 @@ class Place:
     """True when the field may be left out."""
     words: frozenset[str] = frozenset()
     """Case-folded words of its name, title and description."""
+    strict: bool = False
+    """True when pydantic's strict mode holds for it: no other type may become its type."""
 
 
 def options_of(annotation: Any) -> list[Any]:
@@ -47,10 +49,10 @@ def options_of(annotation: Any) -> list[Any]:
 
 def places_at(wanted: Any, path: Sequence[str | int]) -> list[Place]:
     """Return every field the path may lead to from the wanted type."""
-    places = [Place(option) for option in options_of(wanted)]
+    places = [Place(option, strict=_is_strict(option) or _has_strict(wanted)) for option in options_of(wanted)]
     for step in path:
         places = [
-            Place(option, place.has_default, place.words)
+            Place(option, place.has_default, place.words, place.strict or _is_strict(option) or _inherits(outer))
             for outer in places
             for place in _members(outer.annotation, step)
             for option in options_of(place.annotation)
@@ -64,21 +66,43 @@ def _members(annotation: Any, step: str | int) -> Iterable[Place]:
         for name, info in annotation.model_fields.items():
             if step in {name, *alias_names(info)}:
                 words = _words(name, info.title or "", info.description or "")
-                yield Place(info.annotation, not info.is_required(), words)
+                marked = [item.strict for item in info.metadata if isinstance(item, Strict)]
+                strict = marked[-1] if marked else _is_strict(annotation) or _has_strict(info.annotation)
+                yield Place(info.annotation, not info.is_required(), words, strict)
         return
     if dataclasses.is_dataclass(annotation) or hasattr(annotation, "__required_keys__"):
         hints = get_type_hints(annotation, include_extras=True)
         if isinstance(step, str) and step in hints:
-            yield Place(hints[step], step in _with_default(annotation), _words(str(step)))
+            strict = _is_strict(annotation) or _has_strict(hints[step])
+            yield Place(hints[step], step in _with_default(annotation), _words(str(step)), strict)
         return
     origin, arguments = get_origin(annotation), get_args(annotation)
     if not isinstance(origin, type) or not arguments:
         return
     if issubclass(origin, Mapping):
-        yield Place(arguments[-1], words=_words(str(step)))
+        yield Place(arguments[-1], words=_words(str(step)), strict=_has_strict(arguments[-1]))
     elif isinstance(step, int):
         fixed = issubclass(origin, tuple) and Ellipsis not in arguments
-        yield Place(arguments[min(step, len(arguments) - 1)] if fixed else arguments[0])
+        inner = arguments[min(step, len(arguments) - 1)] if fixed else arguments[0]
+        yield Place(inner, strict=_has_strict(inner))
+
+
+def _is_strict(annotation: Any) -> bool:
+    """Return True for a model, dataclass or TypedDict that is configured as strict."""
+    config = getattr(annotation, "model_config", None) or getattr(annotation, "__pydantic_config__", None) or {}
+    return isinstance(config, dict) and bool(config.get("strict"))
+
+
+def _inherits(outer: Place) -> bool:
+    """Return True for a list, tuple or dict in a strict place: its items are strict too."""
+    return outer.strict and get_origin(outer.annotation) is not None
+
+
+def _has_strict(annotation: Any) -> bool:
+    """Return True for an annotation marked as strict, such as `StrictInt`."""
+    if get_origin(annotation) is not Annotated:
+        return False
+    return any(isinstance(mark, Strict) and mark.strict for mark in get_args(annotation)[1:])
 
 
 def _with_default(annotation: Any) -> set[str]:

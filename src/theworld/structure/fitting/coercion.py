@@ -114,12 +114,13 @@ class _Fitting:
         if kind in ("missing", "extra_forbidden", "missing_argument"):
             path = spot.path[:-1] if kind == "extra_forbidden" else spot.path
             return self._rename(path, spot.parent if kind == "extra_forbidden" else spot.item)
+        if any(place.strict for place in places_at(self.target.wanted, spot.path)):
+            return False
         if spot.item is None:
             return self._drop_null(spot)
-        if kind == "union_tag_invalid":
-            return self._retag(spot, problem.get("ctx", {}))
-        if kind == "union_tag_not_found":
-            return self._infer_tag(spot, problem.get("ctx", {}))
+        if kind.startswith("union_tag_"):
+            tagging = self._retag if kind == "union_tag_invalid" else self._infer_tag
+            return tagging(spot, problem.get("ctx", {}))
         for prefixes, remedy in self._table():
             if kind.startswith(prefixes):
                 new, why = remedy(spot)

@@ -40,7 +40,7 @@ def leaves(value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
             yield path, item
 
 
-def _text_of(value: Any) -> str:
+def texts_of(value: Any) -> str:
     """Return all keys and scalars of plain data as one text."""
     parts: list[str] = []
     pending = [value]
@@ -58,7 +58,7 @@ def _text_of(value: Any) -> str:
 
 def lost_words(text: str, value: Any) -> list[str]:
     """Return the words of a text that are not in the value, JSON's own words aside."""
-    missing = words_of(_plain(text)) - words_of(_text_of(value))
+    missing = words_of(_plain(text)) - words_of(texts_of(value))
     return sorted(word for word in missing if word not in SYNTAX)
 
 
@@ -74,7 +74,7 @@ def invented(value: Any, text: str) -> list[tuple[tuple[str | int, ...], Any]]:
         if isinstance(item, bool) or item is None:
             continue
         if isinstance(item, (int, float)):
-            inside = abs(float(item)) in numbers or str(item).casefold() in known
+            inside = abs(float(item)) in numbers or not known.isdisjoint((str(item).casefold(), f"{item:g}"))
         else:
             inside = {_unpadded(word) for word in words_of(str(item))} <= known
         if not inside:

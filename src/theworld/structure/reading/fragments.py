@@ -1,6 +1,6 @@
 """Every JSON-like fragment of a text: one pass from left to right, aware of strings, fences and thinking.
 
-A fragment that is valid JSON is read by the standard parser; any other is read and mended by `reader`.
+A fragment that is valid JSON is read by the standard parser; any other is mended (see `mending`).
 No part of the text is read more than a fixed number of times.
 """
 
@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from theworld.structure.reading.cursor import TooDeepError, Unclosed
-from theworld.structure.reading.patterns import QUOTED_KEY
-from theworld.structure.reading.reader import read_value
+from theworld.structure.reading.mending import Mended, TooDeepError, mend
 from theworld.structure.report import Repair
 
 OPENING = re.compile(r"[{\[｛［]")
@@ -24,14 +22,15 @@ FENCE = re.compile(r"(?:```|~~~)[ \t]*+([\w+.-]*+)")
 THINKING = re.compile(
     r"[<◁](?:/(?:think|thinking|thought|reasoning|reflection|scratchpad)[>▷]|\|?end_of_thought\|?>)", re.IGNORECASE
 )
-OBJECT_LIKE = re.compile(r"[{｛]\s*+(?:[\"'“”‘`}{\[]|\\+\"|//|/\*|\#|$|[\w][\w .$/-]{0,80}+\s*+(?:[:：]|=>?))")
+OBJECT_LIKE = re.compile(r"[{｛]\s*+(?:[\"'“”‘`}{\[]|\\+\"|//|/\*|\#|$|,|[\w][\w .$/-]{0,80}+\s*+(?:[:：]|=>?))")
 ARRAY_LIKE = re.compile(r"[\[［]\s*+(?:[\"'“‘`{\[\]｛(]|\\+\"|-?\.?\d|//|/\*|$|(?:true|false|null|None|True|False)\b)")
+QUOTED_KEY = re.compile(r"(?:\"(?:[^\"\\\n]|\\.){0,160}+\"|'(?:[^'\\\n]|\\.){0,160}+'|“[^“”\n]{0,160}+”)\s*+[:：]")
 MORE_FIELDS = re.compile(r"\s*+,\s*+(?:\"[^\"\n]{1,80}+\"|'[^'\n]{1,80}+')\s*+:")
 ESCAPED_TEXT = re.compile(r"[\[{]\s*(?:[\[{]\s*)*\\+\"")
 UNESCAPE = re.compile(r"\\(.)", re.DOTALL)
 SEPARATOR = re.compile(r"[\s,;，；]*+")
 NESTED_LIMIT = 5_000
-NESTED_LEVELS = 12
+NESTED_LEVELS = 150
 OUTER_LOST = Repair("dropped", "the value lies inside brackets nested too deeply; what is around it is left out")
 ESCAPED = Repair("escape", "the whole text was escaped as if inside a string")
 DECODER = json.JSONDecoder(strict=True)
@@ -51,24 +50,45 @@ class Fence:
     """False when the closing fence is missing."""
 
 
-@dataclass(frozen=True, slots=True)
 class Fragment:
-    """One candidate found in a text."""
+    """One candidate found in a text: plain data with the place it was read from."""
 
-    label: str
-    """`markdown_0`, `braced_1`, `bracket_0`, ..."""
-    value: Any
-    """Plain data."""
-    start: int
-    """Where it begins."""
-    end: int
-    """Where it ends."""
-    repairs: tuple[Repair, ...] = ()
-    """What had to be mended; empty for valid JSON."""
-    truncated: bool = False
-    """True when the text broke off inside."""
-    error: str = ""
-    """Why it could not be read at all; `value` is None then."""
+    __slots__ = ("_cut", "_known", "_mended", "end", "error", "label", "start", "value")
+
+    def __init__(
+        self,
+        label: str,
+        value: Any,
+        start: int,
+        end: int,
+        repairs: tuple[Repair, ...] = (),
+        *,
+        mended: Mended | None = None,
+        error: str = "",
+        truncated: bool = False,
+    ) -> None:
+        self.label = label
+        """`markdown_0`, `braced_1`, `bracket_0`, ..."""
+        self.value = value
+        self.start, self.end = start, end
+        self.error = error
+        """Why it could not be read at all; `value` is None then."""
+        self._known, self._mended, self._cut = repairs, mended, truncated
+
+    @property
+    def broken(self) -> bool:
+        """True when it is not valid JSON as it stands."""
+        return self._mended is not None or bool(self._known)
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What had to be mended; empty for valid JSON."""
+        return self._known if self._mended is None else self._known + self._mended.repairs
+
+    @property
+    def truncated(self) -> bool:
+        """True when the text broke off inside."""
+        return self._cut or (self._mended is not None and self._mended.truncated)
 
 
 def answer_start(text: str) -> int:
@@ -115,15 +135,15 @@ class Scanner:
     """Finds the fragments of one text."""
 
     def __init__(self, text: str, start: int = 0) -> None:
-        first = OPENING.search(text, start)
+        first = OPENING.search(text, start) if "\\" in text else None
         plain = unescape_whole(text, first.start()) if first else None
         self.text = text if plain is None else plain
         self.start = start if plain is None else 0
         self._note: tuple[Repair, ...] = () if plain is None else (ESCAPED,)
         self.fences = find_fences(self.text, self.start) if "```" in text or "~~~" in text else []
         self._fence_starts = [fence.start for fence in self.fences]
+        self._first = len(self.text) - len(self.text.lstrip())
         self._extended = False
-        self._unclosed: set[Unclosed] = set()
         self._counts: dict[str, int] = {}
         self._named: set[int] = set()
 
@@ -136,12 +156,19 @@ class Scanner:
                 return
             opening = match.start()
             likely = OBJECT_LIKE if match[0] in "{｛" else ARRAY_LIKE
-            if not likely.match(self.text, opening):
+            if not likely.match(self.text, opening) and not self._is_first(opening):
                 position = opening + 1
                 continue
             fragment = self._read(opening)
             yield fragment
             position = max(fragment.end, opening + 1)
+
+    def _is_first(self, opening: int) -> bool:
+        """Return True for a bracket with which the whole text or a fence begins: no prose has that."""
+        fence = self._fence_at(opening)
+        if fence >= 0:
+            return not self.text[self.fences[fence].start : opening].strip()
+        return opening == self._first
 
     def _fence_at(self, position: int) -> int:
         """Return the index of the fence around a position, or -1."""
@@ -175,18 +202,17 @@ class Scanner:
         """Read a broken fragment; a fence bounds it unless the fence mark turns out to be part of a string."""
         try:
             bound = self.fences[fence].end if fence >= 0 else None
-            reading = read_value(self.text, opening, bound, unclosed=self._unclosed)
-            if reading.truncated and fence >= 0 and self.fences[fence].closed and not self._extended:
+            mended = mend(self.text, opening, bound)
+            if fence >= 0 and self.fences[fence].closed and not self._extended and mended.truncated:
                 self._extended = True
-                wider = read_value(self.text, opening, unclosed=self._unclosed)
-                reading = reading if wider.truncated else wider
+                wider = mend(self.text, opening)
+                mended = mended if wider.truncated else wider
         except TooDeepError as error:
             self._note = (OUTER_LOST,)
             return Fragment(label, None, opening, error.position, error=str(error))
         except (ValueError, RecursionError) as error:
             return Fragment(label, None, opening, opening + 1, error=str(error))
-        repairs = self._note + reading.repairs
-        return Fragment(label, reading.value, reading.start, reading.end, repairs, reading.truncated)
+        return Fragment(label, mended.value, opening, mended.end, self._note, mended=mended)
 
 
 def unbraced_fields(text: str, start: int = 0) -> Fragment | None:
@@ -195,10 +221,11 @@ def unbraced_fields(text: str, start: int = 0) -> Fragment | None:
     if not QUOTED_KEY.match(text, begin):
         return None
     try:
-        reading = read_value(text, begin, implied=True)
+        mended = mend(f"{{{text[begin:]}}}")
     except (ValueError, RecursionError):
         return None
-    return Fragment("unbraced", reading.value, start, reading.end, reading.repairs, reading.truncated)
+    note = Repair("closer", "the braces around the fields are missing")
+    return Fragment("unbraced", mended.value, start, len(text), (note,), mended=mended)
 
 
 def joined(text: str, fragments: list[Fragment]) -> list[Fragment]:
@@ -215,7 +242,7 @@ def _only_separators(text: str, start: int, end: int) -> bool:
 
 
 def nested_values(value: Any, limit: int = NESTED_LIMIT) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield the containers inside a value with their paths, outermost first: 12 levels, at most `limit` of them."""
+    """Yield the containers inside a value with their paths, outermost first: 150 levels, at most `limit` of them."""
     level: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
     count = 0
     for _ in range(NESTED_LEVELS):
@@ -228,6 +255,8 @@ def nested_values(value: Any, limit: int = NESTED_LIMIT) -> Iterator[tuple[tuple
                     if count > limit:
                         return
                     deeper.append(((*path, key), member))
+        if not deeper:
+            return
         yield from deeper
         level = deeper
 

@@ -1,0 +1,191 @@
+"""`theworld chat`: a conversation with one's documents in the terminal.
+
+Each line is a question; what came before is its history. Lines that begin with `/` are commands. Read from a pipe,
+every line is asked in turn, nothing is asked back, and the end of the input ends it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from theworld.cli.ask import PATIENT_DEADLINE_MS, run_question
+from theworld.cli.options import (
+    LanguageName,
+    StoreOption,
+    TenantOption,
+    check_tenant,
+    read_filters,
+    settings_for,
+)
+from theworld.errors import TheWorldError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from theworld.graph.build import CompiledGraph
+    from theworld.state import Context, QueryOutput
+
+PROMPT = "› "
+COMMANDS = {
+    "/sources": "the sources of the last answer, with what they say",
+    "/why": "how the last answer was found: as what the question was understood, the way it took, times",
+    "/new": "a new conversation: what was said is forgotten",
+    "/help": "these commands",
+    "/quit": "the end (Ctrl-D, too)",
+}
+
+
+def chat(
+    *,
+    store: StoreOption = None,
+    tenant: TenantOption = "default",
+    filters: Annotated[
+        list[str] | None,
+        typer.Option("--filter", metavar="KEY=VALUE", help="Document metadata that must match; repeat for more."),
+    ] = None,
+    language: Annotated[
+        LanguageName | None, typer.Option("--language", help="Language of the answers.", show_default="the question's")
+    ] = None,
+    model: Annotated[bool, typer.Option("--model/--no-model", help="Allow a configured language model.")] = True,
+) -> None:
+    """Talk with your documents: follow-up questions, /sources, /why, /new; from a pipe every line is a question."""
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from theworld.cli.output import console
+    from theworld.graph import build_graph, open_resources
+    from theworld.state import Context
+
+    settings = settings_for(store)
+    context = Context(
+        tenant=check_tenant(tenant),
+        filters=read_filters(filters or []),
+        language=language.value if language else None,
+        use_model=model,
+        deadline_ms=max(settings.retrieval.deadline_ms, PATIENT_DEADLINE_MS),
+        clarify=sys.stdin.isatty(),
+    )
+    with open_resources(settings) as resources:
+        conversation = Conversation(build_graph(resources, InMemorySaver()), context, console())
+        if sys.stdin.isatty():
+            conversation.greet(str(settings.store))
+        for line in _lines():
+            if not conversation.take(line):
+                break
+
+
+def _lines() -> Iterator[str]:
+    """Yield what is typed, with editing and history where the terminal can, or what a pipe holds."""
+    if not sys.stdin.isatty():
+        yield from (line.rstrip("\n") for line in sys.stdin)
+        return
+    with suppress(ImportError):  # Windows has none
+        import_module("readline")  # makes `input` edit and remember lines
+    while True:
+        try:
+            yield input(PROMPT)
+        except EOFError:
+            typer.echo()
+            return
+
+
+class Conversation:
+    """One conversation after the other over a graph with a checkpointer, and what the last answer was."""
+
+    def __init__(self, graph: CompiledGraph, context: Context, out: Console) -> None:
+        """Take the graph, what each question is asked with, and where answers are printed."""
+        self._graph, self._context, self._out = graph, context, out
+        self._thread = uuid.uuid4().hex
+        self._last: tuple[QueryOutput, float] | None = None
+
+    def greet(self, store: str) -> None:
+        """Say what this is."""
+        self._out.print(f"Questions over {store}, in English or Chinese. /help shows the commands, Ctrl-D ends.")
+
+    def take(self, line: str) -> bool:
+        """Answer a question or do what a command says; False at the end."""
+        text = line.strip()
+        if not text:
+            return True
+        if text in {"/quit", "/exit"}:
+            return False
+        if text.startswith("/"):
+            self._command(text)
+        else:
+            self._ask(text)
+        return True
+
+    def _command(self, text: str) -> None:
+        actions: dict[str, Callable[[], None]] = {
+            "/sources": self._sources,
+            "/why": self._why,
+            "/new": self._new,
+            "/help": self._help,
+        }
+        if action := actions.get(text):
+            action()
+        else:
+            self._out.print(f"There is no command {text}.")
+            self._help()
+
+    def _help(self) -> None:
+        for name, meaning in COMMANDS.items():
+            self._out.print(f"  {name:10}{meaning}")
+
+    def _new(self) -> None:
+        self._thread, self._last = uuid.uuid4().hex, None
+        self._out.print("A new conversation.")
+
+    def _ask(self, question: str) -> None:
+        from theworld.cli.output import LiveText, headline, show_answer_text, show_understood
+
+        begun = time.perf_counter()
+        try:
+            with LiveText() as on_token:
+                answer = run_question(
+                    self._graph,
+                    question,
+                    [],
+                    self._context,
+                    thread=self._thread,
+                    on_token=on_token,
+                    ask_back=self._ask_back,
+                )
+        except TheWorldError as error:  # the conversation goes on
+            self._out.print(f"{error}")
+            return
+        elapsed_ms = (time.perf_counter() - begun) * 1000
+        self._last = answer, elapsed_ms
+        show_understood(self._out, answer)
+        show_answer_text(self._out, answer)
+        self._out.print(f"{headline(answer, elapsed_ms)}\n", style="dim")
+
+    def _ask_back(self, asked: Any) -> str:
+        self._out.print(asked["question"])
+        try:
+            return input(PROMPT)
+        except EOFError:
+            return "1"
+
+    def _sources(self) -> None:
+        from theworld.cli.output import show_sources
+
+        if self._last is None or not self._last[0].citations:
+            self._out.print("The last answer rests on no source." if self._last else "Nothing was asked yet.")
+            return
+        show_sources(self._out, self._last[0], quotes=True)
+
+    def _why(self) -> None:
+        from theworld.cli.output import show_details
+
+        if self._last is None:
+            self._out.print("Nothing was asked yet.")
+            return
+        show_details(self._out, *self._last)

@@ -1,0 +1,199 @@
+"""`theworld database`: a draft of how a database is read, a look at what it will answer, and questions to it alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from theworld.cli.options import JsonFlag, read_moment
+
+if TYPE_CHECKING:
+    from theworld.sql.database import Database
+    from theworld.state import QueryTable
+
+database_app = typer.Typer(
+    help="Questions to a database that exists already, without any notes (docs/sql.md).", no_args_is_help=True
+)
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="URL|FILE",
+        help="sqlite:///FILE, postgresql://USER@HOST/DATABASE, an SQLite file, or a mapping file.",
+        show_default=False,
+    ),
+]
+
+
+@database_app.command()
+def draft(
+    source: Source,
+    *,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Mapping file; what stands in it stays.")
+    ] = None,
+) -> None:
+    """Draft how the tables of a database are read: names, types, keys, codes, dates, each with how sure it is.
+
+    Written again to the same file, it adds what is new in the database, changes nothing, and lists what is gone.
+    """
+    from theworld.cli.output import error_console, printable
+    from theworld.sql.drafting.file import merge, read_mapping, save_mapping, write_mapping
+    from theworld.sql.drafting.proposing import draft_mapping
+
+    drafted, said = draft_mapping(_address(source)[0]), error_console()
+    if out is None:
+        typer.echo(write_mapping(drafted), nl=False)
+        return
+    new, gone = list(drafted.tables), list[str]()
+    if out.exists():
+        written = read_mapping(out)
+        if written is None:
+            raise typer.BadParameter(f"{out} is another kind of file; name a new one.", param_hint="--out")
+        drafted, new, gone = merge(written, drafted)
+    save_mapping(drafted, out)
+    guessed = sum(t.sure < 1 for t in drafted.tables.values())
+    said.print(f"{out}: {len(drafted.tables)} tables, {guessed} of them drafted and not yet confirmed")
+    for title, names in (("new", new), ("no longer in the database", gone)):
+        if names:
+            said.print(f"  {title}: {printable(', '.join(names))}")
+
+
+@database_app.command()
+def check(source: Source) -> None:
+    """Show for each table what it will answer: three questions with SQL and rows, and what is odd about it."""
+    from theworld.cli.output import console, printable
+    from theworld.sql.drafting.inspection import inspect_tables
+    from theworld.sql.examples import asked_again, look_at
+
+    url, file = _address(source)
+    database, out = _opened(url, file), console()
+    for found in look_at(database, inspect_tables(url)):
+        out.print(f"\n{printable(found.table)} ({printable(', '.join(found.called))})", highlight=False)
+        for question, told in found.examples:
+            if isinstance(told, str):
+                out.print(f"  {printable(question)}\n    declined: {printable(told)}", highlight=False)
+                continue
+            rows = "; ".join(" ".join(map(str, row)) for row in told.rows[:3]) or "no rows"
+            out.print(f"  {printable(question)}\n    {printable(rows)}\n    {printable(told.sql)}", highlight=False)
+        for one in found.odd:
+            out.print(f"  odd: {printable(one)}", highlight=False)
+    wrong = 0
+    for question, told in asked_again(database):
+        wrong += isinstance(told, str)
+        said = f"fails: {told}" if isinstance(told, str) else f"{len(told.rows)} rows"
+        out.print(f"confirmed: {printable(question)}: {printable(said)}", highlight=False)
+    if wrong:
+        raise typer.Exit(1)
+
+
+@database_app.command()
+def confirm(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Mapping file.", show_default=False)],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", show_default=False)],
+    *,
+    sql: Annotated[
+        str | None, typer.Option("--sql", metavar="TEXT", help="What answers it.", show_default="as it is read")
+    ] = None,
+) -> None:
+    """Keep a question with the SQL that you have found to be right: it is recalled, and run again by `check`."""
+    from theworld.cli.output import console, show_table
+    from theworld.sql.drafting.file import Confirmed, read_mapping, save_mapping
+    from theworld.sql.plan import UnclearError
+    from theworld.text import detect_language
+    from theworld.text.time_ranges import depends_on_now
+
+    url, _ = _address(str(file))
+    mapping, database = read_mapping(file), _opened(url, file)
+    if mapping is None:
+        raise typer.BadParameter(f"{file} is no mapping file.", param_hint="FILE")
+    if depends_on_now(question):
+        raise typer.BadParameter("it depends on the day it is asked; name the date.", param_hint="QUESTION")
+    try:
+        read = database.ask(question, language=detect_language(question), tenant="default") if sql is None else ()
+    except UnclearError as error:
+        raise typer.BadParameter(f"{error}; give --sql.", param_hint="QUESTION") from error
+    if len(read) > 1:
+        raise typer.BadParameter("it is read as several statements; give --sql.", param_hint="QUESTION")
+    text = sql if sql is not None else database.written_out(read[0])
+    table = database.run_text(text, title=question, tenant="default")
+    kept = [one for one in mapping.questions if one.ask != question]
+    save_mapping(mapping.model_copy(update={"questions": (*kept, Confirmed(ask=question, sql=text))}), file)
+    show_table(console(), table)
+
+
+@database_app.command()
+def ask(
+    source: Source,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", show_default=False)],
+    *,
+    mapping: Annotated[
+        Path | None, typer.Option("--mapping", metavar="FILE", help="Mapping or ontology file; default: a fresh draft.")
+    ] = None,
+    now: Annotated[str | None, typer.Option("--now", metavar="DATE", help="Date that time words refer to.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the reading and the SQL; send nothing.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Answer a question from a database, with its reading in words and the SQL; say why when it is not certain.
+
+    A question that is not read for certain is declined, with near names of what it could not place (exit code 1).
+    """
+    from theworld.cli.output import console, error_console, print_json, printable, show_table
+    from theworld.sql.plan import UnclearError
+    from theworld.sql.results import in_words
+    from theworld.text import detect_language
+
+    url, file = _address(source)
+    database, language = _opened(url, mapping or file), detect_language(question)
+    try:
+        tables = database.ask(question, language=language, tenant="default", now=read_moment(now), dry_run=dry_run)
+    except UnclearError as error:
+        near = database.near_names(error.words)
+        if as_json:
+            print_json({"answered": False, "reason": str(error), "near": near})
+        else:
+            error_console().print(printable(f"not answered: {error}"), highlight=False)
+            for word, names in near.items():
+                error_console().print(printable(f"  nothing is called {word!r}; there is {', '.join(names)}"))
+        raise typer.Exit(1) from error
+    if as_json:
+        print_json({"answered": not dry_run, "tables": [table.model_dump(mode="json") for table in tables]})
+        return
+    out = console()
+    for table in tables:
+        said = _reading(table) if dry_run else in_words(table, language)
+        out.print(printable(said), highlight=False)
+        show_table(out, table)
+
+
+def _reading(table: QueryTable) -> str:
+    return "; ".join((table.title, *table.conditions, *table.reading))
+
+
+def _address(source: str) -> tuple[str, Path | None]:
+    """Return the database's address and the mapping file, where the source is one."""
+    from theworld.settings import Settings
+    from theworld.sql.drafting.file import read_mapping
+
+    if "://" in source:
+        return source, None
+    path = Path(source).expanduser()
+    if not path.is_file():
+        raise typer.BadParameter(f"{source} is neither an address nor a file.", param_hint="URL|FILE")
+    if path.read_bytes()[:15] == b"SQLite format 3":
+        return f"sqlite:///{path.resolve()}", None
+    mapping = read_mapping(path)
+    own = Settings.load().database.url
+    address = own.get_secret_value() if own is not None else mapping.source if mapping is not None else ""
+    if not address:
+        raise typer.BadParameter(f"{source} names no database; set database.url.", param_hint="URL|FILE")
+    return address, path
+
+
+def _opened(url: str, mapping: Path | None) -> Database:
+    from theworld.settings import Settings
+    from theworld.sql.database import Database
+
+    own = Settings.load().database.model_dump() | {"url": url, "ontology": mapping}
+    return Database.open(Settings(database=own).database)

@@ -1,0 +1,185 @@
+"""Whether an answer is right: by what it says, not by how it is written.
+
+A gold answer is read as the first of these that it is:
+
+1. yes or no: the answer has to begin with it;
+2. dates: the answer has to name each, to the day, month or year that the gold answer is written with, or finer;
+3. amounts: the answer has to state each in a unit that can be compared, as exactly as the gold answer is written
+   (`3.5 million` is anything that rounds to it); a unit that only one side names is taken to be meant by both;
+4. a list (`A, B and C`): every item has to be there, in any order;
+5. words: case, accents, script, articles and punctuation do not count. The answer may say more than the gold answer; a
+   part of it will do where it is a name of which at least half is given.
+
+A short answer as a whole has to be the answer: further dates, amounts or items make it wrong, and it may not be many
+times longer. A text only has to state it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from decimal import Decimal
+from functools import lru_cache
+
+from theworld.text.dates import DateSpan, find_dates
+from theworld.text.folding import fold_in_place
+from theworld.text.quantities import CHINESE_NUMERAL, Quantity, find_quantities, read_numeral, unit_of
+from theworld.text.tokens import function_words
+
+_POLARITY = {"yes": True, "no": False, "是": True, "是的": True, "对": True, "否": False, "不是": False, "不": False}
+_WORD = re.compile(r"[一-鿿㐀-䶿]|[^\W_一-鿿㐀-䶿]+[+#]*")
+_ITEMS = re.compile(r"\s*(?:[,，、;；]\s*(?:and\s|or\s)?|\s(?:and|&)\s|[和与及])\s*")
+_ARTICLES = frozenset({"a", "an", "the"})
+_MUCH_LONGER = 4
+"""Times as many words as the gold answer that a short answer may have, and as many besides: `Zundert, a village in the
+south of the Netherlands` is Zundert, three sentences are not."""
+
+
+def is_right(shown: str, gold: Collection[str], *, short: bool) -> bool:
+    """Tell whether `shown` gives one of the gold answers: as a whole where it is a `short` answer, else within it."""
+    return any(_gives(shown, one, short) for one in gold)
+
+
+def _gives(shown: str, gold: str, short: bool) -> bool:
+    """Tell whether the answer gives one gold answer: the rules of the module's docstring in their order."""
+    if gold.strip().casefold().rstrip(".。") in _POLARITY:
+        return _polarity(shown) is _polarity(gold)
+    dates = _dates_of(gold)
+    if dates and (not gold.strip().isdecimal() or _names_dates(shown, dates, short)):  # 1500 may be a year or a number
+        return _names_dates(shown, dates, short)
+    stated, wanted = _RANGE.sub(" to ", shown), _RANGE.sub(" to ", gold)
+    if _is_amount(wanted):
+        return _states_amounts(stated, wanted, short)
+    items = _items(gold)
+    if len(items) > 1 and _words(shown) != _words(gold):
+        return _has_items(shown, items, short)
+    return _says_the_words(shown, gold, short=short, part=short)
+
+
+def _polarity(text: str) -> bool | None:
+    """Return what a text begins with: yes is True, no is False, anything else None."""
+    first = re.match(r"\W*([a-z]+|[一-鿿]{1,2})", text.casefold())
+    word = first[1] if first else ""
+    return _POLARITY.get(word, _POLARITY.get(word[:1]))
+
+
+def _dates_of(gold: str) -> list[DateSpan]:
+    """Return the dates that a gold answer consists of, none when it says anything else."""
+    dates = find_dates(gold)
+    return dates if dates and not _words(_without(gold, dates)) else []
+
+
+def _names_dates(shown: str, dates: Sequence[DateSpan], short: bool) -> bool:
+    named = [date for date in find_dates(shown) if shown[date.start : date.end][-1:] not in {"s", "S"}]
+    return all(any(_is_within(one, date) for one in named) for date in dates) and not (
+        short and len(named) > len(dates)
+    )
+
+
+def _is_within(date: DateSpan, wanted: DateSpan) -> bool:
+    """Tell whether a date is the wanted one, or a part of it."""
+    return all(given == asked for given, asked in zip(date.moment, wanted.moment, strict=True) if asked)
+
+
+_RANGE = re.compile(r"(?<=\d)\s?[-–—~至到]\s?(?=\d)")
+
+
+def _is_amount(gold: str) -> bool:
+    """Tell whether a gold answer begins with an amount and says little more than its unit."""
+    amounts = find_quantities(gold)
+    if not amounts or _words(gold[: amounts[0].start]):
+        return False
+    return len(_words(_without(gold, amounts))) <= 2 * len(amounts)
+
+
+def _states_amounts(shown: str, gold: str, short: bool) -> bool:
+    wanted, stated = find_quantities(gold), find_quantities(shown)
+    if short and len(stated) > len(wanted):
+        return False
+    beside = set(_words(_without(gold, wanted)))
+    other = set(_words(_without(shown, stated)))
+    if short and beside and other and not beside & other and not any(amount.unit for amount in (*wanted, *stated)):
+        return False  # five apples are not five pears
+    return all(any(_is_amount_of(shown, one, gold, amount) for one in stated) for amount in wanted)
+
+
+def _is_amount_of(shown: str, one: Quantity, gold: str, wanted: Quantity) -> bool:
+    if _is_negative(shown, one) != _is_negative(gold, wanted):
+        return False
+    if (unit_of(one.unit).base == "%") != (unit_of(wanted.unit).base == "%") and (wanted.unit or one.unit == "%"):
+        return False
+    if not wanted.unit:
+        return _is_near(float(one.value), wanted)
+    given = one.in_unit(wanted.unit) if one.unit or one.scale == 1 else float(one.value)
+    return given is not None and _is_near(given, wanted)
+
+
+def _is_near(given: float, wanted: Quantity) -> bool:
+    """Tell whether a number rounds to the wanted one as that is written; whole numbers without a scale are exact."""
+    exponent = Decimal(str(wanted.number)).as_tuple().exponent
+    places = -exponent if isinstance(exponent, int) and isinstance(wanted.number, float) else 0
+    half = 0.5 * 10.0**-places * wanted.scale if places or wanted.scale > 1 else 0.0
+    return abs(given - float(wanted.value)) <= half + 1e-9 * abs(float(wanted.value))
+
+
+def _is_negative(text: str, amount: Quantity) -> bool:
+    return re.search(r"(?:^|[\s(])[-−]\s?$", text[: amount.start]) is not None
+
+
+def _items(gold: str) -> list[str]:
+    return [item for item in _ITEMS.split(gold.strip()) if _words(item)]
+
+
+def _has_items(shown: str, items: Sequence[str], short: bool) -> bool:
+    if not all(_says_the_words(shown, item, short=False, part=False) for item in items):
+        return False
+    return not short or len(_items(shown)) <= len(items)
+
+
+def _says_the_words(shown: str, gold: str, *, short: bool, part: bool) -> bool:
+    """Tell whether the gold words stand in the answer one after the other, or with `part` half of a name alone."""
+    said, wanted = _words(shown), _words(gold)
+    if not wanted or not said:
+        return said == wanted
+    if _is_run(wanted, said):
+        return not short or len(said) <= _MUCH_LONGER * (len(wanted) + 1)
+    if not part or not _is_run(said, wanted):
+        return False
+    if not said[-1].isascii():
+        return 2 * len(said) > len(wanted)
+    letters = [word for word in re.findall(r"[^\W\d_]+", gold) if word.casefold() not in function_words()]
+    return 2 * len(said) >= len(wanted) and all(word[0].isupper() for word in letters)
+
+
+def _is_run(needle: Sequence[str], words: Sequence[str]) -> bool:
+    return any(words[i : i + len(needle)] == needle for i in range(len(words) - len(needle) + 1))
+
+
+_CHINESE_NUMBER = re.compile(rf"(?<=第)[{CHINESE_NUMERAL}]+|[{CHINESE_NUMERAL}]{{2,}}")
+_INITIALS = re.compile(r"\b[a-z](?:\.\s?[a-z])+\b\.?")
+"""`J. R. R.` and `U.S.`"""
+_LETTERS = str.maketrans("łøđı", "lodi")
+"""Letters that are no letter with an accent to Unicode."""
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> tuple[str, ...]:
+    """Return the folded words: numerals as digits, letters of an abbreviation together, no articles."""
+    plain = "".join(c for c in unicodedata.normalize("NFD", fold_in_place(text)) if not unicodedata.combining(c))
+    plain = unicodedata.normalize("NFC", plain.translate(_LETTERS))
+    plain = _CHINESE_NUMBER.sub(lambda match: f" {read_numeral(match.group()) or match.group()} ", plain)
+    joined = _INITIALS.sub(lambda match: re.sub(r"[.\s]", "", match.group()) + " ", plain)
+    words = (match.group() for match in _WORD.finditer(joined))
+    return tuple(_in_digits(word) for word in words if word not in _ARTICLES)
+
+
+def _in_digits(word: str) -> str:
+    number = read_numeral(word) if word.isascii() else None
+    return word if number is None else str(number)
+
+
+def _without(text: str, spans: Sequence[DateSpan | Quantity]) -> str:
+    for span in sorted(spans, key=lambda one: -one.start):
+        text = f"{text[: span.start]} {text[span.end :]}"
+    return text

@@ -1,0 +1,61 @@
+"""Haystack: a retriever component. Needs haystack-ai (the extra `haystack`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from theworld.errors import SettingsError
+from theworld.extras import install_command
+from theworld.integrations.passages import PassageSearch
+from theworld.state import Context
+
+try:
+    from haystack import Document, component, default_from_dict, default_to_dict
+except ImportError as error:
+    raise SettingsError(
+        "haystack-ai is not installed", where=__name__, remedy=f"Install it: {install_command('haystack')}"
+    ) from error
+
+
+@component
+class TheWorldRetriever:
+    """The passages of a store as Haystack documents; metadata as in `passages`.
+
+    Pipelines with it can be saved, as everything it takes is plain, and loaded with
+    `Pipeline.loads(text, allowed_modules=["theworld.integrations.haystack"])`.
+    """
+
+    def __init__(
+        self,
+        store: str,
+        top_k: int = 10,
+        tenant: str = "default",
+        filters: dict[str, str | list[str]] | None = None,
+    ) -> None:
+        """Take the store's folder, how many passages to return, whose they are, and metadata that must match."""
+        self.store, self.top_k, self.tenant, self.filters = store, top_k, tenant, filters or {}
+        self._search = PassageSearch(store, Context(tenant=tenant, filters=self.filters))
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
+        """Return `{"documents": [...]}`, best first."""
+        found = self._search.find(query, self.top_k if top_k is None else top_k)
+        return {
+            "documents": [
+                Document(id=passage.id, content=passage.text, score=passage.score, meta=passage.metadata)
+                for passage in found
+            ]
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a saved pipeline keeps of it."""
+        given: dict[str, Any] = default_to_dict(
+            self, store=self.store, top_k=self.top_k, tenant=self.tenant, filters=self.filters
+        )
+        return given
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> TheWorldRetriever:
+        """Return it as a pipeline saved it."""
+        made: TheWorldRetriever = default_from_dict(cls, data)
+        return made

@@ -1,0 +1,112 @@
+"""What every integration is a face of: a question in, ranked passages with their metadata out.
+
+The graph runs as far as its evidence (references, routing, channels, fusion, reranking); no answer is made and no
+language model is called. Routing never keeps a question from being searched: whoever asks a retriever wants passages.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from theworld.state import PATH_SEPARATOR, Candidate, Context, QueryInput
+
+if TYPE_CHECKING:
+    from theworld.graph.build import CompiledGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A note that was found."""
+
+    id: str
+    """Its note id."""
+    text: str
+    """What is shown: a table's header or a list's introduction where the note lacks it, then the note."""
+    score: float
+    """Relevance in [0, 1]."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """Plain JSON values: `document_id`, `title`, `section_path`, `source`, `start`, `end` (characters of the document),
+    `kind`, `language`, `rank` (from 1), `score`, `channels` (name -> {rank, score}), `hop`, `bridge`."""
+
+    @classmethod
+    def of(cls, candidate: Candidate, rank: int) -> Self:
+        """Return a candidate of the graph as a passage."""
+        metadata = {
+            "note_id": candidate.note_id,
+            "document_id": candidate.document_id,
+            "title": candidate.title,
+            "section_path": PATH_SEPARATOR.join(part for part in (candidate.title, *candidate.section) if part),
+            "source": candidate.source,
+            "start": candidate.start,
+            "end": candidate.end,
+            "kind": candidate.kind,
+            "language": candidate.language,
+            "rank": rank,
+            "score": candidate.final_score,
+            "channels": {name: hit.model_dump() for name, hit in sorted(candidate.channels.items())},
+            "hop": candidate.hop,
+            "bridge": candidate.bridge,
+        }
+        text = f"{candidate.lead}\n{candidate.text}" if candidate.lead else candidate.text
+        return cls(candidate.note_id, text, candidate.final_score, metadata)
+
+
+class PassageSearch:
+    """Finds passages over a compiled graph, or over a store by its folder, which is opened with the first question.
+
+    Thread-safe. Close it, or use it as a context manager, where it opened the store itself.
+    """
+
+    def __init__(self, source: CompiledGraph | Path | str, context: Context | None = None) -> None:
+        """Take a graph of `theworld.build_graph`, or a store's folder; `context` says whose knowledge and how."""
+        self._source, self._context = source, context or Context()
+        self._opening = threading.Lock()
+        self._stack = ExitStack()
+        self._graph: CompiledGraph | None = None
+
+    def find(self, question: str, k: int) -> list[Passage]:
+        """Return the best k passages, best first.
+
+        InvalidQuestionError for an empty or too long question, StoreError where there is no store.
+        """
+        from theworld.service.requests.running import run_graph
+
+        context = self._context.model_copy(update={"top_k": k, "use_model": False, "router": False, "database": False})
+        run = run_graph(self._opened(), QueryInput(question=question), context, until="evidence")
+        if run.error is not None:
+            raise run.error
+        found = run.state["candidates"][:k]
+        return [Passage.of(candidate, rank) for rank, candidate in enumerate(found, start=1)]
+
+    def _opened(self) -> CompiledGraph:
+        with self._opening:
+            if self._graph is None:
+                source = self._source
+                self._graph = self._open(Path(source)) if isinstance(source, str | Path) else source
+            return self._graph
+
+    def _open(self, store: Path) -> CompiledGraph:
+        from theworld.graph import build_graph, open_resources
+        from theworld.graph.warm_up import warm_up
+        from theworld.settings import Settings
+
+        resources = self._stack.enter_context(open_resources(Settings.load(store=store)))
+        graph = build_graph(resources)
+        warm_up(graph, resources)  # else the first question would pay for loading, and lose its reranking to it
+        return graph
+
+    def close(self) -> None:
+        """Close the store, where it was opened here."""
+        with self._opening:
+            self._graph = None
+            self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()

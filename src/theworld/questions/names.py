@@ -1,0 +1,70 @@
+"""What of a question may be a name: by how it is written, and every run of words that a store may know as one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from theworld.text import entity_key
+from theworld.text.language import CJK_RANGES
+from theworld.text.tokens import function_words
+
+Place = tuple[int, int]
+"""Where something stands in the question: (start, end)."""
+LONGEST_READ = 2_000
+"""Characters of a question in which names are looked for: each place begins a dozen possible ones."""
+LONGEST_NAME_WORDS = 8
+LONGEST_NAME_CJK = 12
+_WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’.\-&][^\W_{CJK_RANGES}]+)*")
+_CJK_RUN = re.compile(rf"[{CJK_RANGES}·•‧・]{{2,}}")
+_QUOTED = re.compile(r"[《「『“\"]([^《》「」『』“”\"]{2,60})[》」』”\"]")
+_CAPITALISED = re.compile(r"\b[A-Z][\w'’.-]*(?:\s+(?:of|the|de|la|van|von|and|&)?\s*[A-Z0-9][\w'’.-]*)*")
+_POSSESSIVE = re.compile(r"['’]s$")
+_OPENING = frozenset(
+    "what which who whom whose when where why how is are was were do does did can could has have had in on at of the "
+    "a an if between both name tell please".split()
+)
+"""Words that are capitalised because they open a question."""
+
+
+def possible_names(text: str) -> Iterator[tuple[Place, str]]:
+    """Yield the place and identity key of every run of words or characters that is no function words alone."""
+    text = text[:LONGEST_READ]
+    for start, end in (*_latin(text), *_chinese(text)):
+        if key := entity_key(text[start:end]):
+            yield (start, end), key
+
+
+def _latin(text: str) -> Iterator[Place]:
+    words = list(_WORD.finditer(text))
+    for i, first in enumerate(words):
+        content = False
+        for last in words[i : i + LONGEST_NAME_WORDS]:
+            content = content or last.group().lower() not in function_words()
+            if content and (last is not first or not first.group()[0].islower()):
+                yield first.start(), last.end()
+
+
+def _chinese(text: str) -> Iterator[Place]:
+    for run in _CJK_RUN.finditer(text):
+        for start in range(run.start(), run.end() - 1):
+            yield from ((start, end) for end in range(start + 2, min(start + LONGEST_NAME_CJK, run.end()) + 1))
+
+
+def quoted_names(text: str) -> Iterator[tuple[Place, str]]:
+    """Yield what stands between quotation marks, with its place."""
+    yield from ((match.span(1), match.group(1)) for match in _QUOTED.finditer(text))
+
+
+def capitalised_names(text: str) -> Iterator[tuple[Place, str]]:
+    """Yield runs of capitalised words with their places, the words that open a question and a genitive left out."""
+    for match in _CAPITALISED.finditer(text):
+        words = list(re.finditer(r"\S+", match.group()))
+        while words and words[0].group().casefold() in _OPENING:
+            del words[0]
+        if words:
+            start = match.start() + words[0].start()
+            written = text[start : match.end()].rstrip("?.,'’")
+            if text[match.end() : match.end() + 1].isspace():
+                written = _POSSESSIVE.sub("", written)
+            yield (start, start + len(written)), " ".join(written.split())

@@ -1,0 +1,179 @@
+"""One reading of a question: everything that is read off its words alone, each thing at most once.
+
+The state holds only the question's text and language; `read_question` gives the `Question` of these from a bounded
+cache, so that all nodes of a request share one, in whatever threads they run. It is not kept in the state itself: it
+follows from the text, so that checkpoints stay small, an old one needs no migration, and patterns and phrases that
+cannot be serialised may be part of it. A question that the ontology has rewritten is another text, and read anew.
+
+What costs little is an attribute like what costs much: every reading is made when it is first asked for, under the
+question's lock, and kept. Readings that need the notes found (which titles are named, how rare a word is) take them as
+an argument and are made by `theworld.questions.words` and `theworld.answers.topics` from what is kept here.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Generic, TypeVar, overload
+
+from theworld.questions.answer_type import AnswerType, expected_answer_type
+from theworld.questions.names import Place, capitalised_names, possible_names, quoted_names
+from theworld.questions.parts import split_parts
+from theworld.questions.words import QuestionWords, content_words
+from theworld.text import Language, detect_language, fold, tokens
+from theworld.text.folding import simplified
+from theworld.text.naming import names_in
+from theworld.text.phrases import Unit, units
+from theworld.text.quantities import Quantity, find_quantities
+from theworld.text.time_ranges import TimeRange, find_time_ranges
+
+KEPT = 64
+"""Questions whose readings are remembered; one request reads a handful."""
+LONGEST_KEPT = 2_000
+"""Characters of a question whose readings are remembered."""
+_COMPARES = re.compile(r"\bor\b|\bboth\b|\bsame\b|还是|相同|同一", re.IGNORECASE)
+_QUESTION_WORD = re.compile(
+    r"\b(?:who|whom|whose|when|where|how (?:many|much|long|far|tall|old)|what|which)\b(?:\s+(?P<unit>[a-z]+))?|"
+    r"(?:谁|何[人时处地]|什么(?:时候)?|哪[里边]|多少|多[大高长远深宽久]|[哪几][一个位种座家所部本条间名]?)(?P<unit_zh>[\u4e00-\u9fff]{0,2})",
+    re.IGNORECASE,
+)
+_APART = re.compile(r"[^\w]+")
+T = TypeVar("T")
+
+
+class _Once(Generic[T]):
+    """A reading that is made when first asked for and kept: cached_property under the question's lock."""
+
+    def __init__(self, read: Callable[[Any], T]) -> None:
+        self._read, self.__doc__, self._name = read, read.__doc__, read.__name__
+
+    @overload
+    def __get__(self, question: None, owner: type | None = None) -> _Once[T]: ...
+
+    @overload
+    def __get__(self, question: Question, owner: type | None = None) -> T: ...
+
+    def __get__(self, question: Question | None, owner: type | None = None) -> _Once[T] | T:
+        if question is None:
+            return self
+        return question.once(self._name, lambda: self._read(question))
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question and what is read off it; two are equal when text and language are."""
+
+    text: str
+    """As understood: references resolved, descriptions replaced by names."""
+    language: Language
+    _made: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+
+    def once(self, key: object, read: Callable[[], T]) -> T:
+        """Return what `read` gave the first time it was asked for under this key."""
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = read()
+            made: T = self._made[key]
+            return made
+
+    @_Once
+    def simplified(self) -> str:
+        """The text in simplified Chinese, every offset as it was: what patterns are looked for in."""
+        return simplified(self.text)
+
+    @_Once
+    def folded(self) -> str:
+        """The text folded for comparison; offsets are not kept."""
+        return fold(self.text)
+
+    @_Once
+    def plain(self) -> str:
+        """The folded text with everything but letters and digits made single spaces."""
+        return _APART.sub(" ", self.folded).strip()
+
+    @_Once
+    def tokens(self) -> tuple[str, ...]:
+        """Its distinct index tokens, in order."""
+        return tuple(dict.fromkeys(tokens(self.text)))
+
+    @_Once
+    def content(self) -> tuple[str, ...]:
+        """Those that are no function words; all where there are no others."""
+        return content_words(self.tokens)
+
+    @_Once
+    def units(self) -> tuple[Unit, ...]:
+        """Its words as stems and CJK characters, with their places: what known phrases are looked for among."""
+        return tuple(units(self.text))
+
+    @_Once
+    def amounts(self) -> tuple[Quantity, ...]:
+        """Its numbers with scale and unit, by position."""
+        return tuple(find_quantities(self.text))
+
+    @_Once
+    def answer_type(self) -> AnswerType:
+        """The type of answer it expects."""
+        return expected_answer_type(self.simplified, self.language)
+
+    @_Once
+    def unit(self) -> frozenset[str]:
+        """Index tokens of the word behind the question word: "how many goals"."""
+        match = _QUESTION_WORD.search(self.simplified)
+        return frozenset(tokens((match["unit"] or match["unit_zh"] or "") if match else ""))
+
+    @_Once
+    def compares(self) -> bool:
+        """Whether it puts things beside each other."""
+        return bool(_COMPARES.search(self.simplified))
+
+    @_Once
+    def parts(self) -> tuple[str, ...]:
+        """What it asks one after the other, none where it is one."""
+        return tuple(split_parts(self.text))
+
+    @property
+    def possible_names(self) -> dict[Place, str]:
+        """The identity key of every run of words that may be a name; not kept, since these are thousands."""
+        return dict(possible_names(self.text))
+
+    @_Once
+    def written_names(self) -> tuple[tuple[Place, str], ...]:
+        """Names by how they are written, with their places: quoted ones first, then capitalised ones."""
+        return (*quoted_names(self.text), *capitalised_names(self.text))
+
+    @_Once
+    def names(self) -> Callable[[str], bool]:
+        """A test whether it names an identity key."""
+        return names_in(self.text)
+
+    def times(self, now: datetime) -> tuple[TimeRange, ...]:
+        """Return the periods it names for certain, read once for each moment that they refer to."""
+        key = ("times", now.isoformat(), str(now.tzinfo))  # equal moments of two zones lie in different days
+        return self.once(key, lambda: tuple(t for t in find_time_ranges(self.text, now) if not t.approximate))
+
+    def words_over(self, texts: Sequence[str], floor: float = 0.0) -> QuestionWords:
+        """Return its content words, weighed by how rare they are among texts; see `QuestionWords`."""
+        return QuestionWords(self.content, texts, floor)
+
+
+_kept = lru_cache(maxsize=KEPT)(Question)
+
+
+@lru_cache(maxsize=KEPT)
+def _language_of(text: str) -> Language:
+    return detect_language(text)
+
+
+def read_question(text: str, language: str | None = None) -> Question:
+    """Return the shared reading of a text; any other language than `zh` is English, none: the text's own.
+
+    A text of more than `LONGEST_KEPT` characters is read anew by everyone who asks: its readings are not small.
+    """
+    chosen: Language = "zh" if (language or _language_of(text)) == "zh" else "en"
+    return _kept(text, chosen) if len(text) <= LONGEST_KEPT else Question(text, chosen)

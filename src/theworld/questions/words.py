@@ -1,0 +1,84 @@
+"""Words of a question and how much each says: the rarer among the notes found, the more.
+
+One weighing for all who compare notes with a question. Its measures differ in what they divide by: `share` looks only
+at words that some note has (which note is best?), `covered` also at those that none has (is enough of it said?), and
+`grounded` counts instead of weighing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from theworld.text import fold, tokens
+from theworld.text.language import CJK_RANGES
+from theworld.text.tokens import function_words, token_set
+
+_WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*|[{CJK_RANGES}]+")
+_CJK = re.compile(f"[{CJK_RANGES}]")
+AGAIN = 0.1
+"""What a word counts that an earlier passage has said: the next one should add what it leaves open."""
+MARKED_SHARE = 0.5
+"""A word is marked where it says at least this share of what those of the question's words that were found say on
+average: pairs of characters across two Chinese words are found nowhere, and would keep the others from being marked."""
+
+
+def content_words(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the index tokens that are no function words, all where there are no others."""
+    return tuple(word for word in words if word not in function_words()) or tuple(words)
+
+
+def idf(found: int, texts: int) -> float:
+    """Return how rare a word is that so many of so many texts have: log of 1 + the odds against it, above 0."""
+    return math.log1p((texts - found + 0.5) / (found + 0.5))
+
+
+class QuestionWords:
+    """Index tokens weighed by their idf over texts, plus a floor that keeps what every text says from counting nothing.
+
+    Index tokens of Chinese are pairs of characters: those across two words are found nowhere.
+    """
+
+    def __init__(self, words: Sequence[str], texts: Sequence[str], floor: float = 0.0) -> None:
+        bags = [token_set(text) for text in texts]
+        self._found = Counter(word for bag in bags for word in words if word in bag)
+        self._weights = {word: idf(self._found[word], len(bags)) + floor for word in words}
+        self._total = math.fsum(self._weights.values()) or 1.0
+        found = math.fsum(self._weights[word] for word in self._found)
+        self._total_found, average = found or 1.0, found / max(1, len(self._found))
+        self._marked = {word for word, weight in self._weights.items() if weight >= MARKED_SHARE * average}
+
+    def share(self, held: AbstractSet[str]) -> float:
+        """Return the weighted share, in [0, 1], of the words that any text has that are among index tokens."""
+        return math.fsum(self._weights[word] for word in self._found if word in held) / self._total_found
+
+    def grounded(self, held: AbstractSet[str]) -> float:
+        """Return the share of all words, those that no text has included, that are among index tokens."""
+        return len(held & self._weights.keys()) / max(1, len(self._weights))
+
+    def covered(self, text: str, shown: str = "") -> float:
+        """Return the weighted share, in [0, 1], of the words a text holds; those shown before count less."""
+        held, before = set(tokens(text)), set(tokens(shown))
+        said = ((word, weight) for word, weight in self._weights.items() if word in held)
+        return math.fsum(weight * (AGAIN if word in before else 1.0) for word, weight in said) / self._total
+
+    def marks(self, text: str) -> tuple[tuple[int, int], ...]:
+        """Return (start, end) of each run of the question's telling words in a text, ascending and apart."""
+        found: list[tuple[int, int]] = []
+        for match in _WORD.finditer(text):
+            for start, end in self._spans(match.group(), match.start()):
+                if found and start <= found[-1][1]:
+                    found[-1] = (found[-1][0], max(end, found[-1][1]))
+                else:
+                    found.append((start, end))
+        return tuple(found)
+
+    def _spans(self, word: str, offset: int) -> list[tuple[int, int]]:
+        if not _CJK.match(word):
+            return [(offset, offset + len(word))] if self._marked.intersection(tokens(word)) else []
+        # Index tokens of Chinese are pairs of characters, so that folding keeps their places.
+        pairs = [word] if len(word) == 1 else [word[i : i + 2] for i in range(len(word) - 1)]
+        return [(offset + i, offset + i + len(pair)) for i, pair in enumerate(pairs) if fold(pair) in self._marked]

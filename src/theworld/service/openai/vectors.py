@@ -1,0 +1,134 @@
+"""`/v1/embeddings`, `/v1/rerank` (the form of Cohere and Jina) and `/rerank` (that of Text Embeddings Inference)."""
+
+from __future__ import annotations
+
+import base64
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+import orjson
+from fastapi import APIRouter, Body, Request, Response
+
+from theworld.models.protocols import Embedder, FloatArray
+from theworld.service.api.access import Caller, caller_with
+from theworld.service.api.ask import reranked
+from theworld.service.api.envelope import JSON, Code
+from theworld.service.api.errors import ApiError
+from theworld.service.api.schemas import RerankData, RerankRequest
+from theworld.service.api.serving import ClientGoneError, RequestContext, service_of
+from theworld.service.openai.conversation import MODEL, unknown_model
+from theworld.service.openai.described import ERRORS, described, failing
+from theworld.service.openai.schemas import Document, EmbeddingRequest, RankRequest, TeiRankRequest
+from theworld.service.runtime import Service
+
+router = APIRouter(tags=["OpenAI-compatible"])
+Querying = Annotated[Caller, caller_with("query", placeholder=True)]
+_BATCH = 16
+"""Texts embedded between two looks at whether somebody still waits."""
+_TEI_ERRORS = failing(
+    {"type": "object", "required": ["error", "error_type"]}, 401, 403, 413, 415, 422, 429, 500, 503, 504
+)
+
+
+def embedders(service: Service) -> dict[str, Embedder]:
+    """Return the embedders by the names a client may use: by language, and by the space of their vectors."""
+    known = service.resources.models.embedders
+    return {f"{MODEL}-{language}": one for language, one in known.items()} | {e.name: e for e in known.values()}
+
+
+@router.post(
+    "/v1/embeddings",
+    summary="Embed texts",
+    response_class=Response,
+    responses={200: described("CreateEmbeddingResponse", "data", "model", "usage"), **ERRORS},
+)
+async def embeddings(request: Request, body: Annotated[EmbeddingRequest, Body()], caller: Querying) -> Response:
+    """Embed texts as this service embeds its notes, or as questions; `model` of the reply names the vectors' space."""
+    service = service_of(request)
+    known = embedders(service)
+    embedder = known.get(body.model)
+    if embedder is None:
+        raise unknown_model(body.model, list(known))
+    if body.dimensions not in {None, embedder.dimension}:
+        what = f"dimensions: {embedder.name} has {embedder.dimension}"
+        raise ApiError(Code.INVALID, what, details={"param": "dimensions", "code": "unsupported_value"})
+    current = RequestContext(request, caller, "embeddings", "rerank")
+    texts = [body.input] if isinstance(body.input, str) else body.input
+    vectors: list[FloatArray] = []
+    async with current.slot():
+        for start in range(0, len(texts), _BATCH):
+            batch = texts[start : start + _BATCH]
+            vectors += await service.limiter.work(partial(_embedded, embedder, batch, body.input_type))
+            if current.gone.is_set():
+                raise ClientGoneError
+    shown = _base64 if body.encoding_format == "base64" else _floats
+    data = [{"object": "embedding", "index": n, "embedding": shown(vector)} for n, vector in enumerate(vectors)]
+    usage = {"prompt_tokens": 0, "total_tokens": 0}
+    reply = {"object": "list", "data": data, "model": embedder.name, "usage": usage}
+    return Response(orjson.dumps(reply), media_type=JSON)
+
+
+def _embedded(embedder: Embedder, texts: list[str], kind: str) -> list[FloatArray]:
+    if kind == "query":
+        return [embedder.embed_query(text).vector for text in texts]
+    return [embedded.vector for embedded in embedder.embed_passages(texts)]
+
+
+def _floats(vector: FloatArray) -> list[float]:
+    found: list[float] = vector.tolist()
+    return found
+
+
+def _base64(vector: FloatArray) -> str:
+    return base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode("ascii")
+
+
+@router.post(
+    "/v1/rerank",
+    summary="Order texts by a query",
+    response_class=Response,
+    responses={200: described("RerankResponse", "id", "model", "results"), **ERRORS},
+)
+async def rank(request: Request, body: Annotated[RankRequest, Body()], caller: Querying) -> Response:
+    """Rank texts as a set of evidence; relevance lies in [0, 1]."""
+    name = service_of(request).resources.reranker.name
+    if body.model not in {MODEL, name}:
+        raise unknown_model(body.model, [MODEL, name])
+    texts = [item.text if isinstance(item, Document) else item for item in body.documents]
+    data = await _ranked(request, caller, body.query, texts)
+    results: list[dict[str, Any]] = [
+        {"index": int(one.id), "relevance_score": one.relevance} for one in data.results[: body.top_n]
+    ]
+    if body.return_documents:
+        results = [result | {"document": {"text": texts[result["index"]]}} for result in results]
+    reply = {"id": data.request_id, "model": data.model_version, "results": results, "usage": {"total_tokens": 0}}
+    return Response(orjson.dumps(reply), media_type=JSON)
+
+
+@router.post(
+    "/rerank",
+    summary="Order texts by a query (Text Embeddings Inference)",
+    response_class=Response,
+    responses={200: described("Rank", "index", "score", array=True), **_TEI_ERRORS},
+)
+async def tei_rank(request: Request, body: Annotated[TeiRankRequest, Body()], caller: Querying) -> Response:
+    """Rank texts as a set of evidence, best first."""
+    data = await _ranked(request, caller, body.query, body.texts)
+    results: list[dict[str, Any]] = [
+        {"index": int(one.id), "score": one.score if body.raw_scores else one.relevance} for one in data.results
+    ]
+    if body.return_text:
+        results = [result | {"text": body.texts[result["index"]]} for result in results]
+    return Response(orjson.dumps(results), media_type=JSON)
+
+
+async def _ranked(request: Request, caller: Caller, query: str, texts: list[str]) -> RerankData:
+    """Return texts ranked, their ids the places they were given at; ApiError when the reranker did not rank them."""
+    current = RequestContext(request, caller, "rerank", "rerank")
+    body = RerankRequest(query=query, top_k=len(texts))
+    given = [{"id": str(place), "text": text} for place, text in enumerate(texts)]
+    data = await reranked(current, body, given)
+    if data.outcome not in {"complete", "partial"}:
+        raise ApiError(Code.RETRIEVAL_UNAVAILABLE)
+    return data

@@ -1,0 +1,1 @@
+"""A draft of how a database's tables are to be understood, from nothing but the database."""

@@ -1,0 +1,170 @@
+"""The short mapping file: tables, columns, what people call them; read, written, and merged with a new draft.
+
+    database: shop
+    tables:
+      Orders:
+        called: [order, 订单]
+        key: OrderID
+        date: OrderDate
+        columns:
+          ShipVia: {called: [shipper, 承运商], to: Shippers}
+
+What stands in a file is never changed by drafting again: only tables and columns that it does not know are added.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import ConfigDict, Field, ValidationError
+
+from theworld.errors import OntologyError
+from theworld.ontology.model import Part
+
+ColumnType = Literal["text", "listed", "codes", "number", "integer", "date", "hidden"]
+
+
+class _Drafted(Part):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    called: tuple[str, ...] = Field(default=(), description="Names, in any language; the first of each is preferred")
+    sure: float = Field(
+        default=1.0, ge=0, le=1, description="How sure the draft is; take the line out when it is right"
+    )
+    why: str = Field(default="", description="What the draft rests on")
+
+
+class ColumnDraft(_Drafted):
+    """One column."""
+
+    type: ColumnType = Field(default="text", description="`listed`: its values may be named in questions")
+    unit: str = ""
+    total: Literal["sum", "average"] | None = Field(default=None, description="How its numbers are put together")
+    times: tuple[str, ...] = Field(
+        default=(), description="Not a column of its own but these multiplied: price, quantity"
+    )
+    less: str | None = Field(default=None, description="Column of the share that is taken off: a discount")
+    codes: dict[str | int, tuple[str, ...]] = Field(default_factory=dict, description="What stored values are called")
+    to: str | None = Field(default=None, description="Table whose key it holds")
+    contains: bool = Field(default=False, description="A row belongs to the one it names, and counts for it")
+    inverse: tuple[str, ...] = Field(default=(), description="What the rows are to the one they name")
+    verbs: tuple[str, ...] = Field(default=(), description="Verbs that say it")
+
+
+class TableDraft(_Drafted):
+    """One table."""
+
+    key: str
+    name: tuple[str, ...] = Field(default=(), description="Columns that together name a row")
+    date: str | None = Field(default=None, description="Column of when it happened")
+    counts: dict[str, str | int] = Field(default_factory=dict, description="Only rows with these values count")
+    tenant: str | None = Field(default=None, description="Column of whose row it is; only proposed, not enforced")
+    link: bool = Field(default=False, description="Only ties two tables together")
+    columns: dict[str, ColumnDraft] = Field(default_factory=dict)
+
+
+class Confirmed(Part):
+    """A question with the statement that a person has found to answer it."""
+
+    ask: str = Field(min_length=1)
+    sql: str = Field(min_length=1)
+
+
+class MappingFile(Part):
+    """A whole mapping."""
+
+    database: str
+    source: str = Field(default="", description="Address without user and password")
+    tables: dict[str, TableDraft]
+    questions: tuple[Confirmed, ...] = Field(default=(), description="Recalled as they are, and run by `check`")
+
+
+def read_mapping(file: Path) -> MappingFile | None:
+    """Return the mapping in a file, None when it is not of this form (an ontology); OntologyError when it is wrong."""
+    try:
+        data = yaml.safe_load(file.read_text("utf-8-sig"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise OntologyError(f"cannot be read: {error}", where=str(file)) from error
+    if not isinstance(data, dict) or "tables" not in data:
+        return None
+    try:
+        return MappingFile.model_validate(data)
+    except ValidationError as error:
+        said = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:10])
+        raise OntologyError(f"is no mapping of a database: {said}", where=str(file)) from error
+
+
+class _Flow(dict[str, Any]):
+    """Written in one line."""
+
+
+class _Dumper(yaml.SafeDumper):
+    pass
+
+
+_Dumper.add_representer(
+    _Flow, lambda dumper, value: dumper.represent_mapping("tag:yaml.org,2002:map", value.items(), flow_style=True)
+)
+
+HEAD = """\
+# How questions to this database are read. Drafted: check what is not `sure`, change or delete any line.
+# `theworld database draft` again adds what is new in the database and changes nothing that stands here.
+"""
+
+
+def write_mapping(mapping: MappingFile) -> str:
+    """Return the text of a mapping: one line a column, and only what differs from the usual."""
+    tables: dict[str, Any] = {}
+    for name, table in mapping.tables.items():
+        own = table.model_dump(exclude_defaults=True) | {"columns": {}}
+        for part in ("called", "name", "counts"):
+            if part in own:
+                own[part] = _flow(own[part])
+        own["columns"] = {c: _Flow(d.model_dump(exclude_defaults=True)) for c, d in table.columns.items()}
+        tables[name] = own
+    data: dict[str, Any] = {"database": mapping.database, "source": mapping.source, "tables": tables}
+    if mapping.questions:
+        data["questions"] = [one.model_dump() for one in mapping.questions]
+    return HEAD + yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=1000)
+
+
+def _flow(value: Any) -> Any:
+    return _Flow(value) if isinstance(value, dict) else _FlowList(value)
+
+
+class _FlowList(list[Any]):
+    """Written in one line."""
+
+
+_Dumper.add_representer(tuple, lambda dumper, value: dumper.represent_list(value))
+_Dumper.add_representer(
+    _FlowList, lambda dumper, value: dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=True)
+)
+
+
+def merge(written: MappingFile, drafted: MappingFile) -> tuple[MappingFile, list[str], list[str]]:
+    """Return the written mapping with what only the draft has, and the names of what is new and of what is gone."""
+    new: list[str] = []
+    gone = [name for name in written.tables if name not in drafted.tables]
+    tables = dict(written.tables)
+    for name, fresh in drafted.tables.items():
+        own = written.tables.get(name)
+        if own is None:
+            tables[name] = fresh
+            new.append(name)
+            continue
+        more = {c: d for c, d in fresh.columns.items() if c not in own.columns}
+        kept = {*fresh.columns, *fresh.counts, fresh.key, *fresh.name}
+        new += [f"{name}.{column}" for column in more]
+        gone += [f"{name}.{c}" for c, d in own.columns.items() if c not in kept and not d.times]
+        tables[name] = own.model_copy(update={"columns": {**own.columns, **more}})
+    return written.model_copy(update={"tables": tables}), new, gone
+
+
+def save_mapping(mapping: MappingFile, file: Path) -> None:
+    """Write a mapping file whole or not at all."""
+    partial = file.with_name(f".{file.name}.partial")
+    partial.write_text(write_mapping(mapping), "utf-8")
+    partial.replace(file)

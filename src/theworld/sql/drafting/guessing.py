@@ -1,0 +1,172 @@
+"""What a table or a column is likely to be, from its name, its comment and a sample of its values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from theworld.sql.drafting.file import ColumnDraft
+from theworld.sql.drafting.inspection import MOST_VALUES, ColumnFacts, TableFacts
+from theworld.sql.drafting.wording import (
+    comment_label,
+    glossary,
+    is_chinese,
+    labels_for,
+    singular,
+    without_ending,
+    words_of,
+)
+
+LONGEST_VALUE = 60
+
+
+def is_one_of(name: str, section: str) -> bool:
+    """Return whether a name stands in a list of the glossary, as written or as words."""
+    words = {name.casefold(), words_of(name), words_of(name).replace(" ", "_")}
+    return bool(words & set(glossary()[section]))
+
+
+def is_short(words: str) -> bool:
+    """Return whether a name is an abbreviation that nobody says: few letters, no word of the glossary."""
+    return words.isascii() and labels_for(words) == (words,) and max(map(len, words.split())) <= 4
+
+
+def stored(column: ColumnFacts, text: str) -> str | int:
+    """Return a value as the column holds it: a number where it holds numbers."""
+    return int(text) if column.kind in {"integer", "number", "boolean"} else text
+
+
+def table_labels(table: TableFacts) -> tuple[str, ...]:
+    """Return what the rows of a table are called: by its comment, by that of its key (药品编码), by its name."""
+    own = singular(words_of(table.name))
+    key = table.columns[table.key[0]] if len(table.key) == 1 else None
+    said = without_ending(comment_label(key.comment)) if key is not None and key.name not in table.foreign else ""
+    about = comment_label(table.comment)
+    if about or (said and is_chinese(said)):
+        return labels_for(about, said, *(() if own.isascii() and is_short(own) else (own,)))
+    return labels_for(own)
+
+
+def without_table(words: str, called: tuple[str, ...]) -> str:
+    """Return a column's words without the table's name before them: `invoice date` as date."""
+    for label in called:
+        if words.startswith(f"{label} "):
+            return words[len(label) + 1 :]
+    return words
+
+
+def names_table(column: ColumnFacts, other: TableFacts, called: tuple[str, ...]) -> str:
+    """Return why a column might hold keys of a table, empty when nothing says so."""
+    key = other.key[0]
+    if re.search(rf"(?<!\w){re.escape(other.name)}\.{re.escape(key)}(?!\w)", column.comment):
+        return "its comment names the key"
+    own = words_of(column.name)
+    stem = without_ending(own)
+    if stem != own and (stem in called or singular(words_of(other.name)) == stem):
+        return "its name is the table's"
+    if column.name == key and len(words_of(key)) > 2 and words_of(key) not in {"code", "编号", "name"}:
+        return "its name is the key's"
+    return ""
+
+
+def naming(table: TableFacts) -> tuple[str, ...]:
+    """Return the columns that together name a row."""
+    words = {c: words_of(c) for c, d in table.columns.items() if d.kind == "text" and d.values}
+    first = next((c for c, w in words.items() if w in {"first name", "given name"}), None)
+    last = next((c for c, w in words.items() if w in {"last name", "surname", "family name"}), None)
+    if first and last:
+        return first, last
+    own = singular(words_of(table.name))
+    said = {c: f"{w} {comment_label(table.columns[c].comment)}".strip() for c, w in words.items()}
+    for pattern in (
+        rf"^({re.escape(own)} )?(name|title)\b",
+        r"(名称|姓名|名字|书名|标题)",
+        r"(^| )name$",
+        r"\bdescription$",
+    ):
+        for column, text in said.items():
+            unlike = re.search(r"contact|ship|user|file|nick|联系", text)
+            distinct = len(table.columns[column].values)
+            if (
+                re.search(pattern, text)
+                and not unlike
+                and column not in table.foreign
+                and (distinct > MOST_VALUES or 2 * distinct > min(table.rows, MOST_VALUES))
+            ):
+                return (column,)
+    return ()
+
+
+def main_date(table: TableFacts) -> str | None:
+    """Return the column of when a row happened: the first that is filled and no birthday nor term."""
+    dates = [c for c in table.columns.values() if c.kind == "date"]
+    refers = [c for c in table.columns if c not in table.key and without_ending(words_of(c)) != words_of(c)]
+    if not (table.foreign or refers or any(words_of(c.name).startswith(singular(words_of(table.name))) for c in dates)):
+        return None  # what refers to nothing seldom happens: it is a thing with a date
+    own = [c for c in dates if not any(w in f"{words_of(c.name)} {c.comment}" for w in glossary()["people_dates"])]
+    full = [c for c in own if c.filled == table.rows] or own
+    named = [c for c in full if words_of(c.name).startswith(singular(words_of(table.name)))]
+    return next((c.name for c in named or full), None)
+
+
+def measure(called: tuple[str, ...], words: str) -> dict[str, Any]:
+    """Return the unit and how numbers are put together."""
+    named = " ".join((words, *called)).split()
+    unit = next((u for word, u in glossary()["units"].items() if word in words.split()), "")
+    if any(
+        word in glossary()["averaged"] or any(is_chinese(a) and a in word for a in glossary()["averaged"])
+        for word in named
+    ):
+        return {"total": "average", **({"unit": unit} if unit else {})}
+    return {"total": "sum", **({"unit": unit} if unit else {})}
+
+
+def line_amount(table: TableFacts, columns: Mapping[str, ColumnDraft]) -> dict[str, ColumnDraft]:
+    """Return what a line of an order comes to, where it has a price and a quantity and belongs to something else."""
+    named = {c: {*d.called} for c, d in columns.items() if d.type in {"number", "integer"}}
+    price, quantity, discount = (
+        next((c for c, called in named.items() if word in called), None)
+        for word in ("unit price", "quantity", "discount")
+    )
+    if price is None or quantity is None or not table.foreign:
+        return {}
+    called = ("line amount", *glossary()["revenue"]["called"])
+    why = "price times quantity" + (", less the discount" if discount else "")
+    return {"line amount": ColumnDraft(
+        called=called, type="number", total="sum", times=(price, quantity), less=discount, sure=0.8, why=why
+    )}  # fmt: skip
+
+
+def is_money(table: tuple[str, ...], words: str, said: str) -> bool:
+    """Return whether a column is the amount of what is sold or billed; `table` are the names of its table."""
+    line = glossary()["revenue"]
+    parts = {part for label in table for part in (label, *label.split())}
+    return bool(parts & set(line["tables"])) and bool({words, said} & set(line["columns"]))
+
+
+def is_listed(column: ColumnFacts, words: str) -> bool:
+    """Return whether a text column has values that a question may name: they repeat, and are short words."""
+    if any(word in glossary()["private"] for word in (*words.split(), comment_label(column.comment))):
+        return False
+    texts = [str(v) for v in column.values]
+    short = texts and len(texts) <= MOST_VALUES and all(len(t) <= LONGEST_VALUE for t in texts)
+    lettered = all(re.search(r"[^\W\d_]", t) for t in texts)
+    return bool(short and lettered and (len(texts) <= 12 or len(texts) <= 0.9 * column.filled))
+
+
+def dictionaries(facts: Mapping[str, TableFacts]) -> dict[str, tuple[str, tuple[str, str, str]]]:
+    """Return the kinds of codes that dictionary tables hold: the table and its columns of kind, code and label."""
+    found: dict[str, tuple[str, tuple[str, str, str]]] = {}
+    for table in facts.values():
+        rest = [c for c in table.columns if c not in table.key]
+        if len(table.key) == 2 and rest and not table.foreign and table.columns[table.key[0]].kind == "text":
+            for kind in table.columns[table.key[0]].values:
+                found[str(kind)] = (table.name, (table.key[0], table.key[1], rest[0]))
+    return found
+
+
+def entries(facts: Mapping[str, TableFacts], codes: Mapping[str, Any], kind: str) -> dict[str | int, str]:
+    """Return the labels of one kind of codes by stored value."""
+    table, (first, second, label) = codes[kind]
+    return {row[1]: str(row[2]) for row in facts[table].pairs(first, second, label) if str(row[0]) == kind}

@@ -1,0 +1,182 @@
+"""What a database tells of itself: tables, columns, keys, comments, and a sample of the values. Nothing is written.
+
+SQLAlchemy reads the structure of any dialect that is installed. SQLite keeps comments only in the text of its CREATE
+statements (`-- ...` behind a column), so they are read from there.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
+
+from theworld.errors import DatabaseError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+    from sqlalchemy.types import TypeEngine
+
+Kind = Literal["text", "number", "integer", "date", "boolean", "other"]
+SAMPLED_ROWS = 20_000
+MOST_VALUES = 300
+"""Distinct values of a column that are looked at."""
+_DATE = re.compile(r"(18|19|20|21)\d\d-\d\d-\d\d([ T].*)?")
+_COMMENT = re.compile(r"^\s*[\[\"`]?([^\W\d]\w*)[\]\"`]?\s.*?--\s*(.+?)\s*$")
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """One column as it stands."""
+
+    name: str
+    kind: Kind
+    comment: str
+    values: tuple[Any, ...]
+    """Distinct values of the sample, the most frequent first; at most MOST_VALUES + 1."""
+    filled: int
+    """Rows of the sample that have a value."""
+
+
+@dataclass
+class TableFacts:
+    """One table as it stands."""
+
+    name: str
+    comment: str
+    rows: int
+    """Rows of the sample."""
+    columns: dict[str, ColumnFacts]
+    key: tuple[str, ...]
+    foreign: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """By column: the table and the column it refers to, as declared."""
+    sample: tuple[tuple[Any, ...], ...] = ()
+    """The rows looked at, their cells in the order of the columns."""
+
+    def pairs(self, *columns: str) -> list[tuple[Any, ...]]:
+        """Return the sampled cells of some columns, row by row."""
+        places = [list(self.columns).index(column) for column in columns]
+        return [tuple(row[i] for i in places) for row in self.sample]
+
+
+@contextmanager
+def opened(url: str) -> Iterator[Engine]:
+    """Give a SQLAlchemy engine that only reads; DatabaseError without the address when it cannot be opened."""
+    from sqlalchemy import create_engine, make_url
+    from sqlalchemy.exc import SQLAlchemyError
+
+    engine = None
+    try:
+        address = make_url(url)
+        if address.get_backend_name() == "sqlite":
+            path = Path(address.database or "").expanduser()
+            if not path.is_file():
+                raise DatabaseError("there is no such file", where=str(path), remedy="Name an existing SQLite file.")
+            place = f"file:{quote(str(path.resolve()))}?mode=ro"
+            engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(place, uri=True))
+        else:
+            address = (
+                address.set(drivername="postgresql+psycopg") if address.drivername.startswith("postgres") else address
+            )
+            engine = create_engine(address)
+        yield engine
+    except (SQLAlchemyError, ImportError) as error:
+        said = type(error).__name__
+        remedy = "Check the address, and that the driver of this dialect is installed."
+        raise DatabaseError(f"it cannot be inspected ({said})", where=plain_address(url), remedy=remedy) from None
+    finally:
+        if engine is not None:
+            engine.dispose()
+
+
+def plain_address(url: str) -> str:
+    """Return an address without user and password."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
+
+
+def inspect_tables(url: str) -> dict[str, TableFacts]:
+    """Return the tables of a database by name, with a sample of their values; empty ones too. Raises DatabaseError."""
+    from sqlalchemy import inspect
+
+    with opened(url) as engine, engine.connect() as connection:
+        inspector = inspect(engine)
+        comments = _sqlite_comments(connection) if engine.dialect.name == "sqlite" else {}
+        found = {}
+        for name in sorted(inspector.get_table_names()):
+            described = {c["name"]: c for c in inspector.get_columns(name)}
+            kinds = {column: _kind(c["type"]) for column, c in described.items()}
+            said = {c: str(d.get("comment") or comments.get((name, c), "")) for c, d in described.items()}
+            rows = _sample(connection, name, list(described), kinds)
+            columns = {c: _facts(c, kinds[c], said[c], [row[i] for row in rows]) for i, c in enumerate(described)}
+            key = tuple(inspector.get_pk_constraint(name).get("constrained_columns") or ())
+            about = inspector.get_table_comment(name).get("text") if engine.dialect.supports_comments else None
+            table = TableFacts(name, about or "", len(rows), columns, key, sample=tuple(map(tuple, rows)))
+            for one in inspector.get_foreign_keys(name):
+                if len(one["constrained_columns"]) == 1:
+                    table.foreign[one["constrained_columns"][0]] = (
+                        one["referred_table"],
+                        (one["referred_columns"] or [""])[0],
+                    )
+            found[name] = table
+    known = {name.casefold(): name for name in found}
+    for table in found.values():
+        table.foreign = {
+            c: (known[t.casefold()], column) for c, (t, column) in table.foreign.items() if t.casefold() in known
+        }
+    return found
+
+
+def _kind(type_: TypeEngine[Any]) -> Kind:
+    from sqlalchemy import types
+
+    if isinstance(type_, types.Boolean):
+        return "boolean"
+    if isinstance(type_, types.Date | types.DateTime):
+        return "date"
+    if isinstance(type_, types.Integer):
+        return "integer"
+    if isinstance(type_, types.Numeric | types.Float):
+        return "number"
+    return "text" if isinstance(type_, types.String) else "other"
+
+
+def _sample(connection: Connection, table: str, columns: list[str], kinds: Mapping[str, Kind]) -> list[Any]:
+    """Return sampled rows; what is neither text, number nor date is not read (pictures), its cells are None."""
+    from sqlalchemy import String, column, literal, select, type_coerce
+    from sqlalchemy import table as table_
+
+    cells = [
+        literal(None) if kinds[c] == "other" else type_coerce(column(c), String()) if kinds[c] == "date" else column(c)
+        for c in columns
+    ]
+    source = table_(table, *(column(c) for c in columns))
+    labelled = [cell.label(f"c{i}") for i, cell in enumerate(cells)]
+    return list(connection.execute(select(*labelled).select_from(source).limit(SAMPLED_ROWS)))
+
+
+def _facts(name: str, kind: Kind, comment: str, cells: list[Any]) -> ColumnFacts:
+    filled = [cell for cell in cells if cell not in (None, "")]
+    counts: dict[Any, int] = {}
+    for cell in filled:
+        counts[cell] = counts.get(cell, 0) + 1
+    values = tuple(sorted(counts, key=lambda v: (-counts[v], str(v)))[: MOST_VALUES + 1])
+    if kind == "text" and values and all(_DATE.fullmatch(str(v)) for v in values):
+        kind = "date"
+    return ColumnFacts(name, kind, comment, values, len(filled))
+
+
+def _sqlite_comments(connection: Connection) -> dict[tuple[str, str], str]:
+    from sqlalchemy import text
+
+    found = {}
+    for name, statement in connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'table'")):
+        for line in (statement or "").splitlines()[1:]:
+            match = _COMMENT.match(line)
+            if match:
+                found[str(name), match[1]] = match[2]
+    return found

@@ -1,0 +1,87 @@
+"""What each table of a mapping will answer, shown by questions that are asked, and what is odd about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from theworld.errors import TheWorldError
+from theworld.sql.database import Database
+from theworld.sql.drafting.inspection import TableFacts
+from theworld.sql.mapping import is_measure
+from theworld.sql.paths import is_single, steps
+from theworld.sql.plan import UnclearError
+from theworld.sql.questions.lexicon import forms_of
+from theworld.state import QueryTable
+
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Look:
+    """One table looked at."""
+
+    table: str
+    called: tuple[str, ...]
+    examples: tuple[tuple[str, QueryTable | str], ...]
+    """Questions with the answer, or with why there is none."""
+    odd: tuple[str, ...]
+
+
+def look_at(database: Database, facts: Mapping[str, TableFacts]) -> Iterator[Look]:
+    """Yield every mapped table with example questions asked of it."""
+    mapping = database.mapping
+    names: dict[str, list[str]] = {}
+    for class_id in mapping.classes:
+        for label in mapping.lookup.classes[class_id].labels.all():
+            names.setdefault(label, []).append(class_id)
+    for class_id, table in mapping.classes.items():
+        own = mapping.lookup.classes[class_id]
+        asked = [(q, _asked(database, q)) for q in _questions(database, class_id)[:EXAMPLES]]
+        odd = [f"{label!r} is a name of several tables" for label in own.labels.all() if len(names[label]) > 1]
+        if own.confidence < 1:
+            odd.append(f"its names are a guess (sure {own.confidence:g})")
+        live = facts.get(table.name)
+        if live is not None and not live.rows:
+            odd.append("it has no rows")
+        if live is not None:
+            odd += [f"column {c.name} is empty throughout" for c in live.columns.values() if live.rows and not c.filled]
+        odd += [f"only rows with {column} = {value} are counted" for column, value in table.counts.items()]
+        yield Look(table.name, own.labels.all(), tuple(asked), tuple(odd))
+
+
+def _questions(database: Database, class_id: str) -> list[str]:
+    """Return questions that a table should answer: how many, by what it belongs to, by month, and its measures."""
+    mapping = database.mapping
+    labels = mapping.lookup.classes[class_id].labels
+    zh = not labels.en
+    own = labels.preferred("zh" if zh else "en")
+    many = forms_of(own)[-1]
+    found = [f"一共有多少{own}？" if zh else f"How many {many} are there?"]
+    for join in steps(mapping, class_id):
+        if is_single(join) and join.target != class_id:
+            other = mapping.lookup.classes[join.target].labels.preferred("zh" if zh else "en")
+            found.append(f"每个{other}有多少{own}？" if zh else f"number of {many} by {other}")
+            break
+    if mapping.classes[class_id].time:
+        found.append(f"按月的{own}数量" if zh else f"number of {many} per month")
+    for attribute in mapping.attributes(class_id).values():
+        if is_measure(attribute):
+            name = attribute.labels.preferred("zh" if zh else "en")
+            found.append(f"{own}的平均{name}是多少？" if zh else f"average {name} of {own}")
+    return found
+
+
+def _asked(database: Database, question: str) -> QueryTable | str:
+    from theworld.text import detect_language
+
+    try:
+        return database.ask(question, language=detect_language(question), tenant="default")[0]
+    except (UnclearError, TheWorldError) as error:
+        return str(error)
+
+
+def asked_again(database: Database) -> Iterator[tuple[str, QueryTable | str]]:
+    """Yield the questions that a person has confirmed with what their statements give, or why they fail now."""
+    for question in database.confirmed:
+        yield question, _asked(database, question)

@@ -1,0 +1,215 @@
+"""Tool calls as name and arguments: of every provider, and those a model wrote into its text instead of calling.
+
+Understood: OpenAI chat completions and responses, LangChain messages, Anthropic content blocks, Gemini parts and Ollama
+messages, each as plain dicts or as the SDK's objects, one call or many, or the whole message or response around them;
+in texts calls as tags with parameters, and Python calls with keyword arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from theworld.structure.reading.fragments import read_any
+from theworld.structure.reading.mending import literal, mend
+from theworld.structure.report import Repair
+
+PAYLOADS = ("arguments", "args", "input", "parameters")
+CONTAINERS = (
+    "tool_calls",
+    "tool_call",
+    "invalid_tool_calls",
+    "function_calls",
+    "output",
+    "choices",
+    "candidates",
+    "message",
+    "content",
+    "parts",
+    "delta",
+)
+MAX_DEPTH = 8
+FUNCTION = re.compile(r"<(?:function|invoke)(?:=|\s+name=)[\"']?([\w.-]{1,64})[\"']?\s*>")
+PARAMETER = re.compile(
+    r"<parameter(?:=|\s+name=)[\"']?([\w.-]{1,64})[\"']?[^>\n]{0,80}>(.*?)(?=</parameter>|<parameter|</function>|</invoke>|\Z)",
+    re.DOTALL,
+)
+PYTHONIC = re.compile(r"(?:^|[\s\[(,`])([A-Za-z_][\w.]{0,63})\(\s*+(?=[A-Za-z_]\w{0,63}\s*+=[^=])")
+KEYWORD = re.compile(r"\s*+([A-Za-z_]\w{0,63})\s*+=\s*+")
+QUOTED = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'")
+COMMA = re.compile(r"\s*+,")
+BARE = re.compile(r"[^,()\n]++")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool."""
+
+    name: str
+    """Name of the function, empty when the dialect gives none."""
+    arguments: Any
+    """Arguments as plain data."""
+    repairs: tuple[Repair, ...] = ()
+    """What had to be mended in the arguments."""
+
+
+def read_text_calls(text: str) -> Iterator[ToolCall]:
+    """Yield calls written as tags with parameters, or as Python calls with keyword arguments.
+
+    Calls whose arguments are JSON (`<tool_call>{...}</tool_call>`, `<function=f>{...}`) are found as fragments.
+    """
+    yield from _tagged(text)
+    yield from _pythonic(text)
+
+
+def _tagged(text: str) -> Iterator[ToolCall]:
+    starts = list(FUNCTION.finditer(text))
+    for match, following in zip_longest(starts, starts[1:]):
+        end = following.start() if following else len(text)
+        pairs = PARAMETER.findall(text, match.end(), end)
+        if pairs:
+            yield ToolCall(match[1], {name: _parameter(value) for name, value in pairs})
+
+
+def _parameter(text: str) -> Any:
+    """Return the value of a parameter: JSON where it is JSON, else the text without its outer line breaks."""
+    stripped = text.strip()
+    if stripped[:1] in ("{", "["):
+        try:
+            return read_any(stripped)[0]
+        except ValueError:
+            return stripped
+    return literal(stripped) if stripped in ("true", "false", "null") else stripped
+
+
+def _pythonic(text: str) -> Iterator[ToolCall]:
+    position = 0
+    while match := PYTHONIC.search(text, position):
+        arguments, position = _keywords(text, match.end())
+        if arguments:
+            yield ToolCall(match[1], arguments, (Repair("call", "a call written in Python", (), match[1]),))
+
+
+def _keywords(text: str, position: int) -> tuple[dict[str, Any], int]:
+    """Read `name="Bob", age=30)` and return the arguments and the position after them."""
+    arguments: dict[str, Any] = {}
+    while match := KEYWORD.match(text, position):
+        arguments[match[1]], position = _read_argument(text, match.end())
+        comma = COMMA.match(text, position)
+        if comma is None:
+            break
+        position = comma.end()
+    return arguments, max(position, 1)
+
+
+def _read_argument(text: str, pos: int) -> tuple[Any, int]:
+    """Read one argument of a call at `pos`: an object, an array, a string or a bare token."""
+    if text[pos : pos + 1] in ("{", "["):
+        try:
+            mended = mend(text, pos)
+        except ValueError:
+            return None, pos
+        return mended.value, mended.end
+    quoted = QUOTED.match(text, pos)
+    if quoted:
+        try:
+            return ast.literal_eval(quoted[0]), quoted.end()
+        except (ValueError, SyntaxError):
+            return quoted[0][1:-1], quoted.end()
+    bare = BARE.match(text, pos)
+    return (literal(bare[0].strip()), bare.end()) if bare else (None, pos)
+
+
+def get(item: Any, key: str) -> Any:
+    """Return a member of a dict or an attribute of an object, None when there is none."""
+    if isinstance(item, Mapping):
+        return item.get(key)
+    if isinstance(item, (str, bytes, int, float, list, tuple)) or item is None:
+        return None
+    try:
+        value = getattr(item, key, None)
+    except Exception:  # a property of another library's object may raise anything
+        return None
+    return None if callable(value) else value
+
+
+def find_tool_calls(raw: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield (name, raw arguments) of every call in a call, a list of calls, a message or a response."""
+    if depth > MAX_DEPTH or raw is None or isinstance(raw, (str, bytes)):
+        return
+    if isinstance(raw, (list, tuple, Iterator)):
+        for item in raw:
+            yield from find_tool_calls(item, depth + 1)
+        return
+    call = _as_call(raw)
+    if call is not None:
+        yield call
+        return
+    for key in CONTAINERS:
+        inner = get(raw, key)
+        if inner is not None and not isinstance(inner, (str, bytes)):
+            yield from find_tool_calls(inner, depth + 1)
+
+
+def _as_call(raw: Any) -> tuple[str, Any] | None:
+    """Return name and arguments when `raw` is itself a call."""
+    for wrapper in ("function", "function_call", "functionCall", "custom"):
+        inner = get(raw, wrapper)
+        if inner is not None and not isinstance(inner, (str, bytes)):
+            return _name(inner) or _name(raw), _payload(inner)
+    if get(raw, "type") in ("text", "message", "thinking", "reasoning", "function_call_output", "tool_result"):
+        return None
+    payload = _payload(raw)
+    known = _name(raw) or get(raw, "type") or (isinstance(raw, Mapping) and "arguments" in raw)
+    return (_name(raw), payload) if payload is not None and known else None
+
+
+def _name(raw: Any) -> str:
+    name = get(raw, "name")
+    return name if isinstance(name, str) else ""
+
+
+def _payload(raw: Any) -> Any:
+    for key in PAYLOADS:
+        value = get(raw, key)
+        if value is not None:
+            return dict(value) if isinstance(value, Mapping) else value
+    return None
+
+
+def read_tool_call(name: str, payload: Any) -> ToolCall:
+    """Return a call with its arguments as plain data; text is mended like any other text.
+
+    Raises ValueError when the arguments hold no object.
+    """
+    if isinstance(payload, (bytes, bytearray)):
+        payload = bytes(payload).decode("utf-8", "replace")
+    if not isinstance(payload, str):
+        return ToolCall(name, payload)
+    if not payload.strip():
+        return ToolCall(name, {})
+    value, repairs = _read_text(payload)
+    return ToolCall(name, value, repairs)
+
+
+def _read_text(payload: str) -> tuple[Any, tuple[Repair, ...]]:
+    """Read arguments given as text: JSON, JSON in a JSON string, or something to be mended."""
+    for _ in range(3):
+        try:
+            value = json.loads(payload)
+        except (ValueError, RecursionError):
+            return read_any(payload)
+        if not isinstance(value, str):
+            return value, ()
+        payload = value
+    raise ValueError("the arguments are a text inside a text inside a text")
+
+
+def normalised(name: str) -> str:
+    """Return a tool name without case, separators and namespace, for comparison."""
+    return "".join(char for char in name.rsplit(".", 1)[-1].casefold() if char.isalnum())

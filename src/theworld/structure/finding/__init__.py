@@ -1,1 +1,0 @@
-"""Candidates found in texts and tool calls, and the choice between them."""

@@ -1,0 +1,101 @@
+"""What is no JSON but plainly meant, written as JSON before a broken text is read.
+
+Literals of Python and JavaScript (triple and backtick quotation marks, joined and prefixed strings, calls around one
+value), full-width punctuation between strings, and control characters. Strings themselves are stepped over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from theworld.structure.fitting.provenance import INVISIBLE
+
+BLANK = "\x1f"
+"""Stands for a removed control character: white space to the parser, taken out of every string afterwards."""
+Edit = tuple[int, int]
+"""A position after an edit, and by how much the edit made the text longer."""
+STRING = r'"(?:[^"\\\n]|\\.)*+"'
+AHEAD = r"(?=\s*[,}\]])"
+START = r"(?<=[:\[,\s])"
+HINT = re.compile(r'"""|\'\'\'|`|"\s*\+\s*"|\w\(\s*["\d-]|undefined|nil|[:\[,]\s*[rRbBuUfF]{1,2}["\']')
+LITERAL = re.compile(
+    rf'(?P<triple>""".*?"""|\'\'\'.*?\'\'\')|(?P<joined>{STRING}(?:\s*+\+\s*+{STRING})++)|{STRING}'
+    rf'|(?P<tick>`(?:[^`\\]|\\.)*+`){AHEAD}|{START}[rR](?P<raw>"[^"\n]*+")'
+    rf"|{START}[bBuUfF](?P<body>{STRING}|'[^'\\\n]*+')"
+    rf"|(?P<nothing>{START}(?:undefined|nil){AHEAD})"
+    rf"|{START}(?:new\s+)?[A-Za-z_][\w.]{{0,60}}\(\s*(?P<argument>{STRING}|-?\d[\d.]*+)\s*\){AHEAD}",
+    re.DOTALL,
+)
+JOIN = re.compile(r'"\s*\+\s*"')
+FULL_WIDTH = {"：": ":", "，": ",", "；": ",", "、": ",", ";": ",", "｛": "{", "｝": "}", "［": "[", "］": "]"}
+FIRST_MARK = re.compile(r"[\s{\[｛［]*([\"“'])")
+CLEANED = re.compile(
+    r'(?P<string>"(?:[^"\\]|\\.)*+")|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+'
+    r"|,(?=(?:\s|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+[}\]])",
+    re.DOTALL,
+)
+
+
+def without_comments(text: str) -> str:
+    """Return a text without comments, trailing commas and control characters; strings keep the rest."""
+    return INVISIBLE.sub("", CLEANED.sub(lambda match: match["string"] or " ", text))
+
+
+def json_literals(text: str) -> tuple[str, list[Edit]]:
+    """Return a text with what is no JSON but plainly meant written as JSON, and the edits that took."""
+    text = _marks(text)
+    if not HINT.search(text):
+        return text, []
+    pieces: list[str] = []
+    edits: list[Edit] = []
+    position = length = 0
+    for match in LITERAL.finditer(text):
+        new = _as_json(match)
+        if new is not None:
+            pieces += [text[position : match.start()], new]
+            length += match.start() - position + len(new)
+            edits.append((length, len(new) - len(match[0])))
+            position = match.end()
+    return "".join([*pieces, text[position:]]), edits
+
+
+def filled(text: str, missing: list[tuple[int, str]]) -> tuple[str, list[Edit]]:
+    """Return a text with what is missing put in at its positions, and the edits that took."""
+    edits, grown = [], 0
+    for position, new in missing:
+        text = f"{text[: position + grown]}{new}{text[position + grown :]}"
+        grown += len(new)
+        edits.append((position + grown, len(new)))
+    return text, edits
+
+
+def before(position: int, edits: list[Edit]) -> int:
+    """Return where a position of an edited text was before the edits."""
+    return position - sum(grown for after, grown in edits if after <= position)
+
+
+def _as_json(match: re.Match[str]) -> str | None:
+    """Return one literal of another language as JSON, None for an ordinary string."""
+    if match["triple"]:
+        return json.dumps(match["triple"][3:-3], ensure_ascii=False)
+    if match["tick"] or match["raw"]:
+        return json.dumps((match["tick"] or match["raw"])[1:-1], ensure_ascii=False)
+    if match["joined"]:
+        return JOIN.sub("", match["joined"])
+    return "null" if match["nothing"] else match["body"] or match["argument"]
+
+
+def _marks(text: str) -> str:
+    """Return a text of the same length with blanks for control characters and ASCII for full-width marks."""
+    if not text.isprintable():
+        text = INVISIBLE.sub(BLANK, text)
+    if text.isascii() and ";" not in text:
+        return text
+    opening = FIRST_MARK.match(text)
+    mark = opening[1] if opening else '"'
+    ending = "”“" if mark == "“" else mark
+    between = re.compile(rf"(?<=[{ending}\d}}\]｝］el])\s*[：，；、;](?=\s*[{mark}\d{{\[｛［tfn-])")
+    text = between.sub(lambda m: m[0][:-1] + FULL_WIDTH[m[0][-1]], text)
+    brackets = re.compile(rf"[｛［](?=\s*[{mark}｛［{{\[])|(?<=[{ending}\d}}\]｝］])[｝］]")
+    return brackets.sub(lambda m: FULL_WIDTH[m[0]], text)

@@ -1,0 +1,97 @@
+"""`theworld database`: a database alone is drafted, looked at and asked."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+LEAGUE = Path(__file__).parents[1] / "sql" / "data" / "league.sql"
+
+
+@pytest.fixture
+def league(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "league.sqlite")) as connection, connection:
+        connection.executescript(LEAGUE.read_text("utf-8"))
+    return tmp_path / "league.sqlite"
+
+
+def test_a_database_alone_is_asked(cli, league):
+    done = cli("database", "ask", str(league), "How many players are from Sweden?", "--json")
+    assert done.code == 0
+    (table,) = json.loads(done.out)["tables"]
+    assert table["rows"] == [[2]]
+    told = cli("database", "ask", f"sqlite:///{league}", "Which team has the most players?").out
+    assert "River Foxes 3" in told
+    assert "SELECT" in told
+
+
+def test_a_question_that_is_not_read_ends_with_one_and_near_names(cli, league):
+    done = cli("database", "ask", str(league), "How many plyers are there?")
+    assert (done.code, done.out) == (1, "")
+    assert "player" in done.err
+    told = json.loads(cli("database", "ask", str(league), "How many plyers are there?", "--json").out)
+    assert told["answered"] is False
+
+
+def test_a_draft_is_kept_and_merged(cli, league, tmp_path):
+    file = tmp_path / "league.yaml"
+    assert cli("database", "draft", str(league), "--out", str(file)).code == 0
+    mine = file.read_text("utf-8").replace("called: [player, 球员, 选手]", "called: [athlete]")
+    assert "athlete" in mine
+    file.write_text(mine, "utf-8")
+    with closing(sqlite3.connect(league)) as connection, connection:
+        connection.execute("ALTER TABLE player ADD COLUMN nickname TEXT")
+        connection.execute("ALTER TABLE game DROP COLUMN spectators")
+    done = cli("database", "draft", str(league), "--out", str(file))
+    assert "player.nickname" in done.err
+    assert "game.spectators" in done.err
+    assert "athlete" in file.read_text("utf-8")
+
+
+def test_a_mapping_file_is_checked_and_asked(cli, league, tmp_path):
+    file = tmp_path / "league.yaml"
+    cli("database", "draft", str(league), "--out", str(file))
+    looked = cli("database", "check", str(file))
+    assert looked.code == 0
+    assert "How many" in looked.out
+    assert "is_deleted = 0" in looked.out
+    assert "River Foxes" in cli("database", "ask", str(file), "哪个球队的球员最多？").out
+    dry = cli("database", "ask", str(file), "How many players are from Sweden?", "--dry-run").out
+    assert "nationality: sweden" in dry
+
+
+def test_other_files_are_refused(cli, tmp_path):
+    (tmp_path / "notes.yaml").write_text("id: x\n", "utf-8")
+    assert cli("database", "ask", str(tmp_path / "notes.yaml"), "how many?").code == 2
+    assert cli("database", "ask", "nowhere.sqlite", "how many?").code == 2
+
+
+def test_a_confirmed_question_is_recalled_and_run_as_a_test(cli, league, tmp_path):
+    file = tmp_path / "league.yaml"
+    cli("database", "draft", str(league), "--out", str(file))
+    assert cli("database", "confirm", str(file), "How many players are from Sweden?").code == 0
+    hard = "Which player is the heaviest for the position?"
+    statement = "SELECT last_name, weight_kg FROM player WHERE position = 2 ORDER BY weight_kg DESC LIMIT 1"
+    assert cli("database", "confirm", str(file), hard, "--sql", statement).code == 0
+    assert "nationality" in file.read_text("utf-8").partition("questions:")[2]
+    (table,) = json.loads(cli("database", "ask", str(file), hard, "--json").out)["tables"]
+    assert table["rows"] == [["Moss", 90]]
+    assert "confirmed" in table["reading"][0]
+    assert cli("database", "check", str(file)).code == 0
+    broken = file.read_text("utf-8").replace("position = 2", "password = 2")
+    file.write_text(broken, "utf-8")
+    done = cli("database", "check", str(file))
+    assert done.code == 1
+    assert "fails" in done.out
+
+
+def test_what_cannot_be_kept_is_refused(cli, league, tmp_path):
+    file = tmp_path / "league.yaml"
+    cli("database", "draft", str(league), "--out", str(file))
+    before = file.read_text("utf-8")
+    assert cli("database", "confirm", str(file), "How many games were there last month?").code == 2
+    assert cli("database", "confirm", str(file), "How many coaches are there?").code == 2
+    assert cli("database", "confirm", str(file), "x", "--sql", "DELETE FROM player").code != 0
+    assert file.read_text("utf-8") == before

@@ -1,0 +1,80 @@
+"""The shared reading of a question: one object for all, safe under threads, and not in the state."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from threading import Barrier
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theworld.questions import Question, read_question
+from theworld.questions.question import LONGEST_KEPT
+
+
+def test_all_who_ask_share_one_reading_and_a_long_text_is_not_kept() -> None:
+    asked = read_question("Who built the Tianyi Chamber?", "en")
+    assert read_question("Who built the Tianyi Chamber?") is asked
+    assert read_question("Who built the Tianyi Chamber?", "fr") is asked
+    assert read_question("Who built the Tianyi Chamber?", "zh") is not asked
+    long = "Who? " * LONGEST_KEPT
+    assert read_question(long) == read_question(long)
+    assert read_question(long) is not read_question(long)
+
+
+def test_threads_that_ask_at_once_get_one_reading() -> None:
+    question, calls, together = Question("Who?", "en"), list[object](), Barrier(8)
+
+    def read() -> object:
+        calls.append(object())
+        return calls[-1]
+
+    def ask(_: int) -> object:
+        together.wait()
+        return question.once("key", read)
+
+    with ThreadPoolExecutor(8) as pool:
+        found = set(pool.map(ask, range(8)))
+    assert (len(found), len(calls)) == (1, 1)
+
+
+def test_a_reading_that_fails_is_not_kept() -> None:
+    question = Question("Who?", "en")
+    with pytest.raises(ZeroDivisionError):
+        question.once("key", lambda: 1 / 0)
+    assert question.once("key", lambda: 1) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Who directed Up before Alien's sequel?", ["Up", "Alien"]),
+        ("In India, who wrote \u201cGood Omens\u201d?", ["Good Omens", "India", "Good Omens"]),
+        ("《红高粱》的导演是谁？", ["红高粱"]),
+        ("who is it?", []),
+    ],
+)
+def test_names_by_how_they_are_written_have_their_places(text: str, names: list[str]) -> None:
+    found = read_question(text).written_names
+    assert [name for _, name in found] == names
+    assert all(text[start:end] == name for (start, end), name in found)
+
+
+def test_a_time_is_read_for_each_zone() -> None:
+    question, moment = read_question("What happened today?"), datetime(2024, 12, 31, 20, tzinfo=ZoneInfo("UTC"))
+    (here,), (there,) = question.times(moment), question.times(moment.astimezone(ZoneInfo("Asia/Shanghai")))
+    assert [one.start.day for one in (here, there) if one.start] == [31, 1]
+
+
+@given(st.text(max_size=60))
+def test_any_text_can_be_read(text: str) -> None:
+    question = Question(text, "zh")
+    assert len(question.simplified) == len(text)
+    assert set(question.content) <= set(question.tokens)
+    assert all(text[one.start : one.end] for one in question.units)
+    assert all(text[one.start : one.end] for one in question.amounts)
+    assert all(0 <= start < end <= len(text) for start, end in question.possible_names)
+    assert all(text[start:end] for (start, end), _ in question.written_names)

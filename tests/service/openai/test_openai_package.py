@@ -1,0 +1,295 @@
+"""The endpoints below /v1 by the real `openai` package, over TCP; and requests as other clients send them."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import httpx
+import openai
+import pytest
+import yaml
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.responses import Response
+
+from service_cases import CHINESE, TWO_HOP
+from service_process import listening
+from theworld.graph import build_graph
+from theworld.service.app import create_app
+from theworld.service.openai.chat import REVISED
+
+pytestmark = pytest.mark.slow
+REQUESTS = yaml.safe_load((Path(__file__).parent / "data" / "clients.yaml").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def ai(live):
+    with openai.OpenAI(base_url=f"{live}/v1", api_key="none", max_retries=0, timeout=120) as client:
+        yield client
+
+
+@pytest.fixture
+def client_of():
+    """Makes clients that are closed at the end of the test."""
+    with ExitStack() as stack:
+        yield lambda url, key="none": stack.enter_context(
+            openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0, timeout=120)
+        )
+
+
+def asking(question, **more):
+    return {"model": "theworld", "messages": [{"role": "user", "content": question}], **more}
+
+
+def test_the_knowledge_is_a_model(ai):
+    assert [model.id for model in ai.models.list()] == ["theworld"]
+    assert ai.models.retrieve("theworld/other").id == "theworld/other"
+    assert ai.models.retrieve("theworld-en").id == "theworld-en"
+
+
+@pytest.mark.parametrize(("question", "said"), [(TWO_HOP, "Vienna"), (CHINESE, "范钦")])
+def test_a_chat_is_the_graphs_answer_with_links(ai, call, question, said):
+    known = call("/api/v1/ask", {"question": question, "stream": False})
+    reply = ai.chat.completions.create(**asking(question))
+    ChatCompletion.model_validate(reply.model_dump(), strict=False)
+    message = reply.choices[0].message
+    assert said in message.content
+    assert message.content.startswith(known["answer"])
+    assert reply.choices[0].finish_reason == "stop"
+    assert reply.usage.total_tokens == 0, "no model was asked"
+    cited = {citation["number"]: citation for citation in known["citations"]}
+    assert len(message.annotations) == len(cited)
+    for annotation in message.annotations:
+        link = annotation.url_citation
+        mark = message.content[link.start_index : link.end_index]
+        note = cited[int(mark.strip("[]"))]["note_id"]
+        assert f"{mark}: {link.url} " in message.content, "the link's definition"
+        query = httpx.URL(link.url.replace("/#/document", "/document"))
+        assert query.params["note"] == note
+        assert query.params["id"] == cited[int(mark.strip("[]"))]["document_id"]
+
+
+def test_a_stream_says_the_same_and_brings_sources_and_usage(ai):
+    whole = ai.chat.completions.create(**asking(TWO_HOP))
+    chunks = list(ai.chat.completions.create(**asking(TWO_HOP, stream=True, stream_options={"include_usage": True})))
+    for chunk in chunks:
+        ChatCompletionChunk.model_validate(chunk.model_dump())
+    assert len({chunk.id for chunk in chunks}) == 1
+    *told, usage = chunks
+    assert usage.choices == []
+    assert usage.usage.total_tokens == 0
+    assert told[0].choices[0].delta.role == "assistant"
+    assert [chunk.choices[0].finish_reason for chunk in told] == [None] * (len(told) - 1) + ["stop"]
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in told)
+    assert text == whole.choices[0].message.content
+    annotations = [a for chunk in told for a in getattr(chunk.choices[0].delta, "annotations", None) or []]
+    assert annotations == [a.model_dump() for a in whole.choices[0].message.annotations]
+    sources = next(chunk.sources for chunk in told if getattr(chunk, "sources", None))
+    assert [one["metadata"][0]["source"] for one in sources] == list(
+        dict.fromkeys(a["url_citation"]["url"] for a in annotations)
+    )
+    assert all(one["document"][0] for one in sources)
+
+
+def test_the_conversation_is_the_history(ai):
+    first = ai.chat.completions.create(**asking("Who was Ada Lovelace?")).choices[0].message.content
+    messages = [
+        {"role": "user", "content": "Who was Ada Lovelace?"},
+        {"role": "assistant", "content": first},
+        {"role": "user", "content": "When was she born?"},
+    ]
+    reply = ai.chat.completions.create(model="theworld", messages=messages)
+    assert "1815" in reply.choices[0].message.content
+    assert "1815" in ai.responses.create(model="theworld", input=messages).output_text
+
+
+def test_a_response_whole_and_as_events(ai):
+    reply = ai.responses.create(model="theworld", input=TWO_HOP)
+    Response.model_validate(reply.model_dump())
+    part = reply.output[0].content[0]
+    assert "Vienna" in reply.output_text
+    assert part.annotations
+    assert all(part.text[a.start_index : a.end_index].startswith("[") for a in part.annotations)
+    with ai.responses.stream(model="theworld", input=TWO_HOP) as stream:
+        events = list(stream)
+        final = stream.get_final_response()
+    kinds = [event.type for event in events]
+    assert kinds[:4] == [
+        "response.created", "response.in_progress", "response.output_item.added", "response.content_part.added",
+    ]  # fmt: skip
+    assert kinds[-4:] == [
+        "response.output_text.done", "response.content_part.done", "response.output_item.done", "response.completed",
+    ]  # fmt: skip
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    assert kinds.count("response.output_text.annotation.added") == len(part.annotations)
+    assert final.output_text == reply.output_text
+
+
+def test_embeddings_are_those_of_the_notes(ai, service):
+    embedder = service.resources.models.embedders["en"]
+    for form in ("float", "base64"):
+        reply = ai.embeddings.create(
+            model="theworld-en", input=["Metropolis is a film.", "A river."], encoding_format=form
+        )
+        assert reply.model == embedder.name
+        assert [one.index for one in reply.data] == [0, 1]
+    reply = ai.embeddings.create(model=embedder.name, input="Metropolis is a film.")
+    vector = reply.data[0].embedding
+    assert vector == pytest.approx(embedder.embed_passages(["Metropolis is a film."])[0].vector.tolist(), abs=1e-6)
+    assert math.isclose(sum(value * value for value in vector), 1, rel_tol=1e-4)
+    chinese = service.resources.models.embedders["zh"]
+    reply = ai.embeddings.create(model="theworld-zh", input="天一阁", extra_body={"input_type": "query"})
+    assert reply.data[0].embedding == pytest.approx(chinese.embed_query("天一阁").vector.tolist(), abs=1e-6)
+
+
+def test_texts_are_ranked_in_each_form(live):
+    texts = ["The Danube flows through Vienna.", "Metropolis is a film directed by Fritz Lang."]
+    with httpx.Client(base_url=live, timeout=60) as client:
+        body = {
+            "query": "Who directed Metropolis?",
+            "documents": [texts[0], {"text": texts[1]}],
+            "return_documents": True,
+        }
+        cohere = client.post("/v1/rerank", json={"model": "theworld", **body}).raise_for_status().json()
+        tei = client.post("/rerank", json={"query": "Who directed Metropolis?", "texts": texts, "return_text": True})
+        one = client.post("/v1/rerank", json={**body, "top_n": 1}).json()["results"]
+        raw = client.post("/rerank", json={"query": "Who directed Metropolis?", "texts": texts, "raw_scores": True})
+    assert [result["index"] for result in cohere["results"]] == [1, 0]
+    assert cohere["results"][0]["document"] == {"text": texts[1]}
+    assert tei.json() == [
+        {"index": r["index"], "score": r["relevance_score"], "text": texts[r["index"]]} for r in cohere["results"]
+    ]
+    assert one == cohere["results"][:1]
+    assert [r["index"] for r in raw.json()] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "code", "param"),
+    [
+        (asking("x", model="gpt-4"), openai.NotFoundError, "model_not_found", "model"),
+        (asking("x", n=2), openai.BadRequestError, None, "n"),
+        (asking("?!"), openai.BadRequestError, None, None),
+        (asking("x", tool_choice="required"), openai.BadRequestError, None, "tool_choice"),
+        (asking([{"type": "image_url", "image_url": {"url": "data:"}}]), openai.BadRequestError, "unsupported_value",
+         "messages.0.content"),
+        ({"model": "theworld", "messages": asking("x")["messages"] * 300}, openai.BadRequestError,
+         "context_length_exceeded", "messages"),
+        ({"model": "theworld", "messages": []}, openai.BadRequestError, None, "messages"),
+    ],
+)  # fmt: skip
+def test_errors_have_openais_form(ai, body, kind, code, param):
+    for stream in (False, True):
+        with pytest.raises(openai.APIError) as refused:
+            list(ai.chat.completions.create(**{**body, "stream": stream}))
+        if not (stream and param is None and code is None):  # a question without a letter is noticed when it runs
+            assert isinstance(refused.value, kind)
+        assert (refused.value.code, refused.value.param) == (code, param)
+        assert refused.value.body["message"]
+        assert refused.value.type == "invalid_request_error"
+
+
+def test_other_endpoints_errors_too(ai, live):
+    with pytest.raises(openai.NotFoundError, match="theworld-en"):
+        ai.embeddings.create(model="text-embedding-3-small", input="x")
+    for more in ({"dimensions": 8}, {"input": [1, 2]}, {"input": ""}, {"input": []}):
+        with pytest.raises(openai.BadRequestError):
+            ai.embeddings.create(**{"model": "theworld-en", "input": "x", **more})
+    with pytest.raises(openai.NotFoundError):
+        ai.post("/nowhere", cast_to=object)
+    error = httpx.get(f"{live}/v1/chat/completions").json()["error"]
+    assert set(error) == {"message", "type", "param", "code"}
+    plain = httpx.post(f"{live}/v1/chat/completions", content="{}", headers={"content-type": "text/plain"})
+    assert (plain.status_code, set(plain.json())) == (415, {"error"})
+    big = httpx.post(f"{live}/v1/chat/completions", content=b" " * 8_000_001)
+    assert (big.status_code, big.json()["error"]["code"]) == (413, "request_too_large")
+    assert httpx.post(f"{live}/rerank", json={"query": "x", "texts": []}).json()["error_type"] == "Validation"
+    chinese = httpx.post(f"{live}/v1/embeddings", json={}, headers={"accept-language": "zh"}).json()["error"]
+    assert chinese["message"].startswith("请求无效")
+
+
+def test_keys_and_tenants(guarded, client_of):
+    url, service, keys = guarded
+    client = partial(client_of, url)
+
+    for wrong in ("none", keys["default"][:-1] + "!", "tw_000000000000_" + "a" * 43):
+        with pytest.raises(openai.AuthenticationError) as refused:
+            client(wrong).models.list()
+        assert refused.value.code == "invalid_api_key"
+    assert httpx.get(f"{url}/v1/models").status_code == 401
+    own = client(keys["default"])
+    assert "Vienna" in own.chat.completions.create(**asking(TWO_HOP)).choices[0].message.content
+    other = client(keys["other"]).chat.completions.create(**asking(TWO_HOP)).choices[0].message
+    assert "Vienna" not in other.content
+    assert not other.annotations
+    with pytest.raises(openai.NotFoundError):
+        own.chat.completions.create(**asking(TWO_HOP, model="theworld/other"))
+    with pytest.raises(openai.PermissionDeniedError):
+        client(service.keys.create("writer", ["default"], scopes=["write"])).chat.completions.create(**asking("x"))
+    both = service.keys.create("both", ["default", "other"])
+    assert [m.id for m in client(both).models.list()] == ["theworld", "theworld/default", "theworld/other"]
+    assert "Vienna" in str(client(both).chat.completions.create(**asking(TWO_HOP, model="theworld/default")))
+
+
+@pytest.mark.parametrize("recorded", REQUESTS, ids=[one["client"] for one in REQUESTS])
+def test_requests_as_clients_send_them(live, recorded):
+    reply = httpx.post(live + recorded["path"], json=recorded["body"], timeout=120)
+    assert reply.status_code == 200, reply.text
+    assert recorded.get("says", "") in reply.text.encode().decode("utf-8")
+    if recorded["body"].get("stream"):
+        assert reply.headers["content-type"].startswith("text/event-stream")
+    else:
+        assert reply.json()
+
+
+class Slow:
+    """The service's graph behind a wait, so that a client can go meanwhile."""
+
+    def __init__(self, graph, said=()):
+        self._graph, self._said = graph, said
+        self.nodes, self.running = 0, threading.Event()
+
+    def stream(self, *given, **options):
+        yield from (("custom", event) for event in self._said)
+        for part in self._graph.stream(*given, **options):
+            self.nodes += part[0] == "updates"
+            self.running.set()
+            time.sleep(0.2)
+            yield part
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses"])
+def test_a_closed_tab_frees_the_place(service, path):
+    slow = Slow(build_graph(service.resources))
+    own = replace(service, graph=slow)
+    with listening(create_app(own)) as url:
+        body = {"model": "theworld", "input": TWO_HOP, "messages": asking(TWO_HOP)["messages"], "stream": True}
+        with httpx.stream("POST", url + path, json=body, timeout=60) as reply:
+            lines = reply.iter_lines()  # dropped, it would close the stream
+            next(lines)
+            assert slow.running.wait(60)
+            assert own.limiter.present == 1
+        end = time.monotonic() + 60
+        while own.limiter.present and time.monotonic() < end:
+            time.sleep(0.02)
+        assert own.limiter.present == 0
+        assert slow.nodes < 6, "it was stopped between two nodes"
+
+
+def test_a_models_text_is_streamed_and_what_was_not_the_answer_stays_above_it(service, client_of):
+    events = [{"type": "token", "text": "no"}, {"type": "restart"}, {"type": "token", "text": "maybe"}]
+    with listening(create_app(replace(service, graph=Slow(build_graph(service.resources), events)))) as url:
+        client = client_of(url)
+        chunks = list(client.chat.completions.create(**asking(TWO_HOP, stream=True)))
+        pieces = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content]
+        assert pieces[:2] == ["no", f"{REVISED}maybe"]
+        assert pieces[2].startswith(REVISED)
+        text = "".join(pieces)
+        for chunk in chunks:
+            for annotation in getattr(chunk.choices[0].delta, "annotations", None) or []:
+                link = annotation["url_citation"]
+                assert text[link["start_index"] : link["end_index"]].startswith("[")

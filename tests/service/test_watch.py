@@ -1,0 +1,37 @@
+"""`theworld serve --watch`: a file saved in the folder is answered from, a deleted one no longer."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from service_process import served
+
+WAIT_S = 120
+
+
+def _titles(client: httpx.Client) -> list[str]:
+    found = client.post("/api/v1/retrieval/search", json={"query": "What does the Old Light stand on?"})
+    assert found.status_code == 200, found.text
+    return [candidate["title"] for candidate in found.json()["data"]["candidates"]]
+
+
+def _until(client: httpx.Client, expected: list[str]) -> None:
+    end = time.monotonic() + WAIT_S
+    while (titles := _titles(client)) != expected:
+        assert time.monotonic() < end, titles
+        time.sleep(0.5)
+
+
+@pytest.mark.slow
+def test_the_store_follows_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    with served(tmp_path / "my.store", "--watch", str(folder)) as (_process, client, _lines):
+        (folder / "light.md").write_text("# Old Light\n\nThe Old Light stands on a granite island.\n", "utf-8")
+        _until(client, ["Old Light"])
+        (folder / "light.md").unlink()
+        _until(client, [])

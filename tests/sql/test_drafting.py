@@ -1,0 +1,223 @@
+"""A database of which nothing is known: what is drafted, what it answers untouched, and what drafting again keeps."""
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sql_answers import agree
+from theworld.errors import DatabaseError, OntologyError
+from theworld.settings import Settings
+from theworld.sql.database import Database
+from theworld.sql.drafting.file import merge, read_mapping, write_mapping
+from theworld.sql.drafting.inspection import inspect_tables
+from theworld.sql.drafting.proposing import draft_mapping
+from theworld.sql.examples import look_at
+from theworld.sql.model_statement import describe_schema
+from theworld.sql.plan import UnclearError
+from theworld.text import detect_language
+
+DATA = Path(__file__).parent / "data"
+NOW = datetime(2025, 6, 15, 12, tzinfo=UTC)
+
+
+def made(path: Path, statements: str) -> str:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(statements)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory) -> str:
+    return made(tmp_path_factory.mktemp("league") / "league.sqlite", (DATA / "league.sql").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def drafted(url):
+    return draft_mapping(url)
+
+
+@pytest.fixture(scope="module")
+def league(url):
+    with closing(Database.open(Settings(database={"url": url}).database)) as opened:
+        yield opened
+
+
+def test_keys_dates_codes_and_what_is_deleted_are_found(drafted):
+    tables = drafted.tables
+    assert tables["player"].name == ("first_name", "last_name")
+    assert tables["player"].columns["position"].codes[1][0] == "goalkeeper"
+    assert (tables["player"].columns["weight_kg"].unit, tables["player"].columns["weight_kg"].called[0]) == (
+        "kg",
+        "weight",
+    )
+    assert tables["game"].columns["weather"].codes == {1: ("sunny",), 2: ("rainy",)}
+    assert "sys_code" not in tables
+    assert tables["player"].columns["mentor_id"].to == "player"
+    assert not tables["player"].columns["mentor_id"].contains
+    undeclared = tables["game"].columns["referee_no"]
+    assert (undeclared.to, undeclared.sure) == ("referee", 0.85)
+    assert "comment" in undeclared.why
+    assert tables["team"].counts == {"is_deleted": 0}
+    assert tables["game"].date == "scheduled_on"
+    assert tables["team_sponsor"].link
+
+
+def test_a_draft_is_short_and_read_back_the_same(drafted, tmp_path):
+    text = write_mapping(drafted)
+    assert all(len(line) < 300 for line in text.splitlines())
+    assert len(text.splitlines()) < 90
+    (tmp_path / "league.yaml").write_text(text, "utf-8")
+    assert read_mapping(tmp_path / "league.yaml") == drafted
+
+
+def test_drafting_again_keeps_what_was_written_and_lists_new_and_gone(drafted, url, tmp_path):
+    team = drafted.tables["team"]
+    mine = team.model_copy(update={"called": ("squad",), "columns": {"colour": team.columns["city"]}})
+    written = drafted.model_copy(update={"tables": {"team": mine, "stadium": team}})
+    merged, new, gone = merge(written, drafted)
+    assert merged.tables["team"].called == ("squad",)
+    assert {"team.city", "player"} <= set(new)
+    assert sorted(gone) == ["stadium", "team.colour"]
+    assert merge(drafted, drafted) == (drafted, [], [])
+
+
+@pytest.mark.parametrize(
+    "asked", yaml.safe_load((DATA / "league.yaml").read_text("utf-8")), ids=lambda asked: asked["question"]
+)
+def test_the_draft_answers_rightly_or_not_at_all(league, url, asked):
+    question = asked["question"]
+    if asked["sql"] is None:
+        with pytest.raises(UnclearError):
+            league.ask(question, language=detect_language(question), tenant="default", now=NOW)
+        return
+    (table,) = league.ask(question, language=detect_language(question), tenant="default", now=NOW)
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        wanted = connection.execute(asked["sql"]).fetchall()
+    assert agree(table.rows, wanted, ordered=False), (table.sql, table.rows, wanted)
+
+
+def test_the_column_of_a_date_and_deleted_rows_are_said(league):
+    (table,) = league.ask("How many games were played in April 2025?", language="en", tenant="default", now=NOW)
+    assert table.conditions == ("played on 2025-04-01 to 2025-04-30",)
+    (table,) = league.ask("How many teams are there?", language="en", tenant="default", now=NOW)
+    assert table.conditions == ("is_deleted = 0",)
+
+
+def test_who_shares_the_last_place_is_said(league):
+    def told(question):
+        (table,) = league.ask(question, language="en", tenant="default", now=NOW)
+        return len(table.rows), table.reading
+
+    assert told("Top 1 players by number of goals") == (1, ())
+    assert told("Top 2 players by number of goals") == (2, ("others share the last place and are not shown",))
+    assert told("Top 4 players by number of goals") == (4, ())
+
+
+def test_a_dry_run_sends_nothing_and_near_names_are_told(league, monkeypatch):
+    league.lexicon("default")
+    monkeypatch.setattr(league.engine, "read", lambda *_args, **_more: pytest.fail("it was sent"))
+    (table,) = league.ask("How many players are from Sweden?", language="en", tenant="default", now=NOW, dry_run=True)
+    assert "COUNT" in table.sql
+    assert table.rows == ()
+    with pytest.raises(UnclearError) as caught:
+        league.ask("How many plyers are there?", language="en", tenant="default", now=NOW)
+    assert "player" in league.near_names(caught.value.words)["plyers"]
+
+
+def test_what_is_only_guessed_is_not_told(url, drafted, tmp_path):
+    unsure = drafted.tables["referee"].model_copy(update={"sure": 0.6})
+    guessed = drafted.model_copy(update={"tables": {**drafted.tables, "referee": unsure}})
+    file = tmp_path / "guessed.yaml"
+    file.write_text(write_mapping(guessed), "utf-8")
+    with closing(Database.open(Settings(database={"url": url, "ontology": file}).database)) as opened:
+        with pytest.raises(UnclearError, match="guessed"):
+            opened.ask("How many referees are there?", language="en", tenant="default", now=NOW)
+        assert opened.ask("How many players are there?", language="en", tenant="default", now=NOW)
+
+
+def test_every_table_is_looked_at_with_questions_that_run(league, url):
+    looks = {look.table: look for look in look_at(league, inspect_tables(url))}
+    assert set(looks) == {"team", "player", "game", "referee", "goal", "sponsor"}
+    for look in looks.values():
+        assert look.examples
+        assert all(not isinstance(told, str) and told.rows for _, told in look.examples), look.examples
+    assert "only rows with is_deleted = 0 are counted" in looks["team"].odd
+
+
+def test_a_password_is_in_no_message_and_no_file(tmp_path):
+    with pytest.raises(DatabaseError) as caught:
+        draft_mapping("oracle://ann:hunter2@db.example.org/shop?password=hunter2")
+    assert "hunter2" not in str(caught.value)
+    assert "hunter2" not in repr(caught.value.__cause__)
+    with pytest.raises(DatabaseError, match="no such file"):
+        draft_mapping(f"sqlite:///{tmp_path / 'nowhere.sqlite'}")
+
+
+def test_a_broken_mapping_file_is_told_by_place(tmp_path):
+    (tmp_path / "bad.yaml").write_text("database: x\ntables: {a: {key: id, columns: {b: {kind: text}}}}\n", "utf-8")
+    with pytest.raises(OntologyError, match=r"tables\.a\.columns\.b\.kind"):
+        read_mapping(tmp_path / "bad.yaml")
+
+
+def test_a_kind_of_thing_without_a_condition_is_declined(tmp_path):
+    address = made(tmp_path / "x.sqlite", "CREATE TABLE person (id INTEGER PRIMARY KEY, kind INTEGER); ")
+    (tmp_path / "x.yaml").write_text(
+        "id: x\nclasses:\n- {id: person, labels: {en: person}, table: {name: person, key: id}}\n"
+        "- {id: student, labels: {en: student}, inherits: [person]}\n"
+        "- {id: guest, labels: {en: guest}, inherits: [person], table: {name: person, key: id, counts: {kind: 2}}}\n",
+        "utf-8",
+    )
+    with closing(
+        Database.open(Settings(database={"url": address, "ontology": tmp_path / "x.yaml"}).database)
+    ) as opened:
+        with pytest.raises(UnclearError, match="which rows of its parent"):
+            opened.ask("how many students are there?", language="en", tenant="default", now=NOW)
+        (table,) = opened.ask("how many guests are there?", language="en", tenant="default", now=NOW)
+        assert '"kind" = :p1' in table.sql
+
+
+def test_a_model_sees_codes_with_their_names_and_which_rows_count(league):
+    described = describe_schema(league.mapping, "en")
+    assert "1 is goalkeeper" in described
+    assert "only rows with 0 count" in described
+    assert "first_name (" in described
+
+
+@pytest.mark.slow
+def test_postgresql_is_drafted_and_asked_the_same(postgres):
+    import psycopg
+
+    said = {
+        "game.referee_no": "referee.id",
+        "game.weather": "dict weather",
+        "player.position": "1 goalkeeper 2 defender 3 forward",
+    }
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE league")
+    address = postgres.rpartition("/")[0] + "/league"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute((DATA / "league.sql").read_text("utf-8"))
+        for column, comment in said.items():
+            connection.execute(f"COMMENT ON COLUMN {column} IS '{comment}'")
+    drafted = draft_mapping(address)
+    assert drafted.tables["game"].columns["referee_no"].to == "referee"
+    assert drafted.tables["game"].date == "scheduled_on"
+    assert "@" not in drafted.source
+    with closing(Database.open(Settings(database={"url": address, "timeout_ms": 5000}).database)) as opened:
+
+        def told(question):
+            (table,) = opened.ask(question, language=detect_language(question), tenant="default", now=NOW)
+            return table.rows
+
+        assert told("How many players are from Sweden or Norway?") == ((4,),)
+        assert told("哪个球队的球员最多？") == (("River Foxes", 3),)
+        assert told("How many games have not been played?") == ((1,),)
+        assert told("How many players have no nationality?") == ((1,),)
+        assert told("How many rainy games were there?") == ((2,),)
+        assert told("How many games were played in April 2025?") == ((2,),)
+        assert told("What share of players are goalkeepers?")[0][:2] == (2, 7)
+        assert told("Which player has the most goals?") == (("Ben Reed", 3),)
