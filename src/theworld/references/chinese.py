@@ -47,6 +47,10 @@ from theworld.text.folding import fold_in_place
 LONGEST_ANSWER = 60
 """Characters of an answer that may hold the antecedent, added with its question."""
 LONGEST_FRAGMENT = 12
+_AMOUNT = re.compile(
+    "(?:那|还|大概|大约|一般|一共|总共|最多|最少|至少)*(?:需要|要|得|应该|该|能|可以|够)[^，。的]{0,2}(?:多少|几|多[久长大高])[^，。的]{0,4}"
+)
+"""Asks for an amount of nothing named: 需要多少盐."""
 MOST_UNLIKE = 3
 """Characters by which fillers of one place may differ in length."""
 LONGEST_VERB = 2
@@ -206,6 +210,8 @@ def _fragment(query: str, text: str, history: Sequence[Message], depth: int) -> 
     """ "怎么走？", "需要多久？": a question that names nothing."""
     if len(text) > LONGEST_FRAGMENT or _pronoun().search(text):
         return None
+    if _AMOUNT.fullmatch(fold_in_place(text)):
+        return _in_context(query, Span(0, len(query), query.strip()), "continuation", history, depth)
     attribute = any_of("attributes").match(text)
     if not consists_of(text[attribute.end() :] if attribute else text, "empty_words"):
         return None

@@ -133,8 +133,8 @@ class _Rewriting:
         if not spans or (not self.edits and _APART.search(self.query)):
             return Standalone()
         query = apply_edits(self.query, self.edits)
-        points = spans[0][1] == "pronoun"
-        query = (None if self._settled() else with_context(query, self._context(points=points))) or query
+        points, settled = spans[0][1] == "pronoun", self._settled()
+        query = (None if settled else with_context(query, self._context(points=points))) or query
         if query == self.query:
             return Standalone()
         return Standalone(
@@ -146,7 +146,7 @@ class _Rewriting:
             sources=tuple(sorted({used.source for used in self.used if used.source >= 0})),
             options=self.options,
             reason="the antecedent in the last turns",
-            sure=self._settled() or self.focus.heading is not None,
+            sure=settled,
         )
 
     def _filled(self) -> Standalone | None:
