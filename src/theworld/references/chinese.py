@@ -155,7 +155,7 @@ def _is_follow_up(text: str) -> bool:
 def last_full_question(history: Sequence[Message], depth: int = 0) -> Antecedent | None:
     """Return the last question that is no follow-up, itself made to stand alone."""
     found = question_before(history, depth, _is_follow_up)
-    return found._replace(text=bare(found.text)) if found else None
+    return found._replace(text=found.text.strip(" ？?。！!")) if found else None
 
 
 def _about(query: str, text: str, history: Sequence[Message], depth: int) -> Standalone | None:
