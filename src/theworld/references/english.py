@@ -257,7 +257,8 @@ class _Rewriting:
             return []
         named = bool(self.named)
         match = _CONTINUES.search(self.query) or (None if named else self._definite())
-        if match and not (named and not _CONTINUES.match(self.query)):
+        opens = match is not None and match.start() == 0 and not match.group().lower().startswith("what happen")
+        if match and (opens or not named):
             return [(Span(match.start(), match.end(), match.group()), "continuation")]
         return []
 
