@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from theworld.references.context import (
     Antecedent,
+    Earlier,
     Edit,
     Item,
     Standalone,
@@ -101,19 +102,19 @@ LONGEST_OWN_WORDS = 2
 """Content words of a question besides its one name, up to which "it" stands for that name."""
 
 
-def rewrite(query: str, history: Sequence[Message], antecedent: str | None = None, depth: int = 0) -> Standalone:
+def rewrite(query: str, history: Sequence[Message], antecedent: str | None, earlier: Earlier) -> Standalone:
     """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
     if is_small_talk(query) or not history:
         return Standalone()
-    return _Rewriting(query, history, antecedent, depth).result()
+    return _Rewriting(query, history, antecedent, earlier).result()
 
 
 class _Rewriting:
     """One query being made to stand alone."""
 
-    def __init__(self, query: str, history: Sequence[Message], antecedent: str | None, depth: int) -> None:
+    def __init__(self, query: str, history: Sequence[Message], antecedent: str | None, earlier: Earlier) -> None:
         self.query, self.history, self.forced = query, history, antecedent
-        self.focus = focus_of(history, question_before(history, depth))
+        self.focus = focus_of(history, question_before(history, earlier))
         known = " ".join(name.text for name in self.focus.names)
         self.named = [name for name in names_in(query) if not name.opening or name.text in known]
         self.names_topic = bool(self.focus.tokens & frozenset(tokens(query)))
