@@ -180,10 +180,11 @@ def _asked(
         return output["reference"].standalone_query or text, read_answer(question.id, output, documents.corpus)
 
     alone, answer = ask(turn.question, history)
+    if turn.refers == HISTORY_QUESTION:
+        found = score(question, answer)
+        return {"answered from the conversation": found["answer contained"]} if "answer contained" in found else {}
     scores = turn.rewriting(alone) | _kept(question, answer, STANDALONE)
-    if turn.standalone and turn.refers != HISTORY_QUESTION:
-        scores |= _kept(question, ask(turn.standalone, ())[1], ASKED_SO)
-    return scores
+    return scores | (_kept(question, ask(turn.standalone, ())[1], ASKED_SO) if turn.standalone else {})
 
 
 def _kept(question: DocumentQuestion, answer: DocumentAnswer, way: str) -> dict[str, float]:
@@ -200,19 +201,21 @@ def _mean(group: str, scores: Sequence[Mapping[str, float]]) -> Measured:
 def measure_rewritings(rows: Iterable[Rewriting], step: Callable[[], None] | None = None) -> Measured:
     """Return exact matches and F1 of the questions as typed and as rewritten, and how often rewriting made one worse.
 
-    `made worse` is a share of those touched; `untouched kept` a share of those that a person left as they were.
+    `made worse` is a share of those touched: those rewritten, and those without a sure antecedent, which keep their
+    words and get the turn before as context; `untouched kept` a share of those that a person left as they were.
     """
     resolver, scores = ReferenceResolver(), []
     for row in rows:
         history = [Message("assistant" if place % 2 else "user", text) for place, text in enumerate(row.history)]
-        rewritten = resolver.resolve(row.current, history).standalone_query or row.current
-        scores.append(dict(_compared(row, rewritten)))
+        found = resolver.resolve(row.current, history)
+        in_context = str(found.metadata.get("evidence")).startswith("context")
+        scores.append(dict(_compared(row, found.standalone_query or row.current, in_context=in_context)))
         if step:
             step()
     return _mean("all", scores)
 
 
-def _compared(row: Rewriting, rewritten: str) -> Iterator[tuple[str, float]]:
+def _compared(row: Rewriting, rewritten: str, *, in_context: bool) -> Iterator[tuple[str, float]]:
     before, after = token_f1(row.current, row.rewrite), token_f1(rewritten, row.rewrite)
     yield "exact, as typed", float(_words(row.current) == _words(row.rewrite))
     yield "exact, rewritten", float(_words(rewritten) == _words(row.rewrite))
@@ -220,7 +223,8 @@ def _compared(row: Rewriting, rewritten: str) -> Iterator[tuple[str, float]]:
     yield "F1, rewritten", after
     yield "touched", float(rewritten != row.current)
     if rewritten != row.current:
-        yield "made worse", float(after < before)
+        yield "made worse, context added" if in_context else "made worse, rewritten", float(after < before)
+        yield "made worse, all", float(after < before)
     if _words(row.current) == _words(row.rewrite):
         yield "untouched kept", float(rewritten == row.current)
 

@@ -24,6 +24,7 @@ from theworld.references.chinese_topics import (
 )
 from theworld.references.context import (
     Antecedent,
+    Earlier,
     Edit,
     Standalone,
     apply_edits,
@@ -34,7 +35,6 @@ from theworld.references.context import (
     put_item,
     question_before,
     said_in,
-    stand_alone,
     with_context,
 )
 from theworld.references.detection import Kind
@@ -47,6 +47,10 @@ from theworld.text.folding import fold_in_place
 LONGEST_ANSWER = 60
 """Characters of an answer that may hold the antecedent, added with its question."""
 LONGEST_FRAGMENT = 12
+_AMOUNT = re.compile(
+    "(?:那|还|大概|大约|一般|一共|总共|最多|最少|至少)*(?:需要|要|得|应该|该|能|可以|够)[^，。的]{0,2}(?:多少|几|多[久长大高])[^，。的]{0,4}"
+)
+"""Asks for an amount of nothing named: 需要多少盐."""
 MOST_UNLIKE = 3
 """Characters by which fillers of one place may differ in length."""
 LONGEST_VERB = 2
@@ -79,7 +83,7 @@ def _pronoun() -> re.Pattern[str]:
     )
 
 
-def rewrite(query: str, history: Sequence[Message], antecedent: str | None = None, depth: int = 0) -> Standalone:
+def rewrite(query: str, history: Sequence[Message], antecedent: str | None, earlier: Earlier) -> Standalone:
     """Return the query with its antecedents inserted; untouched where it depends on nothing."""
     if is_small_talk(query):
         return Standalone()
@@ -88,31 +92,31 @@ def rewrite(query: str, history: Sequence[Message], antecedent: str | None = Non
     if not text:
         return Standalone()
     if _VAGUE.match(text):
-        return _vague(query, history, antecedent)
-    if item := _item(query, history, depth):
+        return _vague(query, history, antecedent, earlier)
+    if item := _item(query, history, earlier):
         return item
     for rule in (_about, _continued, _fragment):
-        if found := rule(query, text, history, depth):
+        if found := rule(query, text, history, earlier):
             return found
-    return _pronouns(query, folded, history, antecedent) or _pointing(query, folded, history, depth)
+    return _pronouns(query, folded, history, antecedent, earlier) or _pointing(query, folded, history, earlier)
 
 
-def _item(query: str, history: Sequence[Message], depth: int) -> Standalone | None:
+def _item(query: str, history: Sequence[Message], earlier: Earlier) -> Standalone | None:
     """ "第二种适合谁？": the item of the list that an answer offered."""
     chosen = chosen_item(query, history)
     if chosen is None:
         return None
-    before = question_before(history, depth)
+    before = question_before(history, earlier)
     put = put_item(query, chosen, before.text if before else "")
     references = (dependent(chosen.span, "pronoun"),)
     return Standalone(put, references, (chosen.text,), (chosen.source,), (), "a listed item")
 
 
 def _in_context(  # noqa: PLR0917 - called with all of them, side by side
-    query: str, span: Span, kind: Kind, history: Sequence[Message], depth: int, answered: int = 0
+    query: str, span: Span, kind: Kind, history: Sequence[Message], earlier: Earlier, answered: int = 0
 ) -> Standalone:
     """Return the query with the question before it, and as many characters of its answer."""
-    before = question_before(history, depth)
+    before = question_before(history, earlier)
     if before is None:
         return Standalone()
     reason, references = "the question before", (dependent(span, kind),)
@@ -124,17 +128,17 @@ def _in_context(  # noqa: PLR0917 - called with all of them, side by side
     )
 
 
-def _pointing(query: str, folded: str, history: Sequence[Message], depth: int) -> Standalone:
+def _pointing(query: str, folded: str, history: Sequence[Message], earlier: Earlier) -> Standalone:
     """Read 这种, 那一步, a correction or a sequel (接着) that names nothing it could refer to."""
     match = _POINTING.search(folded)
     if match and not _bound(folded[: match.start()], LONGEST_VERB + 1):
         span = Span(match.start(), match.end(), query[match.start() : match.end()])
-        return _in_context(query, span, "pronoun", history, depth, LONGEST_ANSWER)
+        return _in_context(query, span, "pronoun", history, earlier, LONGEST_ANSWER)
     match = _CORRECTED.match(folded) or _SEQUEL.search(folded)
     if match is None:
         return Standalone()
     span = Span(match.start(), match.end(), query[match.start() : match.end()])
-    return _in_context(query, span, "continuation", history, depth)
+    return _in_context(query, span, "continuation", history, earlier)
 
 
 def _whole(query: str, text: str, standalone: str, topic: Antecedent, reason: str) -> Standalone:
@@ -148,16 +152,16 @@ def _is_follow_up(text: str) -> bool:
     return bool(_ABOUT.match(folded) or _VAGUE.match(folded) or _is_continuation(folded))
 
 
-def last_full_question(history: Sequence[Message], depth: int = 0) -> Antecedent | None:
+def last_full_question(history: Sequence[Message], earlier: Earlier) -> Antecedent | None:
     """Return the last question that is no follow-up, itself made to stand alone."""
-    found = question_before(history, depth, _is_follow_up)
-    return found._replace(text=bare(found.text)) if found else None
+    found = question_before(history, earlier, _is_follow_up)
+    return found._replace(text=found.text.strip(" ？?。！!")) if found else None
 
 
-def _about(query: str, text: str, history: Sequence[Message], depth: int) -> Standalone | None:
+def _about(query: str, text: str, history: Sequence[Message], earlier: Earlier) -> Standalone | None:
     """ "X呢？": the question before with X in the place of its like, or X of its topic."""
     match = _ABOUT.match(text)
-    base = last_full_question(history, depth) if match else None
+    base = last_full_question(history, earlier) if match else None
     if (
         match is None
         or base is None
@@ -191,54 +195,56 @@ def _is_continuation(folded: str) -> bool:
     return folded in words_of("continuations") or core in words_of("continuations")
 
 
-def _continued(query: str, text: str, history: Sequence[Message], depth: int) -> Standalone | None:
+def _continued(query: str, text: str, history: Sequence[Message], earlier: Earlier) -> Standalone | None:
     """ "还有呢？", "详细一点": the question before, continued."""
     heads = words_of("continuing_heads")
     if not (_is_continuation(text) or (any(text.startswith(h) for h in heads) and len(text) <= LONGEST_FRAGMENT)):
         return None
-    base = last_full_question(history, depth)
+    base = last_full_question(history, earlier)
     return (
         _whole(query, text, f"{base.text}，{query.strip()}", base, "the question before, continued") if base else None
     )
 
 
-def _fragment(query: str, text: str, history: Sequence[Message], depth: int) -> Standalone | None:
+def _fragment(query: str, text: str, history: Sequence[Message], earlier: Earlier) -> Standalone | None:
     """ "怎么走？", "需要多久？": a question that names nothing."""
     if len(text) > LONGEST_FRAGMENT or _pronoun().search(text):
         return None
+    if _AMOUNT.fullmatch(fold_in_place(text)):
+        return _in_context(query, Span(0, len(query), query.strip()), "continuation", history, earlier)
     attribute = any_of("attributes").match(text)
     if not consists_of(text[attribute.end() :] if attribute else text, "empty_words"):
         return None
-    topic = _recent_topic(history, depth)
+    topic = _recent_topic(history, earlier)
     return _whole(query, text, f"{topic.text}{query.strip()}", topic, "the topic of the last turns") if topic else None
 
 
-def _recent_topic(history: Sequence[Message], depth: int = 0) -> Antecedent | None:
-    topics = _topics(history, depth)
+def _recent_topic(history: Sequence[Message], earlier: Earlier) -> Antecedent | None:
+    topics = _topics(history, earlier)
     return topics[0] if topics else None
 
 
-def _topics(history: Sequence[Message], depth: int = 0) -> list[Antecedent]:
+def _topics(history: Sequence[Message], earlier: Earlier) -> list[Antecedent]:
     """Return the distinct topics of the last turns, the latest first; a labelled turn is about its label."""
     found: dict[str, Antecedent] = {}
     for index, question, _ in user_turns(history):
         label = history[index].topic
-        text = label or _resolved_topic(question, history[:index], depth)
+        text = label or _resolved_topic(question, history[:index], earlier)
         if text:
             found.setdefault(fold_in_place(text), Antecedent(text, index))
     return list(found.values())
 
 
-def _resolved_topic(question: str, before: Sequence[Message], depth: int) -> str:
+def _resolved_topic(question: str, before: Sequence[Message], earlier: Earlier) -> str:
     if not has_ideographs(question):
         return ""
     if _is_follow_up(question) or _pronoun().search(fold_in_place(question)):
-        alone = stand_alone(question, before, depth)
+        alone = earlier.alone(question, before)
         return topic_of(alone) if alone != question else ""
     return topic_of(question)
 
 
-def _antecedent(word: str, history: Sequence[Message]) -> Antecedent | None:
+def _antecedent(word: str, history: Sequence[Message], earlier: Earlier) -> Antecedent | None:
     """Return what a pronoun stands for: the name the last answer gives, else the topic of the last turns."""
     for index, question, answer in user_turns(history):
         who = word.startswith(("它", "其")) and "谁" in question
@@ -253,18 +259,20 @@ def _antecedent(word: str, history: Sequence[Message]) -> Antecedent | None:
         if named and not (word.endswith("们") and not joined_names(named)):
             at = next((i for i in range(index + 1, len(history)) if history[i].role == "assistant"), index)
             return Antecedent(named, at)
-        text = history[index].topic or _resolved_topic(question, history[:index], 0)
+        text = history[index].topic or _resolved_topic(question, history[:index], earlier)
         if text:
             unsure = _CLAUSES.search(question) or text.startswith(_PREPOSITIONS)
             return Antecedent(text, index) if history[index].topic or not unsure else None
     return None
 
 
-def _pronouns(query: str, folded: str, history: Sequence[Message], forced: str | None) -> Standalone | None:
+def _pronouns(
+    query: str, folded: str, history: Sequence[Message], forced: str | None, earlier: Earlier
+) -> Standalone | None:
     match = next((m for m in _pronoun().finditer(folded) if not _bound(folded[: m.start()])), None)
     if match is None:
         return None
-    found = _antecedent(match.group(), history)
+    found = _antecedent(match.group(), history, earlier)
     options = joined_names(found.text) if found and _SINGULAR.match(match.group()) else ()
     span = Span(match.start(), match.end(), query[match.start() : match.end()])
     if forced:
@@ -272,7 +280,7 @@ def _pronouns(query: str, folded: str, history: Sequence[Message], forced: str |
     elif options and found:
         found = Antecedent(options[0], found.source)
     if found is None:
-        return _in_context(query, span, "pronoun", history, 0, LONGEST_ANSWER)
+        return _in_context(query, span, "pronoun", history, earlier, LONGEST_ANSWER)
     replacement = found.text + ("的" if match.group() == "其" else "")
     return Standalone(
         query=apply_edits(query, [Edit(match.start(), match.end(), replacement)]),
@@ -296,9 +304,9 @@ def _bound(before: str, least: int = 2) -> bool:
     return bool(topic_tokens(any_of("verbs").sub("", rest))) and len(bare(rest)) >= least
 
 
-def _vague(query: str, history: Sequence[Message], forced: str | None) -> Standalone:
+def _vague(query: str, history: Sequence[Message], forced: str | None, earlier: Earlier) -> Standalone:
     """ "那个呢？": any topic of the last turns may be meant."""
-    topics = _topics(history)
+    topics = _topics(history, earlier)
     if not topics:
         return Standalone()
     options = joined_names(topics[0].text) or tuple(topic.text for topic in topics[:MOST_OPTIONS])

@@ -141,22 +141,28 @@ class Antecedent(NamedTuple):
     source: int
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """How earlier questions are made to stand alone: by all the rules, so far back."""
+
+    rules: Callable[[str, Sequence[Message], int], str | None]
+    """(question, turns before it, depth) -> the question alone, None where it needs nothing."""
+    depth: int = 0
+
+    def alone(self, text: str, before: Sequence[Message]) -> str:
+        """Return an earlier question made to stand alone, as far as follow-ups are traced back."""
+        return self.rules(text, before, self.depth + 1) or text if self.depth < DEEPEST else text
+
+
 def question_before(
-    history: Sequence[Message], depth: int = 0, passed: Callable[[str], bool] | None = None
+    history: Sequence[Message], earlier: Earlier, passed: Callable[[str], bool] | None = None
 ) -> Antecedent | None:
     """Return the last question of the user, made to stand alone; small talk and what is `passed` over are none."""
     for index in range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1):
         text = text_of(history[index]).strip()
         if history[index].role == "user" and text and not is_small_talk(text) and not (passed and passed(text)):
-            return Antecedent(stand_alone(text, history[:index], depth), index)
+            return Antecedent(earlier.alone(text, history[:index]), index)
     return None
-
-
-def stand_alone(text: str, before: Sequence[Message], depth: int) -> str:
-    """Return an earlier question made to stand alone, as far as follow-ups are traced back."""
-    from theworld.references.rewriting import make_standalone  # it asks for the rules
-
-    return make_standalone(text, before, "en", depth=depth + 1).query or text if depth < DEEPEST else text
 
 
 def last_answer(history: Sequence[Message]) -> int | None:

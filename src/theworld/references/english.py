@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from theworld.references.context import (
     Antecedent,
+    Earlier,
     Edit,
     Item,
     Standalone,
@@ -101,19 +102,19 @@ LONGEST_OWN_WORDS = 2
 """Content words of a question besides its one name, up to which "it" stands for that name."""
 
 
-def rewrite(query: str, history: Sequence[Message], antecedent: str | None = None, depth: int = 0) -> Standalone:
+def rewrite(query: str, history: Sequence[Message], antecedent: str | None, earlier: Earlier) -> Standalone:
     """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
     if is_small_talk(query) or not history:
         return Standalone()
-    return _Rewriting(query, history, antecedent, depth).result()
+    return _Rewriting(query, history, antecedent, earlier).result()
 
 
 class _Rewriting:
     """One query being made to stand alone."""
 
-    def __init__(self, query: str, history: Sequence[Message], antecedent: str | None, depth: int) -> None:
+    def __init__(self, query: str, history: Sequence[Message], antecedent: str | None, earlier: Earlier) -> None:
         self.query, self.history, self.forced = query, history, antecedent
-        self.focus = focus_of(history, question_before(history, depth))
+        self.focus = focus_of(history, question_before(history, earlier))
         known = " ".join(name.text for name in self.focus.names)
         self.named = [name for name in names_in(query) if not name.opening or name.text in known]
         self.names_topic = bool(self.focus.tokens & frozenset(tokens(query)))
@@ -133,8 +134,8 @@ class _Rewriting:
         if not spans or (not self.edits and _APART.search(self.query)):
             return Standalone()
         query = apply_edits(self.query, self.edits)
-        points = spans[0][1] == "pronoun"
-        query = (None if self._settled() else with_context(query, self._context(points=points))) or query
+        points, settled = spans[0][1] == "pronoun", self._settled()
+        query = (None if settled else with_context(query, self._context(points=points))) or query
         if query == self.query:
             return Standalone()
         return Standalone(
@@ -146,7 +147,7 @@ class _Rewriting:
             sources=tuple(sorted({used.source for used in self.used if used.source >= 0})),
             options=self.options,
             reason="the antecedent in the last turns",
-            sure=self._settled() or self.focus.heading is not None,
+            sure=settled,
         )
 
     def _filled(self) -> Standalone | None:
@@ -257,7 +258,8 @@ class _Rewriting:
             return []
         named = bool(self.named)
         match = _CONTINUES.search(self.query) or (None if named else self._definite())
-        if match and not (named and not _CONTINUES.match(self.query)):
+        opens = match is not None and match.start() == 0 and not match.group().lower().startswith("what happen")
+        if match and (opens or not named):
             return [(Span(match.start(), match.end(), match.group()), "continuation")]
         return []
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from theworld.references import chinese, english
 from theworld.references.chinese_topics import topic_in
-from theworld.references.context import Standalone, question_before, with_context
+from theworld.references.context import Earlier, Standalone, question_before, with_context
 from theworld.references.detection import Detected
 from theworld.references.frames import correction_of, refilled, since_topic_change, topic_change
 from theworld.references.history import text_of, topic_tokens
@@ -36,14 +36,19 @@ def make_standalone(
         return Standalone(query[start:].strip() or None, reason="another topic is announced")
     recent, first = since_topic_change(history)
     rules = chinese if language == "cn" or has_ideographs(query) else english
-    alone = _corrected(query, recent, depth) or rules.rewrite(query, recent, antecedent, depth)
+    earlier = Earlier(_alone, depth)
+    alone = _corrected(query, recent, earlier) or rules.rewrite(query, recent, antecedent, earlier)
     return replace(alone, sources=tuple(source + first for source in alone.sources)) if first else alone
 
 
-def _corrected(query: str, history: Sequence[Message], depth: int) -> Standalone | None:
+def _alone(text: str, before: Sequence[Message], depth: int) -> str | None:
+    return make_standalone(text, before, "en", depth=depth).query
+
+
+def _corrected(query: str, history: Sequence[Message], earlier: Earlier) -> Standalone | None:
     """ "No, I meant X": the question before with X in the place of its like."""
     correction = correction_of(query)
-    before = question_before(history, depth) if correction else None
+    before = question_before(history, earlier) if correction else None
     if correction is None or before is None:
         return None
     place = english.place_for(correction.value, before.text)
@@ -75,7 +80,7 @@ def supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[
 
 def last_question(history: Sequence[Message]) -> str:
     """Return the last question of the user, made to stand alone; empty where there is none."""
-    found = question_before(since_topic_change(history)[0])
+    found = question_before(since_topic_change(history)[0], Earlier(_alone))
     return found.text[:LONGEST_DEPENDENT] if found else ""
 
 
