@@ -77,7 +77,12 @@ def _projected(
     writable = lock is not None
     if not follows(path, ledger) and (writable or not recover(path, engines)):
         follow(path, ledger, writable=writable)
-    projections = Projections(path, ledger, ranking, engines, writable=writable)
+    try:
+        projections = Projections(path, ledger, ranking, engines, writable=writable)
+    except StoreError:  # a reader found damaged files: whoever may write builds them anew
+        if writable or not recover(path, engines):
+            raise
+        projections = Projections(path, ledger, ranking, engines, writable=writable)
     if not writable:
         with ExitStack() as stack:
             stack.callback(projections.close)
