@@ -60,6 +60,8 @@ def open_folder(
     try:
         ledger = Ledger.open(path, engines.ledger, create=create, writable=writable)
         try:
+            if lock is not None and lock.found_dead:
+                ledger.check()
             return _projected(path, engines, ranking, ledger, lock)
         except BaseException:
             ledger.close()
