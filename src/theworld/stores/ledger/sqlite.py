@@ -133,7 +133,10 @@ def _clear_errors(where: str) -> Iterator[None]:
         raise StoreError(f"the ledger failed: {error}.", where=where) from error
 
 
-_REBUILD = "The file is damaged: restore a backup (`theworld restore FILE --store DIR`), or delete the folder and run `theworld ingest PATH --store DIR` again."
+_REBUILD = (
+    "The file is damaged: restore a backup (`theworld restore FILE --store DIR`), or delete the folder and run "
+    "`theworld ingest PATH --store DIR` again."
+)
 _REMEDIES = {
     "not a database": _REBUILD,
     "malformed": _REBUILD,
