@@ -37,7 +37,7 @@ class Visit:
         assert not self.complaints, self.complaints
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop runs as long as it is open, and would keep others from running theirs
 def browser() -> Iterator[Any]:
     if not CHROMIUM.exists():
         pytest.skip(f"no browser at {CHROMIUM}: apt-get install chromium, or name one in CHROMIUM")
