@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from theworld.errors import TheWorldError
 from theworld.ingestion import IngestReport, SourceDocument, ingest, ingest_given
+from theworld.ingestion.readers import read_source
+from theworld.ingestion.report import FailedSource
 from theworld.ingestion.watching import watch
 from theworld.models.registry import Models
 from theworld.settings import Settings
@@ -66,6 +70,21 @@ class DocumentWriter:
             watch(folders, bring_up_to_date, store=self._settings.store, stop=stop, on_busy=busy)
         except TheWorldError:
             log.exception("the folders are no longer watched")
+
+    def put_file(self, name: str, content: bytes, *, tenant: str) -> IngestReport:
+        """Read a file as an ingestion would, by the ending of its name, and write its documents.
+
+        `name` is its path within what is uploaded: its id, unless the file names ids of its own. Raises IngestionError
+        when nothing of it can be read.
+        """
+        with TemporaryDirectory(prefix="theworld-upload-") as folder:
+            path = Path(folder) / PurePosixPath(name).name
+            path.write_bytes(content)
+            found = list(read_source(path))
+        failed = [FailedSource(name, item.reason) for item in found if isinstance(item, FailedSource)]
+        given = [replace(item, id=item.id or name) for item in found if isinstance(item, SourceDocument)]
+        report = self.put([(item, name) for item in given], tenant=tenant)
+        return replace(report, failed=[*report.failed, *failed])
 
     def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:
         """Delete those of the documents that the tenant has; return how many there were."""

@@ -37,6 +37,8 @@ from theworld.stores.ledger.request_log import RequestJournal
 from theworld.stores.ledger.service_ledger import ServiceLedger
 
 log = logging.getLogger(__name__)
+UPLOADS_WAITING = 64
+"""Requests that write documents and wait for their turn; further ones get 429."""
 SHADOWS_WAITING = 8
 """Runs of strategy B that may wait; further ones are left out, counted."""
 
@@ -72,6 +74,15 @@ class Service:
         """The limiter of this process's event loop."""
         chosen = self.settings.service
         return ConcurrencyLimiter(chosen.running, chosen.waiting, self.metrics.present.set)
+
+    @cached_property
+    def uploads(self) -> ConcurrencyLimiter:
+        """The limiter of what writes documents: one at a time, in a thread of its own.
+
+        A writer waits for the store's lock and for its models; in the threads that questions and keys use, a few of
+        them would keep everybody out.
+        """
+        return ConcurrencyLimiter(1, UPLOADS_WAITING)
 
     @cached_property
     def journal(self) -> RequestJournal:
@@ -176,8 +187,9 @@ class Service:
     def close(self) -> None:
         """Finish what runs, write what waits, let go of everything but the resources."""
         self._shadows.shutdown(wait=True, cancel_futures=True)
-        if "limiter" in self.__dict__:
-            self.limiter.close()
+        for limiter in ("limiter", "uploads"):
+            if limiter in self.__dict__:
+                self.__dict__[limiter].close()
         self.jobs.close()
         self.documents.close()
         if self.writer is not None:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Body, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from theworld.ingestion import SourceDocument
+from theworld.errors import IngestionError
+from theworld.ingestion import IngestReport, SourceDocument
 from theworld.ingestion.readers.document import plain_metadata
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, reply
 from theworld.service.api.errors import WITH_BODY, ApiError, documented, redacted
 from theworld.service.api.schemas import Body as Strict
 from theworld.service.api.schemas import is_no_text
-from theworld.service.api.serving import in_thread, service_of
+from theworld.service.api.serving import service_of
 
 router = APIRouter(
     prefix="/api/v1",
     tags=["documents"],
-    responses=documented(*WITH_BODY, Code.STORE_BUSY, Code.STORE_UNAVAILABLE, Code.MODEL_UNAVAILABLE),
+    responses=documented(*WITH_BODY, Code.TOO_MANY, Code.STORE_BUSY, Code.STORE_UNAVAILABLE, Code.MODEL_UNAVAILABLE),
 )
 Writing = Annotated[Caller, caller_with("write")]
 DocumentId = Annotated[str, Field(min_length=1, max_length=512, description="Id, unique within the tenant")]
+FileName = Annotated[str, Query(min_length=1, max_length=512, description="Its path, `/` between folders")]
 _POSTED = "posted"
+_BYTES = {"type": "string", "format": "binary"}
 
 
 class GivenDocument(Strict):
@@ -122,15 +126,52 @@ async def write(request: Request, body: Annotated[DocumentsRequest, Body()], cal
         for item in body.documents
         if not item.problem()
     ]
-    report = await in_thread(lambda: service.documents.put(given, tenant=caller.tenant))
-    failed += [LeftOut(id=failure.path, reason=redacted(failure.reason)) for failure in report.failed]
-    data = DocumentsData(written=report.documents, unchanged=report.unchanged, notes=report.notes, failed=failed)
-    return reply(request, data)
+    async with service.uploads.slot():
+        report = await service.uploads.work(lambda: service.documents.put(given, tenant=caller.tenant))
+    return reply(request, _told(report, failed))
+
+
+@router.post(
+    "/documents/file",
+    response_model=Envelope[DocumentsData],
+    summary="Write a file",
+    openapi_extra={"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": _BYTES}}}},
+)
+async def write_file(request: Request, name: FileName, caller: Writing) -> Response:
+    """Read a file as `theworld ingest` does, by the ending of its name, and write its documents.
+
+    The body is the file as it is, of whatever type. Its name is the document's id, so that the same file sent again
+    replaces itself.
+    """
+    service, content = service_of(request), await request.body()
+    _check_file(name, content)
+    async with service.uploads.slot():
+        try:
+            work = partial(service.documents.put_file, name, content, tenant=caller.tenant)
+            report = await service.uploads.work(work)
+        except IngestionError as error:
+            failed = [LeftOut(id=name, reason=redacted(f"{error.what}. {error.remedy}".strip()))]
+            return reply(request, DocumentsData(written=0, unchanged=0, notes=0, failed=failed))
+    return reply(request, _told(report, []))
+
+
+def _check_file(name: str, content: bytes) -> None:
+    parts = name.split("/")
+    if not name.isprintable() or not name.strip() or any(part in {"", ".", ".."} for part in parts) or "\\" in name:
+        raise ApiError(Code.INVALID, "the name is no path within what is uploaded, such as `guides/leave.md`")
+    if not content:
+        raise ApiError(Code.INVALID, "the file is empty")
+
+
+def _told(report: IngestReport, failed: list[LeftOut]) -> DocumentsData:
+    failed = failed + [LeftOut(id=failure.path, reason=redacted(failure.reason)) for failure in report.failed]
+    return DocumentsData(written=report.documents, unchanged=report.unchanged, notes=report.notes, failed=failed)
 
 
 @router.delete("/documents", response_model=Envelope[DeletedData], summary="Delete documents")
 async def delete(request: Request, body: Annotated[DeleteRequest, Body()], caller: Writing) -> Response:
     """Delete documents with their notes, vectors and links; ids the tenant does not have are passed over."""
     service = service_of(request)
-    count = await in_thread(lambda: service.documents.delete(body.ids, tenant=caller.tenant))
+    async with service.uploads.slot():
+        count = await service.uploads.work(lambda: service.documents.delete(body.ids, tenant=caller.tenant))
     return reply(request, DeletedData(deleted=count))

@@ -1,0 +1,160 @@
+// Documents: the tenant's documents, one of them whole, deleting, and uploads of files or a folder, one after the other.
+
+import { announce, el, fill } from "../dom.js";
+
+export const stylesheet = "views/documents.css";
+const PAGE = 100;
+let view = null;
+const uploads = [];  // kept while the page is open: going elsewhere and back does not stop them
+let sender = null;
+
+export async function mount(element, api, t, args) {
+  view = { element, api, t, found: [], after: "", total: 0, search: "" };
+  if (args.length) await drawDocument(args.join("/"));
+  else await drawAll();
+}
+
+export function unmount() {
+  view = null;
+}
+
+async function drawAll() {
+  const { element, t } = view;
+  const search = el("input", { type: "search", id: "search", placeholder: t("documents.search"), maxlength: "500",
+    oninput: debounced(() => { if (view) { view.search = search.value.trim(); load(true); } }) });
+  view.list = el("div", { class: "list", "aria-live": "polite" });
+  view.queue = el("section", { "aria-label": t("documents.uploads") });
+  fill(element, el("h1", { class: "unseen" }, t("documents.title")), dropArea(), view.queue,
+    el("label", { for: "search", class: "unseen" }, t("documents.search")), search, view.list);
+  drawQueue();
+  await load(true);
+}
+
+async function load(anew) {
+  const mine = view;
+  const query = { search: mine.search, after: anew ? "" : mine.after, limit: PAGE };
+  const page = await mine.api.get("/api/v1/documents", query);
+  if (mine !== view || !mine.list || mine.search !== query.search) return;
+  const found = anew ? page.documents : [...mine.found, ...page.documents];
+  Object.assign(mine, { found, after: page.next_after, total: page.total });
+  drawList();
+}
+
+function drawList() {
+  const { t, found, total, after, search, list } = view;
+  if (!found.length) return void fill(list, el("p", { class: "muted" }, t(search ? "documents.nothing" : "documents.none")));
+  const heads = [["id", ""], ["notes", "number"], ["written", "wide"]].map(([name, kind]) =>
+    el("th", { scope: "col", class: kind || null }, t(`documents.${name}`)));
+  const last = el("th", { scope: "col" }, el("span", { class: "unseen" }, t("documents.remove")));
+  fill(list, el("p", { class: "muted" }, t("documents.total", { n: total })),
+    el("table", {}, el("thead", {}, el("tr", {}, heads, last)), el("tbody", {}, found.map(row))),
+    after && el("button", { type: "button", onclick: () => load(false) }, t("documents.more")));
+}
+
+function row(found) {
+  const { t, api } = view;
+  const written = found.written_at ? new Date(found.written_at).toLocaleString(api.language) : "–";
+  const open = el("a", { href: `#/documents/${encodeURIComponent(found.id)}`, "aria-label": t("documents.open", { id: found.id }) },
+    found.title || found.id);
+  return el("tr", {}, el("td", {}, open, el("div", { class: "muted small" }, found.id)),
+    el("td", { class: "number" }, found.notes), el("td", { class: "wide" }, written),
+    el("td", {}, el("button", { type: "button", class: "quiet", onclick: () => remove(found.id) }, t("documents.remove"))));
+}
+
+async function remove(id) {
+  const { api, t } = view;
+  if (!confirm(t("documents.remove_sure", { id }))) return;
+  await api.send("DELETE", "/api/v1/documents", { ids: [id] });
+  announce(t("documents.removed", { id }));
+  if (view) await load(true);
+}
+
+async function drawDocument(id) {
+  const { element, api, t } = view;
+  const found = await api.get(`/api/v1/documents/${id.split("/").map(encodeURIComponent).join("/")}`);
+  const facts = Object.entries(found.metadata).map(([key, value]) => `${key}: ${value}`).join(" · ");
+  fill(element, el("p", {}, el("a", { href: "#/documents" }, `← ${t("documents.back")}`)),
+    el("h1", {}, found.title || found.id), el("p", { class: "muted" }, [found.source, facts].filter(Boolean).join(" · ")),
+    el("pre", { tabindex: "0" }, found.text));
+}
+
+function dropArea() {
+  const { t } = view;
+  const chooser = (folder) => el("input", { type: "file", multiple: true, hidden: true, webkitdirectory: folder,
+    "aria-label": t(folder ? "documents.folder" : "documents.files"),
+    onchange: (event) => add([...event.target.files].map((file) => [file.webkitRelativePath || file.name, file])) });
+  const files = chooser(false), folder = chooser(true);
+  const area = el("section", { class: "drop", "aria-label": t("documents.drop"),
+    ondragover: (event) => { event.preventDefault(); area.classList.add("over"); },
+    ondragleave: () => area.classList.remove("over"),
+    ondrop: async (event) => { event.preventDefault(); area.classList.remove("over"); add(await dropped(event.dataTransfer)); } },
+    el("p", { class: "muted" }, t("documents.drop")),
+    el("div", { class: "choices" },
+      el("button", { type: "button", onclick: () => files.click() }, t("documents.files")),
+      el("button", { type: "button", onclick: () => folder.click() }, t("documents.folder"))), files, folder);
+  return area;
+}
+
+/** Return [path, file] of everything dropped, folders walked through. */
+async function dropped(transfer) {
+  const found = [];
+  const walk = async (entry, prefix) => {
+    const path = prefix + entry.name;
+    if (entry.isFile) return void found.push([path, await new Promise((done, failed) => entry.file(done, failed))]);
+    const reader = entry.createReader();
+    for (;;) {
+      const some = await new Promise((done, failed) => reader.readEntries(done, failed));
+      if (!some.length) return;
+      for (const child of some) await walk(child, `${path}/`);
+    }
+  };
+  for (const entry of [...transfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean)) await walk(entry, "");
+  return found;
+}
+
+/** Queue files, hidden ones left out. */
+function add(files) {
+  uploads.push(...files.filter(([path]) => !path.split("/").some((part) => part.startsWith(".")))
+    .map(([path, file]) => ({ path, file, state: "waiting", reason: "", notes: 0 })));
+  drawQueue();
+  sender ??= sendAll(view.api).finally(() => { sender = null; });
+}
+
+async function sendAll(api) {
+  for (let next; (next = uploads.find((one) => one.state === "waiting"));) {
+    next.state = "sending";
+    drawQueue();
+    try {
+      const address = `/api/v1/documents/file?${new URLSearchParams({ name: next.path })}`;
+      const told = await api.post(address, next.file, { headers: { "Content-Type": "application/octet-stream" } });
+      const reason = told.failed.map((one) => one.reason).join(" ");
+      Object.assign(next, { reason, notes: told.notes, state: reason ? "failed" : told.written ? "done" : "unchanged" });
+    } catch (error) {
+      Object.assign(next, { state: "failed", reason: error.message });
+    }
+    drawQueue();
+  }
+  if (view?.list) await load(true);
+}
+
+function drawQueue() {
+  if (!view?.queue) return;
+  const { t } = view;
+  const count = (...states) => uploads.filter((one) => states.includes(one.state)).length;
+  const change = (from, to) => { for (const one of uploads) if (one.state === from) Object.assign(one, { state: to, reason: "" }); };
+  const failed = count("failed"), left = count("waiting");
+  fill(view.queue, uploads.length > 0 && [
+    el("p", { role: "status" }, t("documents.summary", { n: uploads.length, done: count("done", "unchanged"), failed })),
+    el("progress", { max: uploads.length, value: uploads.length - left - count("sending"), "aria-label": t("documents.uploads") }),
+    el("p", { class: "choices" },
+      left > 0 && el("button", { type: "button", onclick: () => { change("waiting", "cancelled"); drawQueue(); } }, t("documents.cancel")),
+      failed > 0 && el("button", { type: "button", onclick: () => { change("failed", "waiting"); add([]); } }, t("documents.retry"))),
+    el("ul", { class: "uploads" }, uploads.map((one) => el("li", { class: one.state }, el("span", {}, one.path),
+      el("span", {}, one.reason || t(`documents.${one.state}`, { n: one.notes }))))),
+  ]);
+}
+
+function debounced(work) {
+  let timer = 0;
+  return () => { clearTimeout(timer); timer = setTimeout(work, 200); };
+}

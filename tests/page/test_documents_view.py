@@ -1,0 +1,46 @@
+"""Documents in a real browser: files go in, with reasons for what does not, are found, opened and deleted."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.slow
+FILES = [
+    {
+        "name": "lighthouse.md",
+        "mimeType": "text/markdown",
+        "buffer": b"# Old Light\n\n## Keeper\n\nAda Grey keeps the Old Light.\n",
+    },
+    {"name": "broken.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 no document"},
+    {"name": "empty.txt", "mimeType": "text/plain", "buffer": b""},
+]
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_files_go_in_are_found_opened_and_deleted(visit, site, locale):
+    from playwright.sync_api import expect
+
+    seen = visit(site, locale=locale)
+    page = seen.page
+    seen.go("#/documents")
+    page.wait_for_selector(".list table")
+    with page.expect_file_chooser() as chosen:
+        page.locator(".drop button").first.click()
+    chosen.value.set_files(FILES)
+    expect(page.locator(".uploads li.failed")).to_have_count(2, timeout=60_000)
+    expect(page.locator(".uploads li.done")).to_have_count(1)
+    reasons = page.locator(".uploads li.failed").all_inner_texts()
+    assert [reason.split("\n")[0] for reason in reasons] == ["broken.pdf", "empty.txt"]
+    assert all(len(reason.split("\n")) > 1 for reason in reasons), "each says why"
+    page.fill("#search", "lighthouse")
+    expect(page.locator(".list tbody tr")).to_have_count(1)
+    page.locator(".list tbody a").click()
+    expect(page.locator("pre")).to_contain_text("Ada Grey keeps the Old Light.")
+    page.go_back()
+    page.wait_for_selector(".list table")
+    page.fill("#search", "lighthouse")
+    expect(page.locator(".list tbody tr")).to_have_count(1)
+    page.evaluate("window.confirm = () => true")
+    page.locator(".list tbody button").click()
+    expect(page.locator(".list tbody tr")).to_have_count(0)
+    assert not [text for text in seen.complaints if "422" not in text], seen.complaints
