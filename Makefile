@@ -51,7 +51,7 @@ $(STAMP): $(PRODUCT)
 	@touch $@
 
 docs: $(STAMP)
-	$(BIN)/python -m theworld.graph.picture README.md
+	$(BIN)/python -m theworld.graph.picture docs/architecture.md
 	$(BIN)/python -m theworld.cli.settings_reference docs/settings.md
 
 clean:

@@ -27,7 +27,7 @@ from pydantic import BaseModel, RootModel, TypeAdapter
 
 from theworld.evaluation.datasets import read_lines
 from theworld.structure import StructureParseError, extract_json_from_text, parse_structured_output, parse_with_report
-from theworld.structure.fitting.provenance import invented
+from theworld.structure.reading.provenance import invented
 
 ROUNDS = 5
 ANYTHING = RootModel[Any]

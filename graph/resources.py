@@ -90,11 +90,17 @@ def make_judge(settings: Settings, models: Models) -> EntityJudge:
     return ModelJudge(models.chat, first=judge)
 
 
+LEAST_SURE_REFERENCE = 0.75
+"""Confidence of the rules below which a configured model is asked what a question refers to."""
+
+
 def make_resolver(model: ChatModel | None) -> ReferenceResolver:
     """Return the resolver; a model, where one is configured, is asked only when the rules are unsure."""
     if model is None:
         return ReferenceResolver()
-    config = ReferenceResolverConfig(use_llm_fallback=True, llm_only_if_unsure=True)
+    config = ReferenceResolverConfig(
+        use_llm_fallback=True, llm_only_if_unsure=True, llm_fallback_threshold=LEAST_SURE_REFERENCE
+    )
     return ReferenceResolver(config, llm_resolver=model_resolver(model))
 
 

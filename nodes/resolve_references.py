@@ -12,11 +12,12 @@ from langgraph.types import interrupt
 
 from theworld.deadline import DeadlineExceededError, run_within
 from theworld.questions import read_question
-from theworld.references.presentation import ask_back, chosen_option
+from theworld.references.presentation import InvalidChoiceError, ask_back, chosen_option
 from theworld.references.resolver import ReferenceResolver
 from theworld.references.stances import extract_stances
 from theworld.retrieval.channel import request_deadline
 from theworld.state import Context, Degradation, ModelUsage, QueryState, ResolvedReference, Update, context_at
+from theworld.text import Language
 
 
 def resolve_references(state: QueryState, runtime: Runtime[Context], *, resolver: ReferenceResolver) -> Update:
@@ -69,6 +70,16 @@ def _degradation(reason: str, began: float) -> Degradation:
     return Degradation(stage="resolve_references", reason=reason, elapsed_ms=(time.perf_counter() - began) * 1000)
 
 
+def _chosen(reference: ResolvedReference, language: Language) -> str:
+    """Ask which option is meant, and again, saying what was wrong, until the reply is one or names another."""
+    asked = payload = ask_back(reference, language)
+    while True:
+        try:
+            return chosen_option(interrupt(payload), reference.options)
+        except InvalidChoiceError as error:
+            payload = asked | {"error": str(error), "question": f"{error}\n{asked['question']}"}
+
+
 def _settle(
     reference: ResolvedReference,
     state: QueryState,
@@ -77,8 +88,7 @@ def _settle(
 ) -> ResolvedReference:
     language = read_question(state.question).language
     if context.clarify:
-        choice = chosen_option(interrupt(ask_back(reference, language)), reference.options)
-        return replace(resolve(choice), options=())
+        return replace(resolve(_chosen(reference, language)), options=())
     others = ", ".join(reference.options[1:])
     note = f"ambiguous: took {reference.options[0]}; it could also be {others}"
     return replace(reference, metadata={**reference.metadata, "note": note})

@@ -1,4 +1,4 @@
-"""The EFSA specification word for word: its examples, its formula, its constants, called with default arguments."""
+"""The EFSA specification's formula and constants on any notes; its examples are in tests/seeds."""
 
 from __future__ import annotations
 
@@ -9,68 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.answers import efsa
-from theworld.answers.efsa import compute_cov_cons, efsa_answer, efsa_answer_with_fallback
-
-
-def test_basic_use(capsys: pytest.CaptureFixture[str]) -> None:
-    candidates = [
-        {
-            "entities": ["Steve Hillage", "Miquette Giraudy"],
-            "final_score": 0.85,
-            "hop_no": 1,
-            "doc_id": "doc1",
-            "paragraph_idxs": [1],
-            "content": "...",
-        },
-    ]
-    answer, support_idxs = efsa_answer_with_fallback(
-        candidates=candidates,
-        query="Who is Steve Hillage's partner?",
-        bridge_entity="Steve Hillage",
-        path_entities=["Steve Hillage", "System 7"],
-        topN=20,
-    )
-    if answer:
-        print(f"EFSA Answer: {answer}")
-        print(f"Support: {support_idxs}")
-    else:
-        print("EFSA failed, use fallback method")
-    assert capsys.readouterr().out == "EFSA Answer: Miquette Giraudy\nSupport: [1]\n"
-
-
-@pytest.mark.parametrize("found", [True, False])
-def test_use_in_a_query_processor(found: bool) -> None:
-    query = "Who is Steve Hillage's partner?"
-    selected_notes: list[dict[str, Any]] = [
-        {
-            "entities": ["Steve Hillage", "System 7"],
-            "final_score": 0.85,
-            "doc_id": "doc1",
-            "paragraph_idxs": [1],
-            "bridge_entity": "Steve Hillage",
-            "bridge_path": ["Steve Hillage", "System 7"],
-        },
-        {
-            "entities": ["Miquette Giraudy"] if found else [],
-            "final_score": 0.7,
-            "doc_id": "doc2",
-            "paragraph_idxs": [2],
-        },
-    ]
-    bridge_entities = [n.get("bridge_entity") for n in selected_notes if n.get("bridge_entity")]
-    path_entities = [e for n in selected_notes for e in n.get("bridge_path", [])]
-    answer, support_idxs = efsa_answer_with_fallback(
-        candidates=selected_notes,
-        query=query,
-        bridge_entity=bridge_entities[0] if bridge_entities else None,
-        path_entities=list(set(path_entities))[-2:],
-        topN=20,
-    )
-    assert (answer, support_idxs) == (("Miquette Giraudy", [2]) if found else (None, []))
-
-
-def test_the_constants_have_their_documented_values() -> None:
-    assert (efsa.HOP_DECAY, efsa.COV_WEIGHT, efsa.CONS_WEIGHT, efsa.DIVERSITY_REWARD) == (0.85, 0.10, 0.05, 0.03)
+from theworld.answers.efsa import compute_cov_cons, efsa_answer
 
 
 @pytest.mark.parametrize(
@@ -95,14 +34,6 @@ def test_each_constant_may_be_set_and_decides(
     assert efsa_answer(notes, "?", None, ["P"])[0] == "Far"
     monkeypatch.setattr(efsa, constant, value)
     assert efsa_answer(notes, "?", None, ["P"])[0] == answer
-
-
-def test_only_the_first_notes_count() -> None:
-    notes = [{"entities": [name], "final_score": score} for name, score in (("A", 0.2), ("B", 0.9))]
-    assert efsa_answer(notes, "?", topN=1)[0] == "A"
-    assert efsa_answer(notes, "?")[0] == "B"
-    many = [{"entities": ["A"], "final_score": 0.1}] * 20 + [{"entities": ["B"], "final_score": 1.0}] * 9
-    assert efsa_answer(many, "?")[0] == "A"
 
 
 NAMES = ["ada", "boole", "curie", "darwin", "euler"]

@@ -149,9 +149,10 @@ def test_the_gate_vetoes_and_never_invents() -> None:
     assert efsa_answer(notes, "?", allowed=lambda _key, _name: False) == (None, [])
 
 
-def test_logits_go_through_a_sigmoid() -> None:
-    trace = trace_efsa(read_notes([{"entities": ["A"], "final_score": 2.0}], 20), "?")
-    assert trace.ranking[0].score == pytest.approx(1 / (1 + math.exp(-2)))
+@pytest.mark.parametrize(("logits", "score"), [(False, 2.0), (True, 1 / (1 + math.exp(-2)))])
+def test_scores_are_used_as_given_unless_declared_as_logits(logits: bool, score: float) -> None:
+    trace = trace_efsa(read_notes([{"entities": ["A"], "final_score": 2.0}], 20, logits=logits), "?")
+    assert trace.ranking[0].score == pytest.approx(score)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The Wikidata specification's cases, one by one, with positional arguments as its signatures have them."""
+"""The Wikidata specification's flow, and the example of the project's page; its cases are in tests/seeds."""
 
 from __future__ import annotations
 
@@ -10,100 +10,11 @@ from typing import Any
 
 import pytest
 
-from theworld import JudgeOutput, fallback_zero_candidates, format_candidates, parse_llm_output
 from theworld.entities import ModelJudge
 from theworld.graph.edges import after_entity_search
 from theworld.nodes.disambiguate_entities import accept_no_candidates, find_entity_candidates, judge_entities
 from theworld.state import QueryState
 from theworld.testing.fakes import FakeChatModel
-
-SETTINGS = {
-    "tasks": {
-        "l2_disambiguation": {
-            "candidate_limits": {
-                "wikidata": {
-                    "max_candidates": 2,
-                    "per_candidate_max_bytes": 1024,
-                    "key_props_max_bytes": 512,
-                    "include_aliases": True,
-                }
-            }
-        }
-    }
-}
-TEXT = """Result Q7259:
-Label: Ada Lovelace
-Description: English mathematician (1815–1852)
-Aliases: Augusta Ada King, Countess of Lovelace
-instance of: human
-country of citizenship: United Kingdom of Great Britain and Ireland
-occupation: mathematician, programmer
-date of birth: 1815-12-10
-date of death: 1852-11-27
-eye color: brown"""
-KEYS = {"id", "url", "label", "description", "aliases", "key_props_excerpt"}
-OUTPUT_KEYS = ["source", "entity", "matched", "confidence", "reason", "selection", "model"]
-
-
-@pytest.mark.parametrize("cfg", [{}, SETTINGS, {"settings": SETTINGS}, SETTINGS["tasks"], {"max_candidates": 2}])
-def test_happy_path_text(cfg: dict[str, Any]) -> None:
-    (found,) = format_candidates([{"page_content": TEXT}], cfg)
-    assert set(found) == KEYS
-    assert found["url"] == "https://www.wikidata.org/wiki/Q7259"
-    assert found["aliases"] == ["Augusta Ada King", "Countess of Lovelace"]
-    assert "eye color" not in found["key_props_excerpt"]
-    assert found["key_props_excerpt"].startswith("instance of: human; country of citizenship: United Kingdom")
-
-
-def candidates() -> list[dict[str, Any]]:
-    return format_candidates([{"page_content": TEXT}, {"id": "Q11641", "label": "Ada", "description": "language"}], {})
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        {"matched": True, "confidence": 0.9, "reason": "same person", "selection": candidates()[0]},
-        {"choices": {"wikidata": {"candidate": candidates()[0], "reason": "same person", "confidence": 0.9}}},
-        {"wikidata_qid": "Q7259", "reason": "same person", "confidence": 0.9},
-        {"wikidata_uri": "https://www.wikidata.org/wiki/Q7259", "reason": "same person", "confidence": 0.9},
-    ],
-)
-def test_both_structures_and_both_ways_back(reply: dict[str, Any]) -> None:
-    result = parse_llm_output(json.dumps(reply, ensure_ascii=False), candidates())
-    assert list(result) == OUTPUT_KEYS
-    assert (result["source"], result["matched"], result["confidence"]) == ("wikidata", True, 0.9)
-    assert result["reason"] == "same person"
-    assert result["selection"] == candidates()[0]
-    assert JudgeOutput.model_validate(result).as_dict() == result
-
-
-def test_defaults_and_bounds() -> None:
-    for stated, kept in ((7, 1.0), (-2, 0.0), (None, 0.0), ("0.4", 0.4)):
-        reply = {"matched": True, "confidence": stated, "reason": "", "selection": {"id": "Q7259"}}
-        result = parse_llm_output(json.dumps(reply), candidates())
-        assert result["confidence"] == kept
-        assert result["reason"]
-
-
-def test_what_is_no_json() -> None:
-    result = parse_llm_output("sorry", candidates())
-    assert (result["matched"], result["confidence"], result["reason"], result["selection"]) == (
-        False,
-        0.0,
-        "输出解析失败",
-        None,
-    )
-
-
-def test_zero_candidates() -> None:
-    result = fallback_zero_candidates("Ada", None)
-    assert (result["matched"], result["confidence"], result["reason"], result["selection"]) == (
-        False,
-        0.0,
-        "无候选",
-        None,
-    )
-    assert fallback_zero_candidates("Ada", "person")["entity"] == {"label": "Ada", "type_hint": "person"}
 
 
 @pytest.mark.parametrize("rows", [[], [{"id": "Q7259", "label": "Ada Lovelace", "description": "mathematician"}]])

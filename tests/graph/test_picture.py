@@ -1,4 +1,4 @@
-"""The README's picture is the compiled graph."""
+"""The architecture page's picture is the compiled graph."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ import pytest
 
 from theworld.graph.picture import draw, put_into
 
-README = Path(__file__).parents[2] / "README.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "architecture.md"
 
 
-def test_the_readme_shows_the_graph_as_it_is():
-    text = README.read_text("utf-8")
+def test_the_page_shows_the_graph_as_it_is():
+    text = DOCUMENT.read_text("utf-8")
     assert put_into(text) == text, "the graph has changed: run `make docs`"
     assert "generate_answer" in draw()
 

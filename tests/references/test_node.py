@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from functools import partial
 from typing import Any
@@ -12,9 +13,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
 from theworld import Context, Message, QueryState, ReferenceResolver, ReferenceResolverConfig, ReferenceType
+from theworld.graph.resources import make_resolver
 from theworld.nodes.resolve_references import resolve_references
 from theworld.references import model_resolver
-from theworld.references.presentation import ask_back, chosen_option
+from theworld.references.presentation import InvalidChoiceError, ask_back, chosen_option
 from theworld.testing.fakes import FakeChatModel
 
 COMPARED = [Message("user", "Compare MySQL and PostgreSQL"), Message("assistant", "Both are relational.")]
@@ -166,10 +168,6 @@ def test_tokens_and_cost_of_the_models_reading_are_counted() -> None:
         ("b please", "B"),
         ({"choice": 3}, "C"),
         ("Something else", "Something else"),
-        ("9", "A"),
-        ("0", "A"),
-        ("", "A"),
-        (None, "A"),
         ("二", "B"),
     ],
 )
@@ -180,3 +178,44 @@ def test_what_a_reply_means(reply: Any, chosen: str) -> None:
 def test_the_question_asked_back_is_plain_data() -> None:
     reference = ReferenceResolver().resolve("Does it support JSON?", COMPARED)
     assert set(ask_back(reference, "en")) == {"kind", "question", "options"}
+
+
+NO_OPTIONS = [9, "9", "0", -1, "第九个", "", " ", None, 1.5, True, [], {"choice": 4}, {"option": 1}]
+
+
+@pytest.mark.parametrize("reply", NO_OPTIONS)
+def test_what_is_no_option_is_an_error_that_lists_them(reply: Any) -> None:
+    with pytest.raises(InvalidChoiceError, match=r"choice: .* none of the options: 1 A, 2 B, 3 C\."):
+        chosen_option(reply, ["A", "B", "C"])
+
+
+def test_a_reply_that_is_no_option_is_asked_for_again() -> None:
+    app = graph()
+    asked = {"question": "Does it support JSON?", "history": COMPARED}
+    context = Context(clarify=True)
+    app.invoke(asked, thread("again"), context=context)
+    state = app.invoke(Command(resume="9"), thread("again"), context=context)
+    (interrupted,) = state["__interrupt__"]
+    assert "1 MySQL, 2 PostgreSQL" in interrupted.value["error"]
+    state = app.invoke(Command(resume="2"), thread("again"), context=context)
+    assert state["query"] == "Does PostgreSQL support JSON?"
+
+
+@pytest.mark.parametrize(
+    ("question", "calls"),
+    [
+        ("Does it support JSON?", 1),
+        ("Why would that fail?", 1),
+        ("它支持 JSON 吗？", 1),
+        ("Who wrote Redis and when did he do so?", 0),
+        ("what did you say just now?", 0),
+        ("刚才说的是什么？", 0),
+    ],
+)
+def test_the_graphs_resolver_asks_its_model_once_where_the_rules_are_unsure(question: str, calls: int) -> None:
+    stated = {"reference_type": "referential", "scope": "custom", "confidence": 0.9, "standalone_query": "MySQL?"}
+    model = FakeChatModel([json.dumps(stated)])
+    app = graph(make_resolver(model))
+    state = app.invoke({"question": question, "history": COMPARED}, thread(question))
+    assert (len(model.calls), state["usage"].calls) == (calls, calls)
+    assert (state["query"] == "MySQL?") is bool(calls)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from theworld import ReferenceResolver
 from theworld.nodes.answer_from_history import answer_from_history
 from theworld.references.quoting import asks_what_was_said, quote_for
 from theworld.state import Message, QueryState, ReferenceType, ResolvedReference
@@ -62,3 +63,40 @@ def test_the_citation_points_into_the_conversation():
     answer = answer_from_history(state, None)["result"]
     assert answer.kind == "extractive"
     assert (answer.citations[0].note_id, answer.citations[0].quote) == ("conversation#1", "我建议使用Redis作为缓存层。")
+
+
+CHAT = [
+    Message("user", "Who commanded Apollo 11?"),
+    Message("assistant", "Neil Armstrong."),
+    Message("user", "怎么配置缓存？"),
+    Message("assistant", "1. 打开文件\n2. 写 30 GB\n3. 重启\n4. 检查"),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted", "turn"),
+    [
+        ("What was my first question?", "Who commanded Apollo 11?", 0),
+        ("What did I ask about Apollo?", "Who commanded Apollo 11?", 0),
+        ("我第一个问题是什么？", "Who commanded Apollo 11?", 0),
+        ("我刚才问了什么？", "怎么配置缓存？", 2),
+        ("What was my second question?", "怎么配置缓存？", 2),
+        ("What was my fifth question?", None, None),
+        ("Back to my first question, who was it again?", "Neil Armstrong.", 1),
+        ("Who did you say commanded Apollo?", "Neil Armstrong.", 1),
+        ("你前面说缓存要多少 GB 来着？", "1. 打开文件\n2. 写 30 GB\n3. 重启\n4. 检查", 3),
+        ("What was the capital of Peru again?", None, None),
+    ],
+)
+def test_questions_about_the_chat_are_answered_from_its_turns(question, quoted, turn):
+    reference = ReferenceResolver().resolve(question, CHAT)
+    assert asks_what_was_said(question, reference)
+    quote = quote_for(question, reference, CHAT)
+    assert (quote and quote.text, quote and quote.turn) == (quoted, turn)
+
+
+@pytest.mark.parametrize(
+    "question", ["你能告诉我什么是缓存", "Which is the first question of the exam?", "你说我该选哪个？"]
+)
+def test_what_only_sounds_like_one_is_searched(question):
+    assert not asks_what_was_said(question, ReferenceResolver().resolve(question, CHAT))

@@ -130,3 +130,25 @@ def test_intervals_are_never_empty_and_never_begin_in_the_future(moment: datetim
         start, end = word.interval
         assert start < end
         assert start <= now + timedelta(days=1)
+
+
+SAID = [
+    Message("user", "用什么做缓存方案？", timestamp=datetime(2026, 11, 17, 12, tzinfo=UTC)),
+    Message("assistant", "建议用 Redis。", timestamp=datetime(2026, 11, 17, 12, tzinfo=UTC)),
+    Message("user", "How do I deploy it?", timestamp=datetime(2026, 11, 23, 11, tzinfo=UTC)),
+    Message("assistant", "With docker compose.", timestamp=datetime(2026, 11, 23, 11, tzinfo=UTC)),
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "turns"),
+    [
+        ("上周二的缓存方案还能用吗", [0, 1]),
+        ("the deploy thing from an hour ago", [2, 3]),
+        ("上周二北京下雨了吗", []),
+        ("What happened last Tuesday in Paris?", []),
+    ],
+)
+def test_times_choose_turns_without_a_verb_of_speaking_where_the_topic_was_spoken_of(query, turns):
+    now = datetime(2026, 11, 23, 12, tzinfo=UTC)
+    assert ReferenceResolver(now=lambda: now).resolve(query, SAID).source_turns == turns

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 import theworld.structure as package
 from growth import grows_linearly
 from theworld.structure import StructureParseError, parse_partial, parse_structured_output, parse_with_report
-from theworld.structure.fitting.provenance import invented
+from theworld.structure.reading.provenance import invented
 from theworld.structure.yaml_text import load_yaml
 
 from .mutation import mutated

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pydantic import RootModel
 
 from theworld.structure import parse_with_report
-from theworld.structure.fitting.provenance import lost_words
 from theworld.structure.reading.mending import TooDeepError, mend
+from theworld.structure.reading.provenance import lost_words
 
 CASES = [
     json.loads(line)

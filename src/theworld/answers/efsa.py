@@ -104,14 +104,16 @@ def efsa_answer(
     min_share: float = 0.0,
     min_margin: float = 0.0,
     allowed: Callable[[str, str], bool] | None = None,
+    logits: bool = False,
 ) -> tuple[str | None, list[int | str]]:
     """Return (answer, support_idxs), or (None, []) when no entity is left or the evidence is not clear enough.
 
+    `final_score` is used as given; `logits` declares the scores to be logits, which go through a sigmoid.
     `support_idxs` are the paragraphs of the notes behind the answer, the one that gave most first, no duplicates.
     Raises InvalidNoteError for an argument or field of the wrong type.
     """
     with reading("efsa_answer"):
-        notes = read_notes([] if candidates is None else candidates, count_of(topN, "topN"))
+        notes = read_notes([] if candidates is None else candidates, count_of(topN, "topN"), logits=logits)
         asked = text_of(query, "query")
         bridges, path = names_of(bridge_entity, "bridge_entity"), names_of(path_entities, "path_entities")
         beyond: dict[str, Any] = {

@@ -13,9 +13,6 @@ from typing import Any
 from theworld.errors import TheWorldError
 from theworld.text import entity_key
 
-LOGIT_TOLERANCE = 1e-6
-"""A score this far outside [0, 1] declares the scores of the whole list to be logits."""
-
 
 class InvalidNoteError(TheWorldError, ValueError):
     """A note or another argument given to EFSA is of the wrong type."""
@@ -28,7 +25,7 @@ class EvidenceNote:
     entities: Mapping[str, str]
     """Identity key -> name as written first, in order of appearance."""
     score: float
-    """Relevance in [0, 1]."""
+    """Relevance, on the scale of the caller's ranking."""
     hop: int
     """1 when reached from the query itself, 2 over one bridge, ..."""
     document: str
@@ -110,21 +107,19 @@ def gate_of(value: Any) -> Callable[[str, str], bool] | None:
     return gate
 
 
-def read_notes(candidates: Sequence[Mapping[str, Any]], limit: int) -> list[EvidenceNote]:
+def read_notes(candidates: Sequence[Mapping[str, Any]], limit: int, *, logits: bool = False) -> list[EvidenceNote]:
     """Check and read the first `limit` notes.
 
     Missing fields have defaults: no entities, score 0, hop 1, no paragraphs; a missing `doc_id` counts as a document
-    of its own. When any score lies outside [0, 1], all are logits and go through a sigmoid.
+    of its own. Scores are used as given, or as `logits` go through a sigmoid.
     Raises InvalidNoteError naming the note and the field.
     """
     if isinstance(candidates, (str, bytes, Mapping)) or not isinstance(candidates, Sequence):
         raise wrong("candidates", "a list of dicts", candidates, "efsa_answer")
     kept = list(candidates[: max(limit, 0)])
     scores = [_number(note, "final_score", index, 0.0) for index, note in enumerate(kept)]
-    if any(score < -LOGIT_TOLERANCE or score > 1 + LOGIT_TOLERANCE for score in scores):
-        scores = [_sigmoid(score) for score in scores]
     return [
-        _note_of(note, index, min(max(score, 0.0), 1.0))
+        _note_of(note, index, _sigmoid(score) if logits else score)
         for index, (note, score) in enumerate(zip(kept, scores, strict=True))
     ]
 

@@ -27,7 +27,7 @@ from theworld.cli.ontology import ontology_app
 from theworld.cli.records import explain, replay
 from theworld.cli.router import router_app
 from theworld.cli.serve import keys_app, serve
-from theworld.cli.store import doctor, info, ledger_app
+from theworld.cli.store import backup, doctor, info, ledger_app, restore
 from theworld.cli.wikidata import wikidata_app
 from theworld.errors import TheWorldError
 
@@ -68,6 +68,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "info": info,
     "doctor": doctor,
     "sync": sync,
+    "backup": backup,
+    "restore": restore,
     "explain": explain,
     "replay": replay,
     "resolve": resolve,

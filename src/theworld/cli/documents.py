@@ -89,7 +89,10 @@ def sync(
     rebuild: Annotated[
         list[ProjectionName] | None, typer.Option("--rebuild", help="Empty this projection first; repeat for more.")
     ] = None,
-    verify: Annotated[bool, typer.Option("--verify", help="Compare what servers hold with the ledger.")] = False,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Read all files and build damaged ones anew; compare servers with the ledger."),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Replay the ledger into projections that are empty or out of date; what is there already is not sent again.
@@ -111,14 +114,17 @@ def sync(
             opened.rebuild(projection.value)
         opened.catch_up(lambda done, total: progress.update(task, completed=done, total=total or 1))
         lag, troubles = opened.info()["lag"], dict(opened.troubles)
+        damaged = opened.check_files() if verify else []
         differences = verified(opened) if verify and not troubles else None
     if as_json:
-        print_json({"lag": lag, "troubles": troubles, "differences": differences})
+        print_json({"lag": lag, "troubles": troubles, "damaged": damaged, "differences": differences})
     else:
         print_troubles(troubles)
         for name, count in lag.items():
             behind = f"{count} changes to apply" if count else "up to date"
             typer.echo(f"{name}: {'unreachable' if count is None else behind}")
+        for name in damaged:
+            typer.echo(f"{name}: its files were damaged; built anew from the ledger")
         for difference in differences or ():
             typer.echo(difference)
         if differences is not None:

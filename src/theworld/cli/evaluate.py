@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from theworld.cli.evaluate_conversations import references, threads
 from theworld.cli.evaluate_documents import documents
 from theworld.cli.options import STDOUT, StoreOption, check_writable, settings_for
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 evaluate_app = typer.Typer(
     help="Measure retrieval or answers on a BEIR folder, or all of it on documents.", no_args_is_help=True
 )
-evaluate_app.command()(documents)
+for command in (documents, threads, references):
+    evaluate_app.command()(command)
 
 DatasetArgument = Annotated[
     Path, typer.Argument(metavar="DATASET", help="Folder with corpus.jsonl, queries.jsonl and qrels/test.tsv.")

@@ -108,9 +108,9 @@ def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> t
     from theworld.evaluation.preparation import document_facts
     from theworld.graph import build_graph, open_resources
 
-    with _store_folder(place) as folder, _watching() as watch:
+    with store_folder(place) as folder, watching() as watch:
         settings = settings_for(folder)
-        report = _ingested(questions, settings)
+        report = ingested(questions, settings)
         with open_resources(settings) as resources:
             answers = ask_questions(questions, build_graph(resources), watch)
             mine = DocumentsReport(questions, answers, document_facts(report))
@@ -120,7 +120,7 @@ def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> t
     return mine, rivals
 
 
-def _ingested(questions: QuestionSet, settings: Settings) -> IngestReport:
+def ingested(questions: QuestionSet, settings: Settings) -> IngestReport:
     """Bring the store up to date; one that holds other documents is refused before anything is written to it."""
     from theworld.cli.ingesting import ingest_paths, show_report
     from theworld.cli.output import error_console
@@ -138,7 +138,8 @@ def _ingested(questions: QuestionSet, settings: Settings) -> IngestReport:
 
 
 @contextmanager
-def _store_folder(place: Path | None) -> Iterator[Path]:
+def store_folder(place: Path | None) -> Iterator[Path]:
+    """Yield the place of a store: the one given, or a temporary one."""
     if place is not None:
         yield place
         return
@@ -147,7 +148,7 @@ def _store_folder(place: Path | None) -> Iterator[Path]:
 
 
 @contextmanager
-def _watching() -> Iterator[Watch]:
+def watching() -> Iterator[Watch]:
     """Yield what shows each piece of work: a line when it begins, and on a terminal a bar."""
     from theworld.cli.ingesting import progress_bars
     from theworld.cli.output import error_console

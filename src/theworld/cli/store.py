@@ -164,6 +164,45 @@ def move(store: StoreOption = None) -> None:
     typer.echo(f"{rows} rows copied. Check with `theworld doctor`; then the file may go.")
 
 
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to make; it must not be there yet.")],
+    store: StoreOption = None,
+) -> None:
+    """Copy a store into one file while it is in use: the ledger, from which everything else is made again."""
+    from rich.filesize import decimal
+
+    from theworld.cli.ingesting import progress_bars
+    from theworld.cli.output import error_console
+    from theworld.stores.backup import back_up
+
+    settings = settings_for(store)
+    with progress_bars(error_console()) as progress:
+        task = progress.add_task("Copying", total=None)
+        size = back_up(settings.store, file, lambda done, total: progress.update(task, completed=done, total=total))
+    typer.echo(f"{file}: {decimal(size)}. Make a store of it with `theworld restore {file} --store DIR`.")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File made by `theworld backup`.")],
+    store: StoreOption = None,
+) -> None:
+    """Make a store from a backup; of a store that is there, the documents since the backup are lost."""
+    from theworld.cli.ingesting import progress_bars
+    from theworld.cli.output import counted, error_console
+    from theworld.stores.backup import restore as restore_store
+    from theworld.stores.knowledge_store import open_store
+
+    settings = settings_for(store)
+    with progress_bars(error_console()) as progress:
+        task = progress.add_task("Copying", total=None)
+        restore_store(file, settings.store, lambda done, total: progress.update(task, completed=done, total=total))
+        task = progress.add_task("Indexing", total=None)
+        with open_store(settings, read_only=False) as opened:
+            opened.catch_up(lambda done, total: progress.update(task, completed=done, total=total or 1))
+            documents = sum(counts["documents"] for counts in opened.info()["tenants"].values())
+    typer.echo(f"{settings.store}: {counted(documents, 'document')}.")
+
+
 FAILED = 1
 _STYLES = {"ok": "green", "off": "dim", "warning": "yellow", "failed": "red"}
 

@@ -6,7 +6,7 @@ import json
 import logging
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from theworld.entities.schema import CandidateLimits, read_limits
@@ -47,6 +47,18 @@ ELLIPSIS = "…"
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
 _SPACES = re.compile(r"\s+")
+
+
+def stated_text(value: Any) -> str | None:
+    """Return a label or description as text: an object's `str()`, the `value` of a mapping; None for lists and flags.
+
+    Raises whatever `str()` raises: the field cannot be read.
+    """
+    if isinstance(value, Mapping):
+        value = value.get("value")
+    if value is None or isinstance(value, (str, bool, bytes, Sequence, Set)):
+        return value if isinstance(value, str) else None
+    return None if isinstance(value, Mapping) else str(value)
 
 
 def clean_text(value: Any) -> str | None:
@@ -264,8 +276,8 @@ def _candidate(qid: str, label: Any, description: Any, aliases: Any, key_props: 
     candidate: dict[str, Any] = {
         "id": qid,
         "url": entity_url(qid),
-        "label": clean_text(label),
-        "description": clean_text(description),
+        "label": clean_text(stated_text(label)),
+        "description": clean_text(stated_text(description)),
     }
     if names := [name for name in map(clean_text, _aliases(aliases)) if name]:
         candidate["aliases"] = list(dict.fromkeys(names))

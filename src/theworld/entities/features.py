@@ -35,6 +35,8 @@ class Features:
     """Description words near the mention, over the root of their number."""
     popularity: float
     """How well known, in [0, 1]."""
+    case: float
+    """-1 when one of label and mention begins with a capital and the other does not."""
     topic: float
     """1 when the text has words of the description's topics, -1 when it has none, 0 when that has no topic."""
     common: float
@@ -50,6 +52,10 @@ class Features:
     "the captain of Argentina"."""
     type: float
     """1 when the description says the mention's type, -1 when it says another, 0 when either is unknown."""
+    namesake: float
+    """The same for a candidate of the mention's own name, where the type has to decide; 0 for others."""
+    class_noun: float
+    """1 for a common noun of another type than a mention with a capital: the film Metropolis is no metropolis."""
     page: float
     """1 for disambiguation pages, family names and lists."""
     apposed: float
@@ -67,19 +73,22 @@ def _features(mention: MentionInText, candidate: Mapping[str, Any], type_hint: s
     label, description = candidate.get("label") or "", candidate.get("description") or ""
     facts = _facts(candidate)
     described = set(entry_tokens(description)) - set(tokens(mention.label)) - FUNCTION_WORDS
-    fit = _fit(mention, candidate, label)
+    fit, agreement = _fit(mention, candidate, label), _type(type_hint, facts)
     return Features(
         name=fit,
         close=float(fit >= CLOSE),
         description=len(described & mention.near_words) / math.sqrt(max(1, len(described))),
         popularity=popularity(candidate),
+        case=-float(mention.label[:1].isupper() != (label[:1] or " ").isupper()),
         topic=_topic(mention, description),
         common=float(mention.has_capital and label[:1].islower()),
         lacks_head=0.0 if fit >= CLOSE else lacks_head(mention, candidate),
         refers=refers(mention, candidate),
         office=holds_office(mention, label),
         team=_team(mention, label, description),
-        type=_type(type_hint, facts),
+        type=agreement,
+        namesake=agreement if fit >= CLOSE else 0.0,
+        class_noun=float(mention.has_capital and label[:1].islower() and agreement < 0),
         page=float(is_page(facts)),
         apposed=_apposed(mention, f"{label} {facts}"),
     )

@@ -73,6 +73,8 @@ class ModelJudge:
         if seconds is not None and seconds < LEAST_TIME_S:
             return known.model_copy(update={"reason": f"{known.reason}; no time left to ask {self._model.name}"})
         readable = format_candidates(candidates, CandidateLimits(max_candidates=MAX_ASKED))
+        if not readable:
+            return known
         language = detect_language(context)
         prompt = fill_prompt(
             load_prompt("disambiguate", language),

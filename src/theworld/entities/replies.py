@@ -29,7 +29,7 @@ from theworld.entities.schema import (
     read_model,
 )
 from theworld.state import EntityCandidate
-from theworld.structure import StructureParseError, extract_structured_data
+from theworld.structure import StructureParseError, parse_with_report
 from theworld.structure.reading.numerals import share_of
 
 MAX_REPLY_CHARACTERS = 100_000
@@ -73,18 +73,22 @@ class StatedJudgement:
 def read_reply(txt: Any) -> StatedJudgement | None:
     """Return what the object of a text states that fills most of a judgement's fields, repaired where it is broken.
 
-    None when the text has no such object.
+    None when the text has no such object, or was cut off before it said which entry, or that none, is meant.
     """
     if not isinstance(txt, str) or len(txt) > MAX_REPLY_CHARACTERS:
         return None
     try:
-        reply = extract_structured_data(str.__str__(txt), JudgeReply).model_dump(exclude_unset=True)
+        report = parse_with_report(str.__str__(txt), JudgeReply)
     except StructureParseError:
         return None
+    reply = report.value.model_dump(exclude_unset=True)
     inner = _inner(reply)
+    qid, matched = next(_named_qids(reply, inner), None), _truth(_first(inner, reply, "matched"))
+    if report.truncated and matched is not False and (qid is None or txt.rstrip().endswith(qid)):
+        return None
     return StatedJudgement(
-        qid=next(_named_qids(reply, inner), None),
-        matched=_truth(_first(inner, reply, "matched")),
+        qid=qid,
+        matched=matched,
         confidence=share_of(_first(inner, reply, "confidence")) or 0.0,
         reason=shorten(clean_text(_first(inner, reply, "reason")) or "", MAX_REASON_BYTES),
     )

@@ -24,8 +24,8 @@ from functools import lru_cache
 
 from theworld.text.dates import DateSpan, find_dates
 from theworld.text.folding import fold_in_place
-from theworld.text.function_words import function_words
 from theworld.text.quantities import CHINESE_NUMERAL, Quantity, find_quantities, read_numeral, unit_of
+from theworld.text.tokens import function_words
 
 _POLARITY = {"yes": True, "no": False, "是": True, "是的": True, "对": True, "否": False, "不是": False, "不": False}
 _WORD = re.compile(r"[一-鿿㐀-䶿]|[^\W_一-鿿㐀-䶿]+[+#]*")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
+from theworld.references.context import is_small_talk
 from theworld.references.history import text_of, topic_of_text, topic_tokens
 from theworld.references.phrases import has_ideographs, load_table
 from theworld.state import Message
@@ -33,17 +33,14 @@ _MEASURE = re.compile(
     r"^(?:一下|下|几|一|两|三)?(?:个|本|部|家|款|种|位|首|篇|座|条|只|台(?![北湾中南东州])|套|些|点|场|道|间|所|名|辆|张|份)(?=.{2})"
 )
 _ASKS_NAME = re.compile(r"谁|哪位|哪个|哪[条座家款种部本所国只]|哪一[个条座家款种部本所位]|叫什么")
+_ASKED_NOUN = re.compile(
+    rf"(?:什么|啥|哪一?[个些种款项家座位类]|多少|几[个种款项克毫]?)(?P<noun>(?!时候|地方|年|月|天|人|钱)[{CJK_RANGES}a-z]{{2,8}}?)"
+    r"(?:[吗呢啊]|[\s，。？?,!！]|$)"
+)
 _WHO_IS = re.compile(r"[^的]+是(?:谁|哪位|什么人)")
 _JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
 _PREDICATE = re.compile("都[很是不有没]|很|非常|更|没有|.由|.比|.是")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
-
-
-class Topic(NamedTuple):
-    """What a turn is about, and the message that says so."""
-
-    text: str
-    source: int
 
 
 @lru_cache(maxsize=16)
@@ -138,30 +135,33 @@ def _trim(topic: str, *, asked: bool) -> str:
     return bare(topic) if topic_tokens(topic) else ""
 
 
-def is_small_talk(text: str) -> bool:
-    """Return whether a message is a greeting, thanks or a nod."""
-    folded = bare(fold_in_place(text))
-    return bool(folded) and len(folded) <= 20 and consists_of(folded, "small_talk")
-
-
 def asks_name(question: str) -> bool:
     """Return whether a question asks for a name that it does not give ("谁发明了电话？", not "鲁迅是谁？")."""
     folded = fold_in_place(question)
     return _ASKS_NAME.search(folded) is not None and not _WHO_IS.fullmatch(bare(folded))
 
 
-def name_in_answer(question: str, answer: str) -> str:
+def asked_noun(question: str) -> str:
+    """Return the noun that a question asks for one of (毒素 of "有什么毒素？"); empty for an attribute or none.
+
+    What the next turn speaks of may be that as well as the question's topic.
+    """
+    match = _ASKED_NOUN.search(fold_in_place(question))
+    return "" if match is None or any_of("attributes").fullmatch(match["noun"]) else match["noun"]
+
+
+def name_in_answer(question: str, answer: str, *, beside: bool = True) -> str:
     """Return the name an answer gives in its first line, where the question asks for one.
 
-    It is all that the line says, or what it says before or beside the question's own words: "郭守敬" of "《授时历》由
-    郭守敬等人编成" after "《授时历》是谁编的？".
+    It is all that the line says or, with `beside`, what it says before or beside the question's own words: "郭守敬" of
+    "《授时历》由郭守敬等人编成" after "《授时历》是谁编的？".
     """
     answer = bare(answer.strip().partition("\n")[0])
     if not asks_name(question):
         return ""
     introduced = re.match("是|在|位于|应该是|答案是", fold_in_place(answer))
     name = answer[introduced.end() :] if introduced else answer
-    if not _is_name(name):
+    if not _is_name(name) and beside:
         name = _beside_the_question(question, answer)
     return name if _is_name(name) and topic_tokens(name) else ""
 

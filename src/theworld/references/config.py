@@ -40,7 +40,9 @@ class ReferenceResolverConfig:
     llm_fallback_threshold: float = 0.5
     """The rules are unsure below this confidence."""
     llm_only_if_unsure: bool = False
-    """Do not ask where the rules are sure that nothing is referred to; the specification asks whenever none matches."""
+    """Ask where the rules are unsure or found no antecedent, not where they are sure that nothing is referred to.
+
+    The specification asks whenever no keyword matches."""
     reference_mappings_cn: Mappings = field(default_factory=lambda: default_mappings("cn"))
     """Chinese keywords."""
     reference_mappings_en: Mappings = field(default_factory=lambda: default_mappings("en"))

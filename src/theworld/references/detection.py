@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from theworld.references.config import ReferenceResolverConfig
-from theworld.references.history import topic_tokens
+from theworld.references.history import CLEAR_OVERLAP, overlap, text_of, topic_tokens
 from theworld.references.phrases import (
     LANGUAGES,
     MOST_OCCURRENCES,
@@ -64,10 +64,10 @@ def said_within(history: Sequence[Message], interval: Interval, zone: tzinfo) ->
     return [i for i, m in enumerate(history) if m.timestamp is not None and start <= in_zone(m.timestamp, zone) < end]
 
 
-Kind = Literal["correction", "keyword", "time", "continuation", "pronoun"]
+Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
 """What was recognised; earlier ones are preferred as the primary reference."""
 
-KIND_ORDER: tuple[Kind, ...] = ("correction", "keyword", "time", "continuation", "pronoun")
+KIND_ORDER: tuple[Kind, ...] = ("correction", "keyword", "time", "history", "continuation", "pronoun")
 
 
 class Detected(NamedTuple):
@@ -100,9 +100,10 @@ class KeywordTables:
         self._added = {keyword for keyword, mapping in added if self._mappings.get(keyword) == mapping}
 
     def find(self, folded: str) -> list[Detected]:
-        """Return the keywords of a folded text, false friends left out, longest first."""
-        found = []
-        for span in longest_apart(keep_genuine(self._table.find(folded), folded)):
+        """Return the keywords of a folded text: the specification's before others, the longest first."""
+        spans, found = keep_genuine(self._table.find(folded), folded), []
+        stated = longest_apart(span for span in spans if span.phrase not in self._added)
+        for span in [*stated, *longest_apart(spans, beside=stated)]:
             mapping = self._mappings[span.phrase]
             kind, scope = ReferenceType(mapping["type"]), ReferenceScope(mapping["scope"])
             found.append(Detected(span, "keyword", kind, scope, added=span.phrase in self._added))
@@ -139,12 +140,19 @@ def find_corrections(folded: str) -> list[Detected]:
     return [Detected(s, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS) for s in spans]
 
 
-def find_times(folded: str, now: datetime) -> list[Detected]:
-    """Return the time words of a query that speaks of the conversation ("what we discussed last Tuesday")."""
-    if not _SPOKEN_OF.search(folded):
-        return []
-    words = find_time_words(folded, now)
-    return [Detected(w.span, "time", ReferenceType.TEMPORAL, w.scope, w.interval) for w in words]
+def find_times(folded: str, now: datetime, history: Sequence[Message], zone: tzinfo) -> list[Detected]:
+    """Return the time words of a query that mean the conversation: one that speaks of it, or of what was said then.
+
+    Without a verb of speaking ("the plan from last Tuesday") something must have been said at that time which shares
+    the query's topic, or the query has none.
+    """
+    found, spoken = [], _SPOKEN_OF.search(folded) is not None
+    for word in find_time_words(folded, now):
+        topic = topic_tokens(folded[: word.span.start] + " " + folded[word.span.end :])
+        said = [] if spoken else said_within(history, word.interval, zone)
+        if spoken or (said and (not topic or max(overlap(topic, text_of(history[i])) for i in said) >= CLEAR_OVERLAP)):
+            found.append(Detected(word.span, "time", ReferenceType.TEMPORAL, word.scope, word.interval))
+    return found
 
 
 def order_references(found: Iterable[Detected]) -> list[Detected]:

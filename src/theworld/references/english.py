@@ -11,20 +11,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 from theworld.references.context import (
-    DEEPEST,
-    LOOK_BACK,
+    Antecedent,
+    Earlier,
     Edit,
+    Item,
     Standalone,
     apply_edits,
     chosen_item,
     dependent,
+    is_small_talk,
+    last_answer,
+    put_item,
+    question_before,
+    said_in,
     with_context,
 )
 from theworld.references.detection import Kind
-from theworld.references.focus import MOST_OPTIONS, Antecedent, Nature, focus_of
+from theworld.references.focus import MOST_OPTIONS, Nature, focus_of
 from theworld.references.history import text_of, topic_tokens
 from theworld.references.names import looks_like_group, looks_like_person, names_in
 from theworld.references.phrases import Span, load_table
@@ -89,46 +94,27 @@ _CLAUSE = re.compile(
     r"|him|she|her|they|their|them|this|that|these|those|there|else|other|the)\b",
     re.IGNORECASE,
 )
+LONGEST_ANSWER = 80
+"""Characters of the last answer that are context."""
 LONGEST_DEPENDENT, LONGEST_WITH_NAMES = 13, 10
 """Words of a query beyond which its pronouns are taken to stand for something in it."""
 LONGEST_OWN_WORDS = 2
 """Content words of a question besides its one name, up to which "it" stands for that name."""
 
 
-@lru_cache(maxsize=1)
-def _small_talk() -> re.Pattern[str]:
-    words = "|".join(re.escape(word) for word in sorted(load_table("english")["small_talk"], key=len, reverse=True))
-    return re.compile(rf"(?:{words})(?:[\s,!.]+(?:{words}))*")
-
-
-def is_small_talk(text: str) -> bool:
-    """Return whether a message is a greeting, thanks or a nod, which depends on nothing."""
-    return bool(_small_talk().fullmatch(text.strip().strip(".!?,").lower()))
-
-
-def last_question(history: Sequence[Message], depth: int = 0) -> Antecedent | None:
-    """Return the last question of the user, made to stand alone, and its message."""
-    for index in range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1):
-        text = text_of(history[index]).strip()
-        if history[index].role == "user" and text and not is_small_talk(text):
-            alone = rewrite(text, history[:index], depth=depth + 1).query if depth < DEEPEST else None
-            return Antecedent(alone or text, index)
-    return None
-
-
-def rewrite(query: str, history: Sequence[Message], antecedent: str | None = None, depth: int = 0) -> Standalone:
+def rewrite(query: str, history: Sequence[Message], antecedent: str | None, earlier: Earlier) -> Standalone:
     """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
     if is_small_talk(query) or not history:
         return Standalone()
-    return _Rewriting(query, history, antecedent, depth).result()
+    return _Rewriting(query, history, antecedent, earlier).result()
 
 
 class _Rewriting:
     """One query being made to stand alone."""
 
-    def __init__(self, query: str, history: Sequence[Message], antecedent: str | None, depth: int) -> None:
+    def __init__(self, query: str, history: Sequence[Message], antecedent: str | None, earlier: Earlier) -> None:
         self.query, self.history, self.forced = query, history, antecedent
-        self.focus = focus_of(history, last_question(history, depth))
+        self.focus = focus_of(history, question_before(history, earlier))
         known = " ".join(name.text for name in self.focus.names)
         self.named = [name for name in names_in(query) if not name.opening or name.text in known]
         self.names_topic = bool(self.focus.tokens & frozenset(tokens(query)))
@@ -142,13 +128,14 @@ class _Rewriting:
             return filled
         item = None if self.named or self.long else chosen_item(self.query, self.history)
         if item:
-            return self._item(*item)
+            return self._item(item)
         spans: list[tuple[Span, Kind]] = [(span, "pronoun") for span in self._pronouns()]
         spans = spans or self._dependent()
         if not spans or (not self.edits and _APART.search(self.query)):
             return Standalone()
         query = apply_edits(self.query, self.edits)
-        query = (None if self._settled() else with_context(query, self._context())) or query
+        points, settled = spans[0][1] == "pronoun", self._settled()
+        query = (None if settled else with_context(query, self._context(points=points))) or query
         if query == self.query:
             return Standalone()
         return Standalone(
@@ -160,6 +147,7 @@ class _Rewriting:
             sources=tuple(sorted({used.source for used in self.used if used.source >= 0})),
             options=self.options,
             reason="the antecedent in the last turns",
+            sure=settled,
         )
 
     def _filled(self) -> Standalone | None:
@@ -167,7 +155,7 @@ class _Rewriting:
         match, base = _ELLIPSIS.match(self.query), self.focus.question
         if match is None or base is None or _CLAUSE.search(match["value"]):
             return None
-        place = _place_for(match["value"], base.text)
+        place = place_for(match["value"], base.text)
         if place is None:
             return None
         question = base.text[: place[0]] + match["value"] + base.text[place[1] :]
@@ -176,10 +164,10 @@ class _Rewriting:
         reason = "the question before, with one thing changed"
         return Standalone(question, (dependent(span, "continuation"),), said, sources, (), reason)
 
-    def _item(self, span: Span, item: str, index: int) -> Standalone:
-        question = self.focus.question.text if self.focus.question else ""
-        query = with_context(self.query, f"{item}; {question}")
-        return Standalone(query, (dependent(span, "pronoun"),), (item,), (index,), (), "an item of the last list")
+    def _item(self, item: Item) -> Standalone:
+        query = put_item(self.query, item, self.focus.question.text if self.focus.question else "")
+        references = (dependent(item.span, "pronoun"),)
+        return Standalone(query, references, (item.text,), (item.source,), (), "an item of the last list")
 
     def _pronouns(self) -> list[Span]:
         """Find the pronouns that stand for something before the query, and replace those with a sure antecedent."""
@@ -270,7 +258,8 @@ class _Rewriting:
             return []
         named = bool(self.named)
         match = _CONTINUES.search(self.query) or (None if named else self._definite())
-        if match and not (named and not _CONTINUES.match(self.query)):
+        opens = match is not None and match.start() == 0 and not match.group().lower().startswith("what happen")
+        if match and (opens or not named):
             return [(Span(match.start(), match.end(), match.group()), "continuation")]
         return []
 
@@ -287,12 +276,15 @@ class _Rewriting:
             return bool(self.edits)
         return any(used in (self.focus.heading, self.focus.answered) for used in self.used)
 
-    def _context(self) -> str:
+    def _context(self, *, points: bool) -> str:
+        """Return the heading, or the last question, with the beginning of its answer for what may point at that."""
         found = self.focus.heading or self.focus.question
         if found is None:
             return ""
         self.used.append(found)
-        return found.text
+        index = last_answer(self.history) if points and found is self.focus.question else None
+        said = "" if index is None else said_in(text_of(self.history[index]), LONGEST_ANSWER)
+        return f"{said}; {found.text}" if said else found.text
 
 
 def _nature(word: str) -> Nature:
@@ -314,7 +306,8 @@ _FITS: dict[Nature, Callable[[str], bool]] = {
 }
 
 
-def _place_for(value: str, question: str) -> tuple[int, int] | None:
+def place_for(value: str, question: str) -> tuple[int, int] | None:
+    """Return the place in a question of what is like the value: a year, a day, a number, a name."""
     for pattern in _LIKES:
         if pattern.fullmatch(value):
             found = list(pattern.finditer(question))

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from theworld.references.context import LOOK_BACK
+from theworld.references.context import LOOK_BACK, Antecedent
 from theworld.references.history import text_of, topic_tokens
 from theworld.references.names import looks_like_group, looks_like_person, names_in
 from theworld.references.phrases import load_table
@@ -32,13 +32,6 @@ _PRONOUNS: dict[Nature, re.Pattern[str]] = {
     "group": re.compile(r"\b(?:they|them|their)\b", re.IGNORECASE),
     "thing": re.compile(r"\b(?:it|its)\b", re.IGNORECASE),
 }
-
-
-class Antecedent(NamedTuple):
-    """What an expression may stand for, and the index of the message it comes from."""
-
-    text: str
-    source: int
 
 
 class Focus(NamedTuple):
@@ -81,7 +74,7 @@ def focus_of(history: Sequence[Message], question: Antecedent | None) -> Focus:
         question=question,
         answered=None if heading else _answered(history, question),
         names=tuple(_names(history, recent, question, known)),
-        rivals=_rivals(question),
+        rivals=_rivals(question) or (() if heading else _rivals(_answer_to(history, question))),
         tokens=frozenset(token for token in known if not token.isdecimal()) or known,
     )
 
@@ -119,26 +112,37 @@ def _name_tokens(name: str) -> frozenset[str]:
 
 def _answered(history: Sequence[Message], question: Antecedent | None) -> Antecedent | None:
     """Return the first new name of the answer to "who", "which" or "what", if it comes in the first line."""
-    said = range(question.source + 1, len(history)) if question else ()
-    index = next((i for i in said if history[i].role == "assistant"), None)
-    if question is None or index is None or not _ASKS_NAME.match(question.text):
+    answer = _answer_to(history, question)
+    if question is None or answer is None:
         return None
-    known = frozenset(tokens(question.text))
-    line = text_of(history[index]).partition("\n")[0]
+    known, (line, index) = frozenset(tokens(question.text)), answer
     new = [name for name in names_in(line) if not _name_tokens(name.text) <= known]
     alone = bool(new) and len(line.split()) <= len(new[0].text.split()) + 2
     who = re.search(r"\bwho", question.text[:12], re.IGNORECASE) and bool(new) and not new[0].opening
     return Antecedent(_clean(new[0].text), index) if alone or who else None
 
 
-def _rivals(question: Antecedent | None) -> tuple[Antecedent, ...]:
-    if question is None:
-        return ()
-    names = [name for name in names_in(question.text) if not name.opening]
-    between = [question.text[a.start + len(a.text) : b.start] for a, b in pairwise(names)]
-    if len(names) < 2 or not all(_BESIDE.fullmatch(gap) for gap in between):
-        return ()
-    return tuple(Antecedent(name.text, question.source) for name in names[:MOST_OPTIONS])
+def _answer_to(history: Sequence[Message], question: Antecedent | None) -> Antecedent | None:
+    """Return the first line of the answer to a question for a name."""
+    said = range(question.source + 1, len(history)) if question else ()
+    index = next((i for i in said if history[i].role == "assistant"), None)
+    if question is None or index is None or not _ASKS_NAME.match(question.text):
+        return None
+    return Antecedent(text_of(history[index]).partition("\n")[0], index)
+
+
+def _rivals(said: Antecedent | None) -> tuple[Antecedent, ...]:
+    """Return the names that a text puts side by side before anything else."""
+    names = [name for name in names_in(said.text) if not name.opening] if said else []
+    beside = [names[0]] if names else []
+    for before, name in pairwise(names):
+        if not said or not _BESIDE.fullmatch(said.text[before.start + len(before.text) : name.start]):
+            break
+        beside.append(name)
+    whole = said is not None and (len(beside) == len(names) or not said.text.rstrip().endswith("?"))
+    return (
+        tuple(Antecedent(n.text, said.source) for n in beside[:MOST_OPTIONS]) if said and whole and beside[1:] else ()
+    )
 
 
 @lru_cache(maxsize=8192)

@@ -79,9 +79,9 @@ def last_turns(history: Sequence[Message], count: int) -> range:
     """Return the indexes of the messages of the last `count` turns.
 
     With alternating roles these are the last `count * 2` messages. Messages before the first user message are a
-    turn of their own.
+    turn of their own. A last user message without an answer is recalled too and uses up no turn.
     """
-    remaining = count
+    remaining = count + bool(history and history[-1].role == "user")
     for index in range(len(history) - 1, -1, -1):
         if history[index].role == "user":
             remaining -= 1

@@ -125,10 +125,10 @@ def keep_genuine(spans: Sequence[Span], folded: str) -> list[Span]:
     return [s for s in spans if not any(f.start <= s.start and s.end <= f.end and f.length > s.length for f in friends)]
 
 
-def longest_apart(spans: Iterable[Span]) -> list[Span]:
-    """Return non-overlapping spans, the longest first, then the leftmost."""
+def longest_apart(spans: Iterable[Span], beside: Sequence[Span] = ()) -> list[Span]:
+    """Return spans that overlap neither each other nor those of `beside`, the longest first, then the leftmost."""
     chosen: list[Span] = []
     for span in sorted(spans, key=lambda s: (-s.length, s.start, s.phrase)):
-        if all(span.end <= other.start or other.end <= span.start for other in chosen):
+        if all(span.end <= other.start or other.end <= span.start for other in (*beside, *chosen)):
             chosen.append(span)
     return chosen

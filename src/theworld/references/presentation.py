@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from theworld.errors import TheWorldError
 from theworld.references.history import text_of
 from theworld.state import Message, ResolvedReference
 from theworld.text import Language
@@ -16,7 +17,15 @@ _QUESTIONS: dict[Language, str] = {
     "zh": "“{keyword}”指的是哪一个？请回复编号或名称：",
     "en": "What does “{keyword}” refer to? Reply with a number or a name:",
 }
-_NUMBER = re.compile(r"\D*(?P<digits>\d+)\D*|第?(?P<written>[一二两三四五])个?")
+_NUMBER = re.compile(
+    r"(?:no\.?|number|option|第|选|选项|#)?\s*(?P<digits>-?\d+)\s*[.)个项）]?|第?(?P<written>[一二两三四五六七八九十])个?",
+    re.IGNORECASE,
+)
+_REMEDY = "Reply with a number, an option's text, or what is meant in your own words."
+
+
+class InvalidChoiceError(TheWorldError, ValueError):
+    """A reply to a clarification that is no option; the message lists them."""
 
 
 def ask_back(reference: ResolvedReference, language: Language) -> dict[str, Any]:
@@ -29,18 +38,25 @@ def ask_back(reference: ResolvedReference, language: Language) -> dict[str, Any]
 def chosen_option(reply: Any, options: Sequence[str]) -> str:
     """Return the option a reply means: its number from 1, its text, or a mapping with `choice`.
 
-    Other text is taken as the antecedent itself; an empty reply or a number out of range takes the first option.
+    Other text is taken as the antecedent itself. Raises InvalidChoiceError, which lists the options, for a number that
+    is none of theirs, an empty reply and what is no reply.
     """
     if isinstance(reply, Mapping):
         reply = reply.get("choice")
-    text = str(reply if reply is not None else "").strip()
-    number = _NUMBER.fullmatch(text)
-    if number:
-        position = read_numeral(number["digits"] or number["written"]) or 0
-        return options[position - 1] if 1 <= position <= len(options) else options[0]
+    text = str(reply).strip() if isinstance(reply, str | int) and not isinstance(reply, bool) else ""
     folded = fold_in_place(text)
-    named = [option for option in options if folded and fold_in_place(option) in folded]
-    return named[0] if named else text or options[0]
+    if exact := [option for option in options if fold_in_place(option) == folded]:
+        return exact[0]
+    number = _NUMBER.fullmatch(text)
+    signed = number is not None and (number["digits"] or "").startswith("-")
+    position = 0 if number is None or signed else read_numeral(number["digits"] or number["written"]) or 0
+    if not text or (number and not 1 <= position <= len(options)):
+        listed = ", ".join(f"{place} {option}" for place, option in enumerate(options, 1))
+        raise InvalidChoiceError(f"{reply!r} is none of the options: {listed}.", where="choice", remedy=_REMEDY)
+    if number:
+        return options[position - 1]
+    named = [option for option in options if fold_in_place(option) in folded]
+    return named[0] if named else text
 
 
 def describe(resolved: ResolvedReference, query: str, history: Sequence[Message] = ()) -> str:

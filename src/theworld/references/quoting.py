@@ -1,21 +1,36 @@
-"""Which words of the conversation answer a question about what the assistant said."""
+"""Which words of the conversation answer a question about the conversation itself: what was said, what was asked.
+
+The turn quoted is the one whose question and answer share most with the question; of the user's own questions the one
+that an ordinal counts ("my first question"), else the one that shares most, else the last.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
-import yaml
-
+from theworld.references.context import offered
+from theworld.references.history import overlap, text_of, topic_tokens
+from theworld.references.phrases import Span, load_table
 from theworld.state import Message, ReferenceType, ResolvedReference
-from theworld.text import fold, split_sentences, tokens
+from theworld.text import fold, split_sentences
+from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
 
-_BETWEEN = r"[^。！？.!?]{0,20}?"
+_BETWEEN = r"[^。！？.!?]{0,60}?"
 _POINTING = frozenset({ReferenceType.STANCE, ReferenceType.TEMPORAL, ReferenceType.REFERENTIAL})
+_RANKS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4} | dict(zip("一二三四五", range(5), strict=True))
+_ORDINAL = re.compile(
+    rf"\b(?P<en>{'|'.join(list(_RANKS)[:5])})\b|第(?P<cn>[一二三四五])|(?P<start>最初|最早|一开始|最开始)"
+)
+
+
+_COUNTED = re.compile("my [a-z]+ question|第[一二三四五]个问题")
+MOST_SENTENCES = 3
+LONGEST_LIST = 600
+"""Characters of a list that are quoted."""
 
 
 class Quote(NamedTuple):
@@ -28,33 +43,83 @@ class Quote(NamedTuple):
 
 
 @cache
-def _asks() -> re.Pattern[str]:
-    table = yaml.safe_load((files("theworld.references") / "data" / "asks.yaml").read_text("utf-8"))
+def _asks(kind: str) -> re.Pattern[str]:
+    table = load_table("asks")[kind]
     letter = rf"[^\W_{CJK_RANGES}]"
-    latin = [_BETWEEN.join(rf"(?<!{letter}){re.escape(word)}(?!{letter})" for word in row) for row in table["en"]]
-    cjk = [_BETWEEN.join(re.escape(word) for word in row) for row in table["zh"]]
-    return re.compile("|".join(latin + cjk))
+
+    def row(words: Sequence[str], edge: str) -> str:
+        return _BETWEEN.join(edge.format("|".join(map(re.escape, word.split("/")))) for word in words)
+
+    latin = [row(words, rf"(?<!{letter})(?:{{}})(?!{letter})") for words in table["en"]]
+    return re.compile("|".join(latin + [row(words, "(?:{})") for words in table["zh"]]))
+
+
+def chat_question(folded: str) -> Span | None:
+    """Return where a folded question asks, in so many words, for what was said or asked in this conversation."""
+    match = _asks("asked").search(folded) or _asks("said").search(folded)
+    return Span(match.start(), match.end(), match.group()) if match else None
 
 
 def asks_what_was_said(question: str, reference: ResolvedReference) -> bool:
-    """Return True for a question that refers to the conversation and asks for the assistant's own words."""
-    return reference.reference_type in _POINTING and _asks().search(fold(question)) is not None
+    """Return True for a question that refers to the conversation and asks for words of it."""
+    if reference.reference_type not in _POINTING:
+        return False
+    folded = fold_in_place(question)
+    return chat_question(folded) is not None or _asks("pointing").search(fold(question)) is not None
 
 
 def quote_for(question: str, reference: ResolvedReference, history: Sequence[Message]) -> Quote | None:
-    """Return the assistant's sentences that say most about the question, None where it said nothing.
+    """Return the sentences of the conversation that answer a question about it, None where none does.
 
-    Of the turns referred to, the assistant's message sharing most tokens with the question counts, the later one at a
-    tie; where the reference came from a kept stance alone, that stance is the quote.
+    Where the reference came from a kept stance alone, that stance is the quote.
     """
-    asked = set(tokens(question))
+    folded = fold_in_place(question)
+    if _asks("asked").search(folded):
+        return _own_question(folded, history)
+    wanted = topic_tokens(question)
     turns = [i for i in reference.source_turns if 0 <= i < len(history) and history[i].role == "assistant"]
-    said = [i for i in turns if (history[i].content or "").strip()]
+    counted = _counted(folded, history) if _COUNTED.search(folded) else None
+    turns = [i for i in turns if counted is not None and i == counted + 1] or turns
+    said = {i: _shared(wanted, history, i) for i in turns if text_of(history[i]).strip()}
     if said:
-        turn = max(said, key=lambda i: (len(asked & set(tokens(history[i].content or ""))), i))
-        content = history[turn].content or ""
-        sentences = split_sentences(content)[:3]
-        return Quote(content[sentences[0].start : sentences[-1].end], turn, sentences[0].start, sentences[-1].end)
+        turn = max(said, key=lambda i: (said[i], i))
+        if not said[turn] and counted is None and reference.metadata.get("kind") == "history":
+            return None
+        return _quoted(history, turn)
     if reference.reference_type is ReferenceType.STANCE and reference.resolved_content:
         return Quote(reference.resolved_content, -1, 0, len(reference.resolved_content))
     return None
+
+
+def _shared(wanted: frozenset[str], history: Sequence[Message], index: int) -> float:
+    """Return the share of the wanted tokens in an answer and, counting half, in the question before it."""
+    asked = text_of(history[index - 1]) if index and history[index - 1].role == "user" else ""
+    return overlap(wanted, text_of(history[index])) + overlap(wanted, asked) / 2
+
+
+def _own_question(folded: str, history: Sequence[Message]) -> Quote | None:
+    asked = [i for i, message in enumerate(history) if message.role == "user" and text_of(message).strip()]
+    if not asked:
+        return None
+    if _ORDINAL.search(folded):
+        counted = _counted(folded, history)
+        return None if counted is None else _quoted(history, counted)
+    wanted = topic_tokens(_asks("asked").sub(" ", folded))
+    return _quoted(history, max(asked, key=lambda i: (overlap(wanted, text_of(history[i])), i)))
+
+
+def _counted(folded: str, history: Sequence[Message]) -> int | None:
+    """Return the index of the user's message that an ordinal counts, None where there are not so many."""
+    asked = [i for i, message in enumerate(history) if message.role == "user" and text_of(message).strip()]
+    ordinal = _ORDINAL.search(folded)
+    rank = len(asked) if ordinal is None else 0 if ordinal["start"] else _RANKS[ordinal["en"] or ordinal["cn"]]
+    return asked[rank] if rank < len(asked) else None
+
+
+def _quoted(history: Sequence[Message], turn: int) -> Quote:
+    """Quote a message's first sentences; a list as far as LONGEST_LIST."""
+    content = text_of(history[turn])
+    listed = len(offered(content)) > MOST_SENTENCES or "\n" in content.strip()
+    sentences = [s for s in split_sentences(content) if s.end <= LONGEST_LIST] if listed else split_sentences(content)
+    sentences = sentences if listed and sentences else split_sentences(content)[:MOST_SENTENCES]
+    return Quote(content[sentences[0].start : sentences[-1].end], turn, sentences[0].start, sentences[-1].end)

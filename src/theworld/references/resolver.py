@@ -26,9 +26,10 @@ from theworld.references.history import Vectors, as_messages
 from theworld.references.model_fallback import LLMResolver, ask_model
 from theworld.references.names import names_in
 from theworld.references.phrases import LanguageCode, load_table
-from theworld.references.rewriting import make_standalone, supplement
+from theworld.references.quoting import chat_question
+from theworld.references.rewriting import CORRECTED, make_standalone, supplement
 from theworld.references.scopes import Conversation, find_turns, recall_turns
-from theworld.state import Message, ReferenceMatch, ResolvedReference
+from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import detect_language
 from theworld.text.folding import fold_in_place
 
@@ -38,16 +39,22 @@ def _shares() -> dict[str, float]:
     return {name: float(share) for name, share in load_table("confidence").items()}
 
 
+def _evidence_of_none(query: str, conversation: Conversation) -> str:
+    if not conversation.history:
+        return "none_without_history"
+    if conversation.language == "cn":
+        return "none_cn"
+    return "none_en_named" if any(not name.opening for name in names_in(query)) else "none_en_bare"
+
+
 def evidence_of(primary: Detected | None, query: str, conversation: Conversation, alone: Standalone) -> str:
     """Return the name of what decided, a key of `data/confidence.yaml`."""
     if primary is None:
-        if not conversation.history:
-            return "none_without_history"
-        if conversation.language == "cn":
-            return "none_cn"
-        return "none_en_named" if any(not name.opening for name in names_in(query)) else "none_en_bare"
+        return _evidence_of_none(query, conversation)
     if primary.kind in {"pronoun", "continuation"}:
-        return "ambiguous" if len(alone.options) > 1 else f"{primary.kind}_{conversation.language}"
+        if len(alone.options) > 1:
+            return "ambiguous"
+        return f"{primary.kind if alone.sure else 'context'}_{conversation.language}"
     if primary.kind == "keyword" and primary.span.phrase == "just":
         return "just"
     return primary.kind
@@ -165,7 +172,10 @@ class ReferenceResolver:
     def _detect(self, query: str, now: datetime, conversation: Conversation, alone: Standalone) -> list[Detected]:
         folded = fold_in_place(query)
         found = [*self._tables.find(folded), *find_corrections(folded)]
-        found += find_times(folded, in_zone(now, conversation.zone))
+        found += find_times(folded, in_zone(now, conversation.zone), conversation.history, conversation.zone)
+        span = chat_question(folded) if conversation.history else None
+        if span:
+            found.append(Detected(span, "history", ReferenceType.REFERENTIAL, ReferenceScope.CURRENT_SESSION))
         return order_references([*found, *alone.references])
 
     def _assemble(
@@ -175,7 +185,9 @@ class ReferenceResolver:
         if not found:
             metadata["reason"] = "nothing in the query refers to the conversation"
             metadata["evidence"] = evidence_of(None, query, conversation, alone)
-            return ResolvedReference(confidence=confidence_of(None, query, conversation, alone), metadata=metadata)
+            confidence = confidence_of(None, query, conversation, alone)
+            alone_query = alone.query if self.config.rewrite else None
+            return ResolvedReference(confidence=confidence, metadata=metadata, standalone_query=alone_query)
         matches = tuple(self._match(query, item, found, conversation, alone) for item in found)
         first = matches[0]
         recall = recall_turns(first.scope, self.config)
@@ -207,7 +219,7 @@ class ReferenceResolver:
         if not self.config.rewrite:
             return None
         supplemented = supplement(query, matches, conversation.history)
-        if primary.kind in {"pronoun", "continuation"}:
+        if primary.kind in {"pronoun", "continuation"} or alone.reason == CORRECTED:
             return alone.query or supplemented
         return supplemented or alone.query
 
@@ -222,7 +234,7 @@ class ReferenceResolver:
         if item.kind in {"continuation", "pronoun"} and alone.sources:
             turns = conversation.show(alone.sources, alone.reason)
         else:
-            topic = named_topic(query, item, found)
+            topic = "" if item.kind == "history" else named_topic(query, item, found)
             turns = find_turns(conversation, item.reference_type, item.scope, topic, item.interval)
         return ReferenceMatch(
             keyword=item.span.phrase,
@@ -237,7 +249,8 @@ class ReferenceResolver:
     def _assist(self, result: ResolvedReference, query: str, conversation: Conversation) -> ResolvedReference:
         if self.llm_resolver is None or not self.config.use_llm_fallback:
             return result
-        sure = result.confidence >= self.config.llm_fallback_threshold
+        open_antecedent = self.config.llm_only_if_unsure and str(result.metadata.get("evidence")).startswith("context")
+        sure = result.confidence >= self.config.llm_fallback_threshold and not open_antecedent
         if sure and (result.matches or self.config.llm_only_if_unsure):
             return result
         assisted = ask_model(self.llm_resolver, query, conversation.history)

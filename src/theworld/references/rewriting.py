@@ -1,25 +1,30 @@
-"""Make a dependent query stand alone, by the rules of its language; or by what its keyword points at.
+"""Make a dependent query stand alone: by what it does with the frame before, its language's rules, or its keyword.
 
+An announced change of topic drops the frame, a correction refills it (`frames.py`); else the language's rules decide.
 A query that refers by a keyword and names nothing itself ("之前你说的还有效吗？") gets what the keyword points at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from theworld.references import chinese, english
 from theworld.references.chinese_topics import topic_in
-from theworld.references.context import Standalone, with_context
+from theworld.references.context import Earlier, Standalone, question_before, with_context
+from theworld.references.detection import Detected
+from theworld.references.frames import correction_of, refilled, since_topic_change, topic_change
 from theworld.references.history import text_of, topic_tokens
-from theworld.references.phrases import LanguageCode, has_ideographs
-from theworld.state import Message, ReferenceMatch, ReferenceType
+from theworld.references.phrases import LanguageCode, Span, has_ideographs
+from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType
 
+CORRECTED = "the question before, with what was meant"
 LONGEST_DEPENDENT = 300
 """Characters; a longer query says itself what it is about."""
 
 
 def make_standalone(
-    query: str, history: Sequence[Message], language: LanguageCode, antecedent: str | None = None
+    query: str, history: Sequence[Message], language: LanguageCode, antecedent: str | None = None, depth: int = 0
 ) -> Standalone:
     """Return the query rewritten with its antecedents, or as it is (`query` None) where it depends on nothing.
 
@@ -27,9 +32,32 @@ def make_standalone(
     """
     if not history or len(query) > LONGEST_DEPENDENT:
         return Standalone()
-    if language == "cn" or has_ideographs(query):
-        return chinese.rewrite(query, history, antecedent)
-    return english.rewrite(query, history, antecedent)
+    if (start := topic_change(query)) is not None:
+        return Standalone(query[start:].strip() or None, reason="another topic is announced")
+    recent, first = since_topic_change(history)
+    rules = chinese if language == "cn" or has_ideographs(query) else english
+    earlier = Earlier(_alone, depth)
+    alone = _corrected(query, recent, earlier) or rules.rewrite(query, recent, antecedent, earlier)
+    return replace(alone, sources=tuple(source + first for source in alone.sources)) if first else alone
+
+
+def _alone(text: str, before: Sequence[Message], depth: int) -> str | None:
+    return make_standalone(text, before, "en", depth=depth).query
+
+
+def _corrected(query: str, history: Sequence[Message], earlier: Earlier) -> Standalone | None:
+    """ "No, I meant X": the question before with X in the place of its like."""
+    correction = correction_of(query)
+    before = question_before(history, earlier) if correction else None
+    if correction is None or before is None:
+        return None
+    place = english.place_for(correction.value, before.text)
+    filled = before.text[: place[0]] + correction.value + before.text[place[1] :] if place else None
+    text = refilled(correction, before.text) or filled or with_context(correction.value, before.text)
+    span = Span(0, len(query), query.strip())
+    reference = Detected(span, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS)
+    alike = text is not None and "(" not in text and "（" not in text
+    return Standalone(text, (reference,), (before.text,), (before.source,), (), CORRECTED, sure=alike)
 
 
 def supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[Message]) -> str | None:
@@ -52,10 +80,7 @@ def supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[
 
 def last_question(history: Sequence[Message]) -> str:
     """Return the last question of the user, made to stand alone; empty where there is none."""
-    found = english.last_question(history)
-    if found is not None and has_ideographs(text_of(history[found.source])):
-        base = chinese.last_full_question(history)
-        return base.text if base else ""
+    found = question_before(since_topic_change(history)[0], Earlier(_alone))
     return found.text[:LONGEST_DEPENDENT] if found else ""
 
 

@@ -18,7 +18,7 @@ from fastapi import FastAPI, Request, Response
 from theworld import __version__
 from theworld.native_memory import share_heaps
 from theworld.service import dify
-from theworld.service.api import ask, evaluation, explanations, health, knowledge
+from theworld.service.api import ask, catalog, evaluation, explanations, health, knowledge, nodes
 from theworld.service.api.access import VerifiedKeys
 from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
@@ -26,6 +26,7 @@ from theworld.service.api.errors import install
 from theworld.service.api.serving import ClientGoneError
 from theworld.service.mcp import http
 from theworld.service.openai import chat, responses, vectors
+from theworld.service.page import routes
 from theworld.service.runtime import Service, open_service
 from theworld.settings import Settings
 
@@ -57,6 +58,7 @@ def create_app(
         explanations.router,
         evaluation.router,
         knowledge.router,
+        catalog.router,
         explanations.feedback_router,
         health.router,
         chat.router,
@@ -64,6 +66,8 @@ def create_app(
         vectors.router,
         dify.router,
         http.router,
+        nodes.router,
+        routes.router,
     ):
         app.include_router(router)
     install(app)

@@ -80,6 +80,7 @@ class ServiceSettings(Section):
     host: str = Field(default="127.0.0.1", min_length=1, description="Address to bind; keys are needed off loopback")
     port: int = Field(default=8321, ge=0, le=65_535, description="Port; 0 takes a free one")
     workers: int = Field(default=1, ge=1, le=64, description="Processes that serve")
+    page: bool = Field(default=True, description="Serve the web page at /")
     public_url: str = Field(
         default="",
         pattern=r"^(https?://\S+)?$",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
 import os
-from collections.abc import Iterable
+import tokenize
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -60,3 +63,53 @@ def bytes_of(files: Iterable[Path]) -> int:
         with suppress(FileNotFoundError):
             size += file.stat().st_size
     return size
+
+
+_FULL_OR_FORBIDDEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE})
+
+
+def is_damage(error: BaseException) -> bool:
+    """Tell whether an error is what libraries raise over files that are damaged, cut off, orphaned or missing.
+
+    numpy parses a header with the tokenizer of Python, an empty array is an EOFError, and tantivy panics; a full disk
+    and missing rights are no damage.
+    """
+    if isinstance(error, OSError):
+        return error.errno not in _FULL_OR_FORBIDDEN
+    kinds = (ValueError, LookupError, TypeError, EOFError, SyntaxError, tokenize.TokenError, BufferError)
+    return isinstance(error, kinds) or type(error).__name__ == "PanicException"
+
+
+Sums = Mapping[str, Sequence[Any]]
+"""File name -> [size, checksum of both ends, checksum of the content], of files that never change."""
+_EDGE = 4096
+
+
+def sums_of(files: Iterable[Path], known: Sums | None = None) -> dict[str, Sequence[Any]]:
+    """Return the sums of files; those of a known name and size are not read again."""
+    found: dict[str, Sequence[Any]] = {}
+    for file in files:
+        size, before = file.stat().st_size, (known or {}).get(file.name)
+        found[file.name] = before if before is not None and before[0] == size else [size, *_read_sums(file, size)]
+    return found
+
+
+def check_sums(folder: Path, sums: Sums, *, whole: bool) -> None:
+    """Raise ValueError naming the first file that is not as summed: size and both ends, or with `whole` all of it."""
+    for name, (size, edges, content) in sums.items():
+        file = folder / name
+        if not file.is_file() or file.stat().st_size != size:
+            raise ValueError(f"{name} is missing or has another size")
+        found = _read_sums(file, size, whole=whole)
+        if found[0] != edges or (whole and found[1] != content):
+            raise ValueError(f"the content of {name} has changed")
+
+
+def _read_sums(file: Path, size: int, *, whole: bool = True) -> tuple[str, str]:
+    """Return the checksum of both ends and, with `whole`, that of all."""
+    with file.open("rb") as opened:
+        first = opened.read(_EDGE)
+        opened.seek(max(0, size - _EDGE))
+        edges = hashlib.blake2b(first + opened.read(_EDGE), digest_size=16).hexdigest()
+        opened.seek(0)
+        return edges, hashlib.file_digest(opened, "blake2b").hexdigest()[:32] if whole else ""

@@ -247,6 +247,15 @@ class KnowledgeStore:
         with self._writing:
             self.projections.clear(name)
 
+    def check_files(self) -> list[str]:
+        """Read all files of the projections in the folder; return the names of those that were damaged.
+
+        These are built anew from the ledger. Opening looks only at sizes and both ends of each file.
+        """
+        self._check_writable()
+        with self._writing:
+            return self.projections.check_files(self.ledger.sequence())
+
     def verify(self) -> dict[str, tuple[Sum, Sum]]:
         """Return for each projection on a server what the ledger holds and what the server holds; equal when right.
 

@@ -60,6 +60,8 @@ def open_folder(
     try:
         ledger = Ledger.open(path, engines.ledger, create=create, writable=writable)
         try:
+            if lock is not None and lock.found_dead:
+                ledger.check()
             return _projected(path, engines, ranking, ledger, lock)
         except BaseException:
             ledger.close()
@@ -77,7 +79,12 @@ def _projected(
     writable = lock is not None
     if not follows(path, ledger) and (writable or not recover(path, engines)):
         follow(path, ledger, writable=writable)
-    projections = Projections(path, ledger, ranking, engines, writable=writable)
+    try:
+        projections = Projections(path, ledger, ranking, engines, writable=writable)
+    except StoreError:  # a reader found damaged files: whoever may write builds them anew
+        if writable or not recover(path, engines):
+            raise
+        projections = Projections(path, ledger, ranking, engines, writable=writable)
     if not writable:
         with ExitStack() as stack:
             stack.callback(projections.close)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -13,6 +14,7 @@ from time import perf_counter
 from theworld.errors import StoreError
 from theworld.stores import sparse
 from theworld.stores.engines import Engines
+from theworld.stores.files import is_damage
 from theworld.stores.graph import RankingParameters
 from theworld.stores.ledger import Ledger, NoteParts
 from theworld.stores.ontology_links import OntologyLinks
@@ -20,6 +22,7 @@ from theworld.stores.projection_feeder import ProjectionFeeder
 from theworld.stores.protocols import NoteChange
 from theworld.stores.verifying import Sum, Verifiable
 
+_LOG = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]
 """Called with (changes applied, changes in all)."""
 
@@ -146,9 +149,29 @@ class Projections:
             if not feeder.remote:
                 raise
             return str(error)
+        except BaseException as error:
+            if feeder.remote or not is_damage(error):
+                raise
+            self._feed_anew(feeder, last, error)
         finally:
             self.spent[feeder.name] += perf_counter() - begun
         return ""
+
+    def _feed_anew(self, feeder: ProjectionFeeder, last: int, error: BaseException) -> None:
+        """Build a projection in the folder anew whose files turned out to be damaged: the ledger has everything."""
+        _LOG.warning("the %s index of %s is damaged (%s) and is built anew", feeder.name, self._path, error)
+        try:
+            feeder.projection.clear()
+            for _ in feeder.feed(self._ledger, last):
+                pass
+        except BaseException as again:
+            if isinstance(again, StoreError) or not is_damage(again):
+                raise
+            raise StoreError(
+                f"the {feeder.name} index cannot be built anew: {again}.",
+                where=str(self._path / feeder.name),
+                remedy="Delete this folder: it is built again from the ledger when the store is next opened.",
+            ) from again
 
     @contextmanager
     def _waiting_for(self, feeder: ProjectionFeeder) -> Iterator[None]:
@@ -178,6 +201,22 @@ class Projections:
     def clear(self, name: str) -> None:
         """Empty one, so that the next `catch_up` builds it anew."""
         self._named(name).projection.clear()
+
+    def check_files(self, last: int) -> list[str]:
+        """Read all files of those in the folder; return the names of those that were damaged and are built anew."""
+        damaged = []
+        for feeder in self.feeders:
+            check = getattr(feeder.projection, "check", None)
+            if feeder.remote or check is None or not self._writable:
+                continue
+            try:
+                check()
+            except BaseException as error:
+                if not is_damage(error):
+                    raise
+                self._feed_anew(feeder, last, error)
+                damaged.append(feeder.name)
+        return damaged
 
     def verify(self) -> dict[str, tuple[Sum, Sum]]:
         """Return for each on a server what the ledger holds and what the server holds; equal when right.

@@ -12,8 +12,9 @@ from theworld.stores.ledger.sqlite import FILE_NAME
 
 FOLLOWED = "ledger.json"
 """Names the ledger that the projections in the folder were made from; none: the file beside them."""
-_DERIVED = ("sparse", "dense", "graph")
-_OURS = frozenset({FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal", FOLLOWED, *_DERIVED})
+DERIVED = ("sparse", "dense", "graph")
+"""Folders of what is made from the ledger."""
+_OURS = frozenset({FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal", FOLLOWED, *DERIVED})
 _LOCKS = frozenset({"writer.lock", "writer.json", "writer.json.new", f"{FOLLOWED}.new"})
 
 
@@ -40,7 +41,8 @@ def check_folder(path: Path, *, create: bool, has_ledger: bool = True) -> None:
             "there is no store here.", where=where, remedy=f"Make one: `theworld ingest PATH --store {path}`."
         )
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)  # what documents say is for their owner
     except OSError as error:
         raise StoreError(
             f"the folder of the store cannot be made: {error.strerror}.", where=where, remedy="Choose another place."
@@ -66,7 +68,7 @@ def follow(folder: Path, ledger: Ledger, *, writable: bool) -> None:
             where=str(folder),
             remedy="Run `theworld sync`, which makes them anew, or wait until the process that does it has finished.",
         )
-    for name in _DERIVED:
+    for name in DERIVED:
         shutil.rmtree(folder / name, ignore_errors=True)
     remember(folder, ledger)
 

@@ -18,11 +18,14 @@ class WriterLock:
         self._owner = folder / "writer.json"
         self._where = folder
         self._lock = FileLock(folder / "writer.lock", timeout=0, thread_local=False)
+        self.found_dead = False
+        """Whether the writer before died: it has left its name."""
 
     def acquire(self, *, wait_s: float = 0.0) -> None:
         """Take the lock, waiting so long for it; raises StoreLockedError naming the process that has it."""
         try:
             self._lock.acquire(timeout=wait_s)
+            self.found_dead = self._owner.exists()
             write_atomically(self._owner, {"pid": os.getpid()})
         except Timeout as error:
             owner = read_json(self._owner)

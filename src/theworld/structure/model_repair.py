@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from theworld.structure.errors import StructureParseError
-from theworld.structure.fitting.provenance import invented
 from theworld.structure.fitting.targets import Target
 from theworld.structure.json_extractor import extract_with_report
+from theworld.structure.reading.provenance import invented
 from theworld.structure.report import ParseReport, Repair
 from theworld.structure.schemas.prompting import reask_message
 

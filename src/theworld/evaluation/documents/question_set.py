@@ -177,20 +177,23 @@ def ask_questions(questions: QuestionSet, graph: CompiledGraph, watch: Watch) ->
         begun = time.perf_counter()
         output: Mapping[str, Any] = graph.invoke(QueryInput(question=question.question), context=context)
         elapsed_ms = (time.perf_counter() - begun) * 1000
-        candidates: list[Candidate] = output["candidates"]
-        answers.append(
-            DocumentAnswer(
-                question.id,
-                output["answer"],
-                output["kind"],
-                output["confidence"],
-                tuple(first_occurrences(_file_of(candidate, questions.corpus) for candidate in candidates)),
-                tuple(map(note_as_shown, candidates)),
-                elapsed_ms,
-            )
-        )
+        answers.append(read_answer(question.id, output, questions.corpus, elapsed_ms))
         step()
     return answers
+
+
+def read_answer(name: str, output: Mapping[str, Any], corpus: Path, elapsed_ms: float = 0.0) -> DocumentAnswer:
+    """Return what the graph answered to the question of this id."""
+    candidates: list[Candidate] = output["candidates"]
+    return DocumentAnswer(
+        name,
+        output["answer"],
+        output["kind"],
+        output["confidence"],
+        tuple(first_occurrences(_file_of(candidate, corpus) for candidate in candidates)),
+        tuple(map(note_as_shown, candidates)),
+        elapsed_ms,
+    )
 
 
 def note_as_shown(note: Candidate) -> str:

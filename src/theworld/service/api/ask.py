@@ -13,9 +13,11 @@ import orjson
 from fastapi import APIRouter, Body, Request, Response
 from fastapi.sse import format_sse_event
 
+from theworld.answers import said_text
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, envelope, reply
 from theworld.service.api.errors import WITH_BODY, ApiError, documented, error_body, shown
+from theworld.service.api.markup import answer_html
 from theworld.service.api.schemas import (
     AskData,
     AskRequest,
@@ -161,22 +163,22 @@ async def ask(
     if not body.stream:
         async with current.slot():
             run = await current.run(body.asked(), body.context(caller.tenant, moment()), choice=body.choice)
-        return reply(request, ask_data(current, run), request_id=current.request_id)
+        return reply(request, ask_data(current, run, html=body.html), request_id=current.request_id)
     return await streamed(current, _events(current, body))
 
 
 async def _events(current: RequestContext, body: AskRequest) -> AsyncGenerator[bytes]:
     async with aclosing(followed(current, body)) as happened:
         async for kind, value in happened:
-            yield format_sse_event(event=kind, data_str=_event(current, kind, value).decode())
+            yield format_sse_event(event=kind, data_str=_event(current, kind, value, html=body.html).decode())
 
 
-def _event(current: RequestContext, kind: str, value: Any) -> bytes:
+def _event(current: RequestContext, kind: str, value: Any, *, html: bool) -> bytes:
     match kind:
         case "stage":
             data: bytes = value.model_dump_json().encode()
         case "final":
-            data = envelope(current.trace_id, ask_data(current, value))
+            data = envelope(current.trace_id, ask_data(current, value, html=html))
         case "error":
             data = error_body(value, current.trace_id, current.language)[1]
         case _:
@@ -184,8 +186,8 @@ def _event(current: RequestContext, kind: str, value: Any) -> bytes:
     return data
 
 
-def ask_data(current: RequestContext, run: Run) -> AskData:
-    """Return a run's answer as a reply's data."""
+def ask_data(current: RequestContext, run: Run, *, html: bool = False) -> AskData:
+    """Return a run's answer as a reply's data, with HTML of it too where that is wanted."""
     state, asked_back = run.state, run.clarification
     result = state.get("result")
     found = search_data(current, run)
@@ -193,6 +195,7 @@ def ask_data(current: RequestContext, run: Run) -> AskData:
         **{name: getattr(found, name) for name in type(found).model_fields},
         question=state["question"],
         answer=str(asked_back["question"]) if asked_back is not None else result.text if result is not None else "",
+        said=said_text(result, run.context.language or state["language"]) if result is not None else "",
         kind="clarify" if asked_back is not None else result.kind if result is not None else "none",
         confidence=result.confidence if result is not None else 0.0,
         citations=list(result.citations) if result is not None else [],
@@ -202,4 +205,5 @@ def ask_data(current: RequestContext, run: Run) -> AskData:
         judgements=state.get("judgements") or [],
         usage=state.get("usage") or ModelUsage(),
         clarification=dict(asked_back) if asked_back is not None else None,
+        answer_html=answer_html(result) if html and result is not None and asked_back is None else None,
     )

@@ -164,6 +164,7 @@ class AskRequest(Options):
         default=None, max_length=1000, description="The answer to what was asked back: a number or a name"
     )
     language: Literal["zh", "en"] | None = Field(default=None, description="Answer language; default: the question's")
+    html: bool = Field(default=False, description="Also give the answer as HTML, rendered from Markdown and cleaned")
 
     def asked(self) -> QueryInput:
         """Return the graph's input."""
@@ -263,6 +264,7 @@ class AskData(SearchData):
 
     question: str = Field(description="The question as asked")
     answer: str = Field(description="The answer, or what was found instead, or what is asked back")
+    said: str = Field(default="", description="The answer as a later question's `history` should have it")
     kind: AnswerKind | Literal["clarify"] = Field(description="How it was made")
     confidence: float = Field(ge=0, le=1, description="Confidence in the answer")
     citations: list[Citation] = Field(description="Documents, notes and offsets it rests on")
@@ -272,3 +274,4 @@ class AskData(SearchData):
     judgements: list[EntityJudgement] = Field(description="Entity judgements")
     usage: ModelUsage = Field(description="Language-model calls and tokens")
     clarification: dict[str, Any] | None = Field(description="What is asked back, with options; answer with `choice`")
+    answer_html: str | None = Field(default=None, description="The answer as clean HTML, where `html` asked for it")

@@ -15,7 +15,7 @@ from theworld.models.protocols import FloatArray
 from theworld.stores.dense.segments import Part, Segment, open_segment, parts_of, token_counts
 from theworld.stores.dense.space import Space
 from theworld.stores.dense.writing import merge_from, write_changes, write_merged
-from theworld.stores.files import read_json, write_atomically
+from theworld.stores.files import is_damage, read_json, write_atomically
 from theworld.stores.protocols import DenseResult, NoteChange
 from theworld.stores.records import Filters
 from theworld.stores.token_codes import TokenCodes, TokenCounts
@@ -96,7 +96,9 @@ class NumpyDense:
                 try:
                     self._read()
                     return
-                except (OSError, ValueError, KeyError, TypeError) as error:
+                except Exception as error:
+                    if not is_damage(error):
+                        raise
                     # A writer may have merged segments away between our reading of the manifest and of them.
                     if attempt == _TRIES - 1:
                         self._give_up(error)
@@ -162,6 +164,11 @@ class NumpyDense:
     def _check_writable(self) -> None:
         if not self._writable:
             raise StoreError("the dense index was opened for reading.", where=str(self._folder))
+
+    def check(self) -> None:
+        """Read every file; raises ValueError naming one whose content has changed."""
+        for segment in self._opened.segments:
+            open_segment(self._folder, segment.name, whole=True)
 
     def clear(self) -> None:
         """Forget everything."""

@@ -3,7 +3,8 @@
 A later segment says which rows of the earlier ones it overrides, so nothing has to be compared when they are opened,
 and a removal is an overridden row without a new one. Everything but a short description is mapped from files:
 
-    segment.json          {"groups": [{tenant, space, dimension, rows, coded}], "overrides": [[segment, group]], ...}
+    segment.json          {"groups": [{tenant, space, dimension, rows, coded}], "overrides": [[segment, group]],
+                          "files": theworld.stores.files.Sums}
                           (`coded` is false: there are no sign codes, which an earlier program searched first)
     <g>.ids.*.npy         note ids by row, a theworld.stores.string_table
     <g>.terms.*.npy       distinct filter terms, another such table
@@ -30,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.models.protocols import FloatArray, IntArray
+from theworld.stores.files import check_sums
 from theworld.stores.string_table import Rows, StringTable
 from theworld.stores.token_codes import Codes, Ids, TokenCodes
 
@@ -91,10 +93,11 @@ class Segment:
         return max(1, sum(group.rows for group in self.groups) + sum(map(len, self.overrides.values())))
 
 
-def open_segment(parent: Path, name: str) -> Segment:
-    """Open a segment; raises OSError or ValueError when a file is missing or damaged."""
+def open_segment(parent: Path, name: str, *, whole: bool = False) -> Segment:
+    """Open a segment; raises OSError or ValueError when a file is missing or damaged, with `whole` anywhere in it."""
     folder = parent / name
     described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    check_sums(folder, described.get("files", {}), whole=whole)
     groups = [Group(folder, number, group) for number, group in enumerate(described["groups"])]
     places = [(str(segment), int(group)) for segment, group in described["overrides"]]
     overrides = {place: _mapped(folder, number, "overridden") for number, place in enumerate(places)}

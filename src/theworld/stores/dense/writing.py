@@ -28,7 +28,7 @@ from theworld.stores.dense.segments import (
     places_of,
     token_counts,
 )
-from theworld.stores.files import sync_file, sync_folder, write_atomically
+from theworld.stores.files import sums_of, sync_file, sync_folder, write_atomically
 from theworld.stores.filters import filter_terms
 from theworld.stores.protocols import NoteChange
 from theworld.stores.string_table import Rows, hashes_of, string_arrays
@@ -135,9 +135,11 @@ class SegmentWriter:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             return
-        write_atomically(self._folder / DESCRIPTION, {"groups": self._groups, "overrides": self._overrides})
-        for file in self._folder.glob("*.npy"):
+        files = sorted(self._folder.glob("*.npy"))
+        for file in files:
             sync_file(file)
+        described = {"groups": self._groups, "overrides": self._overrides, "files": sums_of(files)}
+        write_atomically(self._folder / DESCRIPTION, described)
         sync_folder(self._folder)
 
     def add_overrides(self, overrides: Mapping[GroupPlace, Rows]) -> None:

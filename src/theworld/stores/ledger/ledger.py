@@ -221,6 +221,10 @@ class Ledger:
         with self._reading() as connection:
             return reading.read_other_spaces(connection, language, space)
 
+    def check(self) -> None:
+        """Raise StoreError when the file of the ledger is damaged; a server checks its own."""
+        self._database.check()
+
     def bytes(self) -> int:
         """Return the space that the ledger takes."""
         return self._database.bytes()

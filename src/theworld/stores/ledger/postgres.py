@@ -175,6 +175,9 @@ class PostgresDatabase:
                     with suppress(self._connect.Error), self._limits.on(connection, self._settings.timeout_s):
                         connection.execute(f"SELECT pg_advisory_unlock({number})".encode())
 
+    def check(self) -> None:
+        """Nothing to do: the server sees to its files."""
+
     def bytes(self) -> int:
         """Return the size of all tables of the schema."""
         sizes = text(

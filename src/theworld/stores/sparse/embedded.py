@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import shutil
 import threading
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from tantivy import Occur, Query
 from theworld.errors import StoreError
 from theworld.single_flight import SingleFlightCache
 from theworld.stores.engine_access import is_text
-from theworld.stores.files import read_json, write_atomically
+from theworld.stores.files import Sums, check_sums, is_damage, read_json, sums_of, write_atomically
 from theworld.stores.filters import filter_terms, wanted_terms
 from theworld.stores.protocols import Hit, NoteChange
 from theworld.stores.records import Filters, NoteRecord
@@ -63,6 +65,7 @@ class TantivySparse:
         self._writer: tantivy.IndexWriter | None = None
         self._place: ReadablePlace | None = None
         self._name = ""
+        self._sums: Sums = {}
         self._applied = 0
         self._kept = _new_hits()
         self._lock = threading.RLock()
@@ -93,7 +96,9 @@ class TantivySparse:
                 try:
                     usable = self._read()
                     break
-                except (ValueError, KeyError, TypeError, OSError) as error:
+                except BaseException as error:
+                    if not is_damage(error):
+                        raise
                     # A writer may have put another index in its place between our reading of the state and of it.
                     usable = False
                     if attempt == _TRIES - 1 and not self._writable:
@@ -112,18 +117,19 @@ class TantivySparse:
         self.outdated = "" if found == FORMAT else f"the sparse index has format {found}, this program {FORMAT}."
         if not isinstance(state, dict) or self.outdated:
             return False
-        self._open(str(state["index"]), int(state["applied"]))
+        self._open(str(state["index"]), int(state["applied"]), state.get("files", {}))
         return True
 
-    def _open(self, name: str, applied: int) -> None:
+    def _open(self, name: str, applied: int, sums: Sums) -> None:
         if self._place is None or self._index is None or name != self._name:
             self._let_go_of_place()
+            check_sums(self._folder / name, _of_segments(self._folder / name, sums), whole=False)
             self._place = ReadablePlace(self._folder / name)
             self._index = _manual(tantivy.Index.open(str(self._place.path())))
         self._place.reload(self._index)
-        self._name, self._applied, self._kept = name, applied, _new_hits()
+        self._name, self._applied, self._sums, self._kept = name, applied, sums, _new_hits()
 
-    def _broken(self, error: Exception) -> StoreError:
+    def _broken(self, error: BaseException) -> StoreError:
         return StoreError(
             f"the sparse index is damaged: {error}.",
             where=str(self._folder),
@@ -131,7 +137,10 @@ class TantivySparse:
         )
 
     def _remember(self, sequence: int) -> None:
-        write_atomically(self._state, {"format": FORMAT, "applied": sequence, "index": self._name})
+        folder = self._folder / self._name
+        self._sums = sums_of((folder / name for name in _of_segments(folder)), self._sums)
+        state = {"format": FORMAT, "applied": sequence, "index": self._name, "files": self._sums}
+        write_atomically(self._state, state)
         self._applied = sequence
 
     def _remove_unused(self) -> None:
@@ -151,11 +160,16 @@ class TantivySparse:
                 self._kept = _new_hits()
 
     def _open_writer(self) -> tuple[tantivy.Index, tantivy.IndexWriter]:
-        if not self._writable or self._index is None:
-            raise StoreError("the sparse index was opened for reading.", where=str(self._folder))
+        self._check_writable()
+        if self._index is None:
+            raise self._broken(ValueError("there is no index"))
         if self._writer is None:
             self._writer = self._index.writer(_HEAP_BYTES, 1)
         return self._index, self._writer
+
+    def _check_writable(self) -> None:
+        if not self._writable:
+            raise StoreError("the sparse index was opened for reading.", where=str(self._folder))
 
     def renew(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Put a new index of just these notes in place of the old one, which is searched until the new one is there."""
@@ -178,9 +192,17 @@ class TantivySparse:
         self._remember(upto)
         self._remove_unused()
 
+    def check(self) -> None:
+        """Read every file; raises ValueError naming one whose content has changed."""
+        folder = self._folder / self._name
+        check_sums(folder, _of_segments(folder, self._sums), whole=True)
+
     def clear(self) -> None:
-        """Forget everything."""
-        self.renew([], 0)
+        """Forget everything; nothing of a damaged index is read for it."""
+        with self._lock:
+            self._check_writable()
+            self._writer = None
+            self._replace([], 0)
 
     def search(self, query: str, *, tenant: str, filters: Filters, limit: int) -> list[Hit]:
         """Return the best notes by the BM25 of any query token; a token asked twice counts twice.
@@ -246,10 +268,27 @@ class TantivySparse:
     def close(self) -> None:
         """Wait for merges and let go of the files."""
         with self._lock:
-            self._let_go_of_writer()
+            if self._writer is not None:
+                self._let_go_of_writer()
+                with suppress(OSError, ValueError):  # what was merged has sums now
+                    self._remember(self._applied)
             self._index = None
             self._let_go_of_place()
             self._kept = _new_hits()
+
+
+def _of_segments(folder: Path, sums: Sums | None = None) -> Sums:
+    """Return those of the sums that are of files of segments in use, or, without sums, the names of such files.
+
+    A segment that was merged away since the sums were made has no files any more; one that it was merged into has no
+    sums yet.
+    """
+    described = json.loads((folder / "meta.json").read_text("utf-8"))
+    used = {segment["segment_id"].replace("-", "") for segment in described["segments"]}
+    if sums is not None:
+        return {name: found for name, found in sums.items() if name.partition(".")[0] in used}
+    names = sorted(file.name for file in folder.iterdir())
+    return {name: () for name in names if name.partition(".")[0] in used}
 
 
 def _new_hits() -> SingleFlightCache[tuple[str, str, tuple[tuple[str, ...], ...], int], list[Hit]]:

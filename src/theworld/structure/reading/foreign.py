@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from theworld.structure.fitting.provenance import INVISIBLE
+from theworld.structure.reading.provenance import INVISIBLE
 
 BLANK = "\x1f"
 """Stands for a removed control character: white space to the parser, taken out of every string afterwards."""
@@ -31,7 +31,7 @@ JOIN = re.compile(r'"\s*\+\s*"')
 FULL_WIDTH = {"：": ":", "，": ",", "；": ",", "、": ",", ";": ",", "｛": "{", "｝": "}", "［": "[", "］": "]"}
 FIRST_MARK = re.compile(r"[\s{\[｛［]*([\"“'])")
 CLEANED = re.compile(
-    r'(?P<string>"(?:[^"\\]|\\.)*+")|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+'
+    r'(?P<string>"(?:[^"\\]|\\.)*+(?:"|\\?\Z))|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+'
     r"|,(?=(?:\s|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+[}\]])",
     re.DOTALL,
 )

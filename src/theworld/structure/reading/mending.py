@@ -20,8 +20,8 @@ from functools import cached_property
 from typing import Any
 
 from theworld.structure.errors import shorten
-from theworld.structure.fitting.provenance import INVISIBLE, invented, leaves, lost_words, texts_of
 from theworld.structure.reading.foreign import BLANK, Edit, before, filled, json_literals, without_comments
+from theworld.structure.reading.provenance import INVISIBLE, invented, leaves, lost_words, texts_of
 from theworld.structure.report import Repair
 
 WINDOW = 4_000
@@ -33,7 +33,10 @@ OPENING = re.compile(r"[{\[]")
 NUMERAL = re.compile(r"(?<![\w.])-?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
 SYMBOL = re.compile(r"[^\w\s\"'`{}\[\](),:;.…+“”‘’：，；、｛｝［］\\/=#*-]")
 """What is neither of a word nor a mark of JSON, Python or prose."""
-COMMENT = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|(?P<comment>//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+)", re.DOTALL)
+COMMENT = re.compile(
+    r"\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)|(?P<comment>//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+)",
+    re.DOTALL,
+)
 SURROGATES = re.compile(r"[\ud800-\udbff][\udc00-\udfff]")
 KINDS = (
     ("comment", "comment"),
@@ -196,11 +199,11 @@ def _parser_class() -> Any:
 
             def parse_number(self) -> Any:
                 """Read a number, or as text what is none: a time, a share, a code with leading zeros."""
-                start = self.index
-                word = WORD.match(self.json_str, start)
+                start, text = self.index, str(self.json_str)
+                word = WORD.match(text, start)
                 if word is None or NUMBER.fullmatch(word[0]) or not (word[0][-1].isdigit() or word[0][-1] == "%"):
                     value = super().parse_number()
-                    return value if value not in (float("inf"), float("-inf")) else self.json_str[start : self.index]
+                    return value if value not in (float("inf"), float("-inf")) else text[start : self.index]
                 self.index = word.end()
                 return word[0]
 

@@ -1,0 +1,110 @@
+"""What each family of rules of the references is worth: stand-alone questions with it and without it.
+
+    python benchmarks/reference_families.py --canard FILE --threads SET/threads.jsonl [...]
+
+Each family is switched off in turn. Of the questions that this changes, the table says how many are right with it and
+without it: in conversations by what a stand-alone question must hold, on CANARD by the F1 with the person's rewriting
+(a question counts for the side whose F1 is higher). A family stays where its side has 90 % of the changed questions and
+these are at least 1 % of a set that it was not written on.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+from environment import environment
+
+from theworld.evaluation.conversations import HISTORY_QUESTION, load_rewritings, load_threads, token_f1
+from theworld.references import ReferenceResolver
+from theworld.references.context import Standalone
+from theworld.state import Message
+
+PACKAGE = "theworld.references"
+NONE: Callable[..., None] = lambda *_args, **_named: None  # noqa: E731
+LEFT: Callable[..., Standalone] = lambda *_args, **_named: Standalone()  # noqa: E731
+FAMILIES: dict[str, tuple[str, Callable[..., object]]] = {
+    "correction refills the frame": ("rewriting._corrected", NONE),
+    "change of topic: words left out": ("rewriting.topic_change", NONE),
+    "change of topic: turns left out": ("rewriting.since_topic_change", lambda history: (history, 0)),
+    "beginning of the answer as context (en)": ("english.said_in", lambda *_: ""),
+    "beginning of the answer as context (zh)": ("chinese.said_in", lambda *_: ""),
+    "item of a list (en)": ("english.chosen_item", NONE),
+    "item of a list (zh)": ("chinese.chosen_item", NONE),
+    "like in the place of like (en)": ("english._Rewriting._filled", NONE),
+    "pronoun (en)": ("english._Rewriting._pronouns", lambda _self: []),
+    "that, else, the album, a fragment (en)": ("english._Rewriting._dependent", lambda _self: []),
+    "the answer's name (en)": ("focus._answered", NONE),
+    "names side by side (en)": ("focus._rivals", lambda _said: ()),
+    "heading (en)": ("focus._heading", lambda _history: None),
+    "X呢 (zh)": ("chinese._about", NONE),
+    "continued (zh)": ("chinese._continued", NONE),
+    "fragment (zh)": ("chinese._fragment", NONE),
+    "pronoun (zh)": ("chinese._pronouns", NONE),
+    "这种, 那一步, a sequel (zh)": ("chinese._pointing", LEFT),
+    "the answer's name (zh)": ("chinese.name_in_answer", lambda *_args, **_named: ""),
+    "names side by side (zh)": ("chinese.joined_names", lambda _topic: ()),
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question in its history, and how right a stand-alone question for it is, in [0, 1]."""
+
+    question: str
+    history: list[Message]
+    right: Callable[[str], float]
+
+    def alone(self, resolver: ReferenceResolver) -> str:
+        return resolver.resolve(self.question, self.history).standalone_query or self.question
+
+
+def of_threads(folder: Path) -> Iterator[Asked]:
+    for thread in load_threads(folder)[1]:
+        history: list[Message] = []
+        for turn in thread.turns:
+            if turn.refers != HISTORY_QUESTION:
+                yield Asked(
+                    turn.question, list(history), lambda text, t=turn: next(iter(t.rewriting(text).values()), 1.0)
+                )
+            history += [Message("user", turn.question), Message("assistant", turn.reply)]
+
+
+def of_canard(file: Path) -> Iterator[Asked]:
+    for row in load_rewritings(file):
+        history = [Message("assistant" if i % 2 else "user", text) for i, text in enumerate(row.history)]
+        yield Asked(row.current, history, lambda text, gold=row.rewrite: token_f1(text, gold))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--canard", type=Path)
+    parser.add_argument("--threads", type=Path, nargs="*", default=[])
+    options = parser.parse_args()
+    sets = {path.parent.name: list(of_threads(path.parent)) for path in options.threads}
+    sets |= {"canard": list(of_canard(options.canard))} if options.canard else {}
+    resolver = ReferenceResolver()
+    print(environment())
+    print(
+        "\n| family | set | asked | changed | right with it | without it | share of the changed that it decides well |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    whole = {name: [asked.alone(resolver) for asked in rows] for name, rows in sets.items()}
+    for family, (place, instead) in FAMILIES.items():
+        with patch(f"{PACKAGE}.{place}", instead):
+            for name, rows in sets.items():
+                pairs = [(a, kept, a.alone(resolver)) for a, kept in zip(rows, whole[name], strict=True)]
+                changed = [(a.right(kept), a.right(without)) for a, kept, without in pairs if kept != without]
+                if not changed:
+                    continue
+                better, worse = sum(w > o for w, o in changed), sum(w < o for w, o in changed)
+                share = f"{100 * better / (better + worse):.0f} %" if better + worse else "-"
+                ours, others = (100 * sum(side) / len(changed) for side in zip(*changed, strict=True))
+                print(f"| {family} | {name} | {len(rows)} | {len(changed)} | {ours:.0f} | {others:.0f} | {share} |")
+
+
+if __name__ == "__main__":
+    main()

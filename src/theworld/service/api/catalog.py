@@ -1,0 +1,99 @@
+"""`/documents` to look at: the tenant's documents page by page, and one of them whole."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from theworld.service.api.access import Caller, caller_with
+from theworld.service.api.envelope import Code, Envelope, reply
+from theworld.service.api.errors import GUARDED, documented, must_exist
+from theworld.service.api.schemas import TEXT
+from theworld.service.api.serving import in_thread, service_of
+from theworld.stores.ledger.catalog import DocumentSummary, StoredDocument
+
+router = APIRouter(
+    prefix="/api/v1", tags=["documents"], responses=documented(*GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE)
+)
+Querying = Annotated[Caller, caller_with("query")]
+DocumentId = Annotated[
+    str, Path(min_length=1, max_length=512, pattern=TEXT, description="Id of a document; slashes are part of it")
+]
+NO_DOCUMENT = "the tenant has no document of this id"
+
+
+class DocumentData(BaseModel):
+    """A document without its text."""
+
+    id: str = Field(description="Unique within the tenant")
+    title: str = Field(description="Title")
+    source: str = Field(description="Path or URL")
+    notes: int = Field(description="How many notes it has")
+    characters: int = Field(description="Length of its text")
+    languages: list[str] = Field(description="`en`, `zh` or both")
+    written_at: str | None = Field(description="When it was written or last changed, UTC, where known")
+    metadata: dict[str, Any] = Field(description="What filters compare")
+    aliases: list[str] = Field(description="Other names of what it is about")
+
+
+class ListData(BaseModel):
+    """Some of the documents, ordered by id."""
+
+    documents: list[DocumentData] = Field(description="Of this page")
+    total: int = Field(description="How many match in all")
+    next_after: str | None = Field(description="Send it as `after` for the next page; null at the end")
+
+
+class NotePlace(BaseModel):
+    """Where a note stands in its document."""
+
+    id: str = Field(description="Id of the note")
+    section: list[str] = Field(description="Headings it stands under, outermost first")
+    kind: str = Field(description="What it is made of")
+    start: int = Field(description="Character offset")
+    end: int = Field(description="End offset, exclusive")
+
+
+class WholeDocument(DocumentData):
+    """A document whole."""
+
+    text: str = Field(description="The text that offsets refer to, in Unicode characters")
+    parts: list[NotePlace] = Field(description="Its notes in order")
+
+
+@router.get("/documents", response_model=Envelope[ListData], summary="List documents")
+async def list_documents(
+    request: Request,
+    caller: Querying,
+    search: Annotated[str, Query(max_length=500, description="Part of id, title or source, in any case")] = "",
+    after: Annotated[str, Query(max_length=512, description="Id to go on after")] = "",
+    limit: Annotated[int, Query(ge=1, le=500, description="Documents of a page")] = 100,
+) -> Response:
+    """List the tenant's documents by id."""
+    store = service_of(request).resources.store
+    page = await in_thread(lambda: store.documents(tenant=caller.tenant, search=search, after=after, limit=limit))
+    documents = [DocumentData(**_summary(item)) for item in page.documents]
+    return reply(request, ListData(documents=documents, total=page.total, next_after=page.next_after))
+
+
+@router.get("/documents/{document_id:path}", response_model=Envelope[WholeDocument], summary="Get a document")
+async def get_document(request: Request, document_id: DocumentId, caller: Querying) -> Response:
+    """Return a document with its text; another tenant's is as unknown as none."""
+    store = service_of(request).resources.store
+    found = must_exist(await in_thread(lambda: store.document(document_id, tenant=caller.tenant)), NO_DOCUMENT)
+    return reply(request, _whole(found))
+
+
+def _summary(item: DocumentSummary) -> dict[str, Any]:
+    return {name: value for name, value in asdict(item).items() if name in DocumentData.model_fields}
+
+
+def _whole(found: StoredDocument) -> WholeDocument:
+    parts = [
+        NotePlace(id=note.id, section=list(note.section), kind=note.kind, start=note.start, end=note.end)
+        for note in found.parts
+    ]
+    return WholeDocument(**_summary(found), text=found.text, parts=parts)

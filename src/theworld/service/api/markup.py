@@ -1,0 +1,98 @@
+"""Answers as HTML that may be shown: Markdown is rendered by markdown-it-py, what comes of it cleaned by nh3.
+
+Raw HTML in a text is shown as text. References like `[1]` become links to `#cite-1` where the answer has that citation;
+other links keep http, https and mailto addresses; images become their description, since showing one would call on a
+foreign server.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from functools import cache
+from html import escape
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from theworld.state import Answer, Passage
+
+_TAGS = set(
+    "p br hr strong em s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6 table thead tbody tr th td a section header "
+    "cite div".split()
+)
+_ATTRIBUTES = {"a": {"href", "class"}, "ol": {"start"}, "section": {"class"}, "p": {"class"}, "div": {"class"}}
+_REFERENCE = re.compile(r"\[(\d{1,3})\]")
+_ADDRESS = re.compile(r"(?:https?://|mailto:)\S+|#cite-\d{1,3}", re.IGNORECASE)
+_CITE = "#cite-"
+
+
+def answer_html(answer: Answer) -> str:
+    """Return an answer as clean HTML: the short answer, then its passages, or else its text as Markdown."""
+    numbers = {citation.number for citation in answer.citations}
+    if not answer.passages:
+        return _cleaned(_rendered(answer.text, numbers))
+    short = f'<p class="short">{escape(answer.short)}</p>' if answer.short else ""
+    return _cleaned(short + "".join(_passage(passage) for passage in answer.passages))
+
+
+def _passage(passage: Passage) -> str:
+    link = f'<a class="cite" href="{_CITE}{passage.number}">{passage.number}</a>'
+    place = f'<p class="place">{link} {escape(passage.place)}</p>'
+    return f'<section class="passage">{place}{_rendered(passage.text, frozenset())}</section>'
+
+
+def _rendered(text: str, numbers: Set[int]) -> str:
+    rendered: str = _markdown().render(text, {"numbers": numbers})
+    return rendered
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    # A text's own definitions of references are no links: `[1]` is a citation.
+    made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("reference")
+    made.core.ruler.push("citations", _link_citations)
+    made.add_render_rule("image", lambda _self, tokens, place, _options, _env: escape(tokens[place].content))
+    return made
+
+
+def _link_citations(state: object) -> None:
+    """Make links of references to citations, in text that is neither code nor a link already."""
+    for block in state.tokens:  # type: ignore[attr-defined]
+        if block.type == "inline":
+            block.children = list(_linked(block.children, state.env.get("numbers", ())))  # type: ignore[attr-defined]
+
+
+def _linked(tokens: list[Token], numbers: Set[int]) -> Iterator[Token]:
+    depth = 0
+    for token in tokens:
+        depth += token.nesting if token.type.startswith("link_") else 0
+        if token.type != "text" or depth:
+            yield token
+            continue
+        for place, part in enumerate(_REFERENCE.split(token.content)):
+            if place % 2 and int(part) in numbers:
+                yield Token("link_open", "a", 1, attrs={"href": f"{_CITE}{int(part)}", "class": "cite"})
+                yield Token("text", "", 0, content=part)
+                yield Token("link_close", "a", -1)
+            elif part or place % 2:
+                yield Token("text", "", 0, content=f"[{part}]" if place % 2 else part)
+
+
+def _cleaned(html: str) -> str:
+    return nh3.clean(
+        html,
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        attribute_filter=_kept,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+
+
+def _kept(_tag: str, name: str, value: str) -> str | None:
+    if name == "href":
+        return value if _ADDRESS.fullmatch(value) else None
+    return value

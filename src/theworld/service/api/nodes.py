@@ -1,0 +1,157 @@
+"""The graph of nodes as the service compiled it, laid out in layers from the top to the bottom.
+
+Sugiyama's way, small: a node stands one layer below the lowest node it follows; an edge that passes layers gets a point
+in each; layers are ordered by the mean place of their neighbours, down and up, until nothing moves. Positions are in
+units of one node (width) and one layer (height).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field
+
+from theworld.graph.build import CompiledGraph
+from theworld.service.api.access import Caller, caller_with
+from theworld.service.api.envelope import Envelope, reply
+from theworld.service.api.errors import GUARDED, documented
+from theworld.service.api.serving import service_of
+
+_SWEEPS = 24
+_POINT = "\x1f"
+"""Stands in the name of a point of an edge; no node's name holds it."""
+
+Edges = list[tuple[str, str]]
+
+
+class PlacedNode(BaseModel):
+    """A node with its place."""
+
+    name: str = Field(description="As the graph names it; __start__ and __end__ too")
+    x: float = Field(description="Centre, in widths of a node, from 0")
+    y: int = Field(description="Layer from the top, from 0")
+
+
+class PlacedEdge(BaseModel):
+    """A possible step from a node to the next."""
+
+    source: str = Field(description="Node before")
+    target: str = Field(description="Node after")
+    conditional: bool = Field(description="Whether it is taken only in some cases")
+    points: list[tuple[float, int]] = Field(description="Places it passes, both ends included")
+
+
+class NodeGraph(BaseModel):
+    """What may run after what."""
+
+    nodes: list[PlacedNode] = Field(description="From the top to the bottom")
+    edges: list[PlacedEdge] = Field(description="Of the compiled graph, all of them")
+    width: float = Field(description="Widest layer, in nodes")
+    height: int = Field(description="Number of layers")
+
+
+router = APIRouter(prefix="/api/v1", tags=["on record"], responses=documented(*GUARDED))
+
+
+@router.get("/nodes", response_model=Envelope[NodeGraph], summary="The graph of nodes, laid out")
+async def nodes(request: Request, _caller: Annotated[Caller, caller_with("query")]) -> Response:
+    """Return the nodes of the compiled graph and the steps between them, with places to draw them at."""
+    return reply(request, placed(service_of(request).graph))
+
+
+def placed(graph: CompiledGraph) -> NodeGraph:
+    """Return a compiled graph with its layout."""
+    drawn = graph.get_graph()
+    conditional = {(edge.source, edge.target): edge.conditional for edge in drawn.edges}
+    edges = sorted(conditional)
+    layer = layers(list(drawn.nodes), edges)
+    routes = {edge: _route(*edge, layer) for edge in edges}
+    for route in routes.values():
+        layer |= {name: layer[route[0]] + step for step, name in enumerate(route)}
+    steps = [step for route in routes.values() for step in pairwise(route)]
+    x = _places(_ordered(layer, steps))
+    return NodeGraph(
+        nodes=[PlacedNode(name=name, x=x[name], y=layer[name]) for name in sorted(drawn.nodes, key=layer.__getitem__)],
+        edges=[
+            PlacedEdge(
+                source=edge[0],
+                target=edge[1],
+                conditional=conditional[edge],
+                points=[(x[name], layer[name]) for name in route],
+            )
+            for edge, route in routes.items()
+        ],
+        width=max(x.values()) + 1,
+        height=max(layer.values()) + 1,
+    )
+
+
+def layers(names: Iterable[str], edges: Edges) -> dict[str, int]:
+    """Return each node's layer: the longest way to it; ValueError where the steps run in a circle."""
+    found = dict.fromkeys(names, 0)
+    for _ in range(len(found) + 1):
+        moved = False
+        for source, target in edges:
+            if found[target] <= found[source]:
+                found[target], moved = found[source] + 1, True
+        if not moved:
+            return found
+    raise ValueError("the graph has a circle, which layers cannot show")
+
+
+def _route(source: str, target: str, layer: Mapping[str, int]) -> list[str]:
+    points = [f"{source}{_POINT}{target}{_POINT}{level}" for level in range(layer[source] + 1, layer[target])]
+    return [source, *points, target]
+
+
+def _ordered(layer: Mapping[str, int], steps: Edges) -> list[list[str]]:
+    """Return the layers, each ordered so that few steps cross."""
+    rows: list[list[str]] = [[] for _ in range(max(layer.values()) + 1)]
+    for name in sorted(layer):
+        rows[layer[name]].append(name)
+    before, after = defaultdict(list), defaultdict(list)
+    for source, target in steps:
+        before[target].append(source)
+        after[source].append(target)
+    best, fewest = rows, crossings(rows, after)
+    for sweep in range(_SWEEPS):
+        rows = [list(row) for row in rows]
+        neighbours, order = (before, rows) if sweep % 2 == 0 else (after, rows[::-1])
+        for fixed, row in pairwise(order):
+            place = {name: index for index, name in enumerate(fixed)}
+            row.sort(key=lambda name: _mean([place[other] for other in neighbours[name] if other in place]))
+        if (count := crossings(rows, after)) < fewest:
+            best, fewest = rows, count
+    return best
+
+
+def crossings(rows: list[list[str]], after: Mapping[str, list[str]]) -> int:
+    """Return how many steps between neighbouring layers cross."""
+    count = 0
+    for row, below in pairwise(rows):
+        place = {name: index for index, name in enumerate(below)}
+        ends = [place[other] for name in row for other in sorted(after.get(name, ()), key=place.__getitem__)]
+        count += sum(ends[i] > ends[j] for i in range(len(ends)) for j in range(i + 1, len(ends)))
+    return count
+
+
+def _mean(places: list[int]) -> float:
+    return sum(places) / len(places) if places else 0.0
+
+
+def _places(rows: list[list[str]]) -> dict[str, float]:
+    """Return x by name: points of edges take less room than nodes; rows are centred."""
+    found: dict[str, float] = {}
+    widths = [[0.14 if _POINT in name else 1.0 for name in row] for row in rows]
+    widest = max(map(sum, widths))
+    for row, width in zip(rows, widths, strict=True):
+        left = (widest - sum(width)) / 2
+        for name, wide in zip(row, width, strict=True):
+            found[name] = left + wide / 2 - 0.5
+            left += wide
+    least = min(found.values())
+    return {name: x - least for name, x in found.items()}

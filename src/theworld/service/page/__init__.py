@@ -1,0 +1,1 @@
+"""The web page of the service: its files, their headers, and its words."""

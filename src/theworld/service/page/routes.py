@@ -1,0 +1,110 @@
+"""The web page at `/`: files of this package, under a content-security policy that lets nothing else in.
+
+The files are read once, when the routes are made, and only what was read is served: a path names a file or nothing.
+Words come as one JSON per language out of `data/messages/*.yaml`, a file per view.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any, Literal
+
+import orjson
+import yaml
+from fastapi import APIRouter, Depends, Request, Response
+from starlette.exceptions import HTTPException
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types cleaned"
+)
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "json": "application/json"} | {
+    "svg": "image/svg+xml"
+}
+
+
+def _is_on(request: Request) -> None:
+    if not request.app.state.service.settings.service.page:
+        raise HTTPException(404)
+
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(_is_on)])
+
+
+@router.get("/")
+async def index(request: Request) -> Response:
+    """Return the page."""
+    return _file(request, "index.html")
+
+
+@router.get("/page/words/{language}.json")
+async def words(request: Request, language: Literal["en", "zh"]) -> Response:
+    """Return what the page says, in one language."""
+    return _answer(request, _words_as_json(language), "json")
+
+
+@router.get("/page/{path:path}")
+async def page_file(request: Request, path: str) -> Response:
+    """Return a file of the page, 404 for anything else."""
+    return _file(request, path)
+
+
+def _file(request: Request, path: str) -> Response:
+    content = page_files().get(path)
+    if content is None:
+        raise HTTPException(404)
+    return _answer(request, content, path.rpartition(".")[2])
+
+
+def _answer(request: Request, content: bytes, ending: str) -> Response:
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    headers = {**HEADERS, "ETag": tag}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(content, headers=headers, media_type=f"{_TYPES[ending]}; charset=utf-8")
+
+
+@cache
+def page_files() -> dict[str, bytes]:
+    """Return the page's files by path below `static`."""
+    return dict(_below(files("theworld.service.page") / "static", ""))
+
+
+def _below(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
+    found: list[tuple[str, bytes]] = []
+    for item in sorted(folder.iterdir(), key=lambda item: item.name):
+        if item.is_dir():
+            found += _below(item, f"{prefix}{item.name}/")
+        elif item.name.rpartition(".")[2] in _TYPES:
+            found.append((prefix + item.name, item.read_bytes()))
+    return found
+
+
+@cache
+def page_words() -> dict[str, dict[str, str]]:
+    """Return what the page says: by `file.key`, the text by language."""
+    found: dict[str, dict[str, str]] = {}
+    for item in (files("theworld.service.page") / "data" / "messages").iterdir():
+        name, _, ending = item.name.partition(".")
+        if ending == "yaml":
+            table: dict[str, Any] = yaml.safe_load(item.read_text("utf-8")) or {}
+            found |= {f"{name}.{key}": texts for key, texts in table.items()}
+    return dict(sorted(found.items()))
+
+
+@cache
+def _words_as_json(language: str) -> bytes:
+    return orjson.dumps({key: texts[language] for key, texts in page_words().items()})

@@ -1,0 +1,149 @@
+// The shell of the page: navigation, sign-in, language, light and dark, and one view at a time.
+//
+// To add a view NAME:
+//   1. views/NAME.js exports
+//        mount(element, api, t, args)   fills an empty element; args: what follows #/NAME/ in the address, decoded.
+//                                       May be async. Throw an ApiError and the shell shows it as readable text.
+//        unmount()                      optional: aborts what runs, removes listeners outside the element.
+//        stylesheet                     optional: "views/NAME.css", loaded before mount.
+//   2. data/messages/NAME.yaml holds its words, `key: {en: "...", zh: "..."}`; t("NAME.key", {n: 3}) fills "{n}".
+//      `title` is shown in the navigation. A language switch mounts the view again.
+//   3. NAME joins VIEWS below.
+// Build elements with el() of dom.js, which never reads a text as HTML. Go elsewhere by location.hash = "#/found/ID".
+
+import { Api, ApiError } from "./api.js";
+import { announce, el, fill } from "./dom.js";
+import { chosenLanguage, loadWords } from "./words.js";
+
+const VIEWS = ["ask", "found"];
+const byId = (id) => document.getElementById(id);
+const api = new Api(askForKey);
+let t = (key) => key;
+let mounted = null;
+let visit = 0;
+
+async function start() {
+  applyTheme(localStorage.getItem("theworld.theme") || "auto");
+  await speak(chosenLanguage());
+  addEventListener("hashchange", show);
+  await show();
+}
+
+async function speak(language) {
+  t = await loadWords(language);
+  api.language = language;
+  localStorage.setItem("theworld.language", language);
+  document.documentElement.lang = language === "zh" ? "zh-Hans" : "en";
+  byId("skip").textContent = t("shell.skip");
+  drawTools();
+}
+
+async function show() {
+  const [, name = "", ...rest] = location.hash.split("/");
+  const view = VIEWS.includes(name) ? name : VIEWS[0];
+  const mine = ++visit;
+  drawNavigation(view);
+  try {
+    const module = await import(`./views/${view}.js`);
+    if (module.stylesheet) await loadStyle(module.stylesheet);
+    if (mine !== visit) return;
+    mounted?.unmount?.();
+    mounted = module;
+    const place = el("div", { class: `view view-${view}` });
+    byId("view").replaceChildren(place);
+    document.title = `${t(`${view}.title`)} · TheWorld`;
+    await module.mount(place, api, t, rest.map(decodeURIComponent));
+  } catch (error) {
+    if (mine === visit) showError(error);
+  }
+}
+
+function showError(error) {
+  if (error instanceof ApiError && error.needsKey) return;
+  byId("view").append(el("p", { class: "problem", role: "alert" }, error.message));
+}
+
+function drawNavigation(view) {
+  const link = (name) =>
+    el("a", { href: `#/${name}`, "aria-current": name === view ? "page" : null }, t(`${name}.title`));
+  const nav = byId("nav");
+  nav.setAttribute("aria-label", t("shell.navigation"));
+  nav.replaceChildren(...VIEWS.map(link));
+}
+
+function drawTools() {
+  const other = api.language === "zh" ? "en" : "zh";
+  const change = async () => {
+    await speak(other);
+    await show();
+    byId("tools").querySelector("[data-tool=language]").focus();
+  };
+  const theme = localStorage.getItem("theworld.theme") || "auto";
+  fill(
+    byId("tools"),
+    el("label", { class: "tool-select" }, el("span", { class: "unseen" }, t("shell.theme")), themeChoice(theme)),
+    el("button", { type: "button", class: "quiet", "data-tool": "language", lang: other, onclick: change },
+      other === "zh" ? "中文" : "English"),
+    el("button", { type: "button", class: "quiet", "data-tool": "account", onclick: () => askForKey() },
+      api.tenant ? `${t("shell.account")}: ${api.tenant}` : t("shell.account")),
+  );
+}
+
+function themeChoice(theme) {
+  const options = ["auto", "light", "dark"].map((name) =>
+    el("option", { value: name, selected: name === theme }, t(`shell.theme_${name}`)));
+  return el("select", { onchange: (event) => applyTheme(event.target.value) }, ...options);
+}
+
+function applyTheme(theme) {
+  localStorage.setItem("theworld.theme", theme);
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+function askForKey(reason = "") {
+  const dialog = byId("signin");
+  if (dialog.open) return;
+  const key = el("input", { type: "password", id: "key", value: api.key, autocomplete: "off", spellcheck: "false" });
+  const tenant = el("input", { type: "text", id: "tenant", value: api.tenant, autocomplete: "off", maxlength: "128" });
+  const enter = (event) => {
+    event.preventDefault();
+    dialog.close();
+    api.signIn(key.value.trim(), tenant.value.trim());
+    drawTools();
+    show();
+  };
+  fill(
+    dialog,
+    el("form", { onsubmit: enter, "aria-labelledby": "signin-title" },
+      el("h2", { id: "signin-title" }, t("shell.signin")),
+      reason && el("p", { class: "problem", role: "alert" }, reason),
+      el("p", { class: "muted" }, t("shell.signin_help")),
+      el("label", { for: "key" }, t("shell.key")), key,
+      el("label", { for: "tenant" }, t("shell.tenant")), tenant,
+      el("p", { class: "actions" },
+        el("button", { type: "submit", class: "primary" }, t("shell.enter")),
+        el("button", { type: "button", onclick: () => dialog.close() }, t("shell.cancel")),
+        api.key && el("button", { type: "button", onclick: () => { api.signIn("", ""); dialog.close(); drawTools(); show(); } },
+          t("shell.signout")))),
+  );
+  dialog.showModal();
+  announce(t("shell.signin"));
+}
+
+const loaded = new Map();
+function loadStyle(path) {
+  if (!loaded.has(path)) {
+    loaded.set(path, new Promise((done) => {
+      const link = el("link", { rel: "stylesheet", href: `/page/${path}`, onload: done, onerror: done });
+      document.head.append(link);
+    }));
+  }
+  return loaded.get(path);
+}
+
+byId("skip").addEventListener("click", (event) => {  // the fragment belongs to the router
+  event.preventDefault();
+  byId("view").focus();
+});
+start();

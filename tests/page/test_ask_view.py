@@ -1,0 +1,168 @@
+"""Ask in a real browser: an answer streamed, its evidence, follow-ups, stopping, feedback, and nothing run by texts."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import httpx
+import pytest
+
+from page_cases import HARM
+from scripted_server import Handler
+from service_cases import TWO_HOP
+
+pytestmark = pytest.mark.slow
+HOW = "Why is Metropolis remembered, and what did its director do before it?"
+
+
+def test_an_answer_comes_with_evidence_and_its_document_opens_at_the_passage(visit, site):
+    seen = visit(site)
+    seen.go()
+    seen.ask(TWO_HOP)
+    seen.page.wait_for_selector(".rendered")
+    assert "Vienna" in seen.page.inner_text(".rendered")
+    assert seen.page.inner_text(".sureness .chip:first-child") in {"Sure", "Likely", "Not sure"}
+    cards = seen.page.locator(".evidence-card")
+    assert cards.count() >= 1
+    seen.page.click(".rendered a.cite >> nth=0")
+    seen.page.wait_for_selector(".document-text mark")
+    quoted = seen.page.inner_text(".document-text mark")
+    assert quoted.strip()
+    assert seen.page.evaluate("document.activeElement.tagName") == "H2", "the focus goes with the reader"
+    inside = (
+        "m => { const a = m.getBoundingClientRect(), b = m.closest('.document-text').getBoundingClientRect();"
+        " return a.top >= b.top - 1 && a.top < b.bottom }"
+    )
+    assert seen.page.locator(".document-text mark").first.evaluate(inside), "the passage is in sight"
+    seen.unharmed()
+
+
+def test_a_follow_up_says_what_it_was_understood_as(visit, site):
+    seen = visit(site, locale="zh-CN")
+    seen.go()
+    assert seen.page.locator("#nav a[aria-current]").inner_text() == "提问"
+    seen.ask("《授时历》是谁编的？")
+    seen.page.wait_for_selector(".turn:nth-child(1) .rendered")
+    assert "郭守敬" in seen.page.inner_text(".rendered")
+    seen.ask("他是哪里人？")
+    seen.page.wait_for_selector(".turn:nth-child(2) .rendered")
+    understood = seen.page.inner_text(".turn:nth-child(2) .understood")
+    assert understood.startswith("理解为")
+    assert "郭守敬" in understood
+    seen.page.reload()
+    seen.page.wait_for_selector(".turn:nth-child(2) .rendered")
+    seen.unharmed()
+
+
+def test_feedback_reaches_the_record(visit, site):
+    seen = visit(site)
+    seen.go()
+    seen.ask(TWO_HOP)
+    seen.page.click("button[aria-label='This answer is wrong']")
+    seen.page.wait_for_selector("button[aria-label='This answer is wrong'][aria-pressed=true]")
+    request_id = seen.page.get_attribute("footer a", "href").rpartition("/")[2]
+    explained = httpx.get(f"{site}/api/v1/retrieval/explain/{request_id}").json()["data"]["explanation"]
+    assert [item["verdict"] for item in explained["feedback"]] == ["bad"]
+
+
+def test_what_is_asked_back_is_answered_by_a_button(visit, site):
+    seen = visit(site)
+    seen.go()
+    seen.ask("Compare Metropolis and Fritz Lang.")
+    seen.page.wait_for_selector(".turn:nth-child(1) footer")
+    seen.ask("When was it made?")
+    seen.page.wait_for_selector(".turn:nth-child(2) .answer:not(.running)")
+    options = seen.page.locator(".turn:nth-child(2) .option")
+    assert options.count() >= 2, seen.page.inner_text(".turn:nth-child(2)")
+    options.first.click()
+    seen.page.wait_for_selector(".turn:nth-child(2) .rendered")
+    assert seen.page.locator(".turn").count() == 2
+
+
+def test_texts_of_others_are_shown_and_never_run(visit, site):
+    seen = visit(site)
+    seen.go()
+    seen.ask(f"Where was the Zorblatt engine built? {HARM}")
+    seen.page.wait_for_selector(".rendered")
+    assert "Quillonia" in seen.page.inner_text(".rendered")
+    assert "<script>" in seen.page.inner_text(".evidence-list"), "shown as text"
+    assert seen.page.locator("main :is(script, iframe, object, img), main svg[onload], main [onerror]").count() == 0
+    assert not seen.page.evaluate("[...document.querySelectorAll('main a')].some(a => a.protocol === 'javascript:')")
+    seen.page.click(".rendered a.cite >> nth=0")
+    seen.page.wait_for_selector(".document-text mark")
+    seen.page.click("footer a >> nth=0")
+    seen.page.wait_for_selector(".facts")
+    seen.page.fill("#watched", HARM)
+    seen.page.press("#watched", "Enter")
+    seen.page.wait_for_function("text => document.querySelector('.asked-question')?.textContent === text", arg=HARM)
+    seen.go("#/ask/<img src=x onerror=window.harmed=1>")
+    seen.page.wait_for_selector("#question")
+    seen.unharmed()
+
+
+def chunk(text: str) -> dict:
+    choice = {"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": None}
+    return {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "scripted", "choices": [choice]}
+
+
+def test_output_of_a_model_streams_and_is_never_run(visit, site_with_model, model):
+    seen_first = threading.Event()
+
+    def slowly(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        handler.wfile.write(f"data: {json.dumps(chunk('Fritz Lang '))}\n\n".encode())
+        handler.wfile.flush()
+        seen_first.wait(60)
+        rest = json.dumps(chunk(f"was **born** in Vienna [1]. {HARM} [x](javascript:window.harmed=1)"))
+        handler.wfile.write(f"data: {rest}\n\ndata: [DONE]\n\n".encode())
+        handler.close_connection = True
+
+    model.script.clear()
+    model.script.append(slowly)
+    seen = visit(site_with_model)
+    seen.go()
+    seen.ask(HOW)
+    seen.page.wait_for_selector(".tokens:has-text('Fritz Lang')")
+    assert seen.page.locator(".rendered").count() == 0, "shown before the answer is whole"
+    seen_first.set()
+    seen.page.wait_for_selector(".rendered")
+    assert "Vienna" in seen.page.inner_text(".rendered")
+    assert seen.page.locator(".rendered script, .rendered img").count() == 0
+    seen.unharmed()
+
+
+def test_stop_breaks_off_and_frees_the_place(visit, site_with_model, model):
+    held = threading.Event()
+
+    def broken_off_late(handler: Handler) -> None:
+        held.wait(60)
+        handler.close_connection = True
+
+    model.script.clear()
+    model.script.append(broken_off_late)
+    seen = visit(site_with_model)
+    seen.go()
+    seen.ask(HOW)
+    for _ in range(300):
+        if model.requests and model.requests[-1][2]["messages"][-1]["content"].count("Metropolis"):
+            break
+        seen.page.wait_for_timeout(100)
+    busy = httpx.post(f"{site_with_model}/api/v1/ask", json={"question": TWO_HOP, "stream": False})
+    assert busy.status_code == 429, "the only place is taken"
+    seen.page.click("button.stop")
+    seen.page.wait_for_selector("text=Stopped.")
+    held.set()  # the model's call under way ends; nothing more is done for the one who went
+    asked = len(model.requests)
+    again = {"question": TWO_HOP, "stream": False, "use_model": False}
+    for _ in range(100):
+        reply = httpx.post(f"{site_with_model}/api/v1/ask", json=again, timeout=60)
+        if reply.status_code == 200:
+            break
+        seen.page.wait_for_timeout(200)
+    assert reply.status_code == 200
+    assert len(model.requests) == asked
+    assert not seen.page.locator("button.stop").is_visible()

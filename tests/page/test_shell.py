@@ -1,0 +1,100 @@
+"""The shell in a real browser: signing in, languages, dark, phones, the keyboard, and no serious violation by axe."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from service_cases import TWO_HOP
+from service_process import served
+from theworld.service.page.routes import page_files
+from theworld.stores.ledger.api_keys import KeyRing
+from theworld.stores.ledger.service_ledger import ServiceLedger
+
+pytestmark = pytest.mark.slow
+VIEWS = [
+    name.removeprefix("views/").removesuffix(".js") for name in page_files() if re.fullmatch(r"views/\w+\.js", name)
+]
+
+
+def serious(page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{item['id']}: {node['html'][:200]}"
+        for item in found
+        if item["impact"] in {"serious", "critical"}
+        for node in item["nodes"]
+    ]
+
+
+@pytest.mark.parametrize(("scheme", "locale", "width"), [("light", "en-US", 1280), ("dark", "zh-CN", 390)])
+def test_no_view_has_serious_violations_or_overflows(visit, site, scheme, locale, width):
+    seen = visit(site, locale=locale, color_scheme=scheme, width=width, bypass_csp=True)  # axe brings its own script
+    seen.go()
+    seen.ask(TWO_HOP)
+    seen.page.wait_for_selector(".rendered")
+    for name in VIEWS:
+        seen.go(f"#/{name}")
+        seen.page.wait_for_selector(f".view-{name} :is(h1, h2)", state="attached")
+        seen.page.wait_for_load_state("networkidle")
+        assert not serious(seen.page), name
+        assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
+            f"{name} is wider than the window"
+        )
+    dark = seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
+    assert dark == (scheme == "dark")
+    assert not seen.complaints, seen.complaints
+
+
+def test_language_and_colours_switch_and_stay(visit, site):
+    seen = visit(site, color_scheme="light")
+    seen.go()
+    seen.page.click("[data-tool=language]")
+    seen.page.wait_for_selector("html[lang=zh-Hans]")
+    assert seen.page.title() == "提问 · TheWorld"
+    seen.page.select_option("#tools select", "dark")
+    seen.page.reload()
+    seen.page.wait_for_selector("html[lang=zh-Hans][data-theme=dark]")
+    assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
+
+
+def test_the_keyboard_alone_asks_and_reads(visit, site):
+    seen = visit(site)
+    seen.go()
+    seen.page.wait_for_selector("#question:focus")
+    seen.page.keyboard.type(TWO_HOP)
+    seen.page.keyboard.press("Enter")
+    seen.page.wait_for_selector(".rendered a.cite")
+    for _ in range(40):
+        seen.page.keyboard.press("Tab")
+        if seen.page.evaluate("document.activeElement.matches('.evidence-open')"):
+            break
+    seen.page.keyboard.press("Enter")
+    seen.page.wait_for_selector(".document-text")
+    assert seen.page.evaluate("document.querySelector('.log').getAttribute('aria-live')") == "polite"
+
+
+def test_signing_in_with_a_key_opens_its_tenant_alone(visit, copy_of_demo, monkeypatch):
+    store = copy_of_demo()
+    with ServiceLedger.open(store) as ledger:
+        token = KeyRing(ledger).create("page", tenants=["default"], scopes=["query"])
+    monkeypatch.setenv("THEWORLD_SERVICE__KEYS", "required")
+    with served(store) as (_, client, _):
+        seen = visit(str(client.base_url).rstrip("/"))
+        seen.go("#/found")
+        seen.page.wait_for_selector("#signin[open]")
+        seen.page.fill("#key", "wrong")
+        seen.page.click("#signin button[type=submit]")
+        seen.page.wait_for_selector("#signin[open] .problem")
+        seen.page.fill("#key", token)
+        seen.page.click("#signin button[type=submit]")
+        seen.page.wait_for_selector(".node-graph")
+        assert seen.page.evaluate("sessionStorage.getItem('theworld.key')") == token
+        assert seen.page.evaluate("Object.keys(localStorage).some(k => k.includes('key'))") is False
+        seen.page.click("[data-tool=account]")
+        seen.page.fill("#tenant", "other")
+        seen.page.click("#signin button[type=submit]")
+        seen.page.wait_for_selector(".view-found .problem, main > .problem")
+        assert client.get("/api/v1/nodes").status_code == 401

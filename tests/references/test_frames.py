@@ -1,0 +1,51 @@
+"""Frames of conversations: changes of topic, corrections, items of lists, pronouns; a table of dialogues."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from theworld import Message, ReferenceResolver, ReferenceType
+from theworld.references.frames import correction_of, since_topic_change, topic_change
+
+TABLE = yaml.safe_load((Path(__file__).parent / "data" / "frames.yaml").read_text(encoding="utf-8"))
+
+
+def talk(turns: list[list[str]]) -> list[Message]:
+    return [Message(role, text) for turn in turns for role, text in zip(("user", "assistant"), turn, strict=True)]
+
+
+@pytest.mark.parametrize("case", TABLE, ids=lambda case: case["asked"])
+def test_dialogues(case: dict[str, Any]) -> None:
+    found = ReferenceResolver().resolve(case["asked"], talk(case["turns"]))
+    assert found.standalone_query == case["alone"]
+    assert list(found.options) == case.get("options", [])
+
+
+def test_an_announced_topic_ends_what_was_before() -> None:
+    history = talk([["Where is Rome?", "In Italy."], ["Different topic: who wrote Emma?", "Jane Austen."]])
+    recent, first = since_topic_change(history)
+    assert (recent[0].content, first) == ("who wrote Emma?", 2)
+    found = ReferenceResolver().resolve("When was she born?", history)
+    assert (found.standalone_query, found.source_turns) == ("When was Jane Austen born?", [3])
+
+
+@pytest.mark.parametrize(
+    "text", ["What is a different topic model?", "换个话题模型怎么训练", "something else", "另外问题"]
+)
+def test_what_announces_nothing_or_only_that(text: str) -> None:
+    assert topic_change(text) in {None, len(text)}
+
+
+@pytest.mark.parametrize("text", ["I mean business", "What did I mean?", "我想问一下怎么走", "meant to be"])
+def test_what_is_no_short_correction_stays_a_question(text: str) -> None:
+    found = correction_of(text)
+    assert found is None or found.value
+
+
+def test_a_correction_is_one_and_points_at_the_last_answer() -> None:
+    found = ReferenceResolver().resolve("No, I meant Spain.", talk([["Can I work from Portugal?", "Yes."]]))
+    assert (found.reference_type, found.source_turns) == (ReferenceType.CORRECTION, [1])
