@@ -1,4 +1,4 @@
-"""Right and wrong answers as a person judges them (fixtures/judged_answers.tsv): the agreement, and each kind alone."""
+"""Right and wrong answers as a person judges them (the tables of fixtures): the agreement, and each kind alone."""
 
 from __future__ import annotations
 
@@ -10,19 +10,27 @@ from hypothesis import strategies as st
 
 from theworld.evaluation.judging import is_right
 
-FILE = Path(__file__).parent / "fixtures" / "judged_answers.tsv"
-ROWS = [line.split("\t") for line in FILE.read_text("utf-8").splitlines() if line and not line.startswith("#")]
-LEAST_AGREEMENT = 0.98
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def _rows(name: str) -> list[list[str]]:
+    lines = (FIXTURES / name).read_text("utf-8").splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+ROWS = _rows("judged_answers.tsv")
 
 
 def _judged(kind: str, shown: str, gold: str) -> str:
     return "right" if is_right(shown, gold.split("|"), short=kind == "short") else "wrong"
 
 
-def test_agrees_with_a_person() -> None:
-    assert len(ROWS) >= 150
-    wrong = [row for row in ROWS if _judged(*row[:3]) != row[3]]
-    assert len(wrong) <= (1 - LEAST_AGREEMENT) * len(ROWS), wrong
+@pytest.mark.parametrize(("name", "least"), [("judged_answers.tsv", 0.98), ("judged_answers_held_out.tsv", 0.99)])
+def test_agrees_with_a_person(name: str, least: float) -> None:
+    rows = _rows(name)
+    assert len(rows) >= 150
+    wrong = [row for row in rows if _judged(*row[:3]) != row[3]]
+    assert len(wrong) <= (1 - least) * len(rows), wrong
 
 
 @pytest.mark.parametrize("label", ["right", "wrong"])

@@ -3,12 +3,16 @@
 A gold answer is read as the first of these that it is:
 
 1. yes or no: the answer has to begin with it;
-2. dates: the answer has to name each, to the day, month or year that the gold answer is written with, or finer;
-3. amounts: the answer has to state each in a unit that can be compared, as exactly as the gold answer is written
+2. times of day: each has to be named (`3:30 p.m.` is 15:30);
+3. dates: the answer has to name each, to the day, month or year that the gold answer is written with, or finer;
+4. amounts: the answer has to state each in a unit that can be compared, as exactly as the gold answer is written
    (`3.5 million` is anything that rounds to it); a unit that only one side names is taken to be meant by both;
-4. a list (`A, B and C`): every item has to be there, in any order;
-5. words: case, accents, script, articles and punctuation do not count. The answer may say more than the gold answer; a
-   part of it will do where it is a name of which at least half is given.
+5. a list (`A, B and C`): every item has to be there, in any order;
+6. words: case, accents, script, articles and punctuation do not count. The answer may say more than the gold answer; a
+   part of it will do where it is a name of which at least half is given, or the last part of a name written with ·. A
+   short answer that says `not` before the words does not give them.
+
+Both are first put in one notation (`notations`).
 
 A short answer as a whole has to be the answer: further dates, amounts or items make it wrong, and it may not be many
 times longer. A text only has to state it.
@@ -22,6 +26,7 @@ from collections.abc import Collection, Sequence
 from decimal import Decimal
 from functools import lru_cache
 
+from theworld.evaluation.notations import DECADE, ClockTime, clock_times, plainly
 from theworld.text.dates import DateSpan, find_dates
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import CHINESE_NUMERAL, Quantity, find_quantities, read_numeral, unit_of
@@ -30,6 +35,9 @@ from theworld.text.tokens import function_words
 _POLARITY = {"yes": True, "no": False, "是": True, "是的": True, "对": True, "否": False, "不是": False, "不": False}
 _WORD = re.compile(r"[一-鿿㐀-䶿]|[^\W_一-鿿㐀-䶿]+[+#]*")
 _ITEMS = re.compile(r"\s*(?:[,，、;；]\s*(?:and\s|or\s)?|\s(?:and|&)\s|[和与及])\s*")
+_INVERTED = re.compile(r"([^,，、;；]+), ([^,，、;；]+)")
+"""`Tolkien, J. R. R.`"""
+_NEGATIONS = (("not",), ("never",), ("不",), ("没",), ("没", "有"), ("未",), ("非",))
 _ARTICLES = frozenset({"a", "an", "the"})
 _MUCH_LONGER = 4
 """Times as many words as the gold answer that a short answer may have, and as many besides: `Zundert, a village in the
@@ -38,13 +46,16 @@ south of the Netherlands` is Zundert, three sentences are not."""
 
 def is_right(shown: str, gold: Collection[str], *, short: bool) -> bool:
     """Tell whether `shown` gives one of the gold answers: as a whole where it is a `short` answer, else within it."""
-    return any(_gives(shown, one, short) for one in gold)
+    return any(_gives(plainly(shown), plainly(one), short) for one in gold)
 
 
 def _gives(shown: str, gold: str, short: bool) -> bool:
     """Tell whether the answer gives one gold answer: the rules of the module's docstring in their order."""
     if gold.strip().casefold().rstrip(".。") in _POLARITY:
         return _polarity(shown) is _polarity(gold)
+    times = _clock_times_of(gold)
+    if times:
+        return _names_times(shown, times, short)
     dates = _dates_of(gold)
     if dates and (not gold.strip().isdecimal() or _names_dates(shown, dates, short)):  # 1500 may be a year or a number
         return _names_dates(shown, dates, short)
@@ -54,7 +65,8 @@ def _gives(shown: str, gold: str, short: bool) -> bool:
     items = _items(gold)
     if len(items) > 1 and _words(shown) != _words(gold):
         return _has_items(shown, items, short)
-    return _says_the_words(shown, gold, short=short, part=short)
+    given_name_first = _INVERTED.sub(r"\2 \1", shown.strip())
+    return any(_says_the_words(one, gold, short=short, part=short) for one in {shown, given_name_first})
 
 
 def _polarity(text: str) -> bool | None:
@@ -64,14 +76,25 @@ def _polarity(text: str) -> bool | None:
     return _POLARITY.get(word, _POLARITY.get(word[:1]))
 
 
+def _clock_times_of(gold: str) -> list[ClockTime]:
+    """Return the times of day that a gold answer consists of, none when it says more than `from` and `to`."""
+    times, rest = clock_times(gold)
+    return times if times and function_words().issuperset(_words(rest)) else []
+
+
+def _names_times(shown: str, times: Sequence[ClockTime], short: bool) -> bool:
+    named, _ = clock_times(shown)
+    return all(any(one.may_be(time) for one in named) for time in times) and not (short and len(named) > len(times))
+
+
 def _dates_of(gold: str) -> list[DateSpan]:
     """Return the dates that a gold answer consists of, none when it says anything else."""
-    dates = find_dates(gold)
+    dates = [] if DECADE.search(gold) else find_dates(gold)
     return dates if dates and not _words(_without(gold, dates)) else []
 
 
 def _names_dates(shown: str, dates: Sequence[DateSpan], short: bool) -> bool:
-    named = [date for date in find_dates(shown) if shown[date.start : date.end][-1:] not in {"s", "S"}]
+    named = [date for date in find_dates(shown) if not DECADE.fullmatch(shown[date.start : date.end])]
     return all(any(_is_within(one, date) for one in named) for date in dates) and not (
         short and len(named) > len(dates)
     )
@@ -143,13 +166,21 @@ def _says_the_words(shown: str, gold: str, *, short: bool, part: bool) -> bool:
     if not wanted or not said:
         return said == wanted
     if _is_run(wanted, said):
-        return not short or len(said) <= _MUCH_LONGER * (len(wanted) + 1)
+        return not short or (len(said) <= _MUCH_LONGER * (len(wanted) + 1) and not _denies(said, wanted))
     if not part or not _is_run(said, wanted):
         return False
     if not said[-1].isascii():
+        if "·" in gold:
+            return said == _words(gold.rpartition("·")[2])
         return 2 * len(said) > len(wanted)
     letters = [word for word in re.findall(r"[^\W\d_]+", gold) if word.casefold() not in function_words()]
     return 2 * len(said) >= len(wanted) and all(word[0].isupper() for word in letters)
+
+
+def _denies(said: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Tell whether the wanted words stand in the answer, and each time right after a negation."""
+    starts = [i for i in range(len(said) - len(wanted) + 1) if said[i : i + len(wanted)] == wanted]
+    return bool(starts) and all(any(tuple(said[:i])[-len(no) :] == no for no in _NEGATIONS) for i in starts)
 
 
 def _is_run(needle: Sequence[str], words: Sequence[str]) -> bool:

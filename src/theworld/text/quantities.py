@@ -223,8 +223,9 @@ def _running() -> re.Pattern[str]:
     digits = r"(?<![a-z0-9_.])(?<![a-z0-9_.]-)(?![12]\d\d0s(?![a-z]))(?P<digits>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)"
     chinese_scale = rf"(?P<zh>{_CHINESE_SCALE}(?:\d+{_CHINESE_SCALE})*)"
     english = rf"(?<![a-z])(?P<words>(?:{numbers})(?:[\s-](?:and\s)?(?:{numbers}|{scales}))*)"
-    # One character alone is a number only before what is counted: 五个, but not the 一 of 一共.
-    counted = "[个家笔名位件条项份台天年月元次]"
+    # One character alone is a number only before what is counted: 五个, but not the 一 of 一共. 两 always counts.
+    long_units = either(word for word in units if len(word) > 1 and word[0] > "一")
+    counted = rf"[个家笔名位件条项份台天年月元次]|{long_units}|(?<=两)(?:{either(w for w in units if w[0] > '一')})"
     chinese = rf"(?<![第{CHINESE_NUMERAL}])(?P<chinese>(?=[{CHINESE_DIGITS}两十廿卅])[{CHINESE_NUMERAL}]"
     chinese += rf"(?:[{CHINESE_NUMERAL}]+|(?={counted})))"
     return re.compile(
