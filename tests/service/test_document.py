@@ -204,7 +204,7 @@ def test_8_all_endpoints_are_in_the_openapi_with_examples(own):
     assert {"section", "kind", "lead"} <= schemas["Candidate"]["properties"].keys()
     for path, item in document["paths"].items():
         body = item.get("post", {}).get("requestBody")
-        if body is not None:
+        if body is not None and path != "/api/v1/documents/file":  # a file as it is
             name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
             assert schemas[name]["examples"], f"{path} shows how it is used"
 
