@@ -23,6 +23,7 @@ def mcp(
     folder written in full. The same tools over HTTP, with keys, are at /mcp of `theworld serve`.
     """
     from theworld.errors import SettingsError
+    from theworld.extras import install_command
     from theworld.stores.ledger.opening import require_ledger
 
     check_tenant(tenant)
@@ -34,7 +35,7 @@ def mcp(
         from theworld.service.runtime import open_service
     except ImportError as error:
         raise SettingsError(
-            f"this command needs {error.name}", where="theworld mcp", remedy='pip install "theworld[service]"'
+            f"this command needs {error.name}", where="theworld mcp", remedy=install_command("service")
         ) from error
     logging.basicConfig(stream=sys.stderr, level=logging.INFO if log else logging.WARNING)
     asker = Asker(Caller(tenant, None))

@@ -78,7 +78,7 @@ def test_our_pagerank_needs_no_package(material: Material) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(PEERS) - set(INSTALLED)))
 def test_a_peer_that_is_not_installed_says_how_to_get_it(name: str, material: Material) -> None:
-    with pytest.raises(TheWorldError, match=r'pip install "theworld\[benchmarks\]"'):
+    with pytest.raises(TheWorldError, match=r"pip install .*\[benchmarks\]"):
         PEERS[name].make(material)
 
 
