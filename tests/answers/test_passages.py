@@ -226,6 +226,21 @@ def test_nothing_found_shows_nothing() -> None:
     assert shown("?", []) == ()
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("word word \n word word word word word word word word word word word word word \n ``` leave.", "word"),
+        ("word " * 15 + "\n ``` leave.",),
+        ("word word word word word word word \n word word word word word word word leave.", "``` word leave. 假期"),
+    ],
+)
+def test_a_block_that_is_opened_and_never_closed_is_shown_within_the_limit(texts: tuple[str, ...]) -> None:
+    document = Document(*(((), text) for text in texts), gap="\n")
+    passages = shown("leave 假期", document.candidates(*range(len(texts))), document, limit=100)
+    assert passages
+    assert sum(len(passage.text) + len(passage.place) + FRAME for passage in passages) <= 100
+
+
 SECTIONS = st.lists(st.sampled_from("AB"), max_size=2).map(tuple)
 TEXTS = st.lists(
     st.sampled_from(["word", "leave.", "\n", "\n\n", "假期", "- a", "```", "| r | c |"]), min_size=1, max_size=60

@@ -48,7 +48,7 @@ def best_excerpt(note: Candidate, words: QuestionWords, room: int, lead: str, sh
         opening = _opening(note, start)
     text = note.text[start:end].rstrip()
     if last_opening := _open_fence(f"{opening}\n{text}"):
-        text = text.removesuffix(last_opening).rstrip()
+        text = text.removesuffix(last_opening).rstrip() or text
     return Excerpt(start, start + len(text), "\n".join(filter(None, (lead, opening))))
 
 

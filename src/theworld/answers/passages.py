@@ -140,7 +140,7 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> lis
             piece = _Piece(note, start, end, lead)
         else:
             break
-        if piece.text.strip():
+        if piece.text.strip() and (not taken or _shown(piece) <= left):
             taken.append(piece)
             left -= _shown(piece)
         if not piece.whole and left < LEAST_SHARE * limit:
