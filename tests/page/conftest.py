@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,11 +73,12 @@ def site_with_model(copy_of_demo: Callable[[], Path], model: ScriptedServer) -> 
         "THEWORLD_MODEL__TIMEOUT_S": "60", "THEWORLD_MODEL__RETRIES": "0", "THEWORLD_SERVICE__RUNNING": "1",
         "THEWORLD_SERVICE__WAITING": "0",
     }  # fmt: skip
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in settings.items():
-            patch.setenv(name, value)
-        with served(copy_of_demo()) as (_, client, _):
-            yield str(client.base_url).rstrip("/")
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:  # for the server's process alone, not for the tests that follow
+            for name, value in settings.items():
+                patch.setenv(name, value)
+            _, client, _ = stack.enter_context(served(copy_of_demo()))
+        yield str(client.base_url).rstrip("/")
 
 
 @pytest.fixture
