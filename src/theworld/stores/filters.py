@@ -1,4 +1,7 @@
-"""Metadata filters as every store understands them: a note passes when each key has one of the wanted values."""
+"""Metadata filters as every store understands them: a note passes when each key has one of the wanted values.
+
+The key `document_id` is the id of the note's document, so that chosen documents can be searched alone.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections.abc import Mapping
 
 from theworld.stores.records import Filters
 
+DOCUMENT_ID = "document_id"
+"""The key that stands for a document's own id; metadata of this name cannot be filtered by."""
 _SEPARATOR = "="
 _ESCAPED = str.maketrans({"\\": "\\\\", _SEPARATOR: f"\\{_SEPARATOR}"})
 
@@ -20,11 +25,11 @@ def _term(key: str, value: object) -> str:
     return f"{str(key).translate(_ESCAPED)}{_SEPARATOR}{filter_value(value)}"
 
 
-def filter_terms(metadata: Mapping[str, object] | None) -> frozenset[str]:
-    """Return the terms `key=value` of a note's metadata, one for each value of a list."""
+def filter_terms(metadata: Mapping[str, object] | None, document_id: str) -> frozenset[str]:
+    """Return the terms `key=value` of a note's metadata, one for each value of a list, and that of its document."""
     return frozenset(
         _term(key, item)
-        for key, value in (metadata or {}).items()
+        for key, value in {**(metadata or {}), DOCUMENT_ID: document_id}.items()
         for item in (value if isinstance(value, list | tuple | set) else [value])
         if item is not None
     )
