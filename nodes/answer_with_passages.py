@@ -10,6 +10,7 @@ from theworld.answers import answer_text, compose_passages, probability, see_als
 from theworld.degrading import degrading
 from theworld.errors import StoreError
 from theworld.questions import read_question
+from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import TextSource, read_notes, reading_deadline
 from theworld.settings import Settings
 from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
@@ -35,11 +36,13 @@ def answer_with_passages(
     if short is None and confidence < settings.answers.min_evidence:
         return {"result": None}
 
-    stage, noted = "answer_with_passages", list[Degradation]()
+    stage, noted, whole = "answer_with_passages", list[Degradation](), request_deadline(state, context)
 
     def read(ids: Sequence[str]) -> Sequence[StoredNote]:
         within = reading_deadline(state, context, settings, 0.5)
-        return read_notes(ids, notes, stage=stage, context=context, noted=noted, within=within, mentions=False)
+        return read_notes(
+            ids, notes, stage=stage, context=context, noted=noted, within=within, whole=whole, mentions=False
+        )
 
     def between(document_id: str, start: int, end: int) -> str:
         within = reading_deadline(state, context, settings, 0.5)

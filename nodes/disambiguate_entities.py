@@ -24,6 +24,7 @@ from theworld.entities.schema import (
 )
 from theworld.models.protocols import less_usage
 from theworld.questions import read_question
+from theworld.retrieval.channel import request_deadline
 from theworld.state import (
     Context,
     Degradation,
@@ -68,13 +69,14 @@ def judge_entities(state: QueryState, runtime: Runtime[Context], *, judge: Entit
     """Set `judgements`, one per mention looked up; mentions without candidates never reach the judge."""
     types = mention_types(state.evidence or state.candidates)
     judge = judge_of_request(judge, state, runtime)
-    before = judge.usage
+    before, within = judge.usage, request_deadline(state, context_of(runtime))
     judgements = [
         judge_mention(
             judge,
             JudgedEntity(label=mention, type_hint=types.get(mention)),
             context_text(state, mention),
             plain_candidates(found, state),
+            within,
         )
         for mention, found in state.entity_candidates.items()
     ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from langgraph.runtime import Runtime
 
 from theworld.degrading import degrading
 from theworld.ranking.fusion import Fused, Ranking, found_by, fuse, fuse_minmax
 from theworld.ranking.graph_share import channel_weights
+from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import NoteSource, read_notes, reading_deadline
 from theworld.settings import FusionSettings, Settings
 from theworld.state import Candidate, Context, Degradation, EvidencePath, QueryState, Update, context_of
@@ -63,22 +64,25 @@ def fuse_by(
     return fuse(rankings, weights, k=settings.k, depths=depths)
 
 
+def check_known(fused: Sequence[Fused], stored: Mapping[str, StoredNote]) -> None:
+    """Raise LookupError, naming the channels, where fused notes are not in the store."""
+    unknown = [f for f in fused if f.note_id not in stored]
+    if unknown:
+        channels = ", ".join(sorted({channel for f in unknown for channel in f.channels}))
+        raise LookupError(f"the store has no {len(unknown)} of {len(fused)} found by {channels}, or has them no more")
+
+
 def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: NoteSource, settings: Settings) -> Update:
     """Fuse what the channels found, by the chosen method, the graph as its walk earns it; keep the reranker's pool.
 
-    Where a channel's scores are not finite, so that only ranks can be fused, ranks are, and a Degradation says so.
+    Notes that a channel names and nobody has are left out, with a Degradation.
     """
     context, chosen = context_of(runtime), settings.retrieval.fusion
     rankings: dict[str, Ranking] = {channel: result.hits for channel, result in state.channel_results.items()}
     weights = channel_weights({channel: plan.weight for channel, plan in state.route.channels.items()}, rankings)
     depths = {"graph": settings.retrieval.graph_depth} if len(rankings) > 1 else {}
     noted: list[Degradation] = []
-    fused = None
-    by_rank = f"fusion by {chosen.method} is not possible, the channels are fused by rank"
-    with degrading("fuse_candidates", context, noted, by_rank, catching=ValueError):
-        fused = fuse_by(chosen, rankings, weights, depths)
-    if fused is None:
-        fused = fuse(rankings, weights, k=chosen.k, depths=depths)
+    fused = fuse_by(chosen, rankings, weights, depths)
     fused = found_by(fused, chosen.min_channels)
     # Reading a note takes longer than ranking it: without a reranker only those kept are read.
     pool = settings.rerank.pool if state.route.rerank else 0
@@ -87,8 +91,14 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
     paths = {path.note_id: path for path in state.paths}
     ids = [f.note_id for f in fused]
     within = reading_deadline(state, context, settings, _READ_SHARE if state.route.rerank else 1.0)
-    read = read_notes(ids, notes, stage="fuse_candidates", context=context, noted=noted, within=within, mentions=False)
+    whole = request_deadline(state, context)
+    read = read_notes(
+        ids, notes, stage="fuse_candidates", context=context, noted=noted, within=within, whole=whole, mentions=False
+    )
     stored = {note.id: note for note in read}
+    if not noted:
+        with degrading("fuse_candidates", context, noted, "notes are left out"):
+            check_known(fused, stored)
     candidates = [
         to_candidate(stored[f.note_id], f, rank, best, paths.get(f.note_id))
         for rank, f in enumerate((f for f in fused if f.note_id in stored), start=1)

@@ -17,6 +17,7 @@ from theworld.entities.judging import (
 from theworld.entities.knowledge import TIMEOUT_S, EntityKnowledge
 from theworld.entities.schema import CandidateLimits, JudgedEntity
 from theworld.models.protocols import less_usage
+from theworld.retrieval.channel import request_deadline
 from theworld.state import Answer, Context, Degradation, EntityCandidate, QueryState, Update, context_of
 from theworld.text import entity_key
 
@@ -57,7 +58,9 @@ def link_answer(
     judge = judge_of_request(judge, state, runtime)
     before = judge.usage
     entity = JudgedEntity(label=answer.text, type_hint=type_hint or None)
-    judgement = judge_mention(judge, entity, context_text(state, answer.text), plain_candidates(candidates, known))
+    within = request_deadline(state, context_of(runtime))
+    plain = plain_candidates(candidates, known)
+    judgement = judge_mention(judge, entity, context_text(state, answer.text), plain, within)
     update: Update = {"judgements": [*state.judgements, judgement], "usage": less_usage(judge.usage, before)}
     if judgement.matched and judgement.selection is not None:
         entry = judgement.selection

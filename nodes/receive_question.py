@@ -12,7 +12,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from theworld.deadline import Deadline
+from theworld.deadline import Deadline, run_within
 from theworld.degrading import degrading
 from theworld.errors import InvalidQuestionError
 from theworld.questions import read_question
@@ -113,7 +113,11 @@ def receive_question(
     started, context = time.perf_counter(), context_of(runtime)
     noted: list[Degradation] = []
     with degrading("receive_question", context, noted, "newly written notes could not be taken in"):
-        refresh(Deadline(started, (context.deadline_ms or deadline_ms) * REFRESH_SHARE))
+        within = Deadline(started, (context.deadline_ms or deadline_ms) * REFRESH_SHARE)
+        if context.total_deadline_ms is None:
+            refresh(within)
+        else:
+            run_within(Deadline(started, context.total_deadline_ms), lambda: refresh(within), name="refresh")
     question, messages = find_question(state.question, list(state.messages))
     added = [HumanMessage(question)] if len(messages) == len(state.messages) else []
     question = clean_question(question)

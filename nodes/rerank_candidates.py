@@ -9,7 +9,7 @@ from theworld.errors import RetrievalUnavailableError
 from theworld.questions import read_question
 from theworld.ranking.contract import Reranker, apply_ranking, rerank_within
 from theworld.ranking.ontology_order import about_described_first, keep_fused_tail
-from theworld.retrieval.channel import retrieval_deadline
+from theworld.retrieval.channel import request_deadline, retrieval_deadline
 from theworld.retrieval.notes import NoteSource, reading_deadline, with_mentions
 from theworld.settings import Settings
 from theworld.state import Context, Degradation, QueryState, Update, context_of
@@ -46,8 +46,9 @@ def rerank_candidates(
                 candidates = about_described_first(candidates, question, state.ontology)
             candidates = keep_fused_tail(candidates, settings.answers.evidence_notes)
         within = reading_deadline(state, context, settings)
+        whole, stage = request_deadline(state, context), "rerank_candidates"
         candidates = with_mentions(
-            candidates[:top_k], notes, stage="rerank_candidates", context=context, noted=noted, within=within
+            candidates[:top_k], notes, stage=stage, context=context, noted=noted, within=within, whole=whole
         )
         update |= {"candidates": candidates, "evidence": candidates[: settings.answers.evidence_notes]}
     return update

@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 
 from theworld.questions import read_question
 from theworld.ranking.ontology_order import about_described_first
+from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import NoteSource, reading_deadline, with_mentions
 from theworld.settings import Settings
 from theworld.state import Candidate, Context, Degradation, QueryState, Update, context_of
@@ -35,7 +36,10 @@ def restore_fused_order(
     kept = in_fused_order(state.candidates, context.top_k or settings.retrieval.top_k)
     within = reading_deadline(state, context, settings)
     noted: list[Degradation] = []
-    candidates = with_mentions(kept, notes, stage="restore_fused_order", context=context, noted=noted, within=within)
+    whole = request_deadline(state, context)
+    candidates = with_mentions(
+        kept, notes, stage="restore_fused_order", context=context, noted=noted, within=within, whole=whole
+    )
     evidence = candidates
     if state.ontology is not None and state.ontology.described:
         question = read_question(state.query, state.language)

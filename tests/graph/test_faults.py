@@ -177,6 +177,23 @@ def test_a_judge_that_raises_costs_the_links_only(resources):
     assert "judge_entities" in {d.stage for d in output["degradations"]}
 
 
+def test_parts_that_hang_are_left_when_the_request_is_over(resources):
+    """A judge, a ledger's refresh and a source of entities of one's own, each in the way of an answer."""
+
+    class Judge:
+        usage = ModelUsage()
+        judge = staticmethod(hang)
+
+    limit = Context(total_deadline_ms=4000)
+    output = build_graph(dataclasses.replace(resources, judge=Judge())).invoke({"question": QUESTION}, context=limit)
+    assert "Armstrong" in output["answer"]
+    assert "judge_entities" in {d.stage for d in output["degradations"]}
+    for method, stage in (("refresh", "receive_question"), ("notes", "fuse_candidates")):
+        hanging = dataclasses.replace(resources, store=Broken(resources.store, method, hang))
+        output = build_graph(hanging).invoke({"question": QUESTION}, context=limit)
+        assert stage in {d.stage for d in output["degradations"]}
+
+
 @pytest.mark.parametrize(
     "question", ["\u202eWho was the commander of\u202c Apollo 11?\u2066", "阿波罗11号的指令长是\u202e谁？"]
 )

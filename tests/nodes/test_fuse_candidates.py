@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 
 import pytest
@@ -54,15 +53,18 @@ def test_min_channels_is_heeded_and_lowered():
     assert len(run({"sparse": lists["sparse"]}, min_channels=3)["candidates"]) == 2
 
 
-def test_scores_that_are_no_numbers_are_fused_by_rank_and_said():
-    lists = LISTS | {"dense": [("c#0", math.nan), ("a#0", 0.2)]}
-    update = run(lists)
-    assert [c.note_id for c in update["candidates"]] == [c.note_id for c in run(lists, method="rrf")["candidates"]]
+class SomeNotes(Notes):
+    def notes(self, note_ids, **options):
+        return super().notes([note for note in note_ids if note != "d#0"], **options)
+
+
+def test_notes_that_nobody_has_are_left_out_and_said():
+    update = run(notes=SomeNotes())
+    assert [c.note_id for c in update["candidates"]] == ["a#0", "b#0", "c#0"]
     (degradation,) = update["degradations"]
-    assert (degradation.stage, "'c#0'" in degradation.reason) == ("fuse_candidates", True)
-    with pytest.raises(RetrievalUnavailableError, match="'c#0'"):
-        run(lists, Context(strict=True))
-    assert not run(lists, method="rrf")["degradations"]
+    assert "no 1 of 4 found by dense, sparse" in degradation.reason
+    with pytest.raises(RetrievalUnavailableError, match="no 1 of 4"):
+        run(context=Context(strict=True), notes=SomeNotes())
 
 
 class LostNotes(Notes):

@@ -36,7 +36,13 @@ def test_files_go_in_are_found_opened_and_deleted(visit, site, locale):
     expect(page.locator(".list tbody tr")).to_have_count(1)
     page.locator(".list tbody a").click()
     expect(page.locator("pre")).to_contain_text("Ada Grey keeps the Old Light.")
+    with page.expect_file_chooser() as chosen:
+        page.locator(".view-documents .choices button").click()
+    chosen.value.set_files([FILES[0] | {"buffer": b"# Old Light\n\nBo Finch keeps the Old Light now.\n"}])
+    expect(page.locator("pre")).to_contain_text("Bo Finch", timeout=60_000)
     page.go_back()
+    page.locator(".store summary").click()
+    expect(page.locator(".store tbody tr").first).to_contain_text("lighthouse.md")
     page.wait_for_selector(".list table")
     page.fill("#search", "lighthouse")
     expect(page.locator(".list tbody tr")).to_have_count(1)

@@ -98,3 +98,16 @@ def test_signing_in_with_a_key_opens_its_tenant_alone(visit, copy_of_demo, monke
         seen.page.click("#signin button[type=submit]")
         seen.page.wait_for_selector(".view-found .problem, main > .problem")
         assert client.get("/api/v1/nodes").status_code == 401
+
+
+def test_interactive_documentation_calls_the_service_and_nobody_else(visit, site):
+    seen = visit(site)
+    called = []
+    seen.page.on("request", lambda request: called.append(request.url))
+    seen.go("docs")
+    seen.page.click("#operations-operation-readyz_readyz_get .opblock-summary-control")
+    seen.page.click("#operations-operation-readyz_readyz_get .execute")
+    seen.page.wait_for_selector("#operations-operation-readyz_readyz_get .live-responses-table .response-col_status")
+    assert f"{site}/readyz" in called
+    assert [url for url in called if not url.startswith((site, "data:"))] == []
+    seen.unharmed()

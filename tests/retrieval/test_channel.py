@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import time
 from dataclasses import dataclass
@@ -62,6 +63,28 @@ def test_a_channel_in_time_gives_its_list_and_its_plan_is_followed() -> None:
     assert "degradations" not in update
     search_channel("dense", begun(), Running(), SETTINGS, search)
     assert seen == [(7, "t", 200), (SETTINGS.per_channel, "default", 200)]
+
+
+@pytest.mark.parametrize(
+    ("hits", "kept", "said"),
+    [
+        ([("a", math.nan), ("b", 0.5), ("c", math.inf)], ["b"], "2 of 3 scores are no finite numbers"),
+        ([("a", math.nan)], [], "1 of 1 scores are no finite numbers"),
+        ([("a", 0.1), ("b", 0.5)], ["b", "a"], "its scores do not fall down the list"),
+        ([("a", 0.5), ("b", 0.4), ("a", 0.3)], ["a", "b"], "1 notes are named more than once"),
+        ([("a", 0.5), ("b", 0.5)], ["a", "b"], ""),
+    ],
+)
+def test_what_breaks_the_contract_is_left_out_and_named(hits, kept, said) -> None:
+    def search(_plan, _context, _deadline):
+        return {**ranked("sparse", hits, time.perf_counter()), "degradations": []}
+
+    update = search_channel("sparse", begun(), Running(), SETTINGS, search)
+    assert [note for note, _ in update["channel_results"]["sparse"].hits] == kept
+    assert [said in item.reason for item in update["degradations"]] == [True] * bool(said)
+    if said:
+        with pytest.raises(RetrievalUnavailableError, match=said):
+            search_channel("sparse", begun(), Running(Context(strict=True)), SETTINGS, search)
 
 
 def test_a_late_channel_is_dropped_and_named_after_its_share() -> None:

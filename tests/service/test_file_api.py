@@ -24,7 +24,14 @@ def test_a_file_is_read_by_its_ending_and_found(client: TestClient) -> None:
     assert (whole["title"], whole["source"]) == ("Old Light", "guides/light.md")
     assert whole["parts"][0]["section"] == ["Keeper"]
     assert _send(client, "guides/light.md", MARKDOWN)[1]["data"]["unchanged"] == 1
+    before = client.get("/api/v1/store").json()["data"]
     client.request("DELETE", "/api/v1/documents", json={"ids": ["guides/light.md"]})
+    after = client.get("/api/v1/store").json()["data"]
+    assert (before["documents"] - after["documents"], after["waiting"]) == (1, 0)
+    runs = [(run["what"], run["written"], run["unchanged"], run["deleted"]) for run in after["writes"][:3]]
+    assert runs == [("guides/light.md", 0, 0, 1), ("guides/light.md", 0, 1, 0), ("guides/light.md", 1, 0, 0)]
+    other = client.get("/api/v1/store", headers={"X-Tenant-Id": "other"}).json()["data"]
+    assert other == {"documents": 0, "notes": {}, "waiting": 0, "writes": []}
 
 
 @pytest.mark.parametrize("name", ["../light.md", "/etc/light.md", "a//b.md", "a\\b.md", "a\x00.md", ".", " "])

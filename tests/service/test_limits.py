@@ -12,13 +12,17 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from service_cases import LOCAL, TWO_HOP
+from scripted_server import scripted_server
+from service_cases import LOCAL, TWO_HOP, settings_over
 from theworld.graph import build_graph
 from theworld.service.api.errors import redacted, without_internals
 from theworld.service.app import create_app
 from theworld.service.requests.limiter import ConcurrencyLimiter, TooManyError
 from theworld.service.requests.running import CancelledRunError
+from theworld.service.runtime import open_service
+from theworld.settings import Settings
 
+HOW = "Why is Metropolis remembered, and what did its director do before it?"
 SEARCH, ASK = "/api/v1/retrieval/search", "/api/v1/ask"
 
 
@@ -68,6 +72,34 @@ async def test_places_turn_away_at_once_when_too_many_wait():
     limiter.close()
 
 
+async def test_tenants_take_turns_and_one_keeps_no_other_out():
+    limiter, served = ConcurrencyLimiter(1, 3), []
+    first, begin = asyncio.Event(), asyncio.Event()
+
+    async def hold(tenant):
+        async with limiter.slot(tenant):
+            first.set()
+            await begin.wait()
+            served.append(tenant)
+
+    tasks = [asyncio.ensure_future(hold("a"))]
+    await first.wait()
+    tasks += [asyncio.ensure_future(hold("a")) for _ in range(3)]
+    await asyncio.sleep(0)
+    with pytest.raises(TooManyError):
+        await hold("a")
+    tasks += [asyncio.ensure_future(hold("b")) for _ in range(2)]
+    await asyncio.sleep(0)
+    with pytest.raises(TooManyError):
+        await hold("b")
+    tasks[1].cancel()
+    begin.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert served == ["a", "a", "b", "a", "b"]
+    assert (limiter.present, limiter.free) == (0, True)
+    limiter.close()
+
+
 def graph_without(service, *engines):
     """The service's graph over the same store, but for engines that raise with a path of the server."""
 
@@ -98,6 +130,20 @@ class TestOverHttp:
         assert code(client.post(SEARCH, json={"query": "?!"})) == (422, 1001)
         assert code(client.get("/nowhere")) == (404, 1002)
         assert code(client.get(SEARCH)) == (405, 1007)
+
+    def test_a_wrong_method_is_told_all_methods_of_the_address(self, client):
+        reply = client.put("/api/v1/documents", json={})
+        assert (code(reply), reply.headers["allow"]) == ((405, 1007), "DELETE, GET, POST")
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"enable_graph": "no"}, {"enable_graph": 1}, {"strict": None}, {"top_k": "5"}, {"now": 5}, {"now": True},
+            {"now": "yesterday"}, {"deadline_ms": "100"},
+        ],
+    )  # fmt: skip
+    def test_a_value_of_another_type_is_refused(self, client, more):
+        assert code(client.post(SEARCH, json={"query": "x", **more})) == (422, 1001)
 
     @pytest.mark.parametrize(
         ("method", "path", "body", "what"),
@@ -245,6 +291,21 @@ class TestOverHttp:
         with TestClient(create_app(impatient), raise_server_exceptions=False, **LOCAL) as client:
             for body in ({"query": "a third one"}, {"query": "a fourth one", "strict": True}):
                 assert code(client.post(SEARCH, json={**body, "channels": ["dense"]})) == (504, 2002)
+
+    def test_a_silent_model_is_waited_for_no_longer_than_the_request_may_take(self, copy_of_demo):
+        gave_up = threading.Event()
+        with scripted_server() as model:
+            for _ in range(4):
+                model.script.append(lambda _handler: model.test_is_over.wait(120) and gave_up.set())
+            settings = settings_over(copy_of_demo(), total_deadline_ms=4000)
+            named = {"name": "scripted", "base_url": model.url, "api_key": "none", "timeout_s": 100, "retries": 0}
+            settings = Settings.model_validate({**settings.model_dump(), "model": named})
+            with open_service(settings) as silent, TestClient(create_app(silent), **LOCAL) as client:
+                data = client.post(ASK, json={"question": HOW, "stream": False}).json()["data"]
+            assert not gave_up.is_set()
+            model.test_is_over.set()
+        assert "generate_answer" in {item["stage"] for item in data["degradations"]}
+        assert data["citations"], "what was found is shown"
 
     @pytest.mark.parametrize("form", ["json", "text", "mermaid"])
     def test_an_explanation_names_the_channel_that_failed_and_no_internals(self, service, form):

@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from langgraph.runtime import Runtime
 
+from theworld.deadline import Deadline, run_within
 from theworld.degrading import degrading
 from theworld.entities.knowledge import EntityKnowledge, LookedUp, look_up
 from theworld.entities.schema import (
@@ -60,9 +61,18 @@ class TimedJudge(Protocol):
         """Return the judge that stands where no model may be asked."""
 
 
-def judge_mention(judge: EntityJudge, entity: JudgedEntity, text: str, candidates: Plain) -> EntityJudgement:
-    """Return the judgement for a mention; without candidates it is NIL and no judge is asked."""
-    return judge.judge(entity, text, candidates).as_judgement() if candidates else no_candidates(entity)
+def judge_mention(
+    judge: EntityJudge, entity: JudgedEntity, text: str, candidates: Plain, within: Deadline | None = None
+) -> EntityJudgement:
+    """Return the judgement for a mention; without candidates it is NIL and no judge is asked.
+
+    A judge of one's own may hang: DeadlineExceededError when it takes longer than `within`.
+    """
+    if not candidates:
+        return no_candidates(entity)
+    if within is None:
+        return judge.judge(entity, text, candidates).as_judgement()
+    return run_within(within, lambda: judge.judge(entity, text, candidates), name="judge_entities").as_judgement()
 
 
 def plain_candidates(candidates: Iterable[EntityCandidate], state: QueryState) -> list[dict[str, Any]]:

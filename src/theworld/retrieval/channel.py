@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from langgraph.runtime import Runtime
 
@@ -67,9 +69,39 @@ def search_channel(
     plan = state.route.channels.get(channel) or ChannelPlan(top_k=settings.per_channel)
     deadline = channel_deadline(state, context, settings)
     stage, noted = f"retrieve_{channel}", list[Degradation]()
+    update: Update = {}
     with degrading(stage, context, noted, lambda error: _left_out(channel, error)):
-        return run_within(deadline, lambda: search(plan, context, deadline), name=stage)
-    return {"degradations": noted}
+        update = run_within(deadline, lambda: search(plan, context, deadline), name=stage)
+    results = update.get("channel_results")
+    found = results.get(channel) if isinstance(results, dict) else None
+    if found is not None and (problem := broken_contract(found.hits)):
+        with degrading(stage, context, noted, f"the {channel} channel breaks its contract"):
+            update["channel_results"] = {channel: found.model_copy(update={"hits": sound_hits(found.hits)})}
+            raise ValueError(problem)
+    if noted:
+        own = update.get("degradations", [])
+        update["degradations"] = [*own, *noted] if isinstance(own, list) else noted
+    return update
+
+
+def sound_hits(hits: Sequence[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    """Return (note id, score) pairs with finite scores, each note once with its best, best first."""
+    kept: dict[str, tuple[str, float]] = {}
+    for hit in sorted((hit for hit in hits if math.isfinite(hit[1])), key=lambda hit: -hit[1]):
+        kept.setdefault(hit[0], hit)
+    return tuple(kept.values())
+
+
+def broken_contract(hits: Sequence[tuple[str, float]]) -> str:
+    """Return how a channel's hits break its contract, or nothing: finite scores that never increase, each note once."""
+    scores, wrong = [score for _, score in hits], []
+    if infinite := sum(not math.isfinite(score) for score in scores):
+        wrong.append(f"{infinite} of {len(hits)} scores are no finite numbers")
+    elif any(after > before for before, after in itertools.pairwise(scores)):
+        wrong.append("its scores do not fall down the list")
+    if repeated := len(hits) - len({note_id for note_id, _ in hits}):
+        wrong.append(f"{repeated} notes are named more than once")
+    return "; ".join(wrong)
 
 
 def _left_out(channel: Channel, error: Exception) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from theworld.deadline import Deadline
+from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.degrading import degrading
 from theworld.errors import StoreError
 from theworld.retrieval.channel import retrieval_deadline
@@ -54,9 +54,13 @@ def read_notes(
     context: Context,
     noted: list[Degradation],
     within: Deadline,
+    whole: Deadline | None = None,
     mentions: bool = True,
 ) -> list[StoredNote]:
-    """Return the notes that exist; where they cannot be read in time those in memory, with a Degradation in `noted`."""
+    """Return the notes that exist; where they cannot be read in time those in memory, with a Degradation in `noted`.
+
+    The source is told `within`, and keeps to it; one that does not is left when the request is over, `whole`.
+    """
     tenant = context.tenant
 
     def reason(error: Exception) -> str:
@@ -64,8 +68,12 @@ def read_notes(
         what = "notes and their mentions" if mentions else "notes"
         return f"the {what} cannot be read, {kept} of {len(ids)} are in memory: {error}"
 
-    with degrading(stage, context, noted, reason, catching=StoreError):
-        return notes.notes(ids, tenant=tenant, mentions=mentions, within=within)
+    with degrading(stage, context, noted, reason, catching=(StoreError, DeadlineExceededError)):
+        if whole is None:
+            return notes.notes(ids, tenant=tenant, mentions=mentions, within=within)
+        return run_within(
+            whole, lambda: notes.notes(ids, tenant=tenant, mentions=mentions, within=within), name="read notes"
+        )
     return notes.remembered(ids, tenant=tenant, mentions=mentions)
 
 
@@ -77,13 +85,14 @@ def with_mentions(
     context: Context,
     noted: list[Degradation],
     within: Deadline,
+    whole: Deadline | None = None,
 ) -> list[Candidate]:
     """Return the candidates with their mentions, as far as they can be read (see `read_notes`).
 
     Mentions have offsets: a note whose text has changed since it was found gets none.
     """
     ids = [candidate.note_id for candidate in candidates]
-    read = read_notes(ids, notes, stage=stage, context=context, noted=noted, within=within)
+    read = read_notes(ids, notes, stage=stage, context=context, noted=noted, within=within, whole=whole)
     by_id = {note.id: note for note in read}
     return [_with(candidate, by_id.get(candidate.note_id)) for candidate in candidates]
 

@@ -18,7 +18,7 @@ from fastapi import FastAPI, Request, Response
 from theworld import __version__
 from theworld.native_memory import share_heaps
 from theworld.service import dify
-from theworld.service.api import ask, catalog, evaluation, explanations, health, knowledge, nodes
+from theworld.service.api import ask, catalog, evaluation, explanations, health, knowledge, nodes, swagger
 from theworld.service.api.access import VerifiedKeys
 from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
@@ -48,6 +48,8 @@ def create_app(
         description=_DESCRIPTION,
         lifespan=_lifespan(service, settings, bound_to),
         license_info={"name": "Apache-2.0"},
+        docs_url=None,  # theworld.service.api.swagger: FastAPI's page loads scripts from another host
+        redoc_url=None,
     )
     app.state.verified = VerifiedKeys()
     if service is not None:
@@ -67,6 +69,7 @@ def create_app(
         dify.router,
         http.router,
         nodes.router,
+        swagger.router,
         routes.router,
     ):
         app.include_router(router)

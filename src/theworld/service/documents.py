@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -24,6 +26,21 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 IDLE_S = 10.0
 """How long the writer is kept after its last use, so that a series of uploads opens it once."""
+_TENANT = "default"
+"""Whose documents those of watched folders are."""
+REMEMBERED = 200
+"""Of the last writes, how many are remembered to be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRun:
+    """One request's writing, or one round of a watched folder, as it ended."""
+
+    tenant: str
+    what: str
+    """The file's name, or the first document's id."""
+    ended: datetime
+    report: IngestReport
 
 
 class DocumentWriter:
@@ -43,14 +60,20 @@ class DocumentWriter:
         self.has_written = False
         """Whether documents came since the start: what finds their mentions is loaded with the first."""
         self._timer: threading.Timer | None = None
+        self.runs: deque[WriteRun] = deque(maxlen=REMEMBERED)
+        """The last writes of this process, the latest last."""
 
-    def put(self, documents: Sequence[tuple[SourceDocument, str]], *, tenant: str) -> IngestReport:
+    def put(self, documents: Sequence[tuple[SourceDocument, str]], *, tenant: str, what: str = "") -> IngestReport:
         """Write documents, each with the source it names; they can be found when this returns."""
         report = self._with_store(
             lambda store: ingest_given(documents, store, self._models, self._settings, tenant=tenant)
         )
         self.has_written = True
+        self._remember(report, tenant, what or next((document.id or document.title for document, _ in documents), ""))
         return report
+
+    def _remember(self, report: IngestReport, tenant: str, what: str) -> None:
+        self.runs.append(WriteRun(tenant, what, datetime.now(UTC), report))
 
     def follow(self, folders: Sequence[Path], *, stop: threading.Event) -> None:
         """Keep the default tenant's documents in step with folders until `stop` is set; what goes wrong is logged."""
@@ -60,6 +83,7 @@ class DocumentWriter:
                 lambda store: ingest(list(folders), store, self._models, self._settings, prune=True)
             )
             if report.documents + report.pruned + len(report.failed):
+                self._remember(report, _TENANT, ", ".join(folder.name for folder in folders))
                 log.info(
                     "%s: %d documents written, %d deleted, %d left out",
                     ", ".join(map(str, folders)), report.documents, report.pruned, len(report.failed),
@@ -83,8 +107,10 @@ class DocumentWriter:
             found = list(read_source(path))
         failed = [FailedSource(name, item.reason) for item in found if isinstance(item, FailedSource)]
         given = [replace(item, id=item.id or name) for item in found if isinstance(item, SourceDocument)]
-        report = self.put([(item, name) for item in given], tenant=tenant)
-        return replace(report, failed=[*report.failed, *failed])
+        report = self.put([(item, name) for item in given], tenant=tenant, what=name)
+        report = replace(report, failed=[*report.failed, *failed])
+        self.runs[-1] = replace(self.runs[-1], report=report)
+        return report
 
     def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:
         """Delete those of the documents that the tenant has; return how many there were."""
@@ -94,7 +120,9 @@ class DocumentWriter:
             store.catch_up()
             return count
 
-        return self._with_store(remove)
+        deleted = self._with_store(remove)
+        self._remember(IngestReport(pruned=deleted), tenant, document_ids[0])
+        return deleted
 
     def _with_store(self, work: Callable[[KnowledgeStore], T]) -> T:
         with self._using:

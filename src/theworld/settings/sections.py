@@ -91,7 +91,10 @@ class ServiceSettings(Section):
     )
     running: int = Field(default=4, ge=1, le=256, description="Requests a process works on at the same time")
     waiting: int = Field(default=128, ge=0, le=10_000, description="Requests that may wait; further ones get 429")
-    max_body_bytes: int = Field(default=8_000_000, ge=1000, le=1_000_000_000, description="Largest body; else 413")
+    total_deadline_ms: int = Field(
+        default=60_000, ge=1, le=3_600_000, description="Budget of a whole answer, models included, where none is asked"
+    )
+    max_body_bytes: int = Field(default=32_000_000, ge=1000, le=1_000_000_000, description="Largest body; else 413")
     max_documents: int = Field(default=500, ge=1, le=100_000, description="Documents taken in one request")
     watch: tuple[Path, ...] = Field(default=(), description="Folders that the store is kept in step with")
     shutdown_s: float = Field(default=30.0, ge=0, le=600, description="Longest wait for what runs, when stopping")

@@ -205,7 +205,7 @@ def test_other_endpoints_errors_too(ai, live):
     assert set(error) == {"message", "type", "param", "code"}
     plain = httpx.post(f"{live}/v1/chat/completions", content="{}", headers={"content-type": "text/plain"})
     assert (plain.status_code, set(plain.json())) == (415, {"error"})
-    big = httpx.post(f"{live}/v1/chat/completions", content=b" " * 8_000_001)
+    big = httpx.post(f"{live}/v1/chat/completions", content=b" " * 32_000_001)
     assert (big.status_code, big.json()["error"]["code"]) == (413, "request_too_large")
     assert httpx.post(f"{live}/rerank", json={"query": "x", "texts": []}).json()["error_type"] == "Validation"
     chinese = httpx.post(f"{live}/v1/embeddings", json={}, headers={"accept-language": "zh"}).json()["error"]

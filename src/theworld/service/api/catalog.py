@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -10,9 +11,11 @@ from pydantic import BaseModel, Field
 
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, reply
-from theworld.service.api.errors import GUARDED, documented, must_exist
+from theworld.service.api.errors import GUARDED, documented, must_exist, redacted
+from theworld.service.api.knowledge import LeftOut
 from theworld.service.api.schemas import TEXT
 from theworld.service.api.serving import in_thread, service_of
+from theworld.service.documents import WriteRun
 from theworld.stores.ledger.catalog import DocumentSummary, StoredDocument
 
 router = APIRouter(
@@ -22,6 +25,7 @@ Querying = Annotated[Caller, caller_with("query")]
 DocumentId = Annotated[
     str, Path(min_length=1, max_length=512, pattern=TEXT, description="Id of a document; slashes are part of it")
 ]
+WRITES_SHOWN = 20
 NO_DOCUMENT = "the tenant has no document of this id"
 
 
@@ -62,6 +66,57 @@ class WholeDocument(DocumentData):
 
     text: str = Field(description="The text that offsets refer to, in Unicode characters")
     parts: list[NotePlace] = Field(description="Its notes in order")
+
+
+class WriteData(BaseModel):
+    """What one request, or one round of a watched folder, wrote."""
+
+    what: str = Field(description="The file's name, the first document's id, or the folders")
+    ended: datetime = Field(description="When it ended, UTC")
+    seconds: float = Field(description="How long it took")
+    written: int = Field(description="Documents new or changed")
+    unchanged: int = Field(description="Documents that were there as they are")
+    deleted: int = Field(description="Documents deleted")
+    notes: int = Field(description="Notes written")
+    failed: list[LeftOut] = Field(description="What was left out, and why")
+
+
+class StoreData(BaseModel):
+    """What the tenant has in the store, and what is being written."""
+
+    documents: int = Field(description="Documents")
+    notes: dict[str, int] = Field(description="Notes by language")
+    waiting: int = Field(description="Uploads under way or waiting, of all tenants")
+    writes: list[WriteData] = Field(description="The last writes of this process, the latest first")
+
+
+@router.get("/store", response_model=Envelope[StoreData], summary="What is in the store?")
+async def get_store(request: Request, caller: Querying) -> Response:
+    """Return how much the tenant has in the store, and its last writes since the server started."""
+    service = service_of(request)
+    counts = (await in_thread(service.resources.store.ledger.counts)).get(caller.tenant, {})
+    writes = [_write(run) for run in reversed(service.documents.runs) if run.tenant == caller.tenant]
+    data = StoreData(
+        documents=counts.get("documents", {}).get("all", 0),
+        notes=counts.get("languages", {}),
+        waiting=service.uploads.present,
+        writes=writes[:WRITES_SHOWN],
+    )
+    return reply(request, data)
+
+
+def _write(run: WriteRun) -> WriteData:
+    report = run.report
+    return WriteData(
+        what=run.what,
+        ended=run.ended,
+        seconds=report.seconds.get("total", 0.0),
+        written=report.documents,
+        unchanged=report.unchanged,
+        deleted=report.pruned,
+        notes=report.notes,
+        failed=[LeftOut(id=item.path, reason=redacted(item.reason)) for item in report.failed],
+    )
 
 
 @router.get("/documents", response_model=Envelope[ListData], summary="List documents")

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from theworld.deadline import DeadlineExceededError
 from theworld.errors import (
@@ -174,11 +175,20 @@ def install(app: FastAPI) -> None:
         codes = {404: Code.NOT_FOUND, 405: Code.METHOD, 413: Code.TOO_LARGE, 415: Code.NOT_JSON, 400: Code.INVALID}
         what = "there is no such address" if error.status_code == 404 else "the body cannot be read"
         known = ApiError(codes.get(error.status_code, Code.INTERNAL), what)
-        known.headers |= dict(error.headers or {})
+        known.headers |= dict(error.headers or {}) | _allowed(app, request, error.status_code)
         return error_reply(request, known)
 
     for kind in (TooManyError, InvalidQuestionError, SettingsError, StoreError, ModelError, RetrievalUnavailableError):
         app.exception_handler(kind)(_expected)
+
+
+def _allowed(app: FastAPI, request: Request, status: int) -> dict[str, str]:
+    """Return the header that names every method of the address: routes share addresses, and the framework asks one."""
+    if status != 405:
+        return {}
+    asked = [{**request.scope, "method": method} for method in ("DELETE", "GET", "POST", "PUT")]
+    allowed = [scope["method"] for scope in asked if any(r.matches(scope)[0] == Match.FULL for r in app.routes)]
+    return {"Allow": ", ".join(allowed)}
 
 
 async def _expected(request: Request, error: Exception) -> Response:

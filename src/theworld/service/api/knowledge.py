@@ -126,7 +126,7 @@ async def write(request: Request, body: Annotated[DocumentsRequest, Body()], cal
         for item in body.documents
         if not item.problem()
     ]
-    async with service.uploads.slot():
+    async with service.uploads.slot(caller.tenant):
         report = await service.uploads.work(lambda: service.documents.put(given, tenant=caller.tenant))
     return reply(request, _told(report, failed))
 
@@ -145,7 +145,7 @@ async def write_file(request: Request, name: FileName, caller: Writing) -> Respo
     """
     service, content = service_of(request), await request.body()
     _check_file(name, content)
-    async with service.uploads.slot():
+    async with service.uploads.slot(caller.tenant):
         try:
             work = partial(service.documents.put_file, name, content, tenant=caller.tenant)
             report = await service.uploads.work(work)
@@ -172,6 +172,6 @@ def _told(report: IngestReport, failed: list[LeftOut]) -> DocumentsData:
 async def delete(request: Request, body: Annotated[DeleteRequest, Body()], caller: Writing) -> Response:
     """Delete documents with their notes, vectors and links; ids the tenant does not have are passed over."""
     service = service_of(request)
-    async with service.uploads.slot():
+    async with service.uploads.slot(caller.tenant):
         count = await service.uploads.work(lambda: service.documents.delete(body.ids, tenant=caller.tenant))
     return reply(request, DeletedData(deleted=count))

@@ -60,6 +60,15 @@ def is_no_text(value: object) -> bool:
     return isinstance(value, list | tuple) and any(is_no_text(item) for item in value)
 
 
+_JSON_TYPES: dict[type, tuple[set[type], str]] = {
+    bool: ({bool}, "true or false"),
+    float: ({int, float}, "a number"),
+    int: ({int, float}, "a number"),
+    datetime: ({str}, "a text such as 2026-05-14T09:30:00Z"),
+}
+"""What JSON has to bring for a field: pydantic alone would read "no" as False, and 5 as a moment of 1970."""
+
+
 class Body(BaseModel):
     """Base of request bodies: unknown fields are refused, so that a misspelt one is noticed, and what is no text."""
 
@@ -74,11 +83,14 @@ class Body(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _is_number(cls, value: object, info: ValidationInfo) -> object:
+    def _has_its_json_type(cls, value: object, info: ValidationInfo) -> object:
         wanted = cls.model_fields[info.field_name or ""].annotation
         kinds = {wanted, *get_args(wanted)}
-        if isinstance(value, bool) and bool not in kinds and not kinds.isdisjoint({int, float}):
-            raise ValueError("a number is wanted, not true or false")
+        for kind, (taken, name) in _JSON_TYPES.items():
+            if kind in kinds and str not in kinds and isinstance(value, bool | int | float | str):
+                if type(value) not in taken:
+                    raise ValueError(f"{name} is wanted")
+                break
         return value
 
 
@@ -108,6 +120,9 @@ class Options(Body):
         default_factory=dict, max_length=32, description="Document metadata that must match before ranking"
     )
     deadline_ms: int | None = Field(default=None, ge=1, le=60_000, description="Budget for retrieval and reranking")
+    total_deadline_ms: int | None = Field(
+        default=None, ge=1, le=3_600_000, description="Budget for the whole answer, with models; default: the service's"
+    )
     strict: bool = Field(default=False, description="Fail instead of degrading")
     now: datetime | None = Field(default=None, description="The moment time words refer to; default: the clock")
 
@@ -117,6 +132,7 @@ class Options(Body):
             tenant=tenant,
             filters=self.filters,
             deadline_ms=self.deadline_ms,
+            total_deadline_ms=self.total_deadline_ms,
             top_k=self.top_k,
             channels=self.channels,
             graph=None if self.enable_graph else False,

@@ -72,7 +72,7 @@ class RequestContext:
         """Hold one of the slots; notice a client that goes while it waits or while its request is worked on."""
         watcher = asyncio.ensure_future(self._watch())
         limiter = self.service.limiter
-        holder = limiter.slot()
+        holder = limiter.slot(self.caller.tenant)
         try:
             if limiter.free:
                 await holder.__aenter__()
@@ -120,6 +120,8 @@ class RequestContext:
     ) -> Run:
         """Run the graph and put the run on record; raises what the caller has to be told, after it is on record."""
         service = self.service
+        if context.total_deadline_ms is None:
+            context = context.model_copy(update={"total_deadline_ms": service.settings.service.total_deadline_ms})
 
         def work() -> tuple[Run, int]:
             sequence = service.resources.store.ledger.sequence()

@@ -1,12 +1,14 @@
 """How many requests are worked on at once: the rest wait for a slot, and too many are turned away at once.
 
 A request's clock for retrieval starts when it is worked on, so a few at a time each keep their deadline, where all at
-once would miss it together.
+once would miss it together. Tenants take turns: one that sends a hundred requests at once waits for its own, and keeps
+no other out. Where all places are taken, a tenant that has less than its equal share of them is still let in.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -20,33 +22,70 @@ class TooManyError(Exception):
 
 
 class ConcurrencyLimiter:
-    """Bounded work in threads, first come first served; `watch` is told how many are present whenever that changes."""
+    """Bounded work in threads, tenants in turn; `watch` is told how many are present whenever that changes."""
 
     def __init__(self, running: int, waiting: int, watch: Callable[[int], object] = lambda _: None) -> None:
-        self._free = asyncio.Semaphore(running)
+        self._running, self._active = running, 0
+        self._queues: dict[str, deque[asyncio.Future[None]]] = {}
+        """Who waits, by tenant; the first tenant is the next to be served, and then goes to the end."""
         self._pool = ThreadPoolExecutor(running, thread_name_prefix="request")
         self._most, self._watch = running + waiting, watch
+        self._of_tenant: Counter[str] = Counter()
         self.present = 0
         """Requests working or waiting."""
 
     @property
     def free(self) -> bool:
         """Whether a slot is free without waiting."""
-        return not self._free.locked()
+        return self._active < self._running
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
+    async def slot(self, tenant: str = "") -> AsyncIterator[None]:
         """Wait for a slot and hold it; TooManyError at once when too many wait."""
-        if self.present >= self._most:
+        tenants = len(self._of_tenant.keys() | {tenant})
+        if self.present >= self._most and self._of_tenant[tenant] >= self._most / tenants:
             raise TooManyError
-        self._count(1)
+        self._count(tenant, 1)
         try:
-            async with self._free:
+            await self._enter(tenant)
+            try:
                 yield
+            finally:
+                self._leave()
         finally:
-            self._count(-1)
+            self._count(tenant, -1)
 
-    def _count(self, change: int) -> None:
+    async def _enter(self, tenant: str) -> None:
+        if self.free:
+            self._active += 1
+            return
+        ticket: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(tenant, deque()).append(ticket)
+        try:
+            await ticket
+        except asyncio.CancelledError:
+            if not ticket.cancelled():  # the slot came at the same moment: it is the next one's
+                self._leave()
+            raise
+
+    def _leave(self) -> None:
+        """Hand the slot to the first that still waits, of the tenant whose turn it is."""
+        while self._queues:
+            tenant = next(iter(self._queues))
+            queue = self._queues.pop(tenant)
+            while queue:
+                ticket = queue.popleft()
+                if not ticket.done():
+                    if queue:
+                        self._queues[tenant] = queue
+                    ticket.set_result(None)
+                    return
+        self._active -= 1
+
+    def _count(self, tenant: str, change: int) -> None:
+        self._of_tenant[tenant] += change
+        if not self._of_tenant[tenant]:
+            del self._of_tenant[tenant]
         self.present += change
         self._watch(self.present)
 

@@ -9,7 +9,7 @@ const uploads = [];  // kept while the page is open: going elsewhere and back do
 let sender = null;
 
 export async function mount(element, api, t, args) {
-  view = { element, api, t, found: [], after: "", total: 0, search: "" };
+  view = { element, api, t, args, found: [], after: "", total: 0, search: "", opened: false };
   if (args.length) await drawDocument(args.join("/"));
   else await drawAll();
 }
@@ -24,7 +24,8 @@ async function drawAll() {
     oninput: debounced(() => { if (view) { view.search = search.value.trim(); load(true); } }) });
   view.list = el("div", { class: "list", "aria-live": "polite" });
   view.queue = el("section", { "aria-label": t("documents.uploads") });
-  fill(element, el("h1", { class: "unseen" }, t("documents.title")), dropArea(), view.queue,
+  view.store = el("section", { class: "store", "aria-label": t("documents.store") });
+  fill(element, el("h1", { class: "unseen" }, t("documents.title")), dropArea(), view.queue, view.store,
     el("label", { for: "search", class: "unseen" }, t("documents.search")), search, view.list);
   drawQueue();
   await load(true);
@@ -38,6 +39,26 @@ async function load(anew) {
   const found = anew ? page.documents : [...mine.found, ...page.documents];
   Object.assign(mine, { found, after: page.next_after, total: page.total });
   drawList();
+  await drawStore();
+}
+
+/** What is in the store, and the last writes in figures. */
+async function drawStore() {
+  const mine = view, { api, t } = view;
+  const found = await api.get("/api/v1/store");
+  if (mine !== view || !mine.store) return;
+  const notes = Object.entries(found.notes).map(([language, n]) => `${language} ${n}`).join(", ");
+  const figures = ["written", "unchanged", "deleted", "notes", "failed"];
+  const heads = ["what", "ended", "seconds", ...figures].map((name) =>
+    el("th", { scope: "col", class: figures.includes(name) || name === "seconds" ? "number" : null }, t(`documents.run_${name}`)));
+  const rows = found.writes.map((run) => el("tr", {}, el("td", {}, run.what), el("td", {}, new Date(run.ended).toLocaleTimeString(api.language)),
+    el("td", { class: "number" }, run.seconds.toFixed(1)),
+    figures.map((name) => el("td", { class: "number" }, name === "failed" ? run.failed.length : run[name]))));
+  fill(mine.store, el("p", { class: "muted" }, t("documents.in_store", { documents: found.documents, notes: notes || "0" }),
+    found.waiting > 0 && ` ${t("documents.in_queue", { n: found.waiting })}`),
+    rows.length > 0 && el("details", { open: mine.opened }, el("summary", { onclick: () => { mine.opened = !mine.opened; } }, t("documents.runs", { n: rows.length })),
+      el("div", { class: "scrolled", tabindex: "0", role: "region", "aria-label": t("documents.runs", { n: rows.length }) },
+        el("table", {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows)))));
 }
 
 function drawList() {
@@ -75,8 +96,29 @@ async function drawDocument(id) {
   const facts = Object.entries(found.metadata).map(([key, value]) => `${key}: ${value}`).join(" · ");
   fill(element, el("p", {}, el("a", { href: "#/documents" }, `← ${t("documents.back")}`)),
     el("h1", {}, found.title || found.id), el("p", { class: "muted" }, [found.source, facts].filter(Boolean).join(" · ")),
-    el("pre", { tabindex: "0" }, found.text));
+    replacing(found.id), el("pre", { tabindex: "0" }, found.text));
 }
+
+/** Read a document anew from a file: it takes the place of what was made from the old one. */
+function replacing(id) {
+  const { t, api, element, args } = view;
+  const said = el("span", { role: "status" });
+  const file = el("input", { type: "file", hidden: true, "aria-label": t("documents.replace"), onchange: async () => {
+    said.textContent = t("documents.sending");
+    try {
+      const told = await sendFile(api, id, file.files[0]);
+      said.textContent = told.failed.map((one) => one.reason).join(" ");
+      if (!said.textContent && view?.args === args) { fill(element); await drawDocument(id); }
+      announce(said.textContent || t(told.written ? "documents.done" : "documents.unchanged", { n: told.notes }));
+    } catch (error) {
+      said.textContent = error.message;
+    }
+  } });
+  return el("p", { class: "choices" }, el("button", { type: "button", onclick: () => file.click() }, t("documents.replace")), file, said);
+}
+
+const sendFile = (api, name, file) => api.post(`/api/v1/documents/file?${new URLSearchParams({ name })}`, file,
+  { headers: { "Content-Type": "application/octet-stream" } });
 
 function dropArea() {
   const { t } = view;
@@ -125,8 +167,7 @@ async function sendAll(api) {
     next.state = "sending";
     drawQueue();
     try {
-      const address = `/api/v1/documents/file?${new URLSearchParams({ name: next.path })}`;
-      const told = await api.post(address, next.file, { headers: { "Content-Type": "application/octet-stream" } });
+      const told = await sendFile(api, next.path, next.file);
       const reason = told.failed.map((one) => one.reason).join(" ");
       Object.assign(next, { reason, notes: told.notes, state: reason ? "failed" : told.written ? "done" : "unchanged" });
     } catch (error) {
