@@ -5,7 +5,7 @@ The key `document_id` is the id of the note's document, so that chosen documents
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from theworld.stores.records import Filters
 
@@ -18,6 +18,17 @@ _ESCAPED = str.maketrans({"\\": "\\\\", _SEPARATOR: f"\\{_SEPARATOR}"})
 def filter_value(value: object) -> str:
     """Return a metadata value as the text that filters compare; booleans are `true` and `false`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def read_filters(pairs: Iterable[str]) -> dict[str, str | list[str]]:
+    """Return filters from `key=value` texts, a repeated key meaning any of its values; ValueError names a wrong one."""
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise ValueError(f"{pair!r} is not of the form key=value.")
+        found.setdefault(key.strip(), []).append(value)
+    return {key: values[0] if len(values) == 1 else values for key, values in found.items()}
 
 
 def _term(key: str, value: object) -> str:

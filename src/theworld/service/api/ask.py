@@ -52,6 +52,15 @@ async def search(request: Request, body: Annotated[SearchRequest, Body()], calle
     return reply(request, search_data(current, run), request_id=current.request_id)
 
 
+@retrieval_router.post("/bench", response_model=Envelope[SearchData], summary="Try a search")
+async def bench(request: Request, body: Annotated[SearchRequest, Body()], caller: Querying) -> Response:
+    """Find candidates as `search` does, off the record: no metric, golden set, explanation or A/B run knows of it."""
+    current = RequestContext(request, caller, "bench", "evidence", on_record=False)
+    async with current.slot():
+        run = await current.run(body.question(), body.context(caller.tenant, moment()))
+    return reply(request, search_data(current, run), request_id=current.request_id)
+
+
 @retrieval_router.post("/route", response_model=Envelope[RouteData], summary="Ask the router only")
 async def route(request: Request, body: Annotated[SearchRequest, Body()], caller: Querying) -> Response:
     """Decide path, channels, weights and reranking, with reasons; nothing is searched."""
