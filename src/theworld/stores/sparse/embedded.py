@@ -188,7 +188,7 @@ class TantivySparse:
         self._let_go_of_place()
         self._index, self._writer, self._name = index, writer, name
         self._place = ReadablePlace(self._folder / name)
-        self._kept = _new_hits()
+        self._kept, self.outdated = _new_hits(), ""
         self._remember(upto)
         self._remove_unused()
 
