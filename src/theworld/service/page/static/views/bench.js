@@ -10,7 +10,7 @@ let bench = null;  // question, settings and results of a tenant, kept while the
 let view = null;
 
 export async function mount(element, api, t) {
-  const mine = view = { api, t, abort: null };
+  const mine = view = { element, api, t, abort: null };
   const [graph, store] = await Promise.all([api.get("/api/v1/nodes"), api.get("/api/v1/store")]);
   if (mine !== view) return;
   if (bench?.tenant !== api.tenant) bench = fresh(api.tenant);
@@ -79,12 +79,13 @@ async function run() {
   } catch (error) {
     if (error.name !== "AbortError") throw error;
   } finally {
-    mine.abort = null;
     if (mine === view) {
+      if (document.activeElement === view.stop) view.element.querySelector("#tried").focus();
       working(false);
       drawResults();
-      announce(view.t("bench.done"));
+      announce(view.t(mine.abort.signal.aborted ? "ask.stopped" : "bench.done"));
     }
+    mine.abort = null;
   }
 }
 
