@@ -7,6 +7,11 @@ import pytest
 
 from page_cases import HARM, serious
 from service_cases import CHINESE, TWO_HOP
+from service_process import served
+from theworld.demo.credit import load_credit_ontology
+from theworld.demo.credit.sample import write_sample
+from theworld.ontology.storing import import_ontology
+from theworld.stores.knowledge_store import KnowledgeStore
 
 pytestmark = pytest.mark.slow
 DONE = ".bench-results:not([aria-busy=true]) .bench-times"
@@ -153,3 +158,26 @@ def test_texts_of_others_are_shown_and_never_run(visit, site):
     assert "<script>" in seen.page.inner_text(".passage >> nth=0")
     assert seen.page.locator("main :is(script, iframe, object, img), main svg[onload], main [onerror]").count() == 0
     seen.unharmed()
+
+
+def test_ontology_and_database_have_switches_where_they_are(visit, copy_of_demo, tmp_path, monkeypatch):
+    store, paths = copy_of_demo(), write_sample(tmp_path)
+    with KnowledgeStore.open(store, read_only=False) as opened:
+        import_ontology(opened, load_credit_ontology())
+    for name, value in {"URL": f"sqlite:///{paths['database']}", "ONTOLOGY": str(paths["ontology"])}.items():
+        monkeypatch.setenv(f"THEWORLD_DATABASE__{name}", value)
+    with served(store) as (_, client, _):
+        seen = visit(str(client.base_url).rstrip("/"), locale="zh-CN")
+        seen.go("#/bench")
+        seen.page.uncheck("fieldset[data-side=B] [data-name=database]")
+        seen.page.uncheck("fieldset[data-side=B] [data-name=ontology]")
+        tried(seen, "关联企业近30天授信变化与交易波动")
+        first, second = (seen.page.locator(f"section.card[data-side={side}]") for side in "AB")
+        assert "数据库" in first.locator(".bench-chips").inner_text()
+        assert "SELECT" in (first.locator("pre").first.text_content() or "")
+        assert seen.page.locator("section[data-side=B] .passage").count() == 10
+        assert "本体" not in second.locator(".bench-chips").inner_text()
+        seen.page.uncheck("fieldset[data-side=A] [data-name=database]")
+        tried(seen, "关联企业近30天授信变化与交易波动")
+        assert "本体匹配" in first.locator(".bench-chips").inner_text()
+        seen.unharmed()
