@@ -30,6 +30,7 @@ from theworld.service.api.schemas import (
 )
 from theworld.service.api.serving import RequestContext, moment
 from theworld.service.api.streaming import EVENTS, followed, streamed
+from theworld.service.requests.record import BENCH
 from theworld.service.requests.running import Run, id_of, rerank_given
 from theworld.state import Context, ModelUsage, ResolvedReference
 
@@ -47,6 +48,15 @@ Querying = Annotated[Caller, caller_with("query")]
 async def search(request: Request, body: Annotated[SearchRequest, Body()], caller: Querying) -> Response:
     """Route, search every chosen channel, fuse and rerank; no answer is made."""
     current = RequestContext(request, caller, "search", "evidence")
+    async with current.slot():
+        run = await current.run(body.question(), body.context(caller.tenant, moment()))
+    return reply(request, search_data(current, run), request_id=current.request_id)
+
+
+@retrieval_router.post("/bench", response_model=Envelope[SearchData], summary="Try settings")
+async def bench(request: Request, body: Annotated[SearchRequest, Body()], caller: Querying) -> Response:
+    """Search as `search` does, on record, but in no metric, golden set or comparison: nothing live is touched."""
+    current = RequestContext(request, caller, BENCH, "evidence")
     async with current.slot():
         run = await current.run(body.question(), body.context(caller.tenant, moment()))
     return reply(request, search_data(current, run), request_id=current.request_id)
