@@ -98,7 +98,7 @@ class GraphSearch:
         }
 
     def _ask_ontology(self, request: OntologyRequest, noted: list[Degradation]) -> OntologyFindings | None:
-        if self.ontology is None:
+        if self.ontology is None or request.context.ontology is False:
             return None
         with degrading(STAGE, request.context, noted, "the ontology is left out of the graph channel"):
             return self.ontology.ask(request)

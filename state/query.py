@@ -50,7 +50,8 @@ class Context(BaseModel):
 
     tenant: str = Field(default="default", min_length=1, max_length=128, description="Whose knowledge is searched")
     filters: dict[str, str | list[str]] = Field(
-        default_factory=dict, description="Document metadata that must match before ranking; a list means any of"
+        default_factory=dict,
+        description="Document metadata that must match before ranking; a list means any of; `document_id` chooses documents",
     )
     deadline_ms: int | None = Field(default=None, ge=1, le=600_000, description="Budget for retrieval and reranking")
     total_deadline_ms: int | None = Field(
@@ -64,6 +65,7 @@ class Context(BaseModel):
     rerank: bool | None = Field(default=None, description="Force reranking on or off")
     graph: bool | None = Field(default=None, description="Force graph retrieval on or off")
     router: bool | None = Field(default=None, description="Force routing on or off; off tries every way")
+    ontology: bool | None = Field(default=None, description="False leaves the ontology out of the graph channel")
     database: bool | None = Field(default=None, description="Force asking the database first, or forbid it")
     tokens_left: int | None = Field(
         default=None, ge=0, description="Tokens of a language model that may still be spent; 0 forbids a call"

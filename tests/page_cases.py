@@ -1,4 +1,8 @@
-"""What the browser's tests share as plain values: a document that was made to do harm."""
+"""What the browser's tests share: a document that was made to do harm, and what axe says of a page."""
+
+from __future__ import annotations
+
+from typing import Any
 
 HARM = "<img src=x onerror='window.harmed=1'><script>window.harmed=1</script><svg onload='window.harmed=1'>"
 HARMFUL = {
@@ -7,4 +11,18 @@ HARMFUL = {
     "text": f"# Zorblatt {HARM}\n\nThe Zorblatt engine was built in Quillonia. {HARM}\n\n"
     "[open](javascript:window.harmed=1) ![x](javascript:window.harmed=1)\n\n[1]: javascript:window.harmed=1\n",
     "source": f"/files/{HARM[:20]}.md",
+    "metadata": {"kind": HARM, "made": ["1901", HARM[:20]]},
 }
+
+
+def serious(page: Any) -> list[str]:
+    """Return the serious violations that axe finds, each with the element."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{item['id']}: {node['html'][:200]}"
+        for item in found
+        if item["impact"] in {"serious", "critical"}
+        for node in item["nodes"]
+    ]

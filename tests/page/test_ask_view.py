@@ -101,6 +101,37 @@ def test_texts_of_others_are_shown_and_never_run(visit, site):
     seen.unharmed()
 
 
+@pytest.mark.parametrize(("locale", "everything"), [("en-US", "All documents"), ("zh-CN", "全部文档")])
+def test_chosen_documents_are_asked_alone(visit, site, locale, everything):
+    seen = visit(site, locale=locale)
+    seen.go()
+    assert everything in seen.page.inner_text(".scope")
+    seen.page.click(".scope summary >> nth=0")
+    seen.page.fill("#scope-documents", "lang")
+    seen.page.click(".pick:has-text('Fritz Lang')")
+    seen.page.wait_for_selector(".pick[aria-pressed=true]")
+    assert seen.page.locator(".scope .chip").inner_text().startswith("Fritz Lang")
+    seen.ask("Who directed Metropolis, and where was he born?")
+    seen.page.wait_for_selector(".turn:nth-child(1) footer")
+    seen.page.reload()
+    seen.page.wait_for_selector(".scope .chip")
+    with seen.page.expect_request("**/api/v1/ask") as asking:
+        seen.ask("Where was Fritz Lang born?")
+    assert asking.value.post_data_json["filters"] == {"document_id": ["en/fritz-lang.md"]}
+    assert asking.value.post_data_json["enable_database"] is False
+    seen.page.wait_for_selector(".turn:nth-child(2) .rendered")
+    assert "Vienna" in seen.page.inner_text(".turn:nth-child(2) .rendered")
+    assert set(seen.page.locator(".evidence-title").all_inner_texts()) == {"Fritz Lang"}
+    seen.page.click(".scope .chip-remove")
+    assert everything in seen.page.inner_text(".scope")
+    seen.page.fill("#scope-documents", "Zorblatt")
+    seen.page.click(".pick:has-text('<script>')")
+    seen.page.wait_for_selector(".scope .chip:has-text('<script>')")
+    seen.page.fill("#scope-documents", "no document is called so")
+    seen.page.wait_for_selector(".pick", state="detached")
+    seen.unharmed()
+
+
 def chunk(text: str) -> dict:
     choice = {"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": None}
     return {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "scripted", "choices": [choice]}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from page_cases import HARM
+
 pytestmark = pytest.mark.slow
 FILES = [
     {
@@ -50,3 +52,37 @@ def test_files_go_in_are_found_opened_and_deleted(visit, site, locale):
     page.locator(".list tbody button").click()
     expect(page.locator(".list tbody tr")).to_have_count(0)
     assert not [text for text in seen.complaints if "422" not in text], seen.complaints
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_the_list_is_filtered_by_metadata(visit, site, locale):
+    from playwright.sync_api import expect
+
+    seen = visit(site, locale=locale)
+    rows = seen.page.locator(".list tbody tr")
+    seen.go("#/documents")
+    seen.page.wait_for_selector(".list table")
+    seen.page.focus("#filter-name")
+    assert {"kind", "made"} <= set(
+        seen.page.locator("#filter-names option").evaluate_all("all => all.map(o => o.value)")
+    )
+    seen.page.fill("#filter-name", "made")
+    seen.page.press("#filter-name", "Enter")
+    seen.page.wait_for_selector("#filter-value:focus")
+    assert rows.count() > 1, "half a filter is none"
+    seen.page.fill("#filter-value", "1901")
+    seen.page.press("#filter-value", "Enter")
+    expect(rows).to_have_count(1)
+    assert "Zorblatt" in rows.first.inner_text()
+    seen.page.fill("#filter-name", "kind")
+    seen.page.fill("#filter-value", HARM)
+    seen.page.press("#filter-value", "Enter")
+    expect(seen.page.locator(".filters .chip")).to_have_count(2)
+    expect(rows).to_have_count(1)
+    seen.page.fill("#search", "metropolis")
+    expect(rows).to_have_count(0)
+    seen.page.locator(".filters .chip button").first.click()
+    seen.page.locator(".filters .chip button").first.click()
+    expect(rows).to_have_count(1)
+    assert "Metropolis" in rows.first.inner_text()
+    seen.unharmed()

@@ -88,6 +88,8 @@ def test_switched_off_or_without_an_ontology_the_channel_is_as_it_was(store: Kno
         return hits(one) == hits(other) and one["paths"] == other["paths"] and one["ontology"] is None
 
     assert same(search(store, channel(store, enabled=False)), search(store, None))
+    off = Context(now=NOW, deadline_ms=60_000, ontology=False)
+    assert same(search(store, channel(store), context=off), search(store, None))
     assert same(
         search(store, channel(store), question="今天天气怎么样"), search(store, None, question="今天天气怎么样")
     )
@@ -157,6 +159,9 @@ def test_filters_hold_for_its_notes_too(store: KnowledgeStore) -> None:
     found = hits(search(store, channel(store), context=context))
     assert found
     assert all(note.startswith("en/") for note, _ in found)
+    chosen = found[-1][0].partition("#")[0]
+    context = context.model_copy(update={"filters": {"document_id": chosen}})
+    assert {note.partition("#")[0] for note, _ in hits(search(store, channel(store), context=context))} == {chosen}
 
 
 def test_another_tenant_sees_nothing_of_it(store: KnowledgeStore) -> None:

@@ -18,21 +18,6 @@ def test_section_8_search_takes_the_documents_own_example(call):
     assert len(data["candidates"]) == 20
 
 
-def test_what_is_tried_out_is_on_record_and_nowhere_counted(call, client):
-    def counted():
-        about = ("theworld_stage", "theworld_answers", "theworld_degradations", "theworld_tool", "theworld_shadow")
-        lines = [line for line in client.get("/metrics").text.splitlines() if line.startswith(about)]
-        return call("/api/v1/metrics/online"), lines
-
-    before = counted()
-    data = call("/api/v1/retrieval/bench", {"query": TWO_HOP, "top_k": 3, "channels": ["sparse"]})
-    assert len(data["candidates"]) == 3
-    assert call(f"/api/v1/retrieval/explain/{data['request_id']}")["explanation"]["request"]["endpoint"] == "bench"
-    assert counted() == before
-    call(SEARCH, {"query": TWO_HOP})
-    assert counted() != before
-
-
 def test_section_8_route_decides_and_searches_nothing(call):
     data = call(ROUTE, {"query": TWO_HOP})
     assert data["route"]["strategy"]

@@ -62,7 +62,13 @@ def test_pages_cover_everything_once(store: KnowledgeStore) -> None:
 
 @pytest.mark.parametrize(
     ("search", "filters", "expected"),
-    [("STRASSE", {}, ["b"]), ("天", {}, ["c"]), ("", {"area": "city"}, ["b", "c"]), ("b.md", {"area": "music"}, [])],
+    [
+        ("STRASSE", {}, ["b"]),
+        ("天", {}, ["c"]),
+        ("", {"area": "city"}, ["b", "c"]),
+        ("b.md", {"area": "music"}, []),
+        ("", {"document_id": ["c", "a"]}, ["a", "c"]),
+    ],
 )
 def test_searches_and_filters(store: KnowledgeStore, search: str, filters: dict[str, str], expected: list[str]) -> None:
     page = store.documents(tenant="default", search=search, filters=filters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -292,3 +293,19 @@ def test_token_vectors_coded_before_are_kept_as_those_coded_here(store: Knowledg
     store.delete([document.id], tenant="default")
     store.put([replace(document, notes=(coded, *document.notes[1:]))])
     assert kept() == before
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_projections_of_an_earlier_format_are_built_anew_without_a_complaint(tmp_path: Path, writable: bool) -> None:
+    with KnowledgeStore.open(tmp_path, create=True) as store:
+        store.put([make_document(2), make_document(4)])
+        store.catch_up()
+    for name in ("sparse/applied.json", "dense/manifest.json", "graph/manifest.json"):
+        state = json.loads((tmp_path / name).read_text())
+        (tmp_path / name).write_text(json.dumps({**state, "format": 1}))
+    with KnowledgeStore.open(tmp_path, read_only=not writable) as store:
+        store.catch_up()
+        assert store.troubles == {}
+        assert_congruent(store)
+        chosen = store.sparse.search("paper", tenant="default", filters={"document_id": "doc-00004"}, limit=5)
+        assert {hit.note_id.partition("#")[0] for hit in chosen} == {"doc-00004"}

@@ -59,14 +59,13 @@ def check_writable(file: Path | None, option: str) -> None:
 
 
 def read_filters(pairs: Sequence[str]) -> dict[str, str | list[str]]:
-    """Return metadata filters from `key=value` texts; a repeated key means any of its values."""
-    found: dict[str, list[str]] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip():
-            raise typer.BadParameter(f"{pair!r} is not of the form key=value.", param_hint="--filter")
-        found.setdefault(key.strip(), []).append(value)
-    return {key: values[0] if len(values) == 1 else values for key, values in found.items()}
+    """Return metadata filters from `key=value` texts; a usage error for one that is not of this form."""
+    from theworld.stores import filters
+
+    try:
+        return filters.read_filters(pairs)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--filter") from error
 
 
 def check_tenant(tenant: str) -> str:

@@ -147,7 +147,7 @@ class OntologyChannel:
         wanted = wanted_terms(context.filters)
         ids = [note_id for note_id, _ in notes]
         stored = self._notes.notes(ids, tenant=context.tenant, mentions=False, within=request.deadline)
-        passing = {note.id for note in stored if passes(filter_terms(note.metadata), wanted)}
+        passing = {note.id for note in stored if passes(filter_terms(note.metadata, note.document_id), wanted)}
         return [(note_id, score) for note_id, score in notes if note_id in passing]
 
     def _titled(self, found: Findings, ids: set[str], request: OntologyRequest) -> list[EvidencePath]:

@@ -24,7 +24,7 @@ from theworld.service.documents import DocumentWriter
 from theworld.service.jobs.worker import JobLauncher
 from theworld.service.metrics import RequestSpans, ServiceMetrics
 from theworld.service.requests.limiter import ConcurrencyLimiter
-from theworld.service.requests.record import BENCH, FinishedRequest, settings_hash
+from theworld.service.requests.record import FinishedRequest, settings_hash
 from theworld.service.requests.running import Run, run_graph
 from theworld.service.requests.strategies import Strategy, read_strategy
 from theworld.service.requests.writer import RequestWriter
@@ -124,7 +124,7 @@ class Service:
         if self.writer is not None:
             self.writer.put(asked)
         try:
-            if outcome is not None and asked.endpoint != BENCH:
+            if outcome is not None:
                 self.metrics.count_run(asked.run, outcome)
             self.spans.emit(
                 asked.run,
@@ -139,7 +139,7 @@ class Service:
     def maybe_run_b(self, asked: FinishedRequest) -> None:
         """After the reply: run strategy B beside it for its share of the requests; never waited for."""
         share = self.settings.service.ab_share
-        if asked.endpoint == BENCH or asked.run.error is not None or not share or self._dice.random() >= share:
+        if not share or self._dice.random() >= share or asked.run.error is not None:
             return
         if not self._shadows_waiting.acquire(blocking=False):
             self.metrics.shadow.labels("left_out").inc()

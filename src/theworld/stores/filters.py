@@ -1,11 +1,16 @@
-"""Metadata filters as every store understands them: a note passes when each key has one of the wanted values."""
+"""Metadata filters as every store understands them: a note passes when each key has one of the wanted values.
+
+The key `document_id` is the id of the note's document, so that chosen documents can be searched alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from theworld.stores.records import Filters
 
+DOCUMENT_ID = "document_id"
+"""The key that stands for a document's own id; metadata of this name cannot be filtered by."""
 _SEPARATOR = "="
 _ESCAPED = str.maketrans({"\\": "\\\\", _SEPARATOR: f"\\{_SEPARATOR}"})
 
@@ -15,16 +20,27 @@ def filter_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def read_filters(pairs: Iterable[str]) -> dict[str, str | list[str]]:
+    """Return filters from `key=value` texts, a repeated key meaning any of its values; ValueError names a wrong one."""
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise ValueError(f"{pair!r} is not of the form key=value.")
+        found.setdefault(key.strip(), []).append(value)
+    return {key: values[0] if len(values) == 1 else values for key, values in found.items()}
+
+
 def _term(key: str, value: object) -> str:
     """Return one term; a `=` of the key is escaped, so that the key `a=b` never meets `a` with a value `b=...`."""
     return f"{str(key).translate(_ESCAPED)}{_SEPARATOR}{filter_value(value)}"
 
 
-def filter_terms(metadata: Mapping[str, object] | None) -> frozenset[str]:
-    """Return the terms `key=value` of a note's metadata, one for each value of a list."""
+def filter_terms(metadata: Mapping[str, object] | None, document_id: str) -> frozenset[str]:
+    """Return the terms `key=value` of a note's metadata, one for each value of a list, and that of its document."""
     return frozenset(
         _term(key, item)
-        for key, value in (metadata or {}).items()
+        for key, value in {**(metadata or {}), DOCUMENT_ID: document_id}.items()
         for item in (value if isinstance(value, list | tuple | set) else [value])
         if item is not None
     )

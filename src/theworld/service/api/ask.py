@@ -30,7 +30,6 @@ from theworld.service.api.schemas import (
 )
 from theworld.service.api.serving import RequestContext, moment
 from theworld.service.api.streaming import EVENTS, followed, streamed
-from theworld.service.requests.record import BENCH
 from theworld.service.requests.running import Run, id_of, rerank_given
 from theworld.state import Context, ModelUsage, ResolvedReference
 
@@ -53,10 +52,10 @@ async def search(request: Request, body: Annotated[SearchRequest, Body()], calle
     return reply(request, search_data(current, run), request_id=current.request_id)
 
 
-@retrieval_router.post("/bench", response_model=Envelope[SearchData], summary="Try settings")
+@retrieval_router.post("/bench", response_model=Envelope[SearchData], summary="Try a search")
 async def bench(request: Request, body: Annotated[SearchRequest, Body()], caller: Querying) -> Response:
-    """Search as `search` does, on record, but in no metric, golden set or comparison: nothing live is touched."""
-    current = RequestContext(request, caller, BENCH, "evidence")
+    """Find candidates as `search` does, off the record: no metric, golden set, explanation or A/B run knows of it."""
+    current = RequestContext(request, caller, "bench", "evidence", on_record=False)
     async with current.slot():
         run = await current.run(body.question(), body.context(caller.tenant, moment()))
     return reply(request, search_data(current, run), request_id=current.request_id)

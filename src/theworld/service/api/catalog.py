@@ -11,11 +11,12 @@ from pydantic import BaseModel, Field
 
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, reply
-from theworld.service.api.errors import GUARDED, documented, must_exist, redacted
+from theworld.service.api.errors import GUARDED, ApiError, documented, must_exist, redacted
 from theworld.service.api.knowledge import LeftOut
 from theworld.service.api.schemas import TEXT
 from theworld.service.api.serving import in_thread, service_of
 from theworld.service.documents import WriteRun
+from theworld.stores.filters import read_filters
 from theworld.stores.ledger.catalog import DocumentSummary, StoredDocument
 
 router = APIRouter(
@@ -86,6 +87,7 @@ class StoreData(BaseModel):
 
     documents: int = Field(description="Documents")
     notes: dict[str, int] = Field(description="Notes by language")
+    ontology: bool = Field(description="Whether it has an ontology too")
     waiting: int = Field(description="Uploads under way or waiting, of all tenants")
     writes: list[WriteData] = Field(description="The last writes of this process, the latest first")
 
@@ -94,11 +96,13 @@ class StoreData(BaseModel):
 async def get_store(request: Request, caller: Querying) -> Response:
     """Return how much the tenant has in the store, and its last writes since the server started."""
     service = service_of(request)
-    counts = (await in_thread(service.resources.store.ledger.counts)).get(caller.tenant, {})
+    ledger = service.resources.store.ledger
+    counts = (await in_thread(ledger.counts)).get(caller.tenant, {})
     writes = [_write(run) for run in reversed(service.documents.runs) if run.tenant == caller.tenant]
     data = StoreData(
         documents=counts.get("documents", {}).get("all", 0),
         notes=counts.get("languages", {}),
+        ontology=caller.tenant in await in_thread(ledger.graph.tenants),
         waiting=service.uploads.present,
         writes=writes[:WRITES_SHOWN],
     )
@@ -123,13 +127,23 @@ def _write(run: WriteRun) -> WriteData:
 async def list_documents(
     request: Request,
     caller: Querying,
+    *,
     search: Annotated[str, Query(max_length=500, description="Part of id, title or source, in any case")] = "",
+    filters: Annotated[
+        list[str] | None, Query(alias="filter", max_length=32, description="Metadata as `key=value`; repeat for more")
+    ] = None,
     after: Annotated[str, Query(max_length=512, description="Id to go on after")] = "",
     limit: Annotated[int, Query(ge=1, le=500, description="Documents of a page")] = 100,
 ) -> Response:
-    """List the tenant's documents by id."""
+    """List the tenant's documents by id; one key given several times means any of its values."""
     store = service_of(request).resources.store
-    page = await in_thread(lambda: store.documents(tenant=caller.tenant, search=search, after=after, limit=limit))
+    try:
+        wanted = read_filters(filters or [])
+    except ValueError as error:
+        raise ApiError(Code.INVALID, f"filter: {error}") from error
+    page = await in_thread(
+        lambda: store.documents(tenant=caller.tenant, search=search, filters=wanted, after=after, limit=limit)
+    )
     documents = [DocumentData(**_summary(item)) for item in page.documents]
     return reply(request, ListData(documents=documents, total=page.total, next_after=page.next_after))
 

@@ -112,12 +112,15 @@ class Options(Body):
     enable_graph: bool = Field(default=True, description="False leaves the graph channel out")
     enable_rerank: bool = Field(default=True, description="False keeps the fused order")
     enable_router: bool = Field(default=True, description="False tries every way, whatever the question")
+    enable_ontology: bool = Field(default=True, description="False leaves the ontology out, where there is one")
     enable_database: bool = Field(default=True, description="False leaves the mapped database out, where there is one")
     channels: list[Channel] | None = Field(
         default=None, min_length=1, max_length=8, description="Exactly these channels, instead of the router's choice"
     )
     filters: dict[str, str | list[str]] = Field(
-        default_factory=dict, max_length=32, description="Document metadata that must match before ranking"
+        default_factory=dict,
+        max_length=32,
+        description="Document metadata that must match before ranking; `document_id` chooses documents by their ids",
     )
     deadline_ms: int | None = Field(default=None, ge=1, le=60_000, description="Budget for retrieval and reranking")
     total_deadline_ms: int | None = Field(
@@ -138,6 +141,7 @@ class Options(Body):
             graph=None if self.enable_graph else False,
             rerank=None if self.enable_rerank else False,
             router=None if self.enable_router else False,
+            ontology=None if self.enable_ontology else False,
             database=None if self.enable_database else False,
             strict=self.strict,
             now=self.now or now,

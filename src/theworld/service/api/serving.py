@@ -47,13 +47,24 @@ class RequestContext:
     """One request: its ids, its clock, and whether somebody still waits for it."""
 
     def __init__(
-        self, request: Request | None, caller: Caller, endpoint: str, until: Until, *, service: Service | None = None
+        self,
+        request: Request | None,
+        caller: Caller,
+        endpoint: str,
+        until: Until,
+        *,
+        service: Service | None = None,
+        on_record: bool = True,
     ) -> None:
-        """Take what a request brings; one that nobody can leave half-way (None) names its `service`."""
+        """Take what a request brings; one that nobody can leave half-way (None) names its `service`.
+
+        What is not to be on record is not counted either, and no strategy B runs beside it.
+        """
         self.service = service or service_of(cast("Request", request))
         self.request, self.caller, self.endpoint, self.until = request, caller, endpoint, until
         self.request_id = uuid.uuid4().hex
         self.trace_id = request.state.trace_id if request is not None else self.request_id
+        self.on_record = on_record
         self.begun = time.perf_counter()
         self.gone = threading.Event()
 
@@ -167,12 +178,13 @@ class RequestContext:
             given=given,
             created=service.clock(),
         )
-        service.finished(asked, outcome_of_run(run, self.endpoint, asked.elapsed_ms))
+        if self.on_record:
+            service.finished(asked, outcome_of_run(run, self.endpoint, asked.elapsed_ms))
         if gone:
             raise ClientGoneError from problem
         if problem is not None:
             raise problem
-        if given is None:
+        if given is None and self.on_record:
             service.maybe_run_b(asked)
         return run
 

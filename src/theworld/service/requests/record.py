@@ -24,8 +24,6 @@ from theworld.service.requests.running import CancelledRunError, Run, Until
 from theworld.settings import Settings
 from theworld.stores.ledger.request_log import RequestRecord
 
-BENCH = "bench"
-"""The endpoint whose requests are tried out: on record, but in no metric, golden set or comparison."""
 TIMES = frozenset({"asked_at", "elapsed_ms", "request_started", "retrieval_started"})
 """Names of what differs from run to run by nature, at any depth."""
 ELSEWHERE = frozenset(

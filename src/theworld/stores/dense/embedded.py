@@ -20,7 +20,7 @@ from theworld.stores.protocols import DenseResult, NoteChange
 from theworld.stores.records import Filters
 from theworld.stores.token_codes import TokenCodes, TokenCounts
 
-FORMAT = 3
+FORMAT = 4
 """2 held ids and terms as JSON, which took a second to read for each 10,000 notes."""
 _TRIES = 5
 _DEAD = 1024

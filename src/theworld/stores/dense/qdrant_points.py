@@ -3,7 +3,7 @@
 A note is one point: a named vector for each space it lies in, and as payload what filters, sums and the reranker need.
 
     note, tenant, sequence     what it is, whose, and the change of the ledger that put it there
-    terms                      metadata as `key=value`, by which filters choose
+    terms                      metadata and document id as `key=value`, by which filters choose
     spaces                     names of its vectors
     lot                        a number by which samples are drawn, the same for ever
     tokens-VECTOR              distinct vocabulary ids, counted for the rarity of a token
@@ -34,7 +34,7 @@ from theworld.stores.protocols import NoteChange
 from theworld.stores.records import Filters
 from theworld.stores.token_codes import TokenCodes, pack_tokens, unpack_tokens
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever the payload changes, so that old collections are built anew."""
 _NAMESPACE = uuid.UUID("6f7b5c1e-6a0f-5d0e-9d3c-7b1f0c2a4e88")
 STATE = str(uuid.uuid5(_NAMESPACE, "state"))
@@ -143,7 +143,7 @@ def point(change: NoteChange) -> models.PointStruct:
         "sequence": change.sequence,
         "lot": uuid.UUID(one).int & 0x7FFF_FFFF,
         "spaces": sorted(vectors),
-        "terms": sorted(_term(term) for term in filter_terms(change.metadata)),
+        "terms": sorted(_term(term) for term in filter_terms(change.metadata, change.document_id)),
     }
     for space in change.note.vectors:
         tokens = change.note.codes.get(space)

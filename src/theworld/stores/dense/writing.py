@@ -81,7 +81,7 @@ def _arrays(changes: Sequence[NoteChange], space: str) -> dict[str, NDArray[Any]
     tokens = [note.codes.get(space) for note in notes]
     rows_of: dict[str, list[int]] = {}
     for row, change in enumerate(changes):
-        for term in filter_terms(change.metadata):
+        for term in filter_terms(change.metadata, change.document_id):
             rows_of.setdefault(term, []).append(row)
     return {
         **{f"ids.{part}": array for part, array in string_arrays([note.id for note in notes]).items()},

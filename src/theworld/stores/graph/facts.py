@@ -42,5 +42,5 @@ def note_facts(change: NoteChange) -> NoteFacts | None:
         title=change.title,
         names=tuple((key, name) for key, name in names if key),
         mentions=tuple((key, surface) for key, surface in mentions if key),
-        terms=filter_terms(change.metadata),
+        terms=filter_terms(change.metadata, change.document_id),
     )

@@ -14,7 +14,7 @@ from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.facts import note_facts
 from theworld.stores.protocols import NoteChange
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever the model or the keys change, so that what an older program wrote is built anew."""
 
 

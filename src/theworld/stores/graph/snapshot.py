@@ -22,7 +22,7 @@ from theworld.stores.files import read_json, write_atomically
 from theworld.stores.graph.array_file import Arrays, checksum, map_arrays, write_arrays
 from theworld.stores.graph.columns import Columns
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever the arrays or the keys change, so that what an older program wrote is built anew."""
 _TRIES = 5
 _LOG = logging.getLogger(__name__)

@@ -67,7 +67,7 @@ def list_documents(
 ) -> DocumentPage:
     """Return documents whose id, title or source holds `search`, in any case, and whose metadata pass the filters."""
     wanted = wanted_terms(filters or {})
-    matching = [row for row in _matching(connection, tenant, search) if passes(filter_terms(row.properties), wanted)]
+    matching = [row for row in _matching(connection, tenant, search) if _passes(row, wanted)]
     rest = [row for row in matching if row.document_id > after]
     counts = _note_counts(connection, [row.id for row in rest[:limit]])
     documents = tuple(_summary(row, counts.get(row.id, {})) for row in rest[:limit])
@@ -83,6 +83,10 @@ def read_document(connection: Connection, tenant: str, document_id: str) -> Stor
     parts = read_document_notes(connection, row.id)
     languages = Counter(note.language for note in parts)
     return StoredDocument(**asdict(_summary(row, languages)), text=row.text, parts=tuple(parts))
+
+
+def _passes(row: Row[Any], wanted: list[list[str]]) -> bool:
+    return passes(filter_terms(row.properties, row.document_id), wanted)
 
 
 def _documents(tenant: str) -> Select[Any]:

@@ -26,7 +26,7 @@ def check_documents(documents: Sequence[DocumentRecord], dimensions: Mapping[str
         _check_name(document.id, "document id", where)
         _check_name(document.tenant, "tenant", where)
         _check_text((document.title, document.text, document.source, *document.aliases), where)
-        _check_text(filter_terms(document.metadata), where)
+        _check_text(filter_terms(document.metadata, document.id), where)
         _check_numbers(document.metadata, where)
         ids = [note.id for note in document.notes]
         if len(set(ids)) != len(ids):

@@ -26,8 +26,8 @@ from theworld.stores.sparse.indexed_words import LONGEST_TOKEN, indexed_words
 from theworld.stores.sparse.readable_place import ReadablePlace
 from theworld.text import tokens
 
-FORMAT = 4
-"""Raised whenever the schema or the tokens change, so that old indexes are built anew."""
+FORMAT = 5
+"""Raised whenever the schema, the filter terms or the tokens change, so that old indexes are built anew."""
 
 _HEAP_BYTES = 50_000_000
 _NOT_SCORED = 0.0
@@ -188,7 +188,7 @@ class TantivySparse:
         self._let_go_of_place()
         self._index, self._writer, self._name = index, writer, name
         self._place = ReadablePlace(self._folder / name)
-        self._kept = _new_hits()
+        self._kept, self.outdated = _new_hits(), ""
         self._remember(upto)
         self._remove_unused()
 
@@ -328,7 +328,7 @@ def _document(change: NoteChange, note: NoteRecord) -> tantivy.Document:
     document.add_text("tenant", change.tenant)
     document.add_text("tenant", _EVERY)
     document.add_text("note", change.note_id)
-    for term in sorted(filter_terms(change.metadata)):
+    for term in sorted(filter_terms(change.metadata, change.document_id)):
         document.add_text("terms", term)
     document.add_text("body", " ".join(indexed_words(change.title, note)))
     return document

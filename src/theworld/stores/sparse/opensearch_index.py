@@ -14,8 +14,8 @@ from theworld.stores.records import Filters
 from theworld.stores.sparse.indexed_words import LONGEST_TOKEN, indexed_words
 from theworld.text import tokens
 
-FORMAT = 3
-"""Raised whenever the mapping or the tokens change, so that old indexes are built anew."""
+FORMAT = 4
+"""Raised whenever the mapping, the filter terms or the tokens change, so that old indexes are built anew."""
 STATE = "state"
 """Id of the one document that is no note: how far the index has come."""
 MOST_CLAUSES = 1000
@@ -69,7 +69,7 @@ def actions(change: NoteChange) -> list[dict[str, Any]]:
     note = {
         "note": change.note_id,
         "tenant": _term(change.tenant),
-        "terms": sorted(_term(term) for term in filter_terms(change.metadata)),
+        "terms": sorted(_term(term) for term in filter_terms(change.metadata, change.document_id)),
         "body": " ".join(indexed_words(change.title, change.note)),
     }
     return [{"index": meta}, note]

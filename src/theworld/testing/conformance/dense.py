@@ -58,6 +58,12 @@ class DenseConformance(ProjectionConformance[DenseStore]):
         assert filled.search("en", EAST, tenant=TENANT, filters={"in": ["z"]}, limit=9).hits == []
         assert filled.search("en", EAST, tenant=TENANT, filters={"in": []}, limit=9).hits == []
 
+    def test_chosen_documents_are_searched_alone(self, filled: DenseStore) -> None:
+        assert self.found(filled, limit=1, document_id="b") == ["b#0"]
+        one_of = {"document_id": ["c", "b", "unknown"]}
+        hits = filled.search("en", EAST, tenant=TENANT, filters=one_of, limit=9).hits
+        assert [hit.note_id for hit in hits] == ["b#0", "c#0"]
+
     def test_a_key_with_an_equals_sign_is_a_key_of_its_own(self, store: DenseStore) -> None:
         vectors = {"en": embedded(1, 0, 0)}
         feed(store, *(put(f"n{i}#0", "x", metadata=one, vectors=vectors) for i, one in enumerate(ALIKE_METADATA)))

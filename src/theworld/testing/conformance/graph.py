@@ -94,6 +94,16 @@ class GraphConformance(ProjectionConformance[GraphStore]):
         assert self.ranked(filled, "film#0", kind="place", limit=1) == ["london#0"]
         assert self.ranked(filled, "film#0", kind="none") == []
 
+    def test_chosen_documents_are_ranked_alone(self, filled: GraphStore) -> None:
+        assert self.ranked(filled, "film#0", document_id="london", limit=1) == ["london#0"]
+        one_of = {"document_id": ["london", "ship", "lu"]}
+        hits = filled.rank(notes={"film#0": 1.0}, entities={}, tenant=TENANT, filters=one_of, limit=9)
+        assert {hit.note_id for hit in hits} == {"london#0", "ship#0"}
+
+    def test_a_document_is_known_by_its_id_whatever_its_metadata_say(self, store: GraphStore) -> None:
+        feed(store, put("a#0", names=["Ann Bee"]), put("b#0", names=["Ann Bee"], metadata={"document_id": "a"}))
+        assert self.ranked(store, "a#0", "b#0", document_id="a") == ["a#0"]
+
     def test_a_key_with_an_equals_sign_is_a_key_of_its_own(self, store: GraphStore) -> None:
         feed(store, *(put(f"n{i}#0", metadata=one, names=["Ann Bee"]) for i, one in enumerate(ALIKE_METADATA)))
         for i, one in enumerate(ALIKE_METADATA):

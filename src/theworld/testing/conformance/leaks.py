@@ -73,7 +73,13 @@ def _writable(text: str) -> bool:
 
 
 def _filters(chance: random.Random) -> Filters:
-    choices: list[Filters] = [{}, {}, {"kind": chance.choice(HOSTILE)}, {chance.choice(HOSTILE): ["x", "default"]}]
+    choices: list[Filters] = [
+        {},
+        {},
+        {"kind": chance.choice(HOSTILE)},
+        {chance.choice(HOSTILE): ["x", "default"]},
+        {"document_id": f"doc{chance.randrange(12)}"},
+    ]
     return chance.choice(choices)
 
 

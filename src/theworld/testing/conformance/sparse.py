@@ -138,6 +138,9 @@ class SparseConformance(ProjectionConformance[SparseStore]):
             ({"in": "fr", "year": "1988"}, []),
             ({"year": []}, []),
             ({"nothing": "x"}, []),
+            ({"document_id": "hawking"}, ["hawking#0"]),
+            ({"document_id": ["curie", "hawking", "unknown"], "year": "1911"}, ["curie#1"]),
+            ({"document_id": "x" * 2000}, []),
         ],
     )
     def test_filters(self, filled: SparseStore, filters: Filters, ids: list[str]) -> None:

@@ -98,6 +98,7 @@ class RandomNotes:
                 {"year": str(chance.randint(2000, 2004))},
                 {"tags": chance.sample(["a", "b", "历史", "none"], k=2)},
                 {"tags": "历史", "year": ["2001", "2002"]},
+                {"document_id": [note.partition("#")[0] for _, note in chance.sample(sorted(self.notes), k=3)]},
             ]
         )
 

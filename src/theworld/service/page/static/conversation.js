@@ -1,5 +1,7 @@
 // Threads of questions and answers, kept in this tab; asking goes on while another view is shown.
 
+import { asked } from "./scope.js";
+
 const KEPT_TURNS = 30;
 const KEPT_CHARACTERS = 8000;
 const LIVE_KEYS = ["request_id", "elapsed_ms", "answer", "said", "answer_html", "kind", "confidence", "citations", "language",
@@ -24,7 +26,7 @@ export function openThreads(tenant) {
 }
 
 export function newThread() {
-  const thread = { id: crypto.randomUUID(), title: "", turns: [], scope: { filters: {} } };
+  const thread = { id: crypto.randomUUID(), title: "", turns: [], scope: { filters: {}, documents: [] } };
   store.threads.unshift(thread);
   choose(thread.id);
   return thread;
@@ -72,7 +74,7 @@ export async function ask(api, question, choice = null) {
   thread.turns.push(turn);
   running = { thread, turn, abort: new AbortController() };
   notify();
-  const body = { question, history, html: true, clarify: true, filters: thread.scope.filters };
+  const body = { question, history, html: true, clarify: true, ...asked(thread.scope) };
   if (choice !== null) body.choice = choice;
   try {
     await api.stream("/api/v1/ask", body, { signal: running.abort.signal, on: (kind, data) => take(turn, kind, data) });

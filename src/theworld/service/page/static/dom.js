@@ -35,6 +35,12 @@ export function announce(text) {
   document.getElementById("announce").textContent = text;
 }
 
+/** Return what does the work a moment after it was last called. */
+export function debounced(work) {
+  let timer = 0;
+  return () => { clearTimeout(timer); timer = setTimeout(work, 200); };
+}
+
 /** Format a number of milliseconds: "12 ms", "1.4 s". */
 export function duration(ms) {
   if (ms === null || ms === undefined) return "–";

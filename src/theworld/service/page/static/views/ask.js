@@ -63,7 +63,7 @@ function redraw() {
   view.stop.hidden = !turn;
   view.send.hidden = Boolean(turn);
   drawThreads();
-  drawScope(view.scope, thread.scope, view.t, talk.notify);
+  drawScope(view.scope, thread.scope, view.t, talk.notify, view.api);
   drawLog(thread);
   const last = thread.turns.at(-1) ?? null;
   if (last !== view.last) view.turn = last;

@@ -1,6 +1,6 @@
 // Documents: the tenant's documents, one of them whole, deleting, and uploads of files or a folder, one after the other.
 
-import { announce, el, fill } from "../dom.js";
+import { announce, debounced, el, fill } from "../dom.js";
 
 export const stylesheet = "views/documents.css";
 const PAGE = 100;
@@ -9,7 +9,7 @@ const uploads = [];  // kept while the page is open: going elsewhere and back do
 let sender = null;
 
 export async function mount(element, api, t, args) {
-  view = { element, api, t, args, found: [], after: "", total: 0, search: "", opened: false };
+  view = { element, api, t, args, found: [], after: "", total: 0, search: "", filters: [], opened: false };
   if (args.length) await drawDocument(args.join("/"));
   else await drawAll();
 }
@@ -26,16 +26,49 @@ async function drawAll() {
   view.queue = el("section", { "aria-label": t("documents.uploads") });
   view.store = el("section", { class: "store", "aria-label": t("documents.store") });
   fill(element, el("h1", { class: "unseen" }, t("documents.title")), dropArea(), view.queue, view.store,
-    el("label", { for: "search", class: "unseen" }, t("documents.search")), search, view.list);
+    el("label", { for: "search", class: "unseen" }, t("documents.search")), search, filterForm(), view.list);
   drawQueue();
   await load(true);
 }
 
+/** Filters by metadata: each a chip that can be removed; one name given twice means any of its values. */
+function filterForm() {
+  const { t } = view;
+  const input = (name) => el("input", { type: "text", id: `filter-${name}`, list: `filter-${name}s`, autocomplete: "off", onfocus: suggest, "aria-label": t(`documents.filter_${name}`), placeholder: t(`documents.filter_${name}`), maxlength: "200" });
+  const names = el("datalist", { id: "filter-names" }), values = el("datalist", { id: "filter-values" });
+  const suggest = () => {  // out of the documents shown
+    const seen = view.found.flatMap((one) => Object.entries(one.metadata));
+    const options = (some) => [...new Set(some.map(String))].sort().slice(0, PAGE).map((text) => el("option", { value: text }));
+    fill(names, options(seen.map(([key]) => key)));
+    fill(values, options(seen.filter(([key]) => key === name.value.trim()).flatMap(([, kept]) => kept)));
+  };
+  const name = input("name"), value = input("value"), chips = el("ul", { class: "chips" });
+  const change = (filters) => {
+    view.filters = filters;
+    fill(chips, filters.map((one) => el("li", { class: "chip" }, one.join(" = "), " ",
+      el("button", { type: "button", class: "quiet", "aria-label": t("documents.filter_remove", { what: one.join(" = ") }),
+        onclick: () => { change(view.filters.filter((other) => other !== one)); name.focus(); } }, "×"))));
+    load(true);
+  };
+  const add = (event) => {
+    event.preventDefault();
+    if (!name.value.trim() || !value.value.trim()) return void (name.value.trim() ? value : name).focus();
+    const given = [name.value.trim(), value.value.trim()];
+    name.value = value.value = "";
+    name.focus();
+    if (!view.filters.some((one) => one.join("=") === given.join("="))) change([...view.filters, given]);
+  };
+  return el("form", { class: "filters", "aria-label": t("documents.filter"), onsubmit: add }, name, value,
+    el("button", { type: "submit" }, t("documents.filter")), names, values, chips);
+}
+
 async function load(anew) {
   const mine = view;
-  const query = { search: mine.search, after: anew ? "" : mine.after, limit: PAGE };
-  const page = await mine.api.get("/api/v1/documents", query);
-  if (mine !== view || !mine.list || mine.search !== query.search) return;
+  const { search, filters } = mine;
+  const query = new URLSearchParams({ search, after: anew ? "" : mine.after, limit: PAGE });
+  for (const [name, value] of filters) query.append("filter", `${name}=${value}`);
+  const page = await mine.api.get(`/api/v1/documents?${query}`);
+  if (mine !== view || !mine.list || mine.search !== search || mine.filters !== filters) return;
   const found = anew ? page.documents : [...mine.found, ...page.documents];
   Object.assign(mine, { found, after: page.next_after, total: page.total });
   drawList();
@@ -62,8 +95,8 @@ async function drawStore() {
 }
 
 function drawList() {
-  const { t, found, total, after, search, list } = view;
-  if (!found.length) return void fill(list, el("p", { class: "muted" }, t(search ? "documents.nothing" : "documents.none")));
+  const { t, found, total, after, search, filters, list } = view;
+  if (!found.length) return void fill(list, el("p", { class: "muted" }, t(search || filters.length ? "documents.nothing" : "documents.none")));
   const heads = [["id", ""], ["notes", "number"], ["written", "wide"]].map(([name, kind]) =>
     el("th", { scope: "col", class: kind || null }, t(`documents.${name}`)));
   const last = el("th", { scope: "col" }, el("span", { class: "unseen" }, t("documents.remove")));
@@ -193,9 +226,4 @@ function drawQueue() {
     el("ul", { class: "uploads" }, uploads.map((one) => el("li", { class: one.state }, el("span", {}, one.path),
       el("span", {}, one.reason || t(`documents.${one.state}`, { n: one.notes }))))),
   ]);
-}
-
-function debounced(work) {
-  let timer = 0;
-  return () => { clearTimeout(timer); timer = setTimeout(work, 200); };
 }
