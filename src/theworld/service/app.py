@@ -18,7 +18,7 @@ from fastapi import FastAPI, Request, Response
 from theworld import __version__
 from theworld.native_memory import share_heaps
 from theworld.service import dify
-from theworld.service.api import ask, catalog, evaluation, explanations, health, knowledge, nodes, swagger
+from theworld.service.api import ask, catalog, evaluation, explanations, graph, health, knowledge, nodes, swagger
 from theworld.service.api.access import VerifiedKeys
 from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
@@ -69,6 +69,7 @@ def create_app(
         dify.router,
         http.router,
         nodes.router,
+        graph.router,
         swagger.router,
         routes.router,
     ):

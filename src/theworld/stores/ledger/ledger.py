@@ -13,7 +13,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import LedgerSettings
 from theworld.state import Mention
-from theworld.stores.ledger import catalog, models, reading, schema, writing
+from theworld.stores.ledger import catalog, entities, models, reading, schema, writing
 from theworld.stores.ledger.checking import check_documents, is_storable
 from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.graph_tables import GraphTables
@@ -150,6 +150,18 @@ class Ledger:
             return catalog.DocumentPage((), 0, None)
         with self._reading() as connection:
             return catalog.list_documents(connection, tenant, search=search, filters=filters, after=after, limit=limit)
+
+    def find_entities(self, tenant: str, name: str, limit: int) -> list[entities.NamedEntity]:
+        """Return the entities of a name, and those of like names; see entities.find_entities."""
+        with self._reading() as connection:
+            return entities.find_entities(connection, tenant, name, limit) if _storable([name], tenant) else []
+
+    def neighbourhood(self, tenant: str, key: str, *, most: int, notes: int) -> entities.Neighbourhood | None:
+        """Return what stands around an entity, None for an unknown key; see entities.read_neighbourhood."""
+        if not _storable([key], tenant):
+            return None
+        with self._reading() as connection:
+            return entities.read_neighbourhood(connection, tenant, key, entities=most, notes=notes)
 
     def document(self, document_id: str, *, tenant: str) -> catalog.StoredDocument | None:
         """Return a document whole, None when the tenant has none of that id."""

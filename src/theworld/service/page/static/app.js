@@ -15,7 +15,7 @@ import { Api, ApiError } from "./api.js";
 import { announce, el, fill } from "./dom.js";
 import { chosenLanguage, loadWords } from "./words.js";
 
-const VIEWS = ["ask", "documents", "found", "bench"];
+const VIEWS = ["ask", "documents", "found", "bench", "graph"];
 const byId = (id) => document.getElementById(id);
 const api = new Api(askForKey);
 let t = (key) => key;
