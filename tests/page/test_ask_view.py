@@ -118,7 +118,7 @@ def test_chosen_documents_are_asked_alone(visit, site, locale, everything):
     with seen.page.expect_request("**/api/v1/ask") as asking:
         seen.ask("Where was Fritz Lang born?")
     assert asking.value.post_data_json["filters"] == {"document_id": ["en/fritz-lang.md"]}
-    assert asking.value.post_data_json["enable_database"] is False
+    assert asking.value.post_data_json["enable_database"] is asking.value.post_data_json["enable_ontology"] is False
     seen.page.wait_for_selector(".turn:nth-child(2) .rendered")
     assert "Vienna" in seen.page.inner_text(".turn:nth-child(2) .rendered")
     assert set(seen.page.locator(".evidence-title").all_inner_texts()) == {"Fritz Lang"}

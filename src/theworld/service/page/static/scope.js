@@ -5,10 +5,10 @@ import { debounced, el, fill } from "./dom.js";
 
 const SHOWN = 8;
 
-/** What a question asks for: the filters of the API, and no database where documents are chosen. */
+/** What a question asks for: the filters of the API; where documents are chosen, neither database nor ontology may answer in their place. */
 export function asked(scope) {
   const ids = (scope.documents ?? []).map((one) => one.id);
-  return ids.length ? { filters: { ...scope.filters, document_id: ids }, enable_database: false } : { filters: scope.filters };
+  return ids.length ? { filters: { ...scope.filters, document_id: ids }, enable_database: false, enable_ontology: false } : { filters: scope.filters };
 }
 
 /** Draw the scope of a thread; calls changed() after each change of it. */
