@@ -9,9 +9,13 @@ import pytest
 
 from theworld.demo.credit import load_credit_ontology
 from theworld.errors import OntologyError
-from theworld.ontology import Labels, Lookup, Ontology
-from theworld.ontology.files.rdf import read_rdf, to_rdf
+from theworld.ontology import Labels, Lookup, Ontology, Words
+from theworld.ontology.files.formats import load_ontology
+from theworld.ontology.files.rdf import read_rdf
+from theworld.ontology.files.rdf_losses import Loss
+from theworld.ontology.files.rdf_writing import to_rdf
 
+DATA = Path(__file__).parent / "data"
 TURTLE = """
 @prefix : <http://example.org/firm#> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -152,3 +156,95 @@ def test_many_individuals_are_read_in_time(tmp_path: Path) -> None:
     began = time.process_time()
     assert len(read(tmp_path, head + "\n".join(lines)).samples) == 2000
     assert time.process_time() - began < 10
+
+
+@pytest.fixture(scope="module")
+def harbour() -> tuple[Ontology, list[Loss]]:
+    losses: list[Loss] = []
+    return read_rdf(DATA / "harbour.ttl", losses=losses), losses
+
+
+def test_lists_of_values_are_no_classes(harbour: tuple[Ontology, list[Loss]]) -> None:
+    classes = Lookup(harbour[0]).classes
+    assert set(classes) == {"Vessel", "Tug", "Berth", "Port"}
+    values = {
+        f"{one.id}.{attribute.id}": [(value.labels.preferred("en"), value.stored) for value in attribute.values]
+        for one in classes.values()
+        for attribute in one.attributes
+        if attribute.type == "enum"
+    }
+    assert values == {
+        "Vessel.state": [("moored", 10), ("under way", 20)],
+        "Vessel.cargo": [("grain", "GR"), ("timber", None)],
+        "Vessel.flag": [("Sweden", None)],
+        "Berth.side": [("", "port"), ("", "starboard")],
+    }
+
+
+def test_units_unions_and_restrictions(harbour: tuple[Ontology, list[Loss]]) -> None:
+    lookup = Lookup(harbour[0])
+    for owner in ("Vessel", "Berth"):
+        (length,) = [one for one in lookup.classes[owner].attributes if one.id == "length"]
+        assert (length.type, length.unit) == ("number", Words(en="M"))
+    ends = {(one.id, one.source, one.target) for one in harbour[0].relations}
+    assert ends == {("serves", "Tug", "Berth"), ("liesAt", "Vessel", "Berth"), ("liesAt_2", "Vessel", "Port")}
+
+
+def test_capabilities_by_class_and_by_what_points_to_them(harbour: tuple[Ontology, list[Loss]]) -> None:
+    found = {one.id: (one.inputs, one.outputs) for one in harbour[0].capabilities}
+    assert found == {"route": (("Port",), ("Berth",)), "weigh": ((), ())}
+    offered = {one.id: one.capabilities for one in harbour[0].classes if one.capabilities}
+    assert offered == {"Vessel": ("route",), "Tug": ("weigh",)}
+
+
+def test_instances_have_keys_values_and_facts(harbour: tuple[Ontology, list[Loss]]) -> None:
+    samples = Lookup(harbour[0]).samples
+    anna = samples["anna"]
+    assert (anna.of, anna.key, anna.facts) == ("Tug", "T-7", {"liesAt": ("b1",), "liesAt_2": ("oslo",)})
+    assert anna.values == {"length": 32.5, "state": "moored"}
+    assert (samples["b1"].key, samples["b1"].values) == (1, {"side": "port"})
+
+
+def test_what_is_not_used_is_told(harbour: tuple[Ontology, list[Loss]]) -> None:
+    found = {(loss.what, loss.count, loss.serious) for loss in harbour[1]}
+    assert found == {
+        ("properties", 1, True),
+        ("values", 2, True),
+        ("instances of :Phantom", 1, True),
+        ("statements of :flag", 1, True),
+        ("statements of :tonnage", 1, False),
+        ("texts of rdfs:label in de", 1, False),
+        ("statements of owl:disjointWith", 1, False),
+    }
+    assert [loss.serious for loss in harbour[1]] == sorted((loss.serious for loss in harbour[1]), reverse=True)
+
+
+def test_a_vocabulary_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "terms.yaml").write_text(
+        "units: ['urn:x:measured']\nkeys: ['urn:x:number']\ncapabilities: ['urn:x:Skill']\n", "utf-8"
+    )
+    (tmp_path / "a.ttl").write_text(
+        "@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix r: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        "<urn:x:Skill> a owl:Class . <urn:x:A> a owl:Class . <urn:x:do> a <urn:x:Skill> ; <urn:x:of> <urn:x:A> .\n"
+        "<urn:x:w> a owl:DatatypeProperty ; r:domain <urn:x:A> ; <urn:x:measured> '公斤' .\n"
+        "<urn:x:i> a <urn:x:A> ; <urn:x:number> 5 .",
+        "utf-8",
+    )
+    losses: list[Loss] = []
+    ontology = load_ontology(tmp_path / "a.ttl", terms=tmp_path / "terms.yaml", losses=losses)
+    (only,) = ontology.classes
+    assert (only.id, only.capabilities, only.attributes[0].unit) == ("A", ("do",), Words(zh="公斤"))
+    assert (ontology.samples[0].key, losses) == (5, [])
+    (tmp_path / "terms.yaml").write_text("unit: x", "utf-8")
+    with pytest.raises(OntologyError, match=r"terms\.yaml: holds no terms"):
+        load_ontology(tmp_path / "a.ttl", terms=tmp_path / "terms.yaml")
+
+
+def test_a_file_of_concepts_alone_is_a_hierarchy(tmp_path: Path) -> None:
+    ontology = read(
+        tmp_path,
+        "@prefix skos: <http://www.w3.org/2004/02/skos/core#> . <urn:s> a skos:ConceptScheme .\n"
+        "<urn:a> a skos:Concept ; skos:inScheme <urn:s> .\n"
+        "<urn:b> a skos:Concept ; skos:inScheme <urn:s> ; skos:broader <urn:a> .",
+    )
+    assert {one.id: one.inherits for one in ontology.classes} == {"a": (), "b": ("a",)}

@@ -8,6 +8,7 @@ import pytest
 
 from theworld.errors import DatabaseError, SettingsError, StatementRefusedError
 from theworld.ontology import parse_ontology
+from theworld.ontology.files.formats import dump_ontology, load_ontology
 from theworld.settings import Settings
 from theworld.sql.database import Database
 from theworld.sql.engines import PostgresEngine, SQLiteEngine, open_engine
@@ -216,3 +217,11 @@ def test_a_view_that_broke_since_is_a_clear_error(tmp_path):
     mapped = {"sales": MappedTable("sales", ("id",), frozenset({"id"}), None)}
     with pytest.raises(DatabaseError, match="views cannot be read"):
         SQLiteEngine(file, mapped).read("SELECT id FROM sales", {}, max_rows=1, timeout_ms=1000)
+
+
+@pytest.mark.parametrize(("kind", "ending"), [("turtle", "ttl"), ("xml", "owl"), ("json-ld", "jsonld")])
+def test_an_ontology_in_rdf_maps_the_database_too(credit_settings, database, tmp_path, kind, ending):
+    file = tmp_path / f"credit.{ending}"
+    file.write_text(dump_ontology(load_ontology(credit_settings.database.ontology), kind), "utf-8")
+    with closing(Database.open(credit_settings.database.model_copy(update={"ontology": file}))) as opened:
+        assert set(opened.mapping.tables) == set(database.mapping.tables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from theworld.ontology import Ontology
+    from theworld.ontology.files.rdf_losses import Loss
     from theworld.stores.ledger.graph_rows import GraphEdgeRecord
 
 ontology_app = typer.Typer(
@@ -55,13 +57,24 @@ def import_(
     vectors: Annotated[
         bool, typer.Option("--vectors/--no-vectors", help="Also make vectors, to recognise elements by meaning.")
     ] = True,
-    check: Annotated[bool, typer.Option("--check", help="Only say what is wrong; write nothing.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only say what is wrong or would be lost (exit code 5); write nothing.")
+    ] = False,
+    terms: Annotated[
+        Path | None,
+        typer.Option(
+            "--terms",
+            metavar="FILE",
+            help="YAML with IRIs of an RDF file's own vocabulary: lists `units`, `keys`, `capabilities`.",
+            show_default="none",
+        ),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Put an ontology into a store in place of the old one, and link the notes that name its elements.
 
-    Everything that is wrong is told at once, by line and element, and then nothing is written (exit code 5). Importing
-    the same file again changes nothing.
+    Everything that is wrong is told at once, by line and element, and then nothing is written (exit code 5). What of an
+    RDF file is not used is told with counts and reasons. Importing the same file again changes nothing.
     """
     from dataclasses import asdict
 
@@ -74,13 +87,10 @@ def import_(
     from theworld.stores.knowledge_store import open_store
 
     tenant = check_tenant(tenant)
-    ontology, out = load_ontology(file), console()
+    losses: list[Loss] = []
+    ontology, out = load_ontology(file, terms=terms, losses=losses), console()
     if check:
-        elements = sum(1 for _ in ontology.elements())
-        if as_json:
-            print_json({"ontology": ontology.id, "version": ontology.version, "elements": elements, "problems": []})
-        else:
-            out.print(f"{file}: nothing is wrong ({counted(elements, 'element')}).")
+        _tell_check(file, ontology, losses, as_json=as_json)
         return
     settings = settings_for(store)
     with open_store(settings, create=True) as opened, progress_bars(error_console()) as bars:
@@ -94,12 +104,42 @@ def import_(
         else:
             report = import_ontology(opened, ontology, tenant=tenant, progress=progress)
     if as_json:
-        print_json(asdict(report) | {"store": str(settings.store)})
+        print_json(asdict(report) | {"store": str(settings.store), "lost": [asdict(loss) for loss in losses]})
         return
     out.print(f"{'Imported' if report.changed else 'Unchanged'}: {ontology.id} {ontology.version}")
     for what, counts in (("nodes", report.nodes), ("edges", report.edges)):
         out.print(f"  {what}: {', '.join(f'{count} {kind}' for kind, count in counts.items()) or 'none'}")
     out.print(f"  {counted(report.linked_notes, 'note')} linked. Store: {settings.store}")
+    _tell_losses(out, losses)
+
+
+def _tell_check(file: Path, ontology: Ontology, losses: Sequence[Loss], *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from theworld.cli.output import console, counted, print_json
+    from theworld.errors import OntologyError
+
+    counts = Counter(ref.kind for ref, _ in ontology.elements())
+    serious = any(loss.serious for loss in losses)
+    if as_json:
+        facts = {"ontology": ontology.id, "version": ontology.version, "elements": counts.total(), "kinds": counts}
+        print_json(facts | {"problems": [], "lost": [asdict(loss) for loss in losses]})
+    else:
+        what = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        said = "something would be lost" if serious else "nothing is wrong"
+        console().print(f"{file}: {said} ({counted(counts.total(), 'element')}: {what}).")
+        _tell_losses(console(), losses)
+    if serious:
+        raise typer.Exit(OntologyError.exit_code)
+
+
+def _tell_losses(out: Console, losses: Sequence[Loss]) -> None:
+    for title, serious in (("Not used, though questions could have:", True), ("Passed over:", False)):
+        told = [loss for loss in losses if loss.serious == serious]
+        if told:
+            out.print(title)
+        for loss in told:
+            out.print(f"  {loss}", markup=False)
 
 
 @ontology_app.command()

@@ -16,7 +16,8 @@ import sqlglot
 from sqlglot import exp
 
 from theworld.errors import DatabaseError, SettingsError
-from theworld.ontology import Ontology, read_ontology
+from theworld.ontology import Ontology
+from theworld.ontology.files.formats import load_ontology
 from theworld.questions import read_question
 from theworld.settings import DatabaseSettings
 from theworld.sql.checking import check_mapping
@@ -303,5 +304,5 @@ def _mapping_of(settings: DatabaseSettings) -> tuple[Ontology, dict[str, str]]:
         return to_ontology(draft_mapping(settings.url.get_secret_value())), {}
     mapping = read_mapping(settings.ontology)
     if mapping is None:
-        return read_ontology(settings.ontology), {}
+        return load_ontology(settings.ontology), {}
     return to_ontology(mapping), {one.ask: one.sql for one in mapping.questions}

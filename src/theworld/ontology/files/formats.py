@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from theworld.errors import OntologyError
 from theworld.ontology.files.reading import read_ontology
 from theworld.ontology.files.writing import to_json, to_yaml
 from theworld.ontology.model import Ontology
+
+if TYPE_CHECKING:
+    from theworld.ontology.files.rdf_losses import Loss
 
 Format = Literal["yaml", "json", "turtle", "xml", "json-ld"]
 ENDINGS: dict[str, Format] = {
@@ -23,8 +26,12 @@ ENDINGS: dict[str, Format] = {
 }
 
 
-def load_ontology(file: Path) -> Ontology:
-    """Return the checked ontology in a file of any known format; raises OntologyError."""
+def load_ontology(file: Path, *, terms: Path | None = None, losses: list[Loss] | None = None) -> Ontology:
+    """Return the checked ontology in a file of any known format; raises OntologyError.
+
+    Of RDF, `terms` names a YAML file with the predicates and classes of other vocabularies (rdf.Terms), and what of it
+    was not used is added to `losses`. YAML and JSON lose nothing: what is not known there is an error.
+    """
     kind = ENDINGS.get(file.suffix.lower())
     if kind is None:
         raise OntologyError(
@@ -36,9 +43,9 @@ def load_ontology(file: Path) -> Ontology:
         raise OntologyError("is not a file.", where=str(file))
     if kind in {"yaml", "json"}:
         return read_ontology(file)
-    from theworld.ontology.files.rdf import read_rdf  # rdflib takes its time
+    from theworld.ontology.files.rdf import read_rdf, read_terms  # rdflib takes its time
 
-    return read_rdf(file)
+    return read_rdf(file, read_terms(terms) if terms is not None else None, losses)
 
 
 def dump_ontology(ontology: Ontology, kind: Format) -> str:
@@ -47,6 +54,6 @@ def dump_ontology(ontology: Ontology, kind: Format) -> str:
         return to_yaml(ontology)
     if kind == "json":
         return to_json(ontology)
-    from theworld.ontology.files.rdf import to_rdf
+    from theworld.ontology.files.rdf_writing import to_rdf
 
     return to_rdf(ontology, cast(str, kind))

@@ -1,11 +1,21 @@
-"""OWL, RDFS and SKOS through rdflib, in and out.
+"""OWL, RDFS and SKOS into an ontology, through rdflib.
 
-In: `owl:Class`, `rdfs:Class` and `skos:Concept` become classes; `rdfs:subClassOf` and `skos:broader` become INHERITS;
-`owl:DatatypeProperty` becomes an attribute of its domain, `owl:ObjectProperty` (and `skos:related`) a relation from its
-domain to its range; individuals become samples, their object properties facts. An `rdf:Property` is one or the other by
-its range. `rdfs:label`, `skos:prefLabel` and `skos:altLabel` become labels and synonyms by their language, where
-`zh-Hans` counts as `zh` and no language as English or Chinese by its script. What RDF has no word for (capabilities,
-table mappings, strength, confidence, enum values) is written as JSON in our own property `tw:form` and read back.
+| in the file | becomes |
+|---|---|
+| `owl:Class`, `rdfs:Class`, `skos:Concept` that is no value | a class; `rdfs:subClassOf`, `skos:broader`: its parents |
+| `owl:DatatypeProperty`, `rdf:Property` with a plain range | an attribute of its domains |
+| a property whose range is a list of values | an enum attribute; a value's `skos:notation` is what the column holds |
+| `owl:ObjectProperty`, other `rdf:Property`, `skos:related` | a relation from each domain to each range |
+| an instance of a class | a sample: its key, values and facts |
+| an instance of a capability class | a capability, offered by the classes that it, or they, point to |
+
+A list of values is a `skos:ConceptScheme` that a property's range, or any statement about it, names; a class below
+`skos:Concept` with its instances; an `owl:oneOf`. Concepts of a scheme are values wherever the file has classes
+besides; a file of concepts alone is a hierarchy of classes. Domains and ranges are read through `owl:unionOf`, and from
+restrictions (`owl:onProperty`) where a property has none. `rdfs:label`, `skos:prefLabel` and `skos:altLabel` become
+labels and synonyms by their language, where `zh-Hans` counts as `zh` and no language as English or Chinese by its
+script. Which predicates tell units and keys, and which classes are capabilities, `Terms` says. What was not used is
+told (`rdf_losses`).
 """
 
 from __future__ import annotations
@@ -14,20 +24,27 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rdflib import OWL, RDF, RDFS, SKOS, XSD, Graph, Literal, Namespace, Node, URIRef
+from rdflib.collection import Collection
 
 from theworld.errors import OntologyError
+from theworld.ontology.files.rdf_losses import Loss, find_losses, is_builtin, language_of
 from theworld.ontology.files.reading import parse_ontology
-from theworld.ontology.model import Attribute, Element, Ontology
+from theworld.ontology.model import Ontology
 from theworld.text import detect_language
 
 TW = Namespace("urn:theworld:ontology#")
 FORMATS = {".ttl": "turtle", ".rdf": "xml", ".owl": "xml", ".xml": "xml", ".jsonld": "json-ld"}
 """rdflib's format by the end of a file's name."""
 _CLASSES = (OWL.Class, RDFS.Class, SKOS.Concept)
+_PROPERTIES = (OWL.ObjectProperty, OWL.DatatypeProperty, RDF.Property)
 _TYPES = {
     XSD.string: "string",
     XSD.integer: "integer",
@@ -41,19 +58,66 @@ _TYPES = {
     XSD.dateTime: "date",
     XSD.boolean: "boolean",
 }
-_DATATYPE = {"string": XSD.string, "integer": XSD.integer, "number": XSD.decimal, "date": XSD.date}
-_DATATYPE |= {"boolean": XSD.boolean, "enum": XSD.string}
 _NOT_ID = re.compile(r"[^\w\-]+")
+_OF_SCHEME = (SKOS.inScheme, SKOS.topConceptOf)
+_RESTRICTED = (OWL.allValuesFrom, OWL.someValuesFrom, OWL.onClass)
 
 
-def read_rdf(file: Path) -> Ontology:
-    """Return the ontology in a Turtle, RDF/XML or JSON-LD file.
+class Terms(BaseModel):
+    """Which predicates and classes of other vocabularies say what RDF itself has no word for, as IRIs."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    units: tuple[str, ...] = Field(
+        default=(
+            str(TW.unit), "http://qudt.org/schema/qudt/unit", "http://qudt.org/schema/qudt/hasUnit",
+            "http://www.ontology-of-units-of-measure.org/resource/om-2/hasUnit", "https://schema.org/unitText",
+            "http://schema.org/unitText", "https://schema.org/unitCode", "http://schema.org/unitCode",
+        ),
+        description="Predicates from a property to its unit",
+    )  # fmt: skip
+    keys: tuple[str, ...] = Field(
+        default=(
+            str(TW.key), "http://purl.org/dc/terms/identifier", "http://purl.org/dc/elements/1.1/identifier",
+            "https://schema.org/identifier", "http://schema.org/identifier", str(SKOS.notation),
+        ),
+        description="Predicates from an instance to the key of its record",
+    )  # fmt: skip
+    capabilities: tuple[str, ...] = Field(
+        default=(str(TW.Capability),), description="Classes of capabilities, besides those whose name is Capability"
+    )
+
+
+def read_terms(file: Path) -> Terms:
+    """Return the terms of a YAML file: lists of IRIs under `units`, `keys`, `capabilities`, added to those known."""
+    try:
+        given = Terms.model_validate(yaml.safe_load(file.read_text("utf-8-sig")) or {})
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
+        said = " ".join(str(error).split())[:300]
+        remedy = "Give lists of IRIs under `units`, `keys` and `capabilities`."
+        raise OntologyError(f"holds no terms: {said}.", where=str(file), remedy=remedy) from error
+    known = Terms()
+    return Terms(**{name: (*getattr(given, name), *getattr(known, name)) for name in given.model_fields_set})
+
+
+def read_rdf(file: Path, terms: Terms | None = None, losses: list[Loss] | None = None) -> Ontology:
+    """Return the ontology in a Turtle, RDF/XML or JSON-LD file; what was not used is added to `losses`.
 
     Raises OntologyError when it is not of that format (with rdflib's line, where it tells one), holds no classes, or
     does not fit together; elements are called by their ids, because triples have no lines.
     """
-    kind = FORMATS[file.suffix.lower()]
-    graph = Graph()
+    graph = _parsed(file)
+    reader = _Reader(graph, str(file), terms or Terms())
+    plain = reader.plain(_NOT_ID.sub("_", file.stem).strip("_-") or "ontology")
+    if not plain["classes"]:
+        raise OntologyError("holds no owl:Class, rdfs:Class or skos:Concept.", where=str(file))
+    if losses is not None:
+        losses += find_losses(graph, reader.used, set(reader.ids), reader.values)
+    return parse_ontology(json.dumps(plain, ensure_ascii=False), where=str(file), with_lines=False)
+
+
+def _parsed(file: Path) -> Graph:
+    kind, graph = FORMATS[file.suffix.lower()], Graph()
     try:
         text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -70,10 +134,7 @@ def read_rdf(file: Path) -> Ontology:
     except Exception as error:  # rdflib's parsers raise what they like
         said = " ".join(str(error).split())[:300]
         raise OntologyError(f"is not {kind}: {said}.", where=str(file)) from error
-    plain = _Reader(graph, str(file)).plain(_NOT_ID.sub("_", file.stem).strip("_-") or "ontology")
-    if not plain["classes"]:
-        raise OntologyError("holds no owl:Class, rdfs:Class or skos:Concept.", where=str(file))
-    return parse_ontology(json.dumps(plain, ensure_ascii=False), where=str(file), with_lines=False)
+    return graph
 
 
 def _check_contexts(data: Any, where: str) -> None:
@@ -97,89 +158,253 @@ def _check_contexts(data: Any, where: str) -> None:
 
 
 class _Reader:
-    """Turns triples into the plain form."""
+    """Turns triples into the plain form, and remembers which it used."""
 
-    def __init__(self, graph: Graph, where: str) -> None:
+    def __init__(self, graph: Graph, where: str, terms: Terms) -> None:
         self._graph, self._where = graph, where
-        self._ids: dict[Node, str] = {}
+        self._units, self._keys = [URIRef(one) for one in terms.units], [URIRef(one) for one in terms.keys]
+        self.used: set[tuple[Node, Node, Node]] = set()
+        self.ids: dict[Node, str] = {}
+        self._relation_of: dict[Node, list[tuple[str, str]]] = {}
+        """(target class, relation) by property: a union as range makes several relations of one."""
         self._taken: set[tuple[str, str]] = set()
+        self._classes = self._of_type(*_CLASSES)
+        named = {one for one in self._classes if _local(one).lower() == "capability"}
+        kinds = named | {URIRef(one) for one in terms.capabilities}
+        self._capabilities = [one for one in self._of_type(*kinds) if one not in self._classes]
+        self.values = self._value_lists()
+        concepts = {value for values in self.values.values() for value in values}
+        self._forms: dict[Any, dict[str, Any]] = {
+            one: {} for one in self._classes if one not in concepts | kinds and one not in self.values
+        }
 
     def plain(self, name: str) -> dict[str, Any]:
         """Return the form that the YAML reader checks."""
-        graph = self._graph
-        classes = _ordered(
-            one for kind in _CLASSES for one in graph.subjects(RDF.type, kind) if _is_named(one) and not _builtin(one)
-        )
         found: dict[str, Any] = {"id": name}
-        for head in _ordered(graph.subjects(RDF.type, OWL.Ontology))[:1]:
+        for head in self._of_type(OWL.Ontology)[:1]:
             found |= self._own(head) | self._described(head)
-        forms: dict[Any, dict[str, Any]] = {one: self._element(one, "class") | {"attributes": []} for one in classes}
-        for one, form in forms.items():
-            parents = {*graph.objects(one, RDFS.subClassOf), *graph.objects(one, SKOS.broader)}
-            form["inherits"] = [self._ids[parent] for parent in _ordered(parents) if parent in forms]
-        for one in self._attributes():
-            for domain in _ordered(domain for domain in graph.objects(one, RDFS.domain) if domain in forms):
-                forms[domain]["attributes"].append(self._element(one, f"attribute of {domain}") | self._typed(one))
-        found["classes"] = list(forms.values())
-        found["relations"] = [*self._relations(), *self._related(forms)]
-        capabilities = _ordered(graph.subjects(RDF.type, TW.Capability))
-        found["capabilities"] = [self._element(one, "capability") for one in capabilities]
-        found["samples"] = list(self._samples(forms))
+        for one in self._forms:
+            self._forms[one] |= self._element(one, "class") | {"attributes": []}
+        for one, form in self._forms.items():
+            parents = [*self._objects(one, RDFS.subClassOf), *self._objects(one, SKOS.broader)]
+            form["inherits"] = [self.ids[parent] for parent in _ordered(parents) if parent in self._forms]
+        relations = list(self._relations())
+        found["classes"] = list(self._forms.values())
+        found["relations"] = [*relations, *self._related()]
+        found["capabilities"] = [self._capability(one) for one in self._capabilities]
+        found["samples"] = list(self._samples())
         return found
 
-    def _attributes(self) -> list[Any]:
-        graph = self._graph
-        plain = {p for p in graph.subjects(RDF.type, RDF.Property) if self._has_plain_range(p)}
-        return _ordered({*graph.subjects(RDF.type, OWL.DatatypeProperty), *plain})
+    # Which nodes are what.
 
-    def _has_plain_range(self, one: Node) -> bool:
-        return any(target in _TYPES or target == RDFS.Literal for target in self._graph.objects(one, RDFS.range))
+    def _of_type(self, *kinds: Node) -> list[Any]:
+        found = []
+        for kind in kinds:
+            subjects = list(self._graph.subjects(RDF.type, kind))
+            self.used.update((one, RDF.type, kind) for one in subjects)
+            found += [one for one in subjects if isinstance(one, URIRef) and not is_builtin(one)]
+        return _ordered(found)
 
-    def _typed(self, one: Node) -> dict[str, Any]:
-        if self._own(one).get("type"):
-            return {}
-        ranges = _ordered(self._graph.objects(one, RDFS.range))
-        return {"type": next((_TYPES[target] for target in ranges if target in _TYPES), "string")}
+    def _objects(self, one: Node, predicate: Node) -> list[Node]:
+        found = list(self._graph.objects(one, predicate))
+        self.used.update((one, predicate, target) for target in found)
+        return found
+
+    def _value_lists(self) -> dict[Node, list[Any]]:
+        """Return the values by scheme, or by class of values; none of a scheme in a file of concepts alone."""
+        graph, found = self._graph, dict[Node, list[Any]]()
+        schemes = self._of_type(SKOS.ConceptScheme)
+        classes = {*graph.subjects(RDF.type, OWL.Class), *graph.subjects(RDF.type, RDFS.Class)}
+        told = {target for p in self._of_type(*_PROPERTIES) for target in graph.objects(p)}
+        told |= {scheme for p in self._of_type(*_PROPERTIES) for scheme in schemes if (scheme, None, p) in graph}
+        for scheme in schemes:
+            inside = {one for predicate in _OF_SCHEME for one in graph.subjects(predicate, scheme)}
+            inside |= set(graph.objects(scheme, SKOS.hasTopConcept))
+            below = {one for top in inside for one in graph.transitive_subjects(SKOS.broader, top) if one is not None}
+            values = [one for one in _ordered(below) if one not in classes]
+            if classes or scheme in told:
+                found[scheme] = values
+        for kind in classes - {SKOS.Concept}:
+            if SKOS.Concept in set(graph.transitive_objects(kind, RDFS.subClassOf)):
+                found[kind] = _ordered(one for one in graph.subjects(RDF.type, kind) if one not in classes)
+        return found
+
+    def _members(self, node: Node) -> list[Any]:
+        """Return the classes of a domain or range: itself, or those of a union."""
+        for union in self._objects(node, OWL.unionOf):
+            return self._list(union)
+        return [node]
+
+    def _list(self, head: Node) -> list[Any]:
+        node = head
+        while node != RDF.nil and (node, RDF.rest, None) in self._graph:
+            self._objects(node, RDF.first)
+            (node, *_) = self._objects(node, RDF.rest)
+        return list(Collection(self._graph, head))
+
+    def _ends(self, one: Node) -> tuple[list[Any], list[Any]]:
+        """Return domains and ranges of a property, where it has none those of restrictions on it."""
+        domains = [end for node in self._objects(one, RDFS.domain) for end in self._members(node)]
+        ranges = [end for node in self._objects(one, RDFS.range) for end in self._members(node)]
+        for restriction in _ordered(self._graph.subjects(OWL.onProperty, one)):
+            owners = [node for node in self._graph.subjects(RDFS.subClassOf, restriction) if node in self._forms]
+            targets = [node for predicate in _RESTRICTED for node in self._graph.objects(restriction, predicate)]
+            if owners and targets and not (domains and ranges):
+                domains, ranges = domains or owners, ranges or targets
+                self.used.update(self._graph.triples((restriction, None, None)))
+                self.used.update((owner, RDFS.subClassOf, restriction) for owner in owners)
+        return _ordered(domains), _ordered(ranges)
+
+    # Attributes and relations.
 
     def _relations(self) -> Iterator[dict[str, Any]]:
-        graph = self._graph
-        plain = {p for p in graph.subjects(RDF.type, RDF.Property) if not self._has_plain_range(p)}
-        for one in _ordered({*graph.subjects(RDF.type, OWL.ObjectProperty), *plain}):
-            source, target = (next(iter(_ordered(graph.objects(one, end))), None) for end in (RDFS.domain, RDFS.range))
-            if source is None or target is None or _builtin(source) or _builtin(target):
-                continue  # without both ends it says nothing about classes
-            form = self._element(one, "relation")
-            form["source"], form["target"] = self._id(source, "class"), self._id(target, "class")
-            if (one, RDF.type, OWL.SymmetricProperty) in graph and source == target:
-                form["symmetric"] = True
-            yield form
+        """Yield the relations; properties with plain or listed values become attributes of their classes."""
+        for one in self._of_type(*_PROPERTIES):
+            domains, ranges = self._ends(one)
+            own = [domain for domain in domains if domain in self._forms]
+            values = self._listed(one, ranges)
+            plain = (one, RDF.type, OWL.DatatypeProperty) in self._graph or any(
+                end in _TYPES or end == RDFS.Literal for end in ranges
+            )
+            if values is not None or plain:
+                for domain in own:
+                    form = self._element(one, f"attribute of {domain}") | self._typed(one, ranges, values)
+                    self._forms[domain]["attributes"].append(form)
+                continue
+            pairs = [pair for pair in product(domains, ranges) if not any(map(is_builtin, pair))]
+            for number, (source, target) in enumerate(pairs, start=1):
+                form = self._element(one, "relation")
+                form["id"] += f"_{number}" if number > 1 else ""
+                form["source"], form["target"] = self._id(source, "class"), self._id(target, "class")
+                if (one, RDF.type, OWL.SymmetricProperty) in self._graph and source == target:
+                    self.used.add((one, RDF.type, OWL.SymmetricProperty))
+                    form["symmetric"] = True
+                self._relation_of.setdefault(one, []).append((form["target"], form["id"]))
+                yield form
 
-    def _related(self, forms: dict[Any, dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        pairs = {(s, o) for s, o in self._graph.subject_objects(SKOS.related) if s in forms and o in forms}
+    def _listed(self, one: Node, ranges: list[Any]) -> list[Any] | None:
+        """Return the values of a property whose range is a list of them, None for any other."""
+        for end in ranges:
+            for head in self._objects(end, OWL.oneOf):
+                self.used.update(self._graph.triples((end, RDF.type, None)))
+                return self._list(head)
+        about = {*self._graph.objects(one), *self._graph.subjects(None, one)}
+        for values in _ordered(node for node in about if node in self.values):
+            self.used.update(self._graph.triples((one, None, values)))
+            self.used.update(self._graph.triples((values, None, None)))
+            return self.values[values]
+        return None
+
+    def _typed(self, one: Node, ranges: list[Any], values: list[Any] | None) -> dict[str, Any]:
+        form: dict[str, Any] = {}
+        for unit in (unit for predicate in self._units for unit in self._objects(one, predicate)):
+            form.setdefault("unit", self._unit(unit))
+        if self._own(one).get("type"):
+            return form
+        if values:
+            return form | {"type": "enum", "values": [self._value(value) for value in values]}
+        return form | {"type": next((_TYPES[target] for target in ranges if target in _TYPES), "string")}
+
+    def _value(self, one: Node) -> dict[str, Any]:
+        if isinstance(one, Literal):
+            return {"id": _NOT_ID.sub("_", str(one)).strip("_-") or "empty", "stored": str(one)}
+        form: dict[str, Any] = {"id": self._id(one, "value"), "labels": self._labels(one, _local(one))}
+        for code in self._objects(one, SKOS.notation):
+            form["stored"] = _plain(code)
+        self.used.update(t for t in self._graph.triples((one, None, None)) if t[1] in (RDF.type, *_OF_SCHEME))
+        return form
+
+    def _unit(self, unit: Node) -> dict[str, str]:
+        if isinstance(unit, Literal):
+            return {language_of(unit) or "en": str(unit)}
+        names = self._labels(unit, _local(unit)) if (unit, None, None) in self._graph else {"en": [_local(unit)]}
+        return {language: found[0] for language, found in names.items()}
+
+    def _related(self) -> Iterator[dict[str, Any]]:
+        pairs = {(s, o) for s in self._forms for o in self._objects(s, SKOS.related) if o in self._forms}
         for source, target in sorted(pairs, key=str):
             if (target, source) not in pairs or str(source) < str(target):
-                ids = forms[source]["id"], forms[target]["id"]
+                ids = self.ids[source], self.ids[target]
                 labels = {"zh": ["相关"], "en": ["related to"]}
                 yield {"id": f"related_{ids[0]}_{ids[1]}", "labels": labels, "source": ids[0], "target": ids[1]}
 
-    def _samples(self, forms: dict[Any, dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        graph = self._graph
-        kinds = {(s, o) for s, o in graph.subject_objects(RDF.type) if o in forms and _is_named(s)}
-        individuals = _ordered({s for s, _ in kinds} - set(forms))
+    def _capability(self, one: Node) -> dict[str, Any]:
+        """Return a capability; classes that point to it, or that it points to, offer it, or are its input or output."""
+        form = self._element(one, "capability")
+        for owner, predicate in self._graph.subject_predicates(one):
+            if owner in self._forms:
+                self._offer(owner, form["id"], (owner, predicate, one))
+        for predicate, target in sorted(self._graph.predicate_objects(one), key=str):
+            end = next((name for name in ("input", "output") if _local(predicate).lower().startswith(name)), None)
+            if target in self._forms and predicate != RDF.type and end:
+                form.setdefault(f"{end}s", []).append(self.ids[target])
+                self.used.add((one, predicate, target))
+            elif target in self._forms and predicate != RDF.type:
+                self._offer(target, form["id"], (one, predicate, target))
+        return form
+
+    def _offer(self, owner: Node, capability: str, triple: tuple[Node, Node, Node]) -> None:
+        offered = self._forms[owner].setdefault("capabilities", [])
+        if capability not in offered:
+            offered.append(capability)
+        self.used.add(triple)
+
+    # Instances.
+
+    def _samples(self) -> Iterator[dict[str, Any]]:
+        graph, classes = self._graph, dict[Node, str]()
+        for one, kind in sorted(graph.subject_objects(RDF.type), key=str):
+            if kind in self._forms and isinstance(one, URIRef) and one not in self._forms:
+                self.used.add((one, RDF.type, kind))
+                classes.setdefault(one, self.ids[kind])
+        individuals = _ordered(classes)
         for one in individuals:
-            self._element(one, "sample")
-        relations = {*graph.subjects(RDF.type, OWL.ObjectProperty), *graph.subjects(RDF.type, RDF.Property)}
-        known = set(individuals)
-        classes: dict[Node, str] = {}
-        for one, kind in sorted(kinds, key=str):
-            classes.setdefault(one, self._ids[kind])
+            self._id(one, "sample")
+        inherited = {class_id: self._inherited(class_id) for class_id in set(classes.values())}
         for one in individuals:
             form = self._element(one, "sample") | {"class": classes[one]}
-            facts: dict[str, list[str]] = {}
-            for relation, target in sorted(graph.predicate_objects(one), key=str):
-                if relation in relations and relation in self._ids and target in known:
-                    facts.setdefault(self._ids[relation], []).append(self._ids[target])
-            yield form | ({"facts": facts} if facts else {})
+            attributes = inherited[classes[one]]
+            for key in (key for predicate in self._keys for key in self._objects(one, predicate)):
+                form.setdefault("key", _plain(key))
+            for predicate, target in sorted(graph.predicate_objects(one), key=str):
+                name = self.ids.get(predicate, "")
+                if name in attributes and (value := self._sample_value(attributes[name], target)) is not None:
+                    form.setdefault("values", {}).setdefault(name, value)
+                elif target in classes and (relation := self._fact(predicate, classes[target])):
+                    form.setdefault("facts", {}).setdefault(relation, []).append(self.ids[target])
+                else:
+                    continue
+                self.used.add((one, predicate, target))
+            yield form
+
+    def _inherited(self, class_id: str) -> dict[str, dict[str, Any]]:
+        """Return the attributes of a class and of all above it, by id."""
+        return {attribute["id"]: attribute for form in self._above(class_id) for attribute in form["attributes"]}
+
+    def _above(self, class_id: str) -> list[dict[str, Any]]:
+        """Return a class and all it inherits from."""
+        by_id = {form["id"]: form for form in self._forms.values()}
+        found, pending = dict[str, dict[str, Any]](), [class_id]
+        while pending:
+            if (name := pending.pop()) not in found:
+                found[name] = by_id[name]
+                pending += by_id[name]["inherits"]
+        return list(found.values())
+
+    def _fact(self, predicate: Node, target: str) -> str | None:
+        """Return the relation of a property that goes to a class, or to one above it; else any it has."""
+        relations = self._relation_of.get(predicate, [])
+        above = {form["id"] for form in self._above(target)} if len(relations) > 1 else set()
+        return next((id_ for end, id_ in relations if end in above), relations[0][1] if relations else None)
+
+    def _sample_value(self, attribute: dict[str, Any], target: Node) -> Any:
+        if attribute.get("type") == "enum":
+            named = self.ids.get(target) if not isinstance(target, Literal) else None
+            known = {value["id"]: value.get("stored", value["id"]) for value in attribute["values"]}
+            return named if named in known else next((i for i, code in known.items() if str(code) == str(target)), None)
+        return _plain(target) if isinstance(target, Literal) else None
+
+    # What elements share.
 
     def _element(self, one: Node, kind: str) -> dict[str, Any]:
         id_ = self._id(one, kind)
@@ -191,19 +416,18 @@ class _Reader:
 
     def _id(self, one: Node, kind: str) -> str:
         """Return the last part of the IRI as id, numbered where another of the kind has it."""
-        if one not in self._ids:
-            own = self._own(one).get("id")
-            name = own or _NOT_ID.sub("_", re.split(r"[#/:]", str(one).rstrip("#/"))[-1]).strip("_-") or "unnamed"
+        if one not in self.ids:
+            name = self._own(one).get("id") or _NOT_ID.sub("_", _local(one)).strip("_-") or "unnamed"
             unique, n = name, 2
             while (kind, unique) in self._taken:
                 unique, n = f"{name}_{n}", n + 1
             self._taken.add((kind, unique))
-            self._ids[one] = unique
-        return self._ids[one]
+            self.ids[one] = unique
+        return self.ids[one]
 
     def _own(self, one: Node) -> dict[str, Any]:
         """Return what was written with our own property: everything RDF has no word for."""
-        text = self._graph.value(one, TW.form)
+        text = next(iter(self._objects(one, TW.form)), None)
         try:
             own = json.loads(str(text)) if text is not None else {}
         except (ValueError, RecursionError):
@@ -220,7 +444,9 @@ class _Reader:
         for predicate in (SKOS.prefLabel, RDFS.label, SKOS.altLabel, SKOS.hiddenLabel):
             literals = [o for o in self._graph.objects(one, predicate) if isinstance(o, Literal) and str(o).strip()]
             for literal in sorted(literals, key=lambda o: (o.language or "", str(o))):
-                language = _language(literal)
+                language = language_of(literal)
+                if language:
+                    self.used.add((one, predicate, literal))
                 if language and str(literal).strip() not in found[language]:
                     found[language].append(str(literal).strip())
         if not any(found.values()):
@@ -232,8 +458,9 @@ class _Reader:
         texts: dict[str, str] = {}
         for predicate in (SKOS.definition, RDFS.comment):
             for literal in _ordered(o for o in self._graph.objects(one, predicate) if isinstance(o, Literal)):
-                language = _language(literal)
+                language = language_of(literal)
                 if language:
+                    self.used.add((one, predicate, literal))
                     texts.setdefault(language, str(literal).strip())
         return {"description": texts} if texts else {}
 
@@ -243,82 +470,12 @@ def _ordered(nodes: Iterable[Node]) -> list[Any]:
     return sorted(set(nodes), key=str)
 
 
-def _is_named(one: Node) -> bool:
-    return isinstance(one, URIRef)
+def _local(one: Node) -> str:
+    return re.split(r"[#/:]", str(one).rstrip("#/"))[-1]
 
 
-def _builtin(one: Node) -> bool:
-    return any(str(one).startswith(str(space)) for space in (OWL, RDFS, RDF, SKOS, XSD))
-
-
-def _language(literal: Literal) -> str | None:
-    """Return zh or en; None for other languages."""
-    if literal.language is None:
-        return detect_language(str(literal))
-    base = literal.language.lower().partition("-")[0]
-    return base if base in {"zh", "en"} else None
-
-
-def to_rdf(ontology: Ontology, kind: str) -> str:
-    """Return an ontology as `turtle`, `xml` or `json-ld`; `read_rdf` gives it back whole."""
-    graph = Graph()
-    graph.bind("tw", TW)
-    graph.bind("skos", SKOS)
-    base = Namespace(f"urn:theworld:{ontology.id}:")
-    graph.bind("", base)
-    head = URIRef(str(base) + "ontology")
-    graph.add((head, RDF.type, OWL.Ontology))
-    _write_form(graph, head, {"id": ontology.id, "version": ontology.version})
-    _write_words(graph, head, ontology.description.model_dump())
-    for one in ontology.classes:
-        subject = base[f"class-{one.id}"]
-        _write(graph, subject, one, OWL.Class, {"inherits", "attributes"})
-        for parent in one.inherits:
-            graph.add((subject, RDFS.subClassOf, base[f"class-{parent}"]))
-        for attribute in one.attributes:
-            _write_attribute(graph, base, one.id, attribute)
-    for relation in ontology.relations:
-        subject = base[f"relation-{relation.id}"]
-        _write(graph, subject, relation, OWL.ObjectProperty, {"source", "target"})
-        graph.add((subject, RDFS.domain, base[f"class-{relation.source}"]))
-        graph.add((subject, RDFS.range, base[f"class-{relation.target}"]))
-        if relation.symmetric:
-            graph.add((subject, RDF.type, OWL.SymmetricProperty))
-    for capability in ontology.capabilities:
-        _write(graph, base[f"capability-{capability.id}"], capability, TW.Capability, set())
-    for sample in ontology.samples:
-        subject = base[f"sample-{sample.id}"]
-        _write(graph, subject, sample, base[f"class-{sample.of}"], {"class", "facts"})
-        for relation_id, targets in sample.facts.items():
-            for target in targets:
-                graph.add((subject, base[f"relation-{relation_id}"], base[f"sample-{target}"]))
-    return graph.serialize(format=kind)
-
-
-def _write_attribute(graph: Graph, base: Namespace, owner: str, attribute: Attribute) -> None:
-    subject = base[f"attribute-{owner}.{attribute.id}"]
-    _write(graph, subject, attribute, OWL.DatatypeProperty, set())
-    graph.add((subject, RDFS.domain, base[f"class-{owner}"]))
-    graph.add((subject, RDFS.range, _DATATYPE[attribute.type]))
-
-
-def _write(graph: Graph, subject: URIRef, element: Element, kind: URIRef, told: set[str]) -> None:
-    """Write type, labels and description, and the rest of the form, but what is told otherwise, as our own property."""
-    graph.add((subject, RDF.type, kind))
-    for language in ("zh", "en"):
-        for i, label in enumerate(element.labels.zh if language == "zh" else element.labels.en):
-            graph.add((subject, SKOS.altLabel if i else SKOS.prefLabel, Literal(label, lang=language)))
-    _write_words(graph, subject, element.description.model_dump())
-    form = element.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    told = told | {"description", "labels"}
-    _write_form(graph, subject, {name: value for name, value in form.items() if name not in told})
-
-
-def _write_words(graph: Graph, subject: URIRef, words: dict[str, str]) -> None:
-    for language, text in words.items():
-        if text:
-            graph.add((subject, SKOS.definition, Literal(text, lang=language)))
-
-
-def _write_form(graph: Graph, subject: URIRef, form: dict[str, Any]) -> None:
-    graph.add((subject, TW.form, Literal(json.dumps(form, ensure_ascii=False))))
+def _plain(value: Node) -> str | int | float:
+    plain = value.toPython() if isinstance(value, Literal) else None
+    if isinstance(plain, Decimal):
+        return float(plain)
+    return plain if isinstance(plain, int | float) and not isinstance(plain, bool) else str(value)

@@ -21,6 +21,7 @@ import yaml
 from pydantic import ConfigDict, Field, ValidationError
 
 from theworld.errors import OntologyError
+from theworld.ontology.files.formats import ENDINGS
 from theworld.ontology.model import Part
 
 ColumnType = Literal["text", "listed", "codes", "number", "integer", "date", "hidden"]
@@ -83,6 +84,8 @@ class MappingFile(Part):
 
 def read_mapping(file: Path) -> MappingFile | None:
     """Return the mapping in a file, None when it is not of this form (an ontology); OntologyError when it is wrong."""
+    if ENDINGS.get(file.suffix.lower(), "yaml") not in {"yaml", "json"}:
+        return None
     try:
         data = yaml.safe_load(file.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

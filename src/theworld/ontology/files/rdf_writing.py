@@ -1,0 +1,82 @@
+"""An ontology as OWL and SKOS through rdflib; `rdf.read_rdf` gives it back whole.
+
+What RDF has no word for (table mappings, strength, confidence, enum values) is JSON in our own property `tw:form`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rdflib import OWL, RDF, RDFS, SKOS, XSD, Graph, Literal, Namespace, URIRef
+
+from theworld.ontology.files.rdf import TW
+from theworld.ontology.model import Attribute, Element, Ontology
+
+_DATATYPE = {"string": XSD.string, "integer": XSD.integer, "number": XSD.decimal, "date": XSD.date}
+_DATATYPE |= {"boolean": XSD.boolean, "enum": XSD.string}
+
+
+def to_rdf(ontology: Ontology, kind: str) -> str:
+    """Return an ontology as `turtle`, `xml` or `json-ld`; `read_rdf` gives it back whole."""
+    graph = Graph()
+    graph.bind("tw", TW)
+    graph.bind("skos", SKOS)
+    base = Namespace(f"urn:theworld:{ontology.id}:")
+    graph.bind("", base)
+    head = URIRef(str(base) + "ontology")
+    graph.add((head, RDF.type, OWL.Ontology))
+    _write_form(graph, head, {"id": ontology.id, "version": ontology.version})
+    _write_words(graph, head, ontology.description.model_dump())
+    for one in ontology.classes:
+        subject = base[f"class-{one.id}"]
+        _write(graph, subject, one, OWL.Class, {"inherits", "attributes"})
+        for parent in one.inherits:
+            graph.add((subject, RDFS.subClassOf, base[f"class-{parent}"]))
+        for attribute in one.attributes:
+            _write_attribute(graph, base, one.id, attribute)
+    for relation in ontology.relations:
+        subject = base[f"relation-{relation.id}"]
+        _write(graph, subject, relation, OWL.ObjectProperty, {"source", "target"})
+        graph.add((subject, RDFS.domain, base[f"class-{relation.source}"]))
+        graph.add((subject, RDFS.range, base[f"class-{relation.target}"]))
+        if relation.symmetric:
+            graph.add((subject, RDF.type, OWL.SymmetricProperty))
+    for capability in ontology.capabilities:
+        _write(graph, base[f"capability-{capability.id}"], capability, TW.Capability, set())
+    for sample in ontology.samples:
+        subject = base[f"sample-{sample.id}"]
+        _write(graph, subject, sample, base[f"class-{sample.of}"], {"class", "facts"})
+        for relation_id, targets in sample.facts.items():
+            for target in targets:
+                graph.add((subject, base[f"relation-{relation_id}"], base[f"sample-{target}"]))
+    return graph.serialize(format=kind)
+
+
+def _write_attribute(graph: Graph, base: Namespace, owner: str, attribute: Attribute) -> None:
+    subject = base[f"attribute-{owner}.{attribute.id}"]
+    _write(graph, subject, attribute, OWL.DatatypeProperty, set())
+    graph.add((subject, RDFS.domain, base[f"class-{owner}"]))
+    graph.add((subject, RDFS.range, _DATATYPE[attribute.type]))
+
+
+def _write(graph: Graph, subject: URIRef, element: Element, kind: URIRef, told: set[str]) -> None:
+    """Write type, labels and description, and the rest of the form, but what is told otherwise, as our own property."""
+    graph.add((subject, RDF.type, kind))
+    for language in ("zh", "en"):
+        for i, label in enumerate(element.labels.zh if language == "zh" else element.labels.en):
+            graph.add((subject, SKOS.altLabel if i else SKOS.prefLabel, Literal(label, lang=language)))
+    _write_words(graph, subject, element.description.model_dump())
+    form = element.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    told = told | {"description", "labels"}
+    _write_form(graph, subject, {name: value for name, value in form.items() if name not in told})
+
+
+def _write_words(graph: Graph, subject: URIRef, words: dict[str, str]) -> None:
+    for language, text in words.items():
+        if text:
+            graph.add((subject, SKOS.definition, Literal(text, lang=language)))
+
+
+def _write_form(graph: Graph, subject: URIRef, form: dict[str, Any]) -> None:
+    graph.add((subject, TW.form, Literal(json.dumps(form, ensure_ascii=False))))
