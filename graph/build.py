@@ -10,6 +10,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Checkpointer
 
 from theworld.graph import edges
+from theworld.graph.admission import RunLimit, admit
 from theworld.graph.checkpoints import allow_state_types
 from theworld.graph.resources import Resources
 from theworld.graph.tracing import bind
@@ -47,7 +48,8 @@ def build_graph(resources: Resources, checkpointer: Checkpointer = None) -> Comp
     """Return the compiled graph over the given resources.
 
     Invoke it with `{"question": ..., "history": [...]}` or `{"messages": [...]}` and optionally
-    `context=Context(...)`; with a checkpointer, the thread's earlier turns are the history.
+    `context=Context(...)`; with a checkpointer, the thread's earlier turns are the history. At most `resources.limit`
+    runs are under way at once; further ones wait before their clock starts.
     """
     graph: Graph = StateGraph(QueryState, context_schema=Context, input_schema=QueryInput, output_schema=QueryOutput)
     _add_understanding(graph, resources)
@@ -55,7 +57,7 @@ def build_graph(resources: Resources, checkpointer: Checkpointer = None) -> Comp
     _add_answers(graph, resources)
     _connect(graph, resources)
     compiled: CompiledGraph = graph.compile(checkpointer=allow_state_types(checkpointer), name="theworld")
-    return compiled
+    return admit(compiled, RunLimit(resources.limit))
 
 
 def _add_understanding(graph: Graph, resources: Resources) -> None:

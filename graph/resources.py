@@ -61,6 +61,8 @@ class Resources:
     """How often each path led to an accepted answer, where that is logged."""
     ontology: OntologyChannel | None = None
     """Asks the ontologies in the store; none leaves them out."""
+    limit: int = 4
+    """Runs of a graph over these that are under way at once, in threads and in each event loop; others wait."""
 
 
 def make_resources(
@@ -78,6 +80,7 @@ def make_resources(
         resolver=make_resolver(models.chat),
         knowledge=knowledge or make_knowledge(settings.wikidata),
         judge=make_judge(settings, models),
+        limit=settings.service.running,
         ontology=OntologyChannel(OntologyIndexes(store.ledger.graph), store, models.by_space, settings.ontology),
     )
 

@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 from theworld.deadline import Deadline
 from theworld.degrading import degrading
 from theworld.errors import StoreError
+from theworld.retrieval.channel import LATE
 from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
 from theworld.text import fold
 
@@ -25,6 +26,7 @@ _TEXTS = {
         "found": " The closest documents found: {titles}.",
         "nothing": " Nothing relevant was found.",
         "empty": "The store holds no documents yet. Run `theworld ingest FOLDER --store STORE{tenant}`.",
+        "late": "Time ran out before everything was searched; what was found until then does not answer the question.",
         "failed": "The question cannot be answered now, because the search failed: {reasons}.",
         "separator": "; ",
         "title": '"{}"',
@@ -34,6 +36,7 @@ _TEXTS = {
         "found": "找到的最相近的文档：{titles}。",
         "nothing": "没有找到相关内容。",
         "empty": "知识库中还没有文档。请运行 `theworld ingest 文件夹 --store 知识库{tenant}`。",
+        "late": "时间不足，未能检索全部内容；已找到的内容不足以回答这个问题。",
         "failed": "现在无法回答这个问题，因为检索失败：{reasons}。",
         "separator": "；",
         "title": "《{}》",
@@ -77,9 +80,10 @@ def _result(state: QueryState, words: Mapping[str, str]) -> Answer:
         titles = _titles(state.evidence or state.candidates)
         quoted = words["separator"].join(words["title"].format(title) for title in titles)
         nothing = words["nothing"] if state.channel_results else ""
-        text = words["insufficient"] + (words["found"].format(titles=quoted) if titles else nothing)
+        late = _is_late(state)
+        text = words["late" if late else "insufficient"] + (words["found"].format(titles=quoted) if titles else nothing)
         searched = "nothing was found" if state.channel_results else "no document was searched"
-        reason = "the evidence does not suffice" if titles else searched
+        reason = "time ran out" if late else "the evidence does not suffice" if titles else searched
     return Answer(text=text, kind="none", confidence=0.0, reason=reason)
 
 
@@ -90,6 +94,13 @@ def _failures(state: QueryState) -> list[str]:
     stage = "fuse_candidates" if state.channel_results else "retrieve"
     reasons = [f"{item.stage}: {item.reason}" for item in state.degradations if item.stage.startswith(stage)]
     return list(dict.fromkeys(reasons))
+
+
+def _is_late(state: QueryState) -> bool:
+    """Tell whether a channel, or the reranking, missed the deadline: evidence may be missing for that alone."""
+    return state.rerank_outcome == "timeout" or any(
+        item.stage.startswith("retrieve_") and LATE in item.reason for item in state.degradations
+    )
 
 
 def _titles(candidates: list[Candidate]) -> list[str]:
