@@ -110,7 +110,7 @@ def _check(settings: Settings) -> None:
         check_watchable(chosen.watch)
     check_folder(settings.store, create=True, has_ledger=settings.ledger.url is None)
     if ledger_exists(settings):
-        open_database(settings.store, settings.ledger).close()
+        open_database(settings.store, settings.ledger_server).close()
     else:
         out.print(f"No store at {settings.store} yet: an empty one is made.")
     if chosen.keys == "auto" and is_loopback(chosen.host):

@@ -3,15 +3,47 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic.fields import FieldInfo
 
 
 class Section(BaseModel):
-    """Base of a settings section: frozen, unknown names refused."""
+    """Base of a settings section: frozen, unknown names refused.
+
+    What is secret may lie in a file: `NAME_file` in place of `NAME` names it, as Docker and Kubernetes mount secrets.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _secrets_from_files(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        found = dict(given)
+        for name in [name for name, field in cls.model_fields.items() if is_secret(field)]:
+            file = found.pop(f"{name}_file", None)
+            if file is not None and found.get(name) is not None:
+                raise ValueError(f"{name} and {name}_file contradict each other; remove one")
+            if file is not None:
+                found[name] = _content(f"{name}_file", file)
+        return found
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """Return whether a field holds a secret, which is never shown and may lie in a file."""
+    return SecretStr in (field.annotation, *get_args(field.annotation))
+
+
+def _content(name: str, file: Any) -> str:
+    try:
+        return Path(file).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} cannot be read ({error}); check that it exists, is text, and that this user may read it"
+        ) from error
 
 
 class EmbeddingSettings(Section):

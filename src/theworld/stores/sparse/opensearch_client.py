@@ -21,7 +21,7 @@ from opensearchpy.exceptions import (
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import SparseSettings
-from theworld.stores.engine_access import credentials, tls_context
+from theworld.stores.engine_access import tls_context
 
 # The client warns of every failure; ours are raised and named, and an application that wants both sets up logging.
 logging.getLogger("opensearch").addHandler(logging.NullHandler())
@@ -53,11 +53,11 @@ def connect(settings: SparseSettings) -> OpenSearch:
     secure: dict[str, Any] = {}
     if settings.url.startswith("https://"):
         unchecked = {"verify_certs": False, "ssl_show_warn": False}
-        secure = {"ssl_context": tls_context(settings, "sparse")} if settings.verify else unchecked
+        secure = {"ssl_context": tls_context(settings)} if settings.verify else unchecked
         secure["use_ssl"] = True
     return OpenSearch(
         hosts=[settings.url],
-        http_auth=credentials(settings, "sparse"),
+        http_auth=settings.credentials(),
         timeout=settings.timeout_s,
         pool_maxsize=settings.connections,
         max_retries=0,
