@@ -127,7 +127,7 @@ def _add_answers(graph: Graph, resources: Resources) -> None:
     answers, model = resources.settings.answers, resources.models.chat
     lookup: dict[str, Any] = {
         "knowledge": resources.knowledge,
-        "timeout_s": resources.settings.wikidata.total_timeout_s,
+        "timeout_s": resources.settings.wikidata.timeout_s,
     }
     graph.add_node("find_entity_candidates", bind(find_entity_candidates, **lookup))
     graph.add_node("judge_entities", bind(judge_entities, judge=resources.judge))

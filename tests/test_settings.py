@@ -100,8 +100,8 @@ def test_the_variables_of_openai_are_the_last_resort(empty_folder: Path, monkeyp
         ({"THEWORLD_RETRIEVAL": "{x"}, ["THEWORLD_RETRIEVAL: must be a JSON object"]),
         ({"THEWORLD_RETRIEVAL": "5"}, ["THEWORLD_RETRIEVAL: retrieval is wrong"]),
         (
-            {f"THEWORLD_RETRIEVAL__FUSION__{c}_WEIGHT": "0" for c in ("SPARSE", "DENSE", "GRAPH")},
-            ["all three channel weights are 0"],
+            {"THEWORLD_RETRIEVAL__FUSION__K": "60", "THEWORLD_DENSE__TIMEOUT_S": "2"},
+            ["THEWORLD_RETRIEVAL__FUSION__K: retrieval.fusion.k is no setting. Its value is fixed", "servers.timeout_s"],
         ),
         (
             {"THEWORLD_RETRIEVAL__TOP_K": "0", "THEWORLD_RETRIEVAL__PER_CHANNEL": "0"},
@@ -245,5 +245,5 @@ def test_a_setting_of_an_earlier_version_is_told_what_to_do(empty_folder: Path, 
     (empty_folder / "theworld.toml").write_text(f"[{section}]\n{last} = 1\n", encoding="utf-8")
     with pytest.raises(SettingsError, match=re.escape(f"theworld.toml: {name} is no setting.")) as caught:
         Settings.load()
-    moved = re.search(r"Use (\S+) instead", str(caught.value))
+    moved = re.search(r"Use (\S+) ", str(caught.value))
     assert moved[1] in dict(leaves(Settings)) if moved else "remove it" in str(caught.value)

@@ -48,12 +48,6 @@ def test_the_setting_chooses_the_method(method, order, best):
     assert {name: hit.rank for name, hit in candidates[order.index("a")].channels.items()} == {"sparse": 1, "dense": 2}
 
 
-def test_min_channels_is_heeded_and_lowered():
-    lists = {"sparse": [("a#0", 2.0), ("b#0", 1.0)], "dense": [("b#0", 0.5)]}
-    assert [c.note_id for c in run(lists, min_channels=2)["candidates"]] == ["b#0"]
-    assert len(run({"sparse": lists["sparse"]}, min_channels=3)["candidates"]) == 2
-
-
 def test_scores_that_are_no_numbers_are_fused_by_rank_and_said():
     lists = LISTS | {"dense": [("c#0", math.nan), ("a#0", 0.2)]}
     update = run(lists)

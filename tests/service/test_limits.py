@@ -15,6 +15,7 @@ from fastapi.testclient import TestClient
 from service_cases import LOCAL, TWO_HOP
 from theworld.graph import build_graph
 from theworld.service.api.errors import redacted, without_internals
+from theworld.service.api.knowledge import MAX_DOCUMENTS
 from theworld.service.app import create_app
 from theworld.service.requests.limiter import ConcurrencyLimiter, TooManyError
 from theworld.service.requests.running import CancelledRunError
@@ -152,7 +153,7 @@ class TestOverHttp:
         most = service.settings.service.max_body_bytes
         assert code(client.post(SEARCH, content=b"x" * (most + 1))) == (413, 1005)
 
-        many = [{"id": str(n), "text": "x"} for n in range(service.settings.service.max_documents + 1)]
+        many = [{"id": str(n), "text": "x"} for n in range(MAX_DOCUMENTS + 1)]
         assert code(client.post("/api/v1/documents", json={"documents": many})) == (413, 1005)
 
         def in_pieces():
