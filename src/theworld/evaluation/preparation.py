@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def store_path(dataset: Dataset, settings: Settings) -> Path:
     """Return the folder of the dataset's store in the user's cache, one for each corpus and way of making notes."""
-    neutral = {"batch_size", "threads", "api_key"}
+    neutral = {"threads", "api_key"}
     processing = [settings.embedding.model_dump_json(exclude=neutral), settings.tagger.model_dump_json()]
     versions = (__version__, str(SCHEMA_VERSION))
     key = content_hash(*versions, dataset.fingerprint, *processing, settings.notes.model_dump_json())
