@@ -24,6 +24,7 @@ LEAVES = {
     "native_memory",
     "retry_after",
     "extras",
+    "cache_folder",
 }
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
 NODES = MACHINERY | {"routing", "retrieval", "ranking", "entities", "answers", "references", "nodes", "prompts"}
@@ -40,6 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "native_memory": set(),
     "retry_after": set(),
     "extras": {"errors"},
+    "cache_folder": set(),
     "prompts": LEAVES | {"prompts"},
     "structure": LEAVES | {"structure"},
     "models": LEAVES | {"models"},

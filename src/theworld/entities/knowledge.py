@@ -14,10 +14,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NotRequired, Protocol
 
-from platformdirs import user_cache_path
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
+from theworld.cache_folder import cache_folder
 from theworld.errors import StoreError
 from theworld.settings import WikidataSettings
 from theworld.text import entity_key
@@ -135,7 +135,7 @@ def open_knowledge(settings: WikidataSettings, *, cached: bool = True) -> Iterat
 
 def _client(settings: WikidataSettings, *, cached: bool) -> WikidataClient:
     endpoint = Endpoint(url=settings.api, contact=settings.contact, timeout_s=settings.timeout_s)
-    folder = settings.cache or user_cache_path("theworld")
+    folder = settings.cache or cache_folder()
     cache = ReplyCache(folder / CACHE_FILE, ttl_s=CACHE_DAYS * 86_400, max_bytes=CACHE_BYTES) if cached else None
     return WikidataClient(WikidataTransport(endpoint), cache)
 

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from dotenv import dotenv_values
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource
 
 from theworld.errors import SettingsError
 from theworld.settings import removed
@@ -202,7 +201,8 @@ def _dotenv(path: Any) -> dict[str, str]:
     if not path or not Path(path).is_file():
         return {}
     try:
-        return {name: value for name, value in dotenv_values(path).items() if value is not None}
+        found = DotEnvSettingsSource(BaseSettings, env_file=path, case_sensitive=True).env_vars
+        return {name: value for name, value in found.items() if value is not None}
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot be read: {error}.", where=str(path), remedy="Save it as UTF-8 text.") from error
 
