@@ -29,7 +29,7 @@ logging.getLogger("opensearch").addHandler(logging.NullHandler())
 _BUSY = frozenset({429, 500, 502, 503, 504})
 
 
-class _FastJson(JSONSerializer):
+class _StrictJson(JSONSerializer):
     """What the client's own does without looking for dates; lone surrogates are refused here, not by the server."""
 
     def loads(self, s: str) -> Any:
@@ -63,7 +63,7 @@ def connect(settings: SparseSettings) -> OpenSearch:
         timeout=settings.timeout_s,
         pool_maxsize=settings.connections,
         max_retries=0,
-        serializer=_FastJson(),
+        serializer=_StrictJson(),
         **secure,
     )
 
