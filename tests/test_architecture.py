@@ -25,13 +25,15 @@ LEAVES = {
     "retry_after",
     "extras",
     "cache_folder",
+    "checksums",
 }
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
 NODES = MACHINERY | {"routing", "retrieval", "ranking", "entities", "answers", "references", "nodes", "prompts"}
 GRAPH = NODES | {"graph"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
-    "text": {"text"},
+    "text": {"text", "checksums"},
+    "checksums": {"errors"},
     "state": {"state"},
     "questions": {"questions", "text", "errors", "state"},
     "settings": {"settings", "errors"},
