@@ -60,7 +60,6 @@ def main() -> None:
     parser.add_argument("--count", type=int, help="faults: how many of the plan from there (default: all)")
     parser.add_argument("--minutes", type=float, default=math.inf, help="faults: go no further after so many minutes")
     parser.add_argument("--log", type=Path, help="file of the faults' results, a JSON line each; gone on with if there")
-    parser.add_argument("--prefer-grpc", action="store_true", help="ask Qdrant over gRPC (not in the faults)")
     arguments = parser.parse_args()
     parts = arguments.part or PARTS
     if "recall" in (arguments.part or ()) and arguments.dataset is None:
@@ -71,17 +70,17 @@ def main() -> None:
         wanted = set(arguments.engine or ENGINES) - (set() if "faults" in parts else {"ledger"})
         urls, servers = serve(folder, stack, wanted, short_lived=set(parts) <= {"faults", "leaks"})
         if "compare" in parts:
-            compare(folder / "compared", urls, arguments.notes, grpc=arguments.prefer_grpc)
+            compare(folder / "compared", urls, arguments.notes)
         if "recall" in parts and arguments.dataset is not None:
-            recall(folder / "recalled", urls, arguments.dataset, arguments.limit, grpc=arguments.prefer_grpc)
+            recall(folder / "recalled", urls, arguments.dataset, arguments.limit)
         if "overhead" in parts:
-            overhead(folder / "asked", urls, arguments.notes, grpc=arguments.prefer_grpc)
+            overhead(folder / "asked", urls, arguments.notes)
         if "ingest" in parts:
-            ingest_both(folder / "ingested", urls, arguments.documents, arguments.rounds, grpc=arguments.prefer_grpc)
+            ingest_both(folder / "ingested", urls, arguments.documents, arguments.rounds)
         if "replay" in parts:
-            replay(folder / "replayed", urls, arguments.replay, arguments.ledger_of, grpc=arguments.prefer_grpc)
+            replay(folder / "replayed", urls, arguments.replay, arguments.ledger_of)
         if "leaks" in parts:
-            look_for_leaks(urls, arguments.leaks, grpc=arguments.prefer_grpc)
+            look_for_leaks(urls, arguments.leaks)
         if "faults" in parts:
             last = arguments.faults if arguments.count is None else arguments.first + arguments.count
             planned = plan(list(urls), arguments.faults, killable=list(servers))[arguments.first : last]

@@ -50,7 +50,7 @@ ARMS = {
     "m3 baseline": {
         "rerank": {"kind": "none"},
         "retrieval": {
-            "fusion": {"method": "minmax", "sparse_weight": 0.45, "dense_weight": 0.55, "graph_weight": 0.0},
+            "graph": False,
             "deadline_ms": 60_000,
         },
     },

@@ -23,7 +23,6 @@ from theworld.nodes.finish_answer import finish_answer
 from theworld.nodes.fuse_candidates import fuse_candidates
 from theworld.nodes.generate_answer import generate_answer
 from theworld.nodes.link_answer import link_answer
-from theworld.nodes.query_database import query_database
 from theworld.nodes.receive_question import receive_question
 from theworld.nodes.reply_to_smalltalk import reply_to_smalltalk
 from theworld.nodes.report_no_evidence import report_no_evidence
@@ -36,7 +35,6 @@ from theworld.nodes.retrieve_sparse import retrieve_sparse
 from theworld.nodes.route_query import route_query
 from theworld.routing import DatabaseReader
 from theworld.routing.parts import FindParts, parts_finder
-from theworld.sql.view import database_reader
 from theworld.state import Context, QueryInput, QueryOutput, QueryState
 from theworld.wikidata import EntriesByName
 
@@ -72,7 +70,11 @@ def _add_understanding(graph: Graph, resources: Resources) -> None:
 
 
 def _reader(resources: Resources) -> DatabaseReader | None:
-    return database_reader(resources.database) if resources.database is not None else None
+    if resources.database is None:
+        return None
+    from theworld.sql.view import database_reader
+
+    return database_reader(resources.database)
 
 
 def _find_parts(resources: Resources) -> FindParts:
@@ -99,6 +101,8 @@ def _add_routing(graph: Graph, resources: Resources) -> None:
     parts |= {"history": resources.history}
     graph.add_node("route_query", bind(route_query, optional=False, **parts))
     if database is not None:
+        from theworld.nodes.query_database import query_database
+
         rows: dict[str, Any] = {"database": database, "model": resources.models.chat}
         graph.add_node("query_database", bind(query_database, deadline_ms=settings.retrieval.deadline_ms, **rows))
 
@@ -129,7 +133,7 @@ def _add_answers(graph: Graph, resources: Resources) -> None:
     answers, model = resources.settings.answers, resources.models.chat
     lookup: dict[str, Any] = {
         "knowledge": resources.knowledge,
-        "timeout_s": resources.settings.wikidata.total_timeout_s,
+        "timeout_s": resources.settings.wikidata.timeout_s,
     }
     graph.add_node("find_entity_candidates", bind(find_entity_candidates, **lookup))
     graph.add_node("judge_entities", bind(judge_entities, judge=resources.judge))

@@ -24,7 +24,6 @@ from theworld.references import ReferenceResolver, ReferenceResolverConfig, mode
 from theworld.retrieval.ontology import OntologyChannel
 from theworld.routing import RouteHistory, Rules, Strategy, features_of
 from theworld.settings import Settings
-from theworld.sql.view import database_reader
 from theworld.state import Context
 from theworld.stores.knowledge_store import KnowledgeStore, open_store
 
@@ -136,7 +135,11 @@ def open_resources(
         if resources.ontology is not None:
             resources.ontology.warm(store.ledger.graph.tenants())
         with ready(resources.reranker), open_database(settings) as database:
-            view = database_reader(database)(WARM_UP, Context()) if database is not None else None
+            view = None
+            if database is not None:
+                from theworld.sql.view import database_reader
+
+                view = database_reader(database)(WARM_UP, Context())
             features_of(WARM_UP, Context(), settings, database=view)
             yield replace(resources, database=database)
 

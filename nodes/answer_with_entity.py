@@ -20,7 +20,17 @@ from theworld.entities.identity import Identities, entry_of, identities
 from theworld.errors import StoreError
 from theworld.questions import Question, read_question
 from theworld.settings import AnswerSettings
-from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
+from theworld.state import (
+    EVIDENCE_NOTES,
+    Answer,
+    Candidate,
+    Citation,
+    Context,
+    Degradation,
+    QueryState,
+    Update,
+    context_of,
+)
 from theworld.text import entity_key
 from theworld.wikidata import EntriesByName
 
@@ -66,7 +76,7 @@ def read_answer(
         found
         or answer_comparison(question, topics, evidence)
         or answer_chain(question, topics, evidence)
-        or answer_span(question, evidence[: settings.evidence_notes], known)
+        or answer_span(question, evidence[:EVIDENCE_NOTES], known)
     )
 
 

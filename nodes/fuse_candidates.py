@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from langgraph.runtime import Runtime
 
 from theworld.degrading import degrading
-from theworld.ranking.fusion import Fused, Ranking, found_by, fuse, fuse_minmax
+from theworld.ranking.fusion import Fused, Ranking, fuse, fuse_minmax
 from theworld.ranking.graph_share import channel_weights
 from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import NoteSource, read_notes, reading_deadline
-from theworld.settings import FusionSettings, Settings
-from theworld.state import Candidate, Context, Degradation, EvidencePath, QueryState, Update, context_of
+from theworld.settings import Settings
+from theworld.state import EVIDENCE_NOTES, Candidate, Context, Degradation, EvidencePath, QueryState, Update, context_of
 from theworld.stores.records import StoredNote
 
 _READ_SHARE = 0.5
@@ -56,12 +56,10 @@ def to_candidate(note: StoredNote, fused: Fused, rank: int, best: float, path: E
 
 
 def fuse_by(
-    settings: FusionSettings, rankings: Mapping[str, Ranking], weights: Mapping[str, float], depths: Mapping[str, int]
+    method: str, rankings: Mapping[str, Ranking], weights: Mapping[str, float], depths: Mapping[str, int]
 ) -> list[Fused]:
-    """Return the notes fused by the chosen method; ValueError where it cannot fuse such scores."""
-    if settings.method == "minmax":
-        return fuse_minmax(rankings, weights, depths=depths)
-    return fuse(rankings, weights, k=settings.k, depths=depths)
+    """Return the notes fused by `minmax` or `rrf`; ValueError where it cannot fuse such scores."""
+    return (fuse_minmax if method == "minmax" else fuse)(rankings, weights, depths=depths)
 
 
 def check_known(fused: Sequence[Fused], stored: Mapping[str, StoredNote]) -> None:
@@ -77,13 +75,12 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
 
     Notes that a channel names and nobody has are left out, with a Degradation.
     """
-    context, chosen = context_of(runtime), settings.retrieval.fusion
+    context, method = context_of(runtime), settings.retrieval.fusion.method
     rankings: dict[str, Ranking] = {channel: result.hits for channel, result in state.channel_results.items()}
     weights = channel_weights({channel: plan.weight for channel, plan in state.route.channels.items()}, rankings)
     depths = {"graph": settings.retrieval.graph_depth} if len(rankings) > 1 else {}
     noted: list[Degradation] = []
-    fused = fuse_by(chosen, rankings, weights, depths)
-    fused = found_by(fused, chosen.min_channels)
+    fused = fuse_by(method, rankings, weights, depths)
     # Reading a note takes longer than ranking it: without a reranker only those kept are read.
     pool = settings.rerank.pool if state.route.rerank else 0
     fused = fused[: max(pool, context.top_k or settings.retrieval.top_k)]
@@ -103,5 +100,5 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
         to_candidate(stored[f.note_id], f, rank, best, paths.get(f.note_id))
         for rank, f in enumerate((f for f in fused if f.note_id in stored), start=1)
     ]
-    evidence = candidates[: settings.answers.evidence_notes]
+    evidence = candidates[:EVIDENCE_NOTES]
     return {"candidates": candidates, "evidence": evidence, "degradations": noted}

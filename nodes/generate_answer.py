@@ -26,7 +26,17 @@ from theworld.models.protocols import ChatMessage, ChatModel, Completion, usage_
 from theworld.prompts import fill_prompt, load_prompt
 from theworld.retrieval.channel import request_deadline
 from theworld.settings import AnswerSettings
-from theworld.state import Answer, Candidate, Citation, Context, Degradation, QueryState, Update, context_of
+from theworld.state import (
+    EVIDENCE_NOTES,
+    Answer,
+    Candidate,
+    Citation,
+    Context,
+    Degradation,
+    QueryState,
+    Update,
+    context_of,
+)
 from theworld.text import well_formed
 
 STAGE = "generate_answer"
@@ -55,7 +65,7 @@ def generate_answer(
     began = time.perf_counter()
     context = context_of(runtime)
     language = context.language or state.language
-    packed = pack_evidence(state.evidence[: settings.evidence_notes], settings.evidence_tokens)
+    packed = pack_evidence(state.evidence[:EVIDENCE_NOTES], settings.evidence_tokens)
     if not packed.shown:
         return {"result": None, "degradations": [_degradation("no note fits the token budget", began)]}
     prompt = fill_prompt(

@@ -12,7 +12,7 @@ from theworld.ranking.ontology_order import about_described_first, keep_fused_ta
 from theworld.retrieval.channel import request_deadline, retrieval_deadline
 from theworld.retrieval.notes import NoteSource, reading_deadline, with_mentions
 from theworld.settings import Settings
-from theworld.state import Context, Degradation, QueryState, Update, context_of
+from theworld.state import EVIDENCE_NOTES, Context, Degradation, QueryState, Update, context_of
 
 
 def rerank_candidates(
@@ -44,11 +44,11 @@ def rerank_candidates(
             if state.ontology.described:
                 question = read_question(state.query, state.language)
                 candidates = about_described_first(candidates, question, state.ontology)
-            candidates = keep_fused_tail(candidates, settings.answers.evidence_notes)
+            candidates = keep_fused_tail(candidates, EVIDENCE_NOTES)
         within = reading_deadline(state, context, settings)
         whole, stage = request_deadline(state, context), "rerank_candidates"
         candidates = with_mentions(
             candidates[:top_k], notes, stage=stage, context=context, noted=noted, within=within, whole=whole
         )
-        update |= {"candidates": candidates, "evidence": candidates[: settings.answers.evidence_notes]}
+        update |= {"candidates": candidates, "evidence": candidates[:EVIDENCE_NOTES]}
     return update

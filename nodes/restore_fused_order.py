@@ -9,7 +9,7 @@ from theworld.ranking.ontology_order import about_described_first
 from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import NoteSource, reading_deadline, with_mentions
 from theworld.settings import Settings
-from theworld.state import Candidate, Context, Degradation, QueryState, Update, context_of
+from theworld.state import EVIDENCE_NOTES, Candidate, Context, Degradation, QueryState, Update, context_of
 
 
 def in_fused_order(candidates: list[Candidate], limit: int) -> list[Candidate]:
@@ -44,5 +44,5 @@ def restore_fused_order(
     if state.ontology is not None and state.ontology.described:
         question = read_question(state.query, state.language)
         evidence = about_described_first(candidates, question, state.ontology)
-    evidence = evidence[: settings.answers.evidence_notes]
+    evidence = evidence[:EVIDENCE_NOTES]
     return {"candidates": candidates, "evidence": evidence, "degradations": noted}

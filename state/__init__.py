@@ -3,6 +3,7 @@
 from theworld.state.answer_scores import AnswerScores, EntityEvidence, EvidencePart, SpanScore
 from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate, EntityJudgement, Passage, Sureness
 from theworld.state.candidates import (
+    EVIDENCE_NOTES,
     Candidate,
     Channel,
     ChannelHit,
@@ -39,6 +40,7 @@ from theworld.state.tables import QueryTable, TableColumn
 from theworld.state.traces import Degradation, ModelUsage, StageTrace
 
 __all__ = [
+    "EVIDENCE_NOTES",
     "Answer",
     "AnswerKind",
     "AnswerScores",

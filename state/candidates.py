@@ -6,6 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+EVIDENCE_NOTES = 5
+"""Candidates that answers are made from: of those further down, few hold what is asked (benchmarks/answers.py)."""
+
 Channel = Literal["sparse", "dense", "graph"]
 """A retrieval channel."""
 

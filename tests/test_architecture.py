@@ -24,13 +24,16 @@ LEAVES = {
     "native_memory",
     "retry_after",
     "extras",
+    "cache_folder",
+    "checksums",
 }
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
 NODES = MACHINERY | {"routing", "retrieval", "ranking", "entities", "answers", "references", "nodes", "prompts"}
 GRAPH = NODES | {"graph"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
-    "text": {"text"},
+    "text": {"text", "checksums"},
+    "checksums": {"errors"},
     "state": {"state"},
     "questions": {"questions", "text", "errors", "state"},
     "settings": {"settings", "errors"},
@@ -40,6 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     "native_memory": set(),
     "retry_after": set(),
     "extras": {"errors"},
+    "cache_folder": set(),
     "prompts": LEAVES | {"prompts"},
     "structure": LEAVES | {"structure"},
     "models": LEAVES | {"models"},

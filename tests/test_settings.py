@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from theworld.errors import SettingsError
-from theworld.settings import Settings, setting_value, settings_origins
+from theworld.settings import Settings, SparseSettings, removed, setting_value, settings_origins
 from theworld.settings.sources import allowed, leaves
+from theworld.stores.engines import Engines
 
 
 @pytest.fixture(autouse=True)
@@ -98,8 +100,8 @@ def test_the_variables_of_openai_are_the_last_resort(empty_folder: Path, monkeyp
         ({"THEWORLD_RETRIEVAL": "{x"}, ["THEWORLD_RETRIEVAL: must be a JSON object"]),
         ({"THEWORLD_RETRIEVAL": "5"}, ["THEWORLD_RETRIEVAL: retrieval is wrong"]),
         (
-            {f"THEWORLD_RETRIEVAL__FUSION__{c}_WEIGHT": "0" for c in ("SPARSE", "DENSE", "GRAPH")},
-            ["all three channel weights are 0"],
+            {"THEWORLD_RETRIEVAL__FUSION__K": "60", "THEWORLD_DENSE__TIMEOUT_S": "2"},
+            ["THEWORLD_RETRIEVAL__FUSION__K: retrieval.fusion.k is no setting. Its value is", "servers.timeout_s"],
         ),
         (
             {"THEWORLD_RETRIEVAL__TOP_K": "0", "THEWORLD_RETRIEVAL__PER_CHANNEL": "0"},
@@ -185,7 +187,7 @@ def test_variables_of_the_tests_are_no_settings(monkeypatch: pytest.MonkeyPatch)
         ({"url": "http://me:secret@search:9200"}, "must hold no password"),
         ({"url": "http://s", "username": "a", "password": "b", "password_file": "c"}, "contradict"),
         ({"url": "http://s", "password": "b"}, "needs a username"),
-        ({"prefix": "UPPER CASE"}, "sparse.prefix"),
+        ({"url": "http://s", "timeout_s": 3}, "sparse.timeout_s is no setting.*Use servers.timeout_s instead"),
     ],
 )
 def test_an_engine_that_cannot_be_meant_is_refused(given: dict[str, str], told: str) -> None:
@@ -207,3 +209,41 @@ def test_all_exported_names_exist():
     import theworld.settings as package
 
     assert all(hasattr(package, name) for name in package.__all__)
+
+
+def test_a_secret_may_lie_in_a_file(empty_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = empty_folder / "secret"
+    file.write_text("hunter2\n", encoding="utf-8")
+    monkeypatch.setenv("OPENAI_API_KEY", "another")
+    monkeypatch.setenv("THEWORLD_MODEL__API_KEY_FILE", str(file))
+    (empty_folder / "theworld.toml").write_text('[graph]\nusername = "a"\npassword_file = "secret"\n', encoding="utf-8")
+    settings = Settings.load(dense={"url": "http://d", "api_key_file": file})
+    assert settings.model.api_key is not None
+    assert settings.model.api_key.get_secret_value() == "hunter2"
+    assert settings.graph.credentials() == ("a", "hunter2")
+    told = given(settings)
+    assert told["model.api_key"] == "environment THEWORLD_MODEL__API_KEY_FILE"
+    assert (told["graph.password"], told["dense.api_key"]) == ("file theworld.toml", "argument")
+    file.unlink()
+    with pytest.raises(SettingsError, match=r"api_key_file cannot be read \(.*No such file"):
+        Settings.load()
+
+
+def test_what_servers_share_reaches_each_unless_code_says_otherwise() -> None:
+    settings = Settings.load(servers={"timeout_s": 3}, sparse={"url": "http://s"}, dense={"url": "http://d"})
+    engines = Engines.of(settings)
+    assert (engines.sparse.timeout_s, engines.dense.timeout_s, engines.ledger.timeout_s) == (3, 3, 3)
+    assert (engines.sparse.url, engines.dense.url, engines.graph.url) == ("http://s", "http://d", None)
+    own = settings.model_copy(update={"sparse": SparseSettings(url="http://s", timeout_s=9, failures=1)})
+    assert (Engines.of(own).sparse.timeout_s, Engines.of(own).sparse.failures) == (9, 1)
+
+
+@pytest.mark.parametrize("name", sorted(removed.NAMES))
+def test_a_setting_of_an_earlier_version_is_told_what_to_do(empty_folder: Path, name: str) -> None:
+    section, _, last = name.rpartition(".")
+    assert name not in dict(leaves(Settings))
+    (empty_folder / "theworld.toml").write_text(f"[{section}]\n{last} = 1\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match=re.escape(f"theworld.toml: {name} is no setting.")) as caught:
+        Settings.load()
+    moved = re.search(r"Use (\S+) ", str(caught.value))
+    assert moved[1] in dict(leaves(Settings)) if moved else "remove it" in str(caught.value)

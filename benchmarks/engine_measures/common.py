@@ -22,11 +22,10 @@ from services.launching import (
     PostgresServer,
     QdrantServer,
     Server,
-    grpc_port,
 )
 from services.server_faults import Engine
 from theworld.models.protocols import FloatArray
-from theworld.settings import ServerSettings, Settings
+from theworld.settings import ServerSettings, ServersSettings, Settings
 from theworld.stores.dense.qdrant import QdrantDense
 from theworld.stores.engines import Engines
 from theworld.stores.graph.neo4j import Neo4jGraph
@@ -77,13 +76,9 @@ def serve(
     return urls, started
 
 
-def engines_at(urls: Urls, *, grpc: bool = False) -> Engines:
-    given: dict[str, dict[str, Any]] = {
-        name: {"url": url, "timeout_s": 60} for name, url in urls.items() if name != "ledger"
-    }
-    if "dense" in given:
-        given["dense"] |= {"prefer_grpc": grpc, "grpc_port": grpc_port(urls["dense"])}
-    return Engines.of(Settings.model_validate(given))
+def engines_at(urls: Urls) -> Engines:
+    given: dict[str, dict[str, Any]] = {name: {"url": url} for name, url in urls.items() if name != "ledger"}
+    return Engines.of(Settings.model_validate({"servers": {"timeout_s": 60}, **given}))
 
 
 def write(path: Path, notes: int) -> None:
@@ -119,8 +114,10 @@ def sync(path: Path, sections: Mapping[str, ServerSettings]) -> tuple[int, list[
     """Run `theworld sync --verify` on a store with these servers; return its exit code and what it says."""
     given = dict(os.environ)
     for name, section in sections.items():
-        for key, value in section.model_dump(exclude_defaults=True, exclude_none=True).items():
-            given[f"THEWORLD_{name.upper()}__{key.upper()}"] = str(value)
+        exclude = {"failures", "probe_s"}
+        for key, value in section.model_dump(exclude_defaults=True, exclude_none=True, exclude=exclude).items():
+            place = "servers" if key in ServersSettings.model_fields else name
+            given[f"THEWORLD_{place}__{key}".upper()] = str(value)
     command = [sys.executable, "-c", "from theworld.cli import main; main()", "sync", "--verify", "--store", str(path)]
     done = subprocess.run(command, env=given, stdout=subprocess.PIPE, text=True, check=False)
     return done.returncode, done.stdout.splitlines()

@@ -31,10 +31,10 @@ from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.sparse.opensearch import OpenSearchSparse
 
 
-def compare(path: Path, urls: Urls, notes: int, *, grpc: bool) -> None:
+def compare(path: Path, urls: Urls, notes: int) -> None:
     """Ask both the same."""
     write(path, notes)
-    engines = engines_at(urls, grpc=grpc)
+    engines = engines_at(urls)
     with KnowledgeStore.open(path, read_only=False) as near:
         near.catch_up()
     with on_servers(path, engines) as far:

@@ -14,14 +14,14 @@ from theworld.stores.knowledge_store import KnowledgeStore
 MODELS = ("read", "models", "link")
 
 
-def ingest_both(path: Path, urls: Urls, documents: Path | None, rounds: int, *, grpc: bool) -> None:
+def ingest_both(path: Path, urls: Urls, documents: Path | None, rounds: int) -> None:
     """Ingest the same in turns, after one round of the demo that loads the models, and compare the fastest of each.
 
     What other processes take of this machine falls on the models, which are the same in both: so the ratio is also
     told with the models' fastest time in place of each run's own.
     """
     source, settings = documents or corpus_dir(), Settings()
-    models, engines = load_models(settings), engines_at(urls, grpc=grpc)
+    models, engines = load_models(settings), engines_at(urls)
 
     def embedded(name: str) -> IngestReport:
         with KnowledgeStore.open(path / name, create=True) as store:

@@ -12,9 +12,9 @@ from theworld.stores.sparse.opensearch import OpenSearchSparse
 from theworld.testing.conformance.leaks import leaks_of_dense, leaks_of_graph, leaks_of_sparse
 
 
-def look_for_leaks(urls: Urls, operations: int, *, grpc: bool) -> None:
+def look_for_leaks(urls: Urls, operations: int) -> None:
     """Write and ask so many times on each, and print what was shown of other tenants."""
-    engines, ledger = engines_at(urls, grpc=grpc), secrets.token_hex(8)
+    engines, ledger = engines_at(urls), secrets.token_hex(8)
     print()
     for name in engines.remote():
         begun = time.perf_counter()

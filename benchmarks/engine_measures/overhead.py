@@ -12,7 +12,6 @@ from opensearchpy import OpenSearch
 from qdrant_client import QdrantClient
 
 from engine_measures.common import SPACE, TENANT, WORDS, Urls, chance_vector, engines_at, on_servers, write
-from services.launching import grpc_port
 from theworld.stores.dense import qdrant_points
 from theworld.stores.dense.qdrant import QdrantDense
 from theworld.stores.graph import neo4j_queries
@@ -25,15 +24,15 @@ HITS = 100
 Call = Callable[[], object]
 
 
-def overhead(path: Path, urls: Urls, notes: int, *, grpc: bool) -> None:
+def overhead(path: Path, urls: Urls, notes: int) -> None:
     """Compare each search with the bare client's, turn by turn, in elapsed and in processor time."""
     write(path, notes)
-    with on_servers(path, engines_at(urls, grpc=grpc)) as far:
+    with on_servers(path, engines_at(urls)) as far:
         print(f"\n{notes} notes, {TURNS} turns; medians in ms; in brackets the processor time of this process")
         if isinstance(far.sparse, OpenSearchSparse):
             _opensearch(far.sparse, urls["sparse"])
         if isinstance(far.dense, QdrantDense):
-            _qdrant(far.dense, urls["dense"], grpc=grpc)
+            _qdrant(far.dense, urls["dense"])
         if isinstance(far.graph, Neo4jGraph):
             _neo4j(far.graph, urls["graph"])
 
@@ -49,11 +48,11 @@ def _opensearch(store: OpenSearchSparse, url: str) -> None:
         )
 
 
-def _qdrant(store: QdrantDense, url: str, *, grpc: bool) -> None:
+def _qdrant(store: QdrantDense, url: str) -> None:
     chance = np.random.default_rng(2)
     vector = store._known().state.spaces[SPACE].vector
     wanted = qdrant_points.tenants_notes(TENANT, {}, vector)
-    client = QdrantClient(url=url, grpc_port=grpc_port(url), prefer_grpc=grpc, timeout=60, check_compatibility=False)
+    client = QdrantClient(url=url, timeout=60, check_compatibility=False)
 
     def bare() -> object:
         nearest = chance_vector(chance).tolist()

@@ -20,12 +20,12 @@ from theworld.stores.knowledge_store import KnowledgeStore
 DEPTHS = (5, 10)
 
 
-def recall(path: Path, urls: Urls, folder: Path, limit: int | None, *, grpc: bool) -> None:
+def recall(path: Path, urls: Urls, folder: Path, limit: int | None) -> None:
     """Print recall of both, their difference with its 95 % interval over the questions, and how long they took.
 
     The ledger is that of the dataset's store where `theworld eval` has made one; otherwise it is ingested.
     """
-    dataset, engines = load_dataset(folder), engines_at(urls, grpc=grpc)
+    dataset, engines = load_dataset(folder), engines_at(urls)
     near = Settings(store=path)
     made = store_path(dataset, near)
     if made.exists():

@@ -10,7 +10,7 @@ from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger
 
 
-def replay(path: Path, urls: Urls, notes: int, ledger_of: Path | None, *, grpc: bool) -> None:
+def replay(path: Path, urls: Urls, notes: int, ledger_of: Path | None) -> None:
     """Time `theworld sync --verify` into one empty server after the other, and print what they hold afterwards.
 
     The ledger is that of the store `ledger_of`, copied, or one of made-up notes.
@@ -19,7 +19,7 @@ def replay(path: Path, urls: Urls, notes: int, ledger_of: Path | None, *, grpc: 
         write(path, notes)
     else:
         copy_ledger(ledger_of, path)
-    engines = engines_at(urls, grpc=grpc)
+    engines = engines_at(urls)
     with Ledger.open(path) as ledger:
         notes = sum(1 for _ in ledger.iter_notes(TENANT))
     with KnowledgeStore.open(path, read_only=False):

@@ -45,8 +45,7 @@ def run(arguments: argparse.Namespace) -> bool:
 
 def _patient(settings: Settings, store: Path) -> Settings:
     retrieval = settings.retrieval.model_copy(update={"deadline_ms": 60_000})
-    service = settings.service.model_copy(update={"log_queue": 100_000})
-    return settings.model_copy(update={"store": store, "retrieval": retrieval, "service": service})
+    return settings.model_copy(update={"store": store, "retrieval": retrieval})
 
 
 def _asked(service: Service, questions: list[str], count: int) -> list[str]:
@@ -55,8 +54,8 @@ def _asked(service: Service, questions: list[str], count: int) -> list[str]:
         for number in range(count):
             path, body = _request(dice, questions, number)
             ids.append(client.post(f"{API}/{path}", json=body).raise_for_status().json()["data"]["request_id"])
-    if service.writer is not None:
-        service.writer.flush(600)
+            if service.writer is not None and (number + 1 == count or number % 1000 == 999):
+                service.writer.flush(600)  # or the queue would drop some
     return ids
 
 

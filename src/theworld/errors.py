@@ -59,6 +59,10 @@ class ModelError(TheWorldError):
     """What these calls consumed (a ModelUsage), where the model says; read it with `usage_of`."""
 
 
+class WeightsError(ModelError):
+    """The weights of a model on disk are not those of the version that is pinned."""
+
+
 class ModelMismatchError(ModelError):
     """The store's vectors were made by another model than the one configured."""
 

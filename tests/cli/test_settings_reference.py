@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
-from theworld.cli.settings_reference import reference
+from theworld.cli.settings_reference import is_advanced, reference
+from theworld.settings import Settings
+from theworld.settings.sources import leaves
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "settings.md"
 
@@ -13,7 +15,14 @@ def test_the_document_is_up_to_date():
 
 
 def test_those_to_begin_with_exist():
-    first, _, everything = reference().partition("## All of them")
+    first, _, everything = reference().partition("## What they are")
     named = re.findall(r"`(THEWORLD_\w+)`", first)
     assert len(named) > 10
     assert [name for name in named if f"| `{name}` |" not in everything] == []
+
+
+def test_every_setting_stands_in_one_part():
+    common, advanced = reference().split("## What they are")[1].split("## Advanced")
+    for name, _ in leaves(Settings):
+        assert (f"| `{name}` |" in common, f"| `{name}` |" in advanced) == (not is_advanced(name), is_advanced(name))
+    assert 40 < common.count("\n| `") < 60

@@ -43,8 +43,8 @@ def server(monkeypatch):
 
 @pytest.fixture
 def graph(resources, server):
-    settings = ModelSettings(name="tiny", base_url=server.url, api_key="sk-test", retries=0, timeout_s=60)
-    models = Models(resources.models.embedders, resources.models.taggers, OpenAIChatModel(settings))
+    settings = ModelSettings(name="tiny", base_url=server.url, api_key="sk-test", timeout_s=60)
+    models = Models(resources.models.embedders, resources.models.taggers, OpenAIChatModel(settings, retries=0))
     # Entity answers need more certainty than there is, so that every question reaches the model.
     answers = resources.settings.answers.model_copy(update={"min_confidence": 1.0, "min_evidence": 0.3})
     changed = resources.settings.model_copy(update={"answers": answers})

@@ -69,4 +69,4 @@ def test_the_node_answers_or_says_why_not(url):
 
 def test_a_limit_ends_the_call(url):
     with pytest.raises(ModelError, match=r"within 0\.05 s"):
-        list(model(url, retries=3).stream([ChatMessage("user", "Count to a hundred.")], timeout_s=0.05))
+        list(model(url).stream([ChatMessage("user", "Count to a hundred.")], timeout_s=0.05))

@@ -27,9 +27,9 @@ def piece(text: str | None, finish: str | None = None) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": finish}]}
 
 
-def model(server: Any, **settings: Any) -> OpenAIChatModel:
-    values = {"name": "small", "base_url": server.url, "api_key": SecretStr(KEY), "timeout_s": 60.0, "retries": 2}
-    return OpenAIChatModel(ModelSettings(**(values | settings)))
+def model(server: Any, *, retries: int = 2, **settings: Any) -> OpenAIChatModel:
+    values = {"name": "small", "base_url": server.url, "api_key": SecretStr(KEY), "timeout_s": 60.0}
+    return OpenAIChatModel(ModelSettings(**(values | settings)), retries=retries)
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def quick_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_complete_returns_text_usage_and_sends_what_the_settings_say(server: Any) -> None:
     server.sends(200, reply("曹雪芹", usage={"prompt_tokens": 12, "completion_tokens": 3}))
-    completion = model(server, max_tokens=77, temperature=0.5).complete(MESSAGES)
+    completion = model(server, max_tokens=77).complete(MESSAGES)
     assert completion.text == "曹雪芹"
     assert not completion.truncated
     assert completion.usage.model_dump() == {
@@ -55,7 +55,7 @@ def test_complete_returns_text_usage_and_sends_what_the_settings_say(server: Any
     path, headers, body = server.requests[0]
     assert path == "/v1/chat/completions"
     assert headers["authorization"] == f"Bearer {KEY}"
-    assert (body["model"], body["max_tokens"], body["temperature"]) == ("small", 77, 0.5)
+    assert (body["model"], body["max_tokens"], body["temperature"]) == ("small", 77, 0)
     assert body["messages"][1] == {"role": "user", "content": "Who wrote 紅樓夢?"}
 
 
@@ -404,7 +404,7 @@ def test_a_server_without_stream_options_still_streams(server: Any) -> None:
 
 
 def test_nobody_listens() -> None:
-    chat = OpenAIChatModel(ModelSettings(name="x", base_url="http://127.0.0.1:9/v1", timeout_s=2.0, retries=1))
+    chat = OpenAIChatModel(ModelSettings(name="x", base_url="http://127.0.0.1:9/v1", timeout_s=2.0), retries=1)
     with pytest.raises(ModelError, match="connection failed") as caught:
         chat.complete(MESSAGES)
     assert "http://127.0.0.1:9/v1" in str(caught.value)
@@ -443,7 +443,7 @@ def test_a_key_no_header_can_hold_is_told_and_not_shown(server: Any, key: str) -
 
 
 def test_a_password_in_the_url_is_not_shown() -> None:
-    chat = OpenAIChatModel(ModelSettings(name="x", base_url="http://me:secret@127.0.0.1:9/v1", retries=0))
+    chat = OpenAIChatModel(ModelSettings(name="x", base_url="http://me:secret@127.0.0.1:9/v1"), retries=0)
     with pytest.raises(ModelError) as caught:
         chat.complete(MESSAGES)
     assert "secret" not in str(caught.value)

@@ -7,13 +7,13 @@ import pytest
 from pydantic import SecretStr
 
 from theworld.errors import ModelError
-from theworld.models.openai_embedding import OpenAIEmbedder
+from theworld.models.openai_embedding import BATCH, OpenAIEmbedder
 from theworld.settings import EmbeddingSettings, ModelSettings, Settings
 
 
 def embedder(server: Any, **embedding: Any) -> OpenAIEmbedder:
     settings = Settings(
-        model=ModelSettings(base_url=server.url, timeout_s=60.0, retries=0), embedding=EmbeddingSettings(**embedding)
+        model=ModelSettings(base_url=server.url, timeout_s=60.0), embedding=EmbeddingSettings(**embedding)
     )
     return OpenAIEmbedder.from_settings("text-small", settings)
 
@@ -23,12 +23,13 @@ def vectors(*rows: list[float]) -> dict[str, Any]:
 
 
 def test_batches_keep_order_and_vectors_are_normalised(server: Any) -> None:
-    server.sends(200, vectors([3.0, 4.0], [0.0, 2.0]))
+    server.sends(200, vectors(*[[3.0, 4.0]] * (BATCH - 1), [0.0, 2.0]))
     server.sends(200, vectors([5.0, 0.0]))
-    found = embedder(server, batch_size=2).embed_passages(["a", "b", "c"])
-    assert np.allclose([item.vector for item in found], [[0.6, 0.8], [0.0, 1.0], [1.0, 0.0]])
+    texts = ["a"] * (BATCH - 1) + ["b", "c"]
+    found = embedder(server).embed_passages(texts)
+    assert np.allclose([item.vector for item in found[-3:]], [[0.6, 0.8], [0.0, 1.0], [1.0, 0.0]])
     assert all(item.vector.dtype == np.float32 and item.tokens is None for item in found)
-    assert [body["input"] for _, _, body in server.requests] == [["a", "b"], ["c"]]
+    assert [body["input"] for _, _, body in server.requests] == [texts[:-1], ["c"]]
     assert server.requests[0][0] == "/v1/embeddings"
     assert server.requests[0][2]["model"] == "text-small"
 

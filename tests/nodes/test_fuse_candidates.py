@@ -47,12 +47,6 @@ def test_the_setting_chooses_the_method(method, order, best):
     assert {name: hit.rank for name, hit in candidates[order.index("a")].channels.items()} == {"sparse": 1, "dense": 2}
 
 
-def test_min_channels_is_heeded_and_lowered():
-    lists = {"sparse": [("a#0", 2.0), ("b#0", 1.0)], "dense": [("b#0", 0.5)]}
-    assert [c.note_id for c in run(lists, min_channels=2)["candidates"]] == ["b#0"]
-    assert len(run({"sparse": lists["sparse"]}, min_channels=3)["candidates"]) == 2
-
-
 class SomeNotes(Notes):
     def notes(self, note_ids, **options):
         return super().notes([note for note in note_ids if note != "d#0"], **options)

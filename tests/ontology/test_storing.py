@@ -163,7 +163,7 @@ def test_packed_vectors_come_back() -> None:
 def test_co_occurrence_is_the_dice_coefficient(named: set[tuple[int, int]], edges: list[tuple[int, int]]) -> None:
     of = {node: {note for note, n in named if n == node} for node in range(6)}
     expected = [2 * len(of[a] & of[b]) / (len(of[a]) + len(of[b])) if of[a] or of[b] else None for a, b in edges]
-    found = co_occurrences(sorted(named), edges, 6)
+    found = co_occurrences(sorted(named), edges)
     assert found == [None if value is None else pytest.approx(value, abs=1e-5) for value in expected]
 
 

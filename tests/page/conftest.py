@@ -70,7 +70,7 @@ def site_with_model(copy_of_demo: Callable[[], Path], model: ScriptedServer) -> 
     """Address of a server whose model is at the scripted one, and that takes one request at a time."""
     settings = {
         "THEWORLD_MODEL__NAME": "scripted", "THEWORLD_MODEL__BASE_URL": model.url, "THEWORLD_MODEL__API_KEY": "none",
-        "THEWORLD_MODEL__TIMEOUT_S": "60", "THEWORLD_MODEL__RETRIES": "0", "THEWORLD_SERVICE__RUNNING": "1",
+        "THEWORLD_MODEL__TIMEOUT_S": "60", "THEWORLD_SERVICE__RUNNING": "1",
         "THEWORLD_SERVICE__WAITING": "0",
     }  # fmt: skip
     with ExitStack() as stack:

@@ -169,12 +169,14 @@ def test_output_of_a_model_streams_and_is_never_run(visit, site_with_model, mode
 def test_stop_breaks_off_and_frees_the_place(visit, site_with_model, model):
     held = threading.Event()
 
-    def broken_off_late(handler: Handler) -> None:
+    def refused_late(handler: Handler) -> None:
         held.wait(60)
-        handler.close_connection = True
+        handler.send_response(400)  # what is broken off would be tried again
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
 
     model.script.clear()
-    model.script.append(broken_off_late)
+    model.script.append(refused_late)
     seen = visit(site_with_model)
     seen.go()
     seen.ask(HOW)

@@ -55,7 +55,7 @@ def test_the_kinds_and_their_names(cross_encoder_folder: Path) -> None:
         ({"model": "onnx:x"}, "rerank.model is for kind cross-encoder or remote, but kind is evidence-set"),
         ({"kind": "none", "base_url": "http://x"}, "rerank.base_url is for kind remote, but kind is none"),
         ({"kind": "cross-encoder", "model": "onnx:x", "api_key": "hush"}, "rerank.api_key is for kind remote"),
-        ({"temperature": 0}, "rerank.temperature is 0. Allowed: a number > 0"),
+        ({"protocol": "vllm"}, "rerank.protocol is 'vllm'. Allowed: one of cohere, llama.cpp, tei"),
         ({"kind": "cohere"}, "one of evidence-set, cross-encoder, remote, none"),
     ],
 )
@@ -66,11 +66,7 @@ def test_wrong_combinations_are_refused(rerank: dict[str, object], said: str) ->
     assert "hush" not in str(caught.value)
 
 
-def test_temperature_and_batches_come_from_the_settings(cross_encoder_folder: Path, server) -> None:
-    model = f"onnx:{cross_encoder_folder}"
-    plain, flat = (made(kind="cross-encoder", model=model, temperature=t) for t in (1.0, 4.0))
-    notes = candidates(10)
-    assert ask(plain, notes).ranked[-1].relevance < ask(flat, notes).ranked[-1].relevance < 0.5
+def test_batches_come_from_the_settings(server) -> None:
     remote = made(**SERVER | {"base_url": server.url, "batch_size": 3})
     with ready(remote):
         ask(remote, candidates(7))

@@ -113,20 +113,18 @@ def test_an_unreachable_hub_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp
     assert "fastembed cannot load" in found.reason
 
 
-@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=2), st.floats(0.01, 100))
-def test_the_sigmoid_is_monotone_and_in_range(logits: list[float], temperature: float) -> None:
-    low, high = (sigmoid(logit, temperature) for logit in sorted(logits))
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=2))
+def test_the_sigmoid_is_monotone_and_in_range(logits: list[float]) -> None:
+    low, high = (sigmoid(logit) for logit in sorted(logits))
     assert 0.0 <= low <= high <= 1.0
-    assert sigmoid(-logits[0], temperature) == pytest.approx(1 - sigmoid(logits[0], temperature))
+    assert sigmoid(-logits[0]) == pytest.approx(1 - sigmoid(logits[0]))
 
 
-def test_a_temperature_flattens_relevance_and_keeps_the_order(cross_encoder_folder: Path) -> None:
-    model, notes = OnnxCrossEncoder(cross_encoder_folder), candidates(10)
-    cold = ask(CrossEncoderReranker(model, NoLinks()), notes, "discovered radium")
-    warm = ask(CrossEncoderReranker(model, NoLinks(), temperature=4.0), notes, "discovered radium")
-    assert cold.ranked[0].relevance == pytest.approx(1 / (1 + math.exp(-4)))
-    assert warm.ranked[0].relevance == pytest.approx(1 / (1 + math.exp(-1)))
-    assert [r.note_id for r in cold.ranked] == [r.note_id for r in warm.ranked]
+def test_relevance_is_the_sigmoid_of_the_logit(cross_encoder_folder: Path) -> None:
+    found = ask(
+        CrossEncoderReranker(OnnxCrossEncoder(cross_encoder_folder), NoLinks()), candidates(10), "discovered radium"
+    )
+    assert found.ranked[0].relevance == pytest.approx(1 / (1 + math.exp(-4)))
 
 
 def test_pairs_go_in_micro_batches() -> None:

@@ -32,7 +32,7 @@ from theworld.ranking import (
     RerankProtocol,
 )
 from theworld.settings import AnswerSettings, Settings
-from theworld.state import Candidate, Context, QueryState
+from theworld.state import EVIDENCE_NOTES, Candidate, Context, QueryState
 from theworld.stores.dense import NumpyDense
 from theworld.stores.records import StoredNote
 from theworld.testing import FakeEmbedder
@@ -265,7 +265,7 @@ def check(case: Case, state: QueryState, took_ms: float) -> None:
     given, found = fused(case.count), state.candidates
     assert len(found) == min(case.top_k, case.count)
     assert len({c.note_id for c in found}) == len(found)
-    assert state.evidence == found[: SETTINGS.answers.evidence_notes]
+    assert state.evidence == found[:EVIDENCE_NOTES]
     assert all(math.isfinite(c.final_score) and 0.0 <= c.final_score <= 1.0 for c in found)
     assert all(a.final_score >= b.final_score for a, b in itertools.pairwise(found))
     assert took_ms < case.deadline_ms + SLACK_MS

@@ -16,6 +16,7 @@ from scripted_server import scripted_server
 from service_cases import LOCAL, TWO_HOP, settings_over
 from theworld.graph import build_graph
 from theworld.service.api.errors import redacted, without_internals
+from theworld.service.api.knowledge import MAX_DOCUMENTS
 from theworld.service.app import create_app
 from theworld.service.requests.limiter import ConcurrencyLimiter, TooManyError
 from theworld.service.requests.running import CancelledRunError
@@ -198,7 +199,7 @@ class TestOverHttp:
         most = service.settings.service.max_body_bytes
         assert code(client.post(SEARCH, content=b"x" * (most + 1))) == (413, 1005)
 
-        many = [{"id": str(n), "text": "x"} for n in range(service.settings.service.max_documents + 1)]
+        many = [{"id": str(n), "text": "x"} for n in range(MAX_DOCUMENTS + 1)]
         assert code(client.post("/api/v1/documents", json={"documents": many})) == (413, 1005)
 
         def in_pieces():
@@ -297,11 +298,13 @@ class TestOverHttp:
         with scripted_server() as model:
             for _ in range(4):
                 model.script.append(lambda _handler: model.test_is_over.wait(120) and gave_up.set())
-            settings = settings_over(copy_of_demo(), total_deadline_ms=4000)
+            settings = settings_over(copy_of_demo())
             named = {"name": "scripted", "base_url": model.url, "api_key": "none", "timeout_s": 100, "retries": 0}
             settings = Settings.model_validate({**settings.model_dump(), "model": named})
             with open_service(settings) as silent, TestClient(create_app(silent), **LOCAL) as client:
-                data = client.post(ASK, json={"question": HOW, "stream": False}).json()["data"]
+                data = client.post(ASK, json={"question": HOW, "stream": False, "total_deadline_ms": 4000}).json()[
+                    "data"
+                ]
             assert not gave_up.is_set()
             model.test_is_over.set()
         assert "generate_answer" in {item["stage"] for item in data["degradations"]}

@@ -181,14 +181,15 @@ def answering(
     with ExitStack() as stack:
         if "ledger" in urls:
             move_ledger(near)
-            stack.callback(drop_schema, near.ledger)
+            stack.callback(drop_schema, near.ledger_server)
         with open_store(near, read_only=False) as opened:
             assert opened.troubles == {}, opened.troubles
         stack.callback(_drop, near)
         proxies: dict[Engine, FaultyProxy] = {name: FaultyProxy(url) for name, url in urls.items()}
         for proxy in proxies.values():
             stack.callback(proxy.close)
-        behind = {name: _through(getattr(near, name), proxy, limits) for name, proxy in proxies.items()}
+        direct = Engines.of(near)
+        behind = {name: _through(getattr(direct, name), proxy, limits) for name, proxy in proxies.items()}
         far = near.model_copy(update=behind)
         writer = stack.enter_context(open_store(far, read_only=False))
         resources = stack.enter_context(open_resources(far))
@@ -196,7 +197,7 @@ def answering(
 
 
 def _patient(urls: Mapping[Engine, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {name: {"url": url, "timeout_s": 60} for name, url in urls.items()}
+    found: dict[str, Any] = {"servers": {"timeout_s": 60}, **{name: {"url": url} for name, url in urls.items()}}
     if "ledger" in urls:
         found["ledger"] = settings_for(urls["ledger"], secrets.token_hex(4))
     return found

@@ -19,7 +19,6 @@ import xml.etree.ElementTree as ElementTree
 from abc import ABC, abstractmethod
 from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import platformdirs
 import yaml
@@ -196,7 +195,7 @@ class QdrantServer(Server):
         program = shutil.which("qdrant")
         if program is None:
             raise CannotStartError("the program qdrant, which no package carries, is not on the PATH")
-        service = {"host": "127.0.0.1", "http_port": self.port, "grpc_port": grpc_port(self.url)}
+        service = {"host": "127.0.0.1", "http_port": self.port, "grpc_port": None}
         storage = {"storage_path": str(self.folder / "data"), "snapshots_path": str(self.folder / "snapshots")}
         settings = {"service": service, "storage": storage, "telemetry_disabled": True}
         file = self.folder / "config.yaml"
@@ -208,13 +207,6 @@ class QdrantServer(Server):
         with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as reply:
             return bool(reply.status == HTTPStatus.OK)
         return False
-
-
-def grpc_port(url: str) -> int:
-    """Return the port on which the Qdrant with this REST address speaks gRPC."""
-    port = urlsplit(url).port
-    assert port is not None, url
-    return port + 1
 
 
 class PostgresServer(Server):

@@ -9,7 +9,7 @@ import pytest
 from services.faulty_proxy import FaultyProxy
 from services.postgres_ledger import drop_schema, settings_for
 from theworld.doctor import Finding, examine
-from theworld.settings import Settings
+from theworld.settings import Settings, SparseSettings
 from theworld.stores.knowledge_store import open_store
 from theworld.stores.ledger import Ledger
 from theworld.stores.sparse.opensearch import OpenSearchSparse
@@ -28,7 +28,7 @@ def test_engines_are_asked_for_version_schema_and_lag(
     proxy = FaultyProxy(postgres_url)
     near = settings_for(postgres_url, ledger, timeout_s=5.0)
     far = near.model_copy(update={"url": near.url.replace(near.url.split(":")[2].split("/")[0], str(proxy.port))})
-    settings = Settings(store=tmp_path / "store", ledger=far, sparse={"url": opensearch_url, "timeout_s": 60})
+    settings = Settings(store=tmp_path / "store", ledger=far, sparse=SparseSettings(url=opensearch_url, timeout_s=60))
     findings = found(settings)
     assert (findings["schema"].status, "--create" in findings["schema"].remedy) == ("failed", True)
     assert "sparse" not in findings
@@ -61,7 +61,9 @@ def test_engines_are_asked_for_version_schema_and_lag(
 
 def test_a_server_that_is_too_old_is_told(tmp_path: Path, opensearch_url: str) -> None:
     proxy = FaultyProxy(opensearch_url)
-    settings = Settings(store=tmp_path / "store", sparse={"url": f"http://127.0.0.1:{proxy.port}", "timeout_s": 60})
+    settings = Settings(
+        store=tmp_path / "store", sparse=SparseSettings(url=f"http://127.0.0.1:{proxy.port}", timeout_s=60)
+    )
     with open_store(settings, create=True) as store:
         store.put([make_document(0)])
     version = str(found(settings)["sparse"].facts["version"])

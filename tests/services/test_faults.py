@@ -17,7 +17,7 @@ import pytest
 from services.faulty_proxy import FaultyProxy
 from services.launching import Server
 from theworld.errors import EngineUnavailableError, StoreError
-from theworld.settings import DenseSettings, EngineSettings, GraphSettings, SparseSettings
+from theworld.settings import DenseSettings, GraphSettings, ServerSettings, SparseSettings
 from theworld.stores.dense.qdrant import QdrantDense
 from theworld.stores.engines import Engines
 from theworld.stores.graph.neo4j import Neo4jGraph
@@ -31,7 +31,7 @@ PATIENT_S = 60.0
 NEAR = {"space": embedded(1, 0)}
 NOTES = [put(f"n{i}#0", f"river word{i}", title=f"Title {i}", names=["Shared Name"], vectors=NEAR) for i in range(5)]
 URLS = {"sparse": "opensearch_url", "dense": "qdrant_url", "graph": "neo4j_url"}
-SECTIONS: dict[str, type[EngineSettings]] = {"sparse": SparseSettings, "dense": DenseSettings, "graph": GraphSettings}
+SECTIONS: dict[str, type[ServerSettings]] = {"sparse": SparseSettings, "dense": DenseSettings, "graph": GraphSettings}
 On = OpenSearchSparse | QdrantDense | Neo4jGraph
 
 

@@ -1,17 +1,12 @@
-"""The dense projection on a real Qdrant, over REST and over gRPC."""
+"""The dense projection on a real Qdrant."""
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
-from services.faulty_proxy import FaultyProxy
-from services.launching import grpc_port
-from theworld.errors import EngineUnavailableError, SettingsError
 from theworld.settings import DenseSettings
 from theworld.stores.dense import NumpyDense
 from theworld.stores.dense.qdrant import QdrantDense
@@ -22,9 +17,9 @@ from theworld.testing.conformance.twins import assert_dense_twins
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=[False, True], ids=["rest", "grpc"])
-def make(request: pytest.FixtureRequest, qdrant_url: str, ledger: str) -> Iterator[Callable[[], QdrantDense]]:
-    settings = DenseSettings(url=qdrant_url, grpc_port=grpc_port(qdrant_url), timeout_s=20, prefer_grpc=request.param)
+@pytest.fixture
+def make(qdrant_url: str, ledger: str) -> Iterator[Callable[[], QdrantDense]]:
+    settings = DenseSettings(url=qdrant_url, timeout_s=20)
 
     def opened() -> QdrantDense:
         return QdrantDense(settings, ledger, writable=True)
@@ -69,27 +64,3 @@ def test_quantised_and_on_disk_it_finds_the_same(
         store.drop()
         store.close()
         embedded.close()
-
-
-def test_over_grpc_certificates_are_checked(qdrant_url: str, certificate: tuple[Path, Path], ledger: str) -> None:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(*certificate)
-    context.set_alpn_protocols(["h2"])
-    proxy = FaultyProxy(f"http://{urlsplit(qdrant_url).hostname}:{grpc_port(qdrant_url)}", tls=context)
-    given = {"url": f"https://127.0.0.1:{proxy.port}", "grpc_port": proxy.port, "prefer_grpc": True, "timeout_s": 20}
-    given |= {"api_key": "hunter2"}
-
-    def opened(**further: object) -> QdrantDense:
-        return QdrantDense(DenseSettings.model_validate({**given, **further}), ledger)
-
-    store = opened()
-    with pytest.raises(EngineUnavailableError, match=r"(?i)certificate"):
-        store.version()
-    store.close()
-    store = opened(ca_file=certificate[0])
-    assert store.version()[0].isdigit()
-    assert store.applied == 0
-    store.close()
-    with pytest.raises(SettingsError, match=r"dense\.verify"):
-        opened(verify=False)
-    proxy.close()

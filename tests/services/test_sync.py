@@ -14,7 +14,7 @@ import pytest
 
 from services.launching import free_port
 from theworld.cli.app import run
-from theworld.settings import Settings
+from theworld.settings import Settings, SparseSettings
 from theworld.stores.knowledge_store import KnowledgeStore, open_store
 from theworld.stores.sparse.opensearch import OpenSearchSparse
 from theworld.testing.conformance.documents import make_document
@@ -38,13 +38,15 @@ def test_a_store_moves_to_a_server(
     path: Path, opensearch_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("THEWORLD_SPARSE__URL", opensearch_url)
-    monkeypatch.setenv("THEWORLD_SPARSE__TIMEOUT_S", "60")
+    monkeypatch.setenv("THEWORLD_SERVERS__TIMEOUT_S", "60")
     for arguments in ((), ("--rebuild", "sparse"), ()):
         assert sync("--store", str(path), "--verify", "--json", *arguments) == 0
         told = json.loads(capsys.readouterr().out)
         assert set(told["lag"].values()) == {0}
         assert (told["troubles"], told["differences"]) == ({}, [])
-    with open_store(Settings(store=path, sparse={"url": opensearch_url, "timeout_s": 60}), read_only=False) as store:
+    with open_store(
+        Settings(store=path, sparse=SparseSettings(url=opensearch_url, timeout_s=60)), read_only=False
+    ) as store:
         assert isinstance(store.sparse, OpenSearchSparse)
         assert store.sparse.count() == 8
         store.sparse.drop()
@@ -70,7 +72,7 @@ def test_the_first_run_brings_a_store_to_the_servers(path: Path, opensearch_url:
     file.write_text(given, encoding="utf-8")
     programs = Path(sys.executable).parent
     environment = {name: value for name, value in os.environ.items() if not name.startswith("THEWORLD_")}
-    environment |= {"PATH": f"{programs}:{os.environ['PATH']}", "THEWORLD_SPARSE__TIMEOUT_S": "60"}
+    environment |= {"PATH": f"{programs}:{os.environ['PATH']}", "THEWORLD_SERVERS__TIMEOUT_S": "60"}
     written = []
     for _ in range(2):
         command = ["sh", "first-run.sh", "--no-start", "--store", str(path), "--json"]
@@ -82,7 +84,9 @@ def test_the_first_run_brings_a_store_to_the_servers(path: Path, opensearch_url:
     assert written[0] == written[1]
     assert written[0].startswith(f"{given}\n")
     assert len(re.findall(r"(?m)^THEWORLD_\w+=\w{48}$", written[0])) == 2
-    with open_store(Settings(store=path, sparse={"url": opensearch_url, "timeout_s": 60}), read_only=False) as store:
+    with open_store(
+        Settings(store=path, sparse=SparseSettings(url=opensearch_url, timeout_s=60)), read_only=False
+    ) as store:
         assert isinstance(store.sparse, OpenSearchSparse)
         assert store.sparse.count() == 8
         store.sparse.drop()

@@ -48,8 +48,8 @@ def test_nothing_is_asked_of_the_network_unless_online(wikidata: dict[str, Any])
 
 @pytest.mark.usefixtures("no_network")
 def test_the_guard_of_these_tests_can_fail() -> None:
-    online = settings(online=True, contact="me@example.org", cache_mb=0).wikidata
-    with open_knowledge(online) as knowledge, pytest.raises(pytest.fail.Exception, match="was tried"):
+    online = settings(online=True, contact="me@example.org").wikidata
+    with open_knowledge(online, cached=False) as knowledge, pytest.raises(pytest.fail.Exception, match="was tried"):
         knowledge.search("Paris", "en", 3)
 
 

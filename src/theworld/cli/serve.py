@@ -59,6 +59,8 @@ def serve(
     _hand_down(settings)
     import uvicorn
 
+    from theworld.service.runtime import SHUTDOWN_S
+
     multiprocess = tempfile.TemporaryDirectory(prefix="theworld-metrics-") if chosen.workers > 1 else None
     if multiprocess is not None:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = multiprocess.name
@@ -69,7 +71,7 @@ def serve(
             host=chosen.host,
             port=chosen.port,
             workers=chosen.workers,
-            timeout_graceful_shutdown=int(chosen.shutdown_s),
+            timeout_graceful_shutdown=SHUTDOWN_S,
             log_level="info",
             access_log=False,
             server_header=False,
@@ -110,7 +112,7 @@ def _check(settings: Settings) -> None:
         check_watchable(chosen.watch)
     check_folder(settings.store, create=True, has_ledger=settings.ledger.url is None)
     if ledger_exists(settings):
-        open_database(settings.store, settings.ledger).close()
+        open_database(settings.store, settings.ledger_server).close()
     else:
         out.print(f"No store at {settings.store} yet: an empty one is made.")
     if chosen.keys == "auto" and is_loopback(chosen.host):

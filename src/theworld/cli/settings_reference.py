@@ -24,12 +24,22 @@ effective value and where it came from. What may differ per request is in [`Cont
 | to | set |
 |---|---|
 """
-_ALL = """
-## All of them
-
+_COLUMNS = """
 | setting | environment | default | allowed | what it is |
 |---|---|---|---|---|
 """
+_COMMON = f"""
+## What they are
+
+What is secret can lie in a file instead, as Docker and Kubernetes mount secrets; the setting with `_file` names it:
+`THEWORLD_GRAPH__PASSWORD_FILE=/run/secrets/graph`.
+{_COLUMNS}"""
+_FURTHER = f"""
+## Advanced
+
+Limits, models' details and servers: their defaults hold unless a measurement of yours says otherwise
+([evaluation.md](evaluation.md)). `servers` is the same for OpenSearch, Qdrant, Neo4j and PostgreSQL.
+{_COLUMNS}"""
 _CONTEXT = """
 ## Per request
 
@@ -49,6 +59,20 @@ _FIRST = {
     "have figures answered from your database": ("database.url", "database.ontology"),
     "link names to Wikidata": ("wikidata.snapshot", "wikidata.online", "wikidata.contact"),
 }
+_ADVANCED = """
+answers.evidence_tokens answers.passage_characters_en answers.passage_characters_zh database.max_rows
+database.timeout_ms dense.on_disk dense.quantization embedding.threads graph.database ingestion.processes
+ledger.namespace ledger.tls model.max_tokens model.timeout_s notes.max_characters_en notes.max_characters_zh
+ontology.hops rerank.batch_size rerank.pool rerank.protocol retrieval.fusion.method retrieval.per_channel
+router.enabled service.ab_share service.ab_strategy service.job_priority service.max_body_bytes service.public_url
+service.retention_days service.running service.trace_text service.waiting tagger.chinese tagger.english wikidata.api
+wikidata.cache wikidata.timeout_s
+""".split()
+
+
+def is_advanced(name: str) -> bool:
+    """Return whether a setting, by its dotted name, stands in the advanced part."""
+    return name in _ADVANCED or name.startswith("servers.")
 
 
 def _default(field: FieldInfo) -> str:
@@ -65,18 +89,20 @@ def _cell(text: str) -> str:
 
 
 def reference() -> str:
-    """Return the reference: those to begin with by purpose, what a request chooses, then one row a setting."""
+    """Return the reference: where to begin, what a request chooses, then a row a setting, the advanced ones apart."""
     first = [f"| {purpose} | {', '.join(map(_variable, names))} |" for purpose, names in _FIRST.items()]
     chosen = [
         f"| `{name}` | {_default(field)} | {_cell(field.description or '')} |"
         for name, field in Context.model_fields.items()
     ]
-    rows = [
-        f"| `{name}` | {_variable(name)} | {_default(field)} | {_cell(allowed(field))} "
+    rows = {
+        name: f"| `{name}` | {_variable(name)} | {_default(field)} | {_cell(allowed(field))} "
         f"| {_cell(field.description or '')} |"
         for name, field in leaves(Settings)
-    ]
-    parts = ((_HEAD, first), (_CONTEXT, chosen), (_ALL, rows))
+    }
+    common = [row for name, row in rows.items() if not is_advanced(name)]
+    further = [row for name, row in rows.items() if is_advanced(name)]
+    parts = ((_HEAD, first), (_CONTEXT, chosen), (_COMMON, common), (_FURTHER, further))
     return "".join(head + "\n".join(lines) + "\n" for head, lines in parts)
 
 

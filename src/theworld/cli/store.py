@@ -128,7 +128,7 @@ def migrate(
     settings = settings_for(store)
     if settings.ledger.url is None:
         check_folder(settings.store, create=create)
-    chosen = settings.ledger.model_copy(update={"write_timeout_s": _LONGEST_S})
+    chosen = settings.ledger_server.model_copy(update={"write_timeout_s": _LONGEST_S})
     with closing(connect(settings.store, chosen, writable=True)) as database:
         if create and schema.make_tables(database, namespace=chosen.namespace if database.remote else None):
             typer.echo(f"{database.where}: tables made, schema version {SCHEMA_VERSION}.")
@@ -156,7 +156,7 @@ def move(store: StoreOption = None) -> None:
             "no server is named", where="ledger.url", remedy="Set THEWORLD_LEDGER__URL=postgresql+psycopg://..."
         )
     settings = settings.model_copy(
-        update={"ledger": settings.ledger.model_copy(update={"write_timeout_s": _LONGEST_S})}
+        update={"ledger": settings.ledger_server.model_copy(update={"write_timeout_s": _LONGEST_S})}
     )
     with progress_bars(error_console()) as progress:
         task = progress.add_task("Copying", total=None)

@@ -51,7 +51,7 @@ def _all(settings: Settings) -> Iterator[Finding]:
 
 def _store(settings: Settings) -> Iterator[Finding]:
     """Look at the ledger, and at what follows it when it can be asked."""
-    with closing(connect(settings.store, settings.ledger, writable=False)) as database:
+    with closing(connect(settings.store, settings.ledger_server, writable=False)) as database:
         found = list(findings_of("ledger", lambda: check_ledger(database, settings), remedy=_SERVER.format("ledger")))
         yield from found
         if any(one.status == "failed" for one in found):

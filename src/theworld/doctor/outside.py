@@ -86,8 +86,8 @@ def check_wikidata(settings: Settings) -> Iterator[Finding]:
     """Look whether entities can be looked up: one small search, without the cache."""
     from theworld.entities import open_knowledge
 
-    chosen = settings.wikidata.model_copy(update={"cache_mb": 0})
-    with open_knowledge(chosen) as knowledge:
+    chosen = settings.wikidata
+    with open_knowledge(chosen, cached=False) as knowledge:
         found = knowledge.search("Earth", "en", 1)
     where = chosen.api if chosen.online else f"snapshot {chosen.snapshot or 'bundled'}"
     yield Finding("wikidata", "ok", f"{where} answers", facts={"online": chosen.online, "found": len(found)})

@@ -14,16 +14,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NotRequired, Protocol
 
-from platformdirs import user_cache_path
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
+from theworld.cache_folder import cache_folder
 from theworld.errors import StoreError
 from theworld.settings import WikidataSettings
 from theworld.text import entity_key
 from theworld.wikidata import Endpoint, NamedEntry, ReplyCache, Snapshot, WikidataClient, WikidataTransport
 
 CACHE_FILE = "wikidata.sqlite"
+CACHE_DAYS, CACHE_BYTES = 30, 200 * 2**20
+"""Entries change slowly; some hundred thousand replies are kept."""
 
 
 class EntityKnowledge(Protocol):
@@ -109,21 +111,21 @@ class SnapshotKnowledge:
         }
 
 
-def make_knowledge(settings: WikidataSettings) -> EntityKnowledge:
+def make_knowledge(settings: WikidataSettings, *, cached: bool = True) -> EntityKnowledge:
     """Return what the settings name: the service if `online`, else their snapshot, else the bundled one.
 
-    Without `online` no network call is ever made. Raises SettingsError for a service without an operator contact,
-    StoreError for a snapshot that cannot be read.
+    Without `online` no network call is ever made; not `cached`, none is spared. Raises SettingsError for a service
+    without an operator contact, StoreError for a snapshot that cannot be read.
     """
     if settings.online:
-        return _client(settings)
+        return _client(settings, cached=cached)
     return Snapshot(settings.snapshot) if settings.snapshot else SnapshotKnowledge()
 
 
 @contextmanager
-def open_knowledge(settings: WikidataSettings) -> Iterator[EntityKnowledge]:
+def open_knowledge(settings: WikidataSettings, *, cached: bool = True) -> Iterator[EntityKnowledge]:
     """Open what the settings name, and close it at the end."""
-    knowledge = make_knowledge(settings)
+    knowledge = make_knowledge(settings, cached=cached)
     try:
         yield knowledge
     finally:
@@ -131,20 +133,11 @@ def open_knowledge(settings: WikidataSettings) -> Iterator[EntityKnowledge]:
             knowledge.close()
 
 
-def _client(settings: WikidataSettings) -> WikidataClient:
-    endpoint = Endpoint(
-        url=settings.api,
-        contact=settings.contact,
-        timeout_s=settings.timeout_s,
-        maxlag_s=settings.maxlag_s,
-        connections=settings.connections,
-    )
-    transport = WikidataTransport(endpoint)
-    if not settings.cache_mb:
-        return WikidataClient(transport)
-    folder = settings.cache or user_cache_path("theworld")
-    ttl_s, max_bytes = settings.cache_days * 86_400, settings.cache_mb * 2**20
-    return WikidataClient(transport, ReplyCache(folder / CACHE_FILE, ttl_s=ttl_s, max_bytes=max_bytes))
+def _client(settings: WikidataSettings, *, cached: bool) -> WikidataClient:
+    endpoint = Endpoint(url=settings.api, contact=settings.contact, timeout_s=settings.timeout_s)
+    folder = settings.cache or cache_folder()
+    cache = ReplyCache(folder / CACHE_FILE, ttl_s=CACHE_DAYS * 86_400, max_bytes=CACHE_BYTES) if cached else None
+    return WikidataClient(WikidataTransport(endpoint), cache)
 
 
 def _named(entry: Mapping[str, Any]) -> NamedEntry:

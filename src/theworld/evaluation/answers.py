@@ -194,7 +194,7 @@ def evaluate_first_answers(
         state = graph.invoke(QueryInput(question=query.text), config, context=context, output_keys=keys)
         own.append(_answered(query, state["result"]))
         candidates = baseline_candidates(state["channel_results"], resources, tenant)
-        graph.update_state(config, as_found(candidates, resources), as_node=DELIVERED_BY)
+        graph.update_state(config, as_found(candidates), as_node=DELIVERED_BY)
         baseline.append(_answered(query, graph.invoke(None, config, context=context, output_keys=keys)["result"]))
         threads.delete_thread(query.id)
         on_query()

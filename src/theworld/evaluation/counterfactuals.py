@@ -12,7 +12,7 @@ from theworld.graph import Resources, build_graph, make_resources
 from theworld.graph.checkpoints import allow_state_types
 from theworld.nodes.fuse_candidates import to_candidate
 from theworld.ranking.fusion import Fused
-from theworld.state import Candidate, Context, QueryInput, Update
+from theworld.state import EVIDENCE_NOTES, Candidate, Context, QueryInput, Update
 from theworld.stores.records import StoredNote
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Counterfactuals:
             to_candidate(note, Fused(note_id=note.id, score=1.0, channels={}), rank, 1.0, None)
             for rank, note in enumerate(notes, start=1)
         ]
-        graph.update_state(config, as_found(candidates, self._resources), as_node=FOUND_BY)
+        graph.update_state(config, as_found(candidates), as_node=FOUND_BY)
         return seen_of(graph.invoke(None, config, context=self._context, output_keys=KEYS))
 
     def _notes_of(self, document: str) -> list[StoredNote]:
@@ -73,18 +73,18 @@ class Counterfactuals:
     def _deeper(self, depth: int) -> CompiledGraph:
         if depth not in self._deep:
             old = self._resources
-            retrieval = old.settings.retrieval.model_copy(update={"per_channel": depth, "graph_depth": depth})
+            retrieval = old.settings.retrieval.model_copy(update={"per_channel": 2 * depth})
             rerank = old.settings.rerank.model_copy(update={"pool": depth})
             settings = old.settings.model_copy(update={"retrieval": retrieval, "rerank": rerank})
             self._deep[depth] = build_graph(make_resources(settings, old.store, old.models, old.knowledge))
         return self._deep[depth]
 
 
-def as_found(candidates: Sequence[Candidate], resources: Resources) -> Update:
+def as_found(candidates: Sequence[Candidate]) -> Update:
     """Return what makes the graph go on with these candidates, whatever it found and answered before."""
     return {
         "candidates": list(candidates),
-        "evidence": list(candidates[: resources.settings.answers.evidence_notes]),
+        "evidence": list(candidates[:EVIDENCE_NOTES]),
         "paths": [],
         "rerank_outcome": "skipped",
         "entity_candidates": {},

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_cache_path
-
+from theworld.cache_folder import cache_folder
 from theworld.errors import IngestionError
 
 _LAYOUT = "A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv."
@@ -187,7 +186,7 @@ def merge_datasets(datasets: Sequence[Dataset], folder: Path | None = None) -> t
     renamed = [_add(dataset, records, known) for dataset in datasets]
     text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records.values())
     fingerprint = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-    place = folder or user_cache_path("theworld") / "evaluation" / f"merged-{fingerprint}"
+    place = folder or cache_folder() / "evaluation" / f"merged-{fingerprint}"
     corpus = _written(place / "corpus.jsonl", text)
     empty = Dataset("merged", corpus, frozenset(records), fingerprint, ())
     parts = [

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from theworld.extras import import_package
 from theworld.text import cjk_share
 from theworld.text.language import CJK_RANGES
 
@@ -192,6 +193,8 @@ def _bootstrap_interval(
     differences: NDArray[np.float64], confidence: float, resamples: int, seed: int
 ) -> tuple[float, float]:
     import numpy as np
+
+    import_package("scipy", extra="evaluation")
     from scipy import stats
 
     if np.ptp(differences) == 0 or np.size(differences) == 1:
@@ -211,6 +214,8 @@ def _bootstrap_interval(
 
 def _randomisation_p(differences: NDArray[np.float64], resamples: int, seed: int) -> float:
     import numpy as np
+
+    import_package("scipy", extra="evaluation")
     from scipy import stats
 
     if not np.any(differences):

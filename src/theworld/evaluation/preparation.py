@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from platformdirs import user_cache_path
-
 from theworld import __version__
+from theworld.cache_folder import cache_folder
 from theworld.errors import IngestionError
 from theworld.evaluation.datasets import Dataset
 from theworld.evaluation.documents.question_set import QuestionSet
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
 
 def store_path(dataset: Dataset, settings: Settings) -> Path:
     """Return the folder of the dataset's store in the user's cache, one for each corpus and way of making notes."""
-    neutral = {"batch_size", "threads", "api_key"}
+    neutral = {"threads", "api_key"}
     processing = [settings.embedding.model_dump_json(exclude=neutral), settings.tagger.model_dump_json()]
     versions = (__version__, str(SCHEMA_VERSION))
     key = content_hash(*versions, dataset.fingerprint, *processing, settings.notes.model_dump_json())
-    return user_cache_path("theworld") / "evaluation" / f"{dataset.name}-{key}.store"
+    return cache_folder() / "evaluation" / f"{dataset.name}-{key}.store"
 
 
 def ingest_facts(report: IngestReport, dataset: Dataset, settings: Settings) -> dict[str, Any]:

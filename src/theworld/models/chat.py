@@ -12,7 +12,15 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from theworld.errors import ModelError
-from theworld.models.endpoint import BoundedResponse, BrokenReplyError, Clock, Endpoint, per_attempt, read_reply
+from theworld.models.endpoint import (
+    RETRIES,
+    BoundedResponse,
+    BrokenReplyError,
+    Clock,
+    Endpoint,
+    per_attempt,
+    read_reply,
+)
 from theworld.models.onnx_encoder import encodable
 from theworld.models.protocols import ChatMessage, Completion
 from theworld.settings import ModelSettings
@@ -82,11 +90,9 @@ class OpenAIChatModel:
     without it, or under its new name, and that is remembered.
     """
 
-    def __init__(self, settings: ModelSettings) -> None:
+    def __init__(self, settings: ModelSettings, *, retries: int = RETRIES) -> None:
         self._settings = settings
-        self._endpoint = Endpoint(
-            settings.base_url, settings.api_key, timeout_s=settings.timeout_s, retries=settings.retries
-        )
+        self._endpoint = Endpoint(settings.base_url, settings.api_key, timeout_s=settings.timeout_s, retries=retries)
         self._refused: frozenset[str] = frozenset()
 
     @property
@@ -181,7 +187,7 @@ class OpenAIChatModel:
             limit: self._settings.max_tokens,
         }
         if "temperature" not in refused:
-            request["temperature"] = self._settings.temperature
+            request["temperature"] = 0  # the same question is to be answered in the same way
         return request
 
     def _completion(self, messages: Sequence[ChatMessage], heard: _Heard, calls: int, clock: Clock) -> Completion:

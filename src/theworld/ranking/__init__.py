@@ -3,7 +3,7 @@
 from theworld.ranking.choice import make_reranker
 from theworld.ranking.contract import Outcome, Ranked, Reranker, Reranking
 from theworld.ranking.evidence_set import EvidenceSetReranker
-from theworld.ranking.fusion import Fused, found_by, fuse, fuse_minmax
+from theworld.ranking.fusion import Fused, fuse, fuse_minmax
 from theworld.ranking.graph_share import channel_weights, graph_share
 from theworld.ranking.greedy_cover import CoverWeights, greedy_cover
 from theworld.ranking.pointwise import CrossEncoderReranker
@@ -21,7 +21,6 @@ __all__ = [
     "Reranker",
     "Reranking",
     "channel_weights",
-    "found_by",
     "fuse",
     "fuse_minmax",
     "graph_share",

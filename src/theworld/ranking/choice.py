@@ -9,7 +9,7 @@ from theworld.models.protocols import Embedder
 from theworld.ranking.contract import Reranker
 from theworld.ranking.evidence_set import EvidenceSetReranker
 from theworld.ranking.pointwise import MICRO_BATCH, CrossEncoderReranker
-from theworld.ranking.remote import BATCH, RemoteReranker, RerankProtocol
+from theworld.ranking.remote import BATCH, Kind, RemoteReranker, RerankProtocol
 from theworld.settings import Settings
 from theworld.stores.protocols import DenseStore, GraphStore
 
@@ -25,13 +25,13 @@ def make_reranker(
     if chosen.kind == "cross-encoder":
         model = load_cross_encoder(chosen.model or "", settings.embedding.threads)
         size = chosen.batch_size or MICRO_BATCH
-        return CrossEncoderReranker(model, graph, temperature=chosen.temperature, batch_size=size)
+        return CrossEncoderReranker(model, graph, batch_size=size)
     if chosen.kind == "remote":
+        kind: Kind = "tei" if chosen.protocol == "tei" else "cohere"
         return RemoteReranker(
-            RerankProtocol(chosen.protocol, chosen.base_url or "", chosen.model, chosen.logits),
+            RerankProtocol(kind, chosen.base_url or "", chosen.model, logits=chosen.protocol == "llama.cpp"),
             graph,
             api_key=chosen.api_key,
-            temperature=chosen.temperature,
             batch_size=chosen.batch_size or BATCH,
         )
     return EvidenceSetReranker(dense, graph, embedder_of)

@@ -15,6 +15,8 @@ from theworld.state import ChannelHit
 
 Ranking = Sequence[tuple[str, float]]
 """(note id, score) of one channel, best first."""
+RRF_K = 60
+"""Ranks count from 1; the paper's constant, which its authors found hardly to matter."""
 Points = Callable[[str, Ranking], Sequence[float]]
 """What each place of a channel's list is worth before its weight: channel, its distinct hits -> one number a hit."""
 
@@ -58,18 +60,6 @@ def combine(
     return [Fused(note_id=note_id, score=scores.get(note_id, 0.0), channels=hits[note_id]) for note_id in order]
 
 
-def found_by(fused: Sequence[Fused], min_channels: int) -> list[Fused]:
-    """Return the notes that at least `min_channels` channels list, whatever their weight or depth, in order.
-
-    Where no note is in so many lists (a channel was not asked, failed, or they agree on nothing) the demand is lowered
-    to the most that any note has: what was found is never lost to it. Raises ValueError for min_channels < 1.
-    """
-    if min_channels < 1:
-        raise ValueError(f"min_channels must be >= 1, got {min_channels}")
-    demand = min(min_channels, max((len(note.channels) for note in fused), default=0))
-    return [note for note in fused if len(note.channels) >= demand]
-
-
 def _distinct(ranking: Ranking) -> list[tuple[str, float]]:
     best: dict[str, float] = {}
     for note_id, score in ranking:
@@ -81,7 +71,7 @@ def fuse(
     rankings: Mapping[str, Ranking],
     weights: Mapping[str, float] | None = None,
     *,
-    k: int = 60,
+    k: int = RRF_K,
     depths: Mapping[str, int] | None = None,
 ) -> list[Fused]:
     """Return the notes of all channels by the sum of weight / (k + rank); see `combine` for weights and depths.

@@ -21,9 +21,9 @@ Score = Callable[[Sequence[str]], Sequence[float]]
 """Returns one relevance in [0, 1] a text; DeadlineExceededError when it would end too late."""
 
 
-def sigmoid(logit: float, temperature: float) -> float:
-    """Return 1 / (1 + exp(-logit / temperature)); NaN stays NaN."""
-    return 0.5 * (1.0 + math.tanh(0.5 * logit / temperature))
+def sigmoid(logit: float) -> float:
+    """Return 1 / (1 + exp(-logit)); NaN stays NaN."""
+    return 0.5 * (1.0 + math.tanh(0.5 * logit))
 
 
 def distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -152,11 +152,9 @@ MICRO_BATCH = 8
 class CrossEncoderReranker:
     """One (question, evidence) pair at a time; evidence is the bridge note and the note where there is a bridge."""
 
-    def __init__(
-        self, model: CrossEncoder, graph: GraphStore, *, temperature: float = 1.0, batch_size: int = MICRO_BATCH
-    ) -> None:
+    def __init__(self, model: CrossEncoder, graph: GraphStore, *, batch_size: int = MICRO_BATCH) -> None:
         self._model, self._graph = model, graph
-        self._temperature, self._batch_size = temperature, batch_size
+        self._batch_size = batch_size
 
     @property
     def name(self) -> str:
@@ -178,7 +176,7 @@ class CrossEncoderReranker:
         """Return the candidates by relevance, as many as could be scored in time."""
 
         def score(texts: Sequence[str]) -> list[float]:
-            return [sigmoid(float(logit), self._temperature) for logit in self._model.logits(query, texts)]
+            return [sigmoid(float(logit)) for logit in self._model.logits(query, texts)]
 
         try:
             notes = distinct(candidates)

@@ -123,12 +123,11 @@ class RemoteReranker:
         graph: GraphStore,
         *,
         api_key: SecretStr | None = None,
-        temperature: float = 1.0,
         batch_size: int = BATCH,
     ) -> None:
         self._protocol, self._graph = protocol, graph
         self._key = _checked_key(api_key)
-        self._temperature, self._batch_size = temperature, batch_size
+        self._batch_size = batch_size
         self._thread = LoopThread("remote-reranker")
         self._client: httpx.AsyncClient | None = None
 
@@ -149,7 +148,7 @@ class RemoteReranker:
 
         def score(texts: Sequence[str]) -> list[float]:
             found = self._thread.run(lambda: self._ask(query, texts, deadline), deadline)
-            return [sigmoid(logit, self._temperature) for logit in found] if self._protocol.logits else found
+            return [sigmoid(logit) for logit in found] if self._protocol.logits else found
 
         try:
             notes = distinct(candidates)

@@ -36,6 +36,10 @@ from theworld.text import Language
 
 NEAREST, DEVIATIONS = 3, 2.5
 """Elements that vectors may add, and by how many standard deviations they must stand out."""
+WEIGHT = 0.5
+"""Of its notes' scores beside the PageRank's, each over its best."""
+DEADLINE_SHARE = 0.5
+"""Of the time that the graph channel has left: the walk over the notes must have some too."""
 Hits = Sequence[tuple[str, float]]
 _DIGITS = 9
 
@@ -69,7 +73,7 @@ class OntologyChannel:
         self, indexes: OntologyIndexes, notes: NoteSource, embedder_of: EmbedderOf, settings: OntologySettings
     ) -> None:
         self.indexes, self._notes, self._embedder_of, self.settings = indexes, notes, embedder_of, settings
-        self._walking = WalkParameters(hops=settings.hops, decay=settings.decay, fan_out=settings.fan_out)
+        self._walking = WalkParameters(hops=settings.hops)
 
     def warm(self, tenants: Sequence[str]) -> None:
         """Read the ontologies now, not within the first question's deadline."""
@@ -85,7 +89,7 @@ class OntologyChannel:
         """
         if not self.settings.enabled or self.indexes.surely_none():
             return None
-        own = Deadline.after(request.deadline.remaining_ms() * self.settings.share)
+        own = Deadline.after(request.deadline.remaining_ms() * DEADLINE_SHARE)
         tenant = request.context.tenant
 
         def work() -> OntologyFindings | None:
@@ -126,12 +130,12 @@ class OntologyChannel:
             notes=len(kept),
             elapsed_ms=(time.perf_counter() - begun) * 1000,
         )
-        return OntologyFindings(evidence, kept, self.settings.weight)
+        return OntologyFindings(evidence, kept, WEIGHT)
 
     def _near(self, index: OntologyIndex, question: str) -> dict[Ref, float]:
         """Return the elements that are near the question in meaning."""
         best: dict[Ref, float] = {}
-        for space, vectors in sorted(index.vectors.items()) if self.settings.vectors else ():
+        for space, vectors in sorted(index.vectors.items()):
             embedder: Embedder | None = self._embedder_of(space)
             if embedder is not None:
                 near = vectors.near(embedder.embed_query(question).vector, limit=NEAREST, deviations=DEVIATIONS)

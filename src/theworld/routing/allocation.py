@@ -12,6 +12,11 @@ from theworld.state import Channel, ChannelPlan, Context, RouteDecision, RoutePa
 
 SHORT_MS, SHORTEST_MS = 150.0, 60.0
 """Budgets below which half as many candidates are asked for, and below which nothing is reranked."""
+LEAST_CONFIDENCE = 0.45
+"""Below, a choice is widened to hybrid: trying every way costs some milliseconds, a wrong way the answer."""
+WEIGHTS: dict[Channel, float] = {"sparse": 0.45, "dense": 0.55, "graph": 1.0}
+"""Of each channel in fusion; the graph's counts times the share that its list earns on each question, the others' times
+the rest (`ranking/graph_share.py`, which was fitted over them)."""
 OFF = "off"
 """Strategy name of a request that was not routed."""
 
@@ -45,7 +50,7 @@ def allocate(
     How much each channel counts is decided by what it brings (`fuse_candidates`), not by the question's wording. A
     choice that is not sure enough is widened to `hybrid`.
     """
-    choice = _widened(choice, settings.router.min_confidence)
+    choice = _widened(choice)
     way = _Way(choice, features, context, settings)
     way.choose_channels()
     way.choose_database()
@@ -123,14 +128,12 @@ class _Way:
             self.reasons.append("no tokens left: no language model")
 
 
-def _widened(choice: Choice, least: float) -> Choice:
-    if choice.confidence >= least or choice.path == "hybrid":
+def _widened(choice: Choice) -> Choice:
+    if choice.confidence >= LEAST_CONFIDENCE or choice.path == "hybrid":
         return choice
     said = f"{choice.path} at confidence {choice.confidence:.2f} is widened to hybrid"
     return choice._replace(path="hybrid", reasons=(*choice.reasons, said))
 
 
 def _plan(name: Channel, settings: Settings) -> ChannelPlan:
-    fusion = settings.retrieval.fusion
-    weight = {"sparse": fusion.sparse_weight, "dense": fusion.dense_weight, "graph": fusion.graph_weight}[name]
-    return ChannelPlan(top_k=settings.retrieval.per_channel, weight=weight)
+    return ChannelPlan(top_k=settings.retrieval.per_channel, weight=WEIGHTS[name])

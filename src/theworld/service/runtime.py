@@ -37,6 +37,8 @@ from theworld.stores.ledger.request_log import RequestJournal
 from theworld.stores.ledger.service_ledger import ServiceLedger
 
 log = logging.getLogger(__name__)
+SHUTDOWN_S = 30
+"""Longest wait for what runs, when stopping: what Kubernetes grants before it kills."""
 UPLOADS_WAITING = 64
 """Requests that write documents and wait for their turn; further ones get 429."""
 SHADOWS_WAITING = 8
@@ -227,7 +229,6 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
         if chosen.log:
             service.writer = RequestWriter(
                 journal,
-                capacity=chosen.log_queue,
                 retention_days=chosen.retention_days,
                 busy=service.busy,
                 watch=service.metrics.follow_log,
@@ -245,7 +246,7 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
                 target=service.documents.follow, args=(chosen.watch,), kwargs={"stop": stop}, name="watch", daemon=True
             )
             watcher.start()
-            stack.callback(watcher.join, chosen.shutdown_s)
+            stack.callback(watcher.join, SHUTDOWN_S)
             stack.callback(stop.set)
         gc.collect()
         gc.freeze()

@@ -26,13 +26,12 @@ from theworld.settings.sections import (
 from theworld.settings.stores import (
     DatabaseSettings,
     DenseSettings,
-    EngineSettings,
-    EngineUserSettings,
     GraphSettings,
     LedgerSettings,
+    LoginSection,
     ServerSettings,
+    ServersSettings,
     SparseSettings,
-    UserSettings,
 )
 from theworld.settings.tree import ENVIRONMENT_FILE, SETTINGS_FILE, Settings, setting_value, settings_origins
 
@@ -50,11 +49,10 @@ __all__ = [
     "TokenPrice",
     "ModelSettings",
     "WikidataSettings",
+    "LoginSection",
     "ServerSettings",
-    "UserSettings",
+    "ServersSettings",
     "LedgerSettings",
-    "EngineSettings",
-    "EngineUserSettings",
     "SparseSettings",
     "DenseSettings",
     "GraphSettings",

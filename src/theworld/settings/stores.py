@@ -11,22 +11,32 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from theworld.settings.sections import Section
 
 
-class ServerSettings(Section):
-    """A server in place of what is embedded: where it is, and how long it may take."""
+class ServersSettings(Section):
+    """What is the same for all servers in place of what is embedded: limits, connections, certificates, names."""
+
+    timeout_s: float = Field(default=0.8, gt=0, le=600, description="Longest wait for the answer to a query")
+    write_timeout_s: float = Field(default=60.0, gt=0, le=3600, description="Longest wait for one batch to be written")
+    connections: int = Field(default=8, ge=1, le=256, description="Connections kept open to each")
+    ca_file: Path | None = Field(default=None, description="PEM file of the authorities that signed certificates")
+    verify: bool = Field(default=True, description="Check certificates; false is for trials only")
+    prefix: str = Field(
+        default="theworld",
+        pattern=r"^[a-z][a-z0-9]{0,30}$",
+        description="What names in OpenSearch, Qdrant and Neo4j begin with; the rest is the ledger's identity",
+    )
+    shards: int = Field(
+        default=1, ge=1, le=1024, description="Shards of a new index or collection; 1 up to some ten million notes"
+    )
+    replicas: int = Field(default=0, ge=0, le=10, description="Copies of each shard of a new index or collection")
+
+
+class ServerSection(Section):
+    """Where one server is."""
 
     SCHEMES: ClassVar[tuple[str, ...]] = ()
     """What the address may begin with."""
 
     url: str | None = Field(default=None, description="Address of the server; none: embedded in the store's folder")
-    ca_file: Path | None = Field(default=None, description="PEM file of the authority that signed the certificate")
-    verify: bool = Field(default=True, description="Check the certificate; false is for trials only")
-    timeout_s: float = Field(default=0.8, gt=0, le=600, description="Longest wait for the answer to a query")
-    write_timeout_s: float = Field(default=60.0, gt=0, le=3600, description="Longest wait for one batch to be written")
-    connections: int = Field(default=8, ge=1, le=256, description="Connections kept open")
-    failures: int = Field(
-        default=3, ge=1, le=100, description="Failures in a row after which it is left alone until it answers again"
-    )
-    probe_s: float = Field(default=1.0, gt=0, le=600, description="Longest pause between two looks at one left alone")
 
     @model_validator(mode="after")
     def _address_is_plain(self) -> Self:
@@ -38,23 +48,26 @@ class ServerSettings(Section):
         return self
 
 
-class UserSettings(Section):
+class LoginSection(ServerSection):
     """A server that knows its clients by name and password."""
 
     username: str | None = Field(default=None, description="User name, with a password")
     password: SecretStr | None = Field(default=None, description="Password")
-    password_file: Path | None = Field(default=None, description="File that holds the password instead")
 
     @model_validator(mode="after")
-    def _has_one_password(self) -> Self:
-        if self.password is not None and self.password_file is not None:
-            raise ValueError("password and password_file contradict each other; remove one")
-        if self.username is None and (self.password is not None or self.password_file is not None):
+    def _has_a_name(self) -> Self:
+        if self.username is None and self.password is not None:
             raise ValueError("a password needs a username")
         return self
 
+    def credentials(self) -> tuple[str, str] | None:
+        """Return user name and password, None when there are none."""
+        if self.username is None:
+            return None
+        return self.username, self.password.get_secret_value() if self.password is not None else ""
 
-class LedgerSettings(ServerSettings, UserSettings):
+
+class LedgerSection(LoginSection):
     """The ledger on PostgreSQL."""
 
     SCHEMES = ("postgresql", "postgresql+psycopg")
@@ -76,63 +89,66 @@ class LedgerSettings(ServerSettings, UserSettings):
         return url
 
 
-class EngineSettings(ServerSettings):
-    """A server in place of an embedded projection."""
-
-    prefix: str = Field(
-        default="theworld",
-        pattern=r"^[a-z][a-z0-9]{0,30}$",
-        description="What names on the server begin with; the rest is the ledger's identity",
-    )
-
-
-class EngineUserSettings(EngineSettings, UserSettings):
-    """One that knows its clients by name and password."""
-
-
-class SparseSettings(EngineUserSettings):
+class SparseSection(LoginSection):
     """The sparse projection on OpenSearch."""
 
     SCHEMES = ("http", "https")
 
-    shards: int = Field(default=1, ge=1, le=1024, description="Shards of a new index; 1 up to some ten million notes")
-    replicas: int = Field(default=0, ge=0, le=10, description="Copies of each shard of a new index")
 
-
-class DenseSettings(EngineSettings):
+class DenseSection(ServerSection):
     """The dense projection on Qdrant."""
 
     SCHEMES = ("http", "https")
 
     api_key: SecretStr | None = Field(default=None, description="API key")
-    api_key_file: Path | None = Field(default=None, description="File that holds the API key instead")
-    prefer_grpc: bool = Field(default=False, description="Ask over gRPC; limits are then rounded up to whole seconds")
-    grpc_port: int = Field(default=6334, ge=1, le=65535, description="Port of gRPC on the same host")
-    shards: int = Field(default=1, ge=1, le=1024, description="Shards of a new collection")
-    replicas: int = Field(default=0, ge=0, le=10, description="Copies of each shard of a new collection")
-    exact: bool = Field(default=False, description="Compare with every vector instead of following the HNSW graph")
-    ef: int = Field(default=128, ge=16, le=4096, description="HNSW: candidates looked at; more finds more, slower")
     quantization: Literal["none", "scalar", "binary"] = Field(
         default="none", description="Small copies of the vectors in memory; the best are scored again by the whole ones"
     )
-    oversampling: float = Field(
-        default=2.0, ge=1.0, le=20.0, description="Quantisation: how many times more are scored by the whole vectors"
-    )
     on_disk: bool = Field(default=False, description="Keep whole vectors on disk, read when they are needed")
 
-    @model_validator(mode="after")
-    def _has_one_key(self) -> Self:
-        if self.api_key is not None and self.api_key_file is not None:
-            raise ValueError("api_key and api_key_file contradict each other; remove one")
-        return self
 
-
-class GraphSettings(EngineUserSettings):
+class GraphSection(LoginSection):
     """The graph projection on Neo4j."""
 
     SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
     database: str | None = Field(default=None, description="Database; none: the server's default")
+
+
+class ServerSettings(ServersSettings, ServerSection):
+    """All that the client of one server needs: its own section, what is the same for all, and what is no setting.
+
+    Given in code in place of a section, it stands for itself: `Settings(ledger=LedgerSettings(timeout_s=5, ...))`.
+    """
+
+    failures: int = 3
+    """Failures in a row after which it is left alone until it answers again: one may be chance, and each costs a query
+    its whole time limit."""
+    probe_s: float = 1.0
+    """Longest pause in seconds between two looks at one left alone: a look costs it next to nothing."""
+
+    @classmethod
+    def of(cls, section: ServerSection, servers: ServersSettings) -> Self:
+        """Return the section with what is the same for all servers."""
+        if isinstance(section, cls):
+            return section
+        return cls.model_validate({**servers.model_dump(exclude_unset=True), **section.model_dump(exclude_unset=True)})
+
+
+class LedgerSettings(ServerSettings, LedgerSection):
+    """All that the client of PostgreSQL needs."""
+
+
+class SparseSettings(ServerSettings, SparseSection):
+    """All that the client of OpenSearch needs."""
+
+
+class DenseSettings(ServerSettings, DenseSection):
+    """All that the client of Qdrant needs."""
+
+
+class GraphSettings(ServerSettings, GraphSection):
+    """All that the client of Neo4j needs."""
 
 
 class DatabaseSettings(Section):

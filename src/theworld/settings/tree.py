@@ -25,7 +25,15 @@ from theworld.settings.sections import (
     WikidataSettings,
 )
 from theworld.settings.sources import ARGUMENT, DEFAULT, OpenAIVariables, Origin, leaves, read_settings
-from theworld.settings.stores import DatabaseSettings, DenseSettings, GraphSettings, LedgerSettings, SparseSettings
+from theworld.settings.stores import (
+    DatabaseSettings,
+    DenseSection,
+    GraphSection,
+    LedgerSection,
+    LedgerSettings,
+    ServersSettings,
+    SparseSection,
+)
 
 SETTINGS_FILE = "theworld.toml"
 ENVIRONMENT_FILE = ".env"
@@ -58,10 +66,11 @@ class Settings(BaseSettings):
     wikidata: WikidataSettings = Field(default_factory=WikidataSettings)
     router: RouterSettings = Field(default_factory=RouterSettings)
     database: DatabaseSettings = Field(default_factory=DatabaseSettings)
-    ledger: LedgerSettings = Field(default_factory=LedgerSettings)
-    sparse: SparseSettings = Field(default_factory=SparseSettings)
-    dense: DenseSettings = Field(default_factory=DenseSettings)
-    graph: GraphSettings = Field(default_factory=GraphSettings)
+    servers: ServersSettings = Field(default_factory=ServersSettings)
+    ledger: LedgerSection = Field(default_factory=LedgerSection)
+    sparse: SparseSection = Field(default_factory=SparseSection)
+    dense: DenseSection = Field(default_factory=DenseSection)
+    graph: GraphSection = Field(default_factory=GraphSection)
     service: ServiceSettings = Field(default_factory=ServiceSettings)
 
     _origins: dict[str, Origin] = PrivateAttr(default_factory=dict)
@@ -70,6 +79,11 @@ class Settings(BaseSettings):
     @classmethod
     def _without_tilde(cls, store: Path) -> Path:
         return store.expanduser()
+
+    @property
+    def ledger_server(self) -> LedgerSettings:
+        """All that the ledger's client needs; without an address it is a file in the store's folder."""
+        return LedgerSettings.of(self.ledger, self.servers)
 
     @classmethod
     def load(cls, **arguments: Any) -> Self:

@@ -1,45 +1,15 @@
-"""What the clients of all servers share: credentials, certificates, and names made from the ledger's identity."""
+"""What the clients of all servers share: certificates, and names made from the ledger's identity."""
 
 from __future__ import annotations
 
 import hashlib
 import ssl
-from pathlib import Path
 
 from theworld.errors import SettingsError
-from theworld.settings import DenseSettings, ServerSettings, UserSettings
+from theworld.settings import ServerSettings
 
 
-def credentials(settings: UserSettings, section: str) -> tuple[str, str] | None:
-    """Return user name and password, from the setting or the file; None when there are none."""
-    if settings.username is None:
-        return None
-    if settings.password is not None:
-        return settings.username, settings.password.get_secret_value()
-    if settings.password_file is None:
-        return settings.username, ""
-    return settings.username, _secret(settings.password_file, "password", f"{section}.password_file")
-
-
-def api_key(settings: DenseSettings) -> str | None:
-    """Return the API key, from the setting or the file; None when there is none."""
-    if settings.api_key is not None:
-        return settings.api_key.get_secret_value()
-    return _secret(settings.api_key_file, "API key", "dense.api_key_file") if settings.api_key_file else None
-
-
-def _secret(file: Path, what: str, where: str) -> str:
-    try:
-        return file.expanduser().read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeError) as error:
-        raise SettingsError(
-            f"the {what} cannot be read: {error}.",
-            where=where,
-            remedy="Check that the file exists, is text, and that this user may read it.",
-        ) from error
-
-
-def tls_context(settings: ServerSettings, section: str) -> ssl.SSLContext:
+def tls_context(settings: ServerSettings) -> ssl.SSLContext:
     """Return what checks the server's certificate, by the authorities of the system or by `ca_file`."""
     try:
         ca_file = settings.ca_file.expanduser() if settings.ca_file is not None else None
@@ -47,7 +17,7 @@ def tls_context(settings: ServerSettings, section: str) -> ssl.SSLContext:
     except (OSError, ssl.SSLError) as error:
         raise SettingsError(
             f"the certificate cannot be read: {error}.",
-            where=f"{section}.ca_file",
+            where="servers.ca_file",
             remedy="It is a PEM file with the certificate of the authority that signed the server's.",
         ) from error
     if not settings.verify:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from theworld.settings import DenseSettings, EngineSettings, GraphSettings, LedgerSettings, Settings, SparseSettings
+from theworld.settings import DenseSettings, GraphSettings, LedgerSettings, ServerSettings, Settings, SparseSettings
 from theworld.stores import dense, graph, sparse
 from theworld.stores.graph import RankingParameters
 from theworld.stores.protocols import DenseStore, GraphStore, SparseStore
@@ -25,9 +25,15 @@ class Engines:
     @classmethod
     def of(cls, settings: Settings) -> Engines:
         """Return what the settings name."""
-        return cls(sparse=settings.sparse, dense=settings.dense, graph=settings.graph, ledger=settings.ledger)
+        servers = settings.servers
+        return cls(
+            sparse=SparseSettings.of(settings.sparse, servers),
+            dense=DenseSettings.of(settings.dense, servers),
+            graph=GraphSettings.of(settings.graph, servers),
+            ledger=settings.ledger_server,
+        )
 
-    def remote(self) -> dict[str, EngineSettings]:
+    def remote(self) -> dict[str, ServerSettings]:
         """Return the settings of the servers, by projection."""
         named = (("sparse", self.sparse), ("dense", self.dense), ("graph", self.graph))
         return {name: one for name, one in named if one.url is not None}

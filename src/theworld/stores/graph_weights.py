@@ -11,12 +11,7 @@ known about co-occurrence: it is left out, and the other two keep their proporti
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-import numpy as np
-from scipy import sparse
-
-from theworld.models.protocols import FloatArray
+from collections.abc import Iterable, Mapping
 
 SHARES: Mapping[str, float] = {"co_occurrence": 0.3, "rule": 0.4, "confidence": 0.3}
 _DIGITS = 6
@@ -35,21 +30,16 @@ def note_parts(places: int, rule: float, confidence: float) -> dict[str, float]:
     return {"co_occurrence": round(places / (places + 1), _DIGITS), "rule": rule, "confidence": confidence}
 
 
-def co_occurrences(
-    named: Sequence[tuple[int, int]], edges: Sequence[tuple[int, int]], nodes: int
-) -> list[float | None]:
+def co_occurrences(named: Iterable[tuple[int, int]], edges: Iterable[tuple[int, int]]) -> list[float | None]:
     """Return the Dice coefficient of each edge's ends, None where no note names either.
 
-    `named` are (note, node) pairs, each once; nodes are numbered below `nodes`.
+    `named` are (note, node) pairs.
     """
-    if not edges:
-        return []
-    notes = {note: i for i, note in enumerate(dict.fromkeys(note for note, _ in named))}
-    rows = np.array([notes[note] for note, _ in named], dtype=np.int64)
-    columns = np.array([node for _, node in named], dtype=np.int64)
-    table = sparse.csc_matrix((np.ones(len(named), np.float32), (rows, columns)), shape=(max(len(notes), 1), nodes))
-    count: FloatArray = np.asarray(table.sum(axis=0)).ravel()
-    sources, targets = (np.array(ends, dtype=np.int64) for ends in zip(*edges, strict=True))
-    both = np.asarray(table[:, sources].multiply(table[:, targets]).sum(axis=0)).ravel()
-    either = count[sources] + count[targets]
-    return [round(2.0 * float(b) / float(e), _DIGITS) if e else None for b, e in zip(both, either, strict=True)]
+    notes: dict[int, set[int]] = {}
+    for note, node in named:
+        notes.setdefault(node, set()).add(note)
+    found: list[float | None] = []
+    for first, second in ((notes.get(source, set()), notes.get(target, set())) for source, target in edges):
+        either = len(first) + len(second)
+        found.append(round(2.0 * len(first & second) / either, _DIGITS) if either else None)
+    return found

@@ -24,7 +24,7 @@ def move_ledger(settings: Settings, progress: Progress | None = None) -> int:
     try:
         with (
             closing(open_database(settings.store, writable=True)) as source,
-            closing(open_database(settings.store, settings.ledger, create=True)) as target,
+            closing(open_database(settings.store, settings.ledger_server, create=True)) as target,
         ):
             Ledger(source).identity()
             rows = copy_ledger(source, target, progress)

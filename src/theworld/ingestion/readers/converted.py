@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
-from theworld.extras import install_command
-from theworld.ingestion.readers.document import SourceDocument, require_text, title_from_name
+from theworld.ingestion.readers.document import SourceDocument, needs_extra, require_text, title_from_name
 from theworld.ingestion.readers.encoding import read_bytes
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
@@ -50,7 +49,7 @@ def _convert(data: bytes, path: Path) -> tuple[str, str]:
         from markitdown import MissingDependencyException, StreamInfo
         from markitdown.converters import DocxConverter, EpubConverter, PdfConverter, PptxConverter
     except ModuleNotFoundError as error:
-        raise _missing(path) from error
+        raise needs_extra(path) from error
     # The converter is chosen here: markitdown itself would take a broken file for plain text.
     converters: dict[str, Any] = {
         ".pdf": PdfConverter, ".docx": DocxConverter, ".pptx": PptxConverter, ".epub": EpubConverter
@@ -64,7 +63,7 @@ def _convert(data: bytes, path: Path) -> tuple[str, str]:
     except IngestionError:
         raise
     except (MissingDependencyException, ModuleNotFoundError) as error:
-        raise _missing(path) from error
+        raise needs_extra(path) from error
     except Exception as error:  # whatever the parsers below raise on damaged or encrypted files
         reason = " ".join(f"{type(error).__name__} {error}".split())[:300]
         raise IngestionError(
@@ -120,9 +119,3 @@ def _words(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat(" ", "minutes").removesuffix(" 00:00")
     return "" if value is None else str(value).strip()
-
-
-def _missing(path: Path) -> IngestionError:
-    return IngestionError(
-        f"{path.suffix} files need an extra package", where=str(path), remedy=f"Run: {install_command('documents')}"
-    )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
+from theworld.extras import install_command
 from theworld.ingestion.blocks import Block
 from theworld.ingestion.report import FailedSource
 
@@ -46,6 +47,13 @@ class SourceDocument:
 
 Reader = Callable[[Path], Iterator[SourceDocument | FailedSource]]
 """Reads one file. Raises IngestionError when nothing of it can be read; yields FailedSource for parts of it."""
+
+
+def needs_extra(path: Path) -> IngestionError:
+    """Return the error for a kind of file whose packages are not installed."""
+    return IngestionError(
+        f"{path.suffix} files need an extra package", where=str(path), remedy=f"Run: {install_command('documents')}"
+    )
 
 
 def title_from_name(path: Path) -> str:

@@ -6,8 +6,6 @@ import codecs
 import re
 from pathlib import Path
 
-from charset_normalizer import from_bytes
-
 from theworld.errors import IngestionError
 
 _MARKS = (
@@ -71,7 +69,7 @@ def read_text(path: Path) -> str:
 
 
 def decode(data: bytes, path: Path) -> str:
-    """Return the text of some bytes; raises IngestionError naming the likely encoding when it is not supported."""
+    """Return the text of some bytes; raises IngestionError naming the line when its encoding is not supported."""
     try:
         for mark, encoding in _MARKS:
             if data.startswith(mark):
@@ -90,14 +88,11 @@ def _decode_chinese(data: bytes, path: Path, unicode_error: UnicodeDecodeError) 
         return text
     if b"\x00" in data[:SAMPLE]:
         raise IngestionError("it has the name of a text file but binary content", where=str(path))
-    guess = from_bytes(data[:SAMPLE]).best()
-    encoding = guess.encoding if guess else None
     line = data.count(b"\n", 0, unicode_error.start) + 1
     raise IngestionError(
-        f"its encoding is not UTF-8, UTF-16 or GB 18030 (byte 0x{data[unicode_error.start]:02x} in line {line}"
-        f"{f'; it may be {encoding}' if encoding else ''})",
+        f"its encoding is not UTF-8, UTF-16 or GB 18030 (byte 0x{data[unicode_error.start]:02x} in line {line})",
         where=str(path),
-        remedy=f"Mend that byte, or convert the file: iconv -f {encoding or 'ENCODING'} -t UTF-8.",
+        remedy="Mend that byte, or convert the file: iconv -f ENCODING -t UTF-8.",
     )
 
 

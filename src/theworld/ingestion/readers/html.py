@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from bs4 import BeautifulSoup, Tag
 
-from theworld.ingestion.readers.document import SourceDocument, require_text, title_from_name
+from theworld.ingestion.readers.document import SourceDocument, needs_extra, require_text, title_from_name
 from theworld.ingestion.readers.encoding import read_bytes, read_text
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.notebook import fenced
@@ -35,6 +36,8 @@ _FENCED = re.compile(r"^(?P<mark>`{3,})[^\n`]*\n.*?^(?P=mark)$", re.MULTILINE | 
 
 def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the page's one document, titled by <title>, else by its first <h1>, else by the file's name."""
+    if find_spec("markdownify") is None:
+        raise needs_extra(path)
     soup = BeautifulSoup(_markup(path), "html.parser")
     title = _text_of(soup.title) or _text_of(soup.h1) or title_from_name(path)
     metadata = {"lang": lang} if isinstance(soup.html, Tag) and (lang := str(soup.html.get("lang", ""))) else {}

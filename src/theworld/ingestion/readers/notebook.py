@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
-from theworld.extras import install_command
-from theworld.ingestion.readers.document import SourceDocument, require_text
+from theworld.ingestion.readers.document import SourceDocument, needs_extra, require_text
 from theworld.ingestion.readers.encoding import read_text
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
@@ -48,9 +47,7 @@ def _notebook(text: str, path: Path) -> Any:
     try:
         import nbformat
     except ModuleNotFoundError as error:
-        raise IngestionError(
-            "notebooks need an extra package", where=str(path), remedy=f"Run: {install_command('documents')}"
-        ) from error
+        raise needs_extra(path) from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # cells without ids, which older programs write

@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from theworld.ingestion.readers.document import LONGEST_LINE, SourceDocument, plain_metadata, require_text
+from theworld.ingestion.readers.document import LONGEST_LINE, SourceDocument, needs_extra, plain_metadata, require_text
 from theworld.ingestion.readers.encoding import read_text
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.plain import plain_document
@@ -35,6 +36,8 @@ _SETTINGS: Mapping[str, Any] = {
 def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     """Yield the file's one document; `include` and the like may name files below `root` (the file's folder)."""
     text = require_text(read_text(path), path)
+    if find_spec("docutils") is None:
+        raise needs_extra(path)
     try:
         tree = _parsed(text, path, root or path.parent)
     except Exception:  # docutils fails on some texts with whatever it comes upon: then it is read as it is written

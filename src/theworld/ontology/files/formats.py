@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from theworld.errors import OntologyError
+from theworld.extras import import_package
 from theworld.ontology.files.reading import read_ontology
 from theworld.ontology.files.writing import to_json, to_yaml
 from theworld.ontology.model import Ontology
@@ -43,7 +44,8 @@ def load_ontology(file: Path, *, terms: Path | None = None, losses: list[Loss] |
         raise OntologyError("is not a file.", where=str(file))
     if kind in {"yaml", "json"}:
         return read_ontology(file)
-    from theworld.ontology.files.rdf import read_rdf, read_terms  # rdflib takes its time
+    import_package("rdflib", extra="ontology")  # which takes its time
+    from theworld.ontology.files.rdf import read_rdf, read_terms
 
     return read_rdf(file, read_terms(terms) if terms is not None else None, losses)
 
@@ -54,6 +56,7 @@ def dump_ontology(ontology: Ontology, kind: Format) -> str:
         return to_yaml(ontology)
     if kind == "json":
         return to_json(ontology)
+    import_package("rdflib", extra="ontology")
     from theworld.ontology.files.rdf_writing import to_rdf
 
     return to_rdf(ontology, cast(str, kind))

@@ -103,13 +103,16 @@ class DeletedData(BaseModel):
     deleted: int = Field(description="Documents there were; unknown ids count nothing")
 
 
+MAX_DOCUMENTS = 500
+"""In one request: it answers when all are found, and callers wait some minutes at most."""
+
+
 @router.post("/documents", response_model=Envelope[DocumentsData], summary="Write documents")
 async def write(request: Request, body: Annotated[DocumentsRequest, Body()], caller: Writing) -> Response:
     """Split, embed, tag and link documents; when this returns they are found."""
     service = service_of(request)
-    most = service.settings.service.max_documents
-    if len(body.documents) > most:
-        raise ApiError(Code.TOO_LARGE, f"at most {most:,} documents in one request")
+    if len(body.documents) > MAX_DOCUMENTS:
+        raise ApiError(Code.TOO_LARGE, f"at most {MAX_DOCUMENTS:,} documents in one request")
     failed = [LeftOut(id=item.id, reason=problem) for item in body.documents if (problem := item.problem())]
     given = [
         (

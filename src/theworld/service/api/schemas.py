@@ -124,7 +124,10 @@ class Options(Body):
     )
     deadline_ms: int | None = Field(default=None, ge=1, le=60_000, description="Budget for retrieval and reranking")
     total_deadline_ms: int | None = Field(
-        default=None, ge=1, le=3_600_000, description="Budget for the whole answer, with models; default: the service's"
+        default=None,
+        ge=1,
+        le=3_600_000,
+        description="Budget for the whole answer, with models; default: retrieval's and one call's",
     )
     strict: bool = Field(default=False, description="Fail instead of degrading")
     now: datetime | None = Field(default=None, description="The moment time words refer to; default: the clock")

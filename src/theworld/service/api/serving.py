@@ -24,6 +24,7 @@ from theworld.state import Context, QueryInput
 
 if TYPE_CHECKING:
     from theworld.service.runtime import Service
+    from theworld.settings import Settings
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -41,6 +42,14 @@ def service_of(request: Request) -> Service:
 def moment() -> datetime:
     """Return the time in UTC."""
     return datetime.now(UTC)
+
+
+def total_deadline_ms(settings: Settings) -> int:
+    """Return the budget of a whole answer that asks for none: that of retrieval, and of one call of a model.
+
+    A model that is silent, called again and again, holds its slot no longer.
+    """
+    return settings.retrieval.deadline_ms + round(settings.model.timeout_s * 1000)
 
 
 class RequestContext:
@@ -132,7 +141,7 @@ class RequestContext:
         """Run the graph and put the run on record; raises what the caller has to be told, after it is on record."""
         service = self.service
         if context.total_deadline_ms is None:
-            context = context.model_copy(update={"total_deadline_ms": service.settings.service.total_deadline_ms})
+            context = context.model_copy(update={"total_deadline_ms": total_deadline_ms(service.settings)})
 
         def work() -> tuple[Run, int]:
             sequence = service.resources.store.ledger.sequence()

@@ -11,9 +11,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from theworld.nodes.fuse_candidates import fuse_by
-from theworld.ranking.fusion import Fused, Ranking, found_by
+from theworld.ranking.fusion import RRF_K, Fused, Ranking
 from theworld.ranking.graph_share import channel_weights
-from theworld.settings import FusionSettings
 from theworld.stores.ledger.request_log import RequestRecord
 
 
@@ -31,17 +30,16 @@ def logged_weights(record: RequestRecord) -> dict[str, float]:
     return channel_weights({name: plan["weight"] for name, plan in channels.items()}, logged_rankings(record))
 
 
-def fusion_settings(record: RequestRecord) -> tuple[FusionSettings, dict[str, int], int]:
-    """Return method and constants, depths by channel, and how many notes were kept."""
+def fusion_settings(record: RequestRecord) -> tuple[str, dict[str, int], int]:
+    """Return the method, depths by channel, and how many notes were kept."""
     logged = record.request["outcome"]["fusion"]
-    return FusionSettings.model_validate(logged["settings"]), dict(logged["depths"]), int(logged["kept"])
+    return str(logged["settings"]["method"]), dict(logged["depths"]), int(logged["kept"])
 
 
 def fused_again(record: RequestRecord) -> list[Fused]:
     """Return what fusion makes of the logged lists, in the order it did."""
-    settings, depths, kept = fusion_settings(record)
-    fused = _fuse(settings, logged_rankings(record), logged_weights(record), depths)
-    return found_by(fused, settings.min_channels)[:kept] if fused else []
+    method, depths, kept = fusion_settings(record)
+    return _fuse(method, logged_rankings(record), logged_weights(record), depths)[:kept]
 
 
 def terms_by_note(record: RequestRecord) -> dict[str, list[dict[str, Any]]]:
@@ -49,14 +47,14 @@ def terms_by_note(record: RequestRecord) -> dict[str, list[dict[str, Any]]]:
 
     The products, added from the left in this order, are the fused score to the last bit.
     """
-    settings, depths, _ = fusion_settings(record)
+    method, depths, _ = fusion_settings(record)
     rankings, weights = logged_rankings(record), logged_weights(record)
     found: dict[str, list[dict[str, Any]]] = {}
     for name in sorted(rankings):
         alone = {name: rankings[name]}
         weight = weights.get(name, 1.0)
-        points = {note.note_id: note.score for note in _fuse(settings, alone, {name: 1.0}, depths)}
-        for note in _fuse(settings, alone, {name: weight}, depths):
+        points = {note.note_id: note.score for note in _fuse(method, alone, {name: 1.0}, depths)}
+        for note in _fuse(method, alone, {name: weight}, depths):
             hit = note.channels[name]
             found.setdefault(note.note_id, []).append(
                 {
@@ -72,12 +70,12 @@ def terms_by_note(record: RequestRecord) -> dict[str, list[dict[str, Any]]]:
 
 
 def _fuse(
-    settings: FusionSettings, rankings: Mapping[str, Ranking], weights: Mapping[str, float], depths: Mapping[str, int]
+    method: str, rankings: Mapping[str, Ranking], weights: Mapping[str, float], depths: Mapping[str, int]
 ) -> list[Fused]:
     try:
-        return fuse_by(settings, rankings, weights, depths)
+        return fuse_by(method, rankings, weights, depths)
     except ValueError:  # as the node does: what cannot be fused by score is fused by rank
-        return fuse_by(settings.model_copy(update={"method": "rrf"}), rankings, weights, depths)
+        return fuse_by("rrf", rankings, weights, depths)
 
 
 _REQUEST = (
@@ -159,17 +157,14 @@ def _channels(record: RequestRecord) -> dict[str, Any]:
 
 
 def _fusion(record: RequestRecord) -> dict[str, Any]:
-    settings, depths, kept = fusion_settings(record)
+    method, depths, kept = fusion_settings(record)
     terms = terms_by_note(record)
     notes = [
         {"rank": rank, "note_id": note.note_id, "score": note.score, "terms": terms[note.note_id]}
         for rank, note in enumerate(fused_again(record), start=1)
     ]
-    constants = {"k": settings.k} if settings.method == "rrf" else {}
-    return {
-        "method": settings.method, **constants, "min_channels": settings.min_channels, "depths": depths, "kept": kept,
-        "notes": notes,
-    }  # fmt: skip
+    constants = {"k": RRF_K} if method == "rrf" else {}
+    return {"method": method, **constants, "depths": depths, "kept": kept, "notes": notes}
 
 
 def _rerank(record: RequestRecord) -> dict[str, Any]:

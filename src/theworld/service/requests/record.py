@@ -113,7 +113,7 @@ def settings_hash(settings: Settings) -> str:
             "graph": True,
             "database": {"url"},
             "model": {"api_key"},
-            "embedding": {"api_key", "threads", "batch_size"},
+            "embedding": {"api_key", "threads"},
             "rerank": {"api_key"},
         }
     )

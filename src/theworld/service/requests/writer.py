@@ -15,6 +15,8 @@ from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
 
 log = logging.getLogger(__name__)
 
+QUEUE = 2000
+"""Records that may wait to be written: some 20 MB."""
 BATCH = 64
 """Records written in one transaction."""
 LINGER_S = 0.02
@@ -51,7 +53,7 @@ class RequestWriter:
         self,
         journal: RequestJournal,
         *,
-        capacity: int,
+        capacity: int = QUEUE,
         retention_days: float,
         busy: Callable[[], bool] = lambda: False,
         watch: Callable[[int, WriterCounts], None] = lambda *_: None,

@@ -8,35 +8,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import grpc
 import httpx
 from pydantic import ValidationError
 from qdrant_client import QdrantClient
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
-from theworld.errors import EngineUnavailableError, SettingsError, StoreError
+from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import DenseSettings
-from theworld.stores.engine_access import api_key, tls_context
+from theworld.stores.engine_access import tls_context
 
 _NOT_FOUND = 404
 _DENIED = frozenset({401, 403})
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})
-_REFUSED = frozenset(
-    {
-        grpc.StatusCode.INVALID_ARGUMENT,
-        grpc.StatusCode.FAILED_PRECONDITION,
-        grpc.StatusCode.ALREADY_EXISTS,
-        grpc.StatusCode.OUT_OF_RANGE,
-        grpc.StatusCode.UNIMPLEMENTED,
-    }
-)
-_IMPATIENT_RECONNECTING = {
-    "grpc.initial_reconnect_backoff_ms": 100,
-    "grpc.min_reconnect_backoff_ms": 100,
-    "grpc.max_reconnect_backoff_ms": 1000,
-    "grpc.enable_retries": 0,
-}
 
 _LOCAL_MISSING = re.compile(r"Collection \S+ not found")
 """What the client's local mode says where a server answers 404."""
@@ -62,33 +46,18 @@ def connect(settings: DenseSettings, limit_s: float) -> QdrantClient:
     """Return a client with its pool of connections that waits `limit_s` seconds at most; nothing is sent yet."""
     assert settings.url is not None
     secured = settings.url.startswith("https://")
-    context: ssl.SSLContext | bool = tls_context(settings, "dense") if secured else False
+    context: ssl.SSLContext | bool = tls_context(settings) if secured else False
     pool = httpx.Limits(max_connections=settings.connections, max_keepalive_connections=settings.connections)
-    secret = api_key(settings)
+    secret = settings.api_key.get_secret_value() if settings.api_key is not None else None
     return QdrantClient(
         url=settings.url,
         # As a header: given as a key, the client warns whenever there is no TLS.
         headers={"api-key": secret} if secret is not None else None,
         metadata={"accept-encoding": "identity"},  # answers are small, and unpacking them takes longer than their way
-        prefer_grpc=settings.prefer_grpc,
-        grpc_port=settings.grpc_port,
-        grpc_options={**_IMPATIENT_RECONNECTING, **(_root_certificates(settings) if secured else {})},
         timeout=limit_s,  # type: ignore[arg-type]  # rounded up by the client
         check_compatibility=False,
         transport=_Transport(limit_s, verify=context, limits=pool),
     )
-
-
-def _root_certificates(settings: DenseSettings) -> dict[str, Any]:
-    if settings.prefer_grpc and not settings.verify:
-        raise SettingsError(
-            "gRPC cannot leave certificates unchecked.",
-            where="dense.verify",
-            remedy="Name the certificate in dense.ca_file, or set dense.prefer_grpc to false.",
-        )
-    if settings.ca_file is None:
-        return {}
-    return {"root_certificates": settings.ca_file.expanduser().read_bytes()}
 
 
 @contextmanager
@@ -96,7 +65,7 @@ def clear_errors(where: str) -> Iterator[None]:
     """Turn what the client raises into EngineUnavailableError, or StoreError where the server refused a request."""
     try:
         yield
-    except (UnexpectedResponse, grpc.RpcError) as error:
+    except UnexpectedResponse as error:
         raise _told(error, where) from error
     except ResponseHandlingException as error:
         raise EngineUnavailableError(_unreached(error.source), where=where) from error
@@ -127,28 +96,17 @@ def _unreached(error: Exception) -> str:
     return f"Qdrant answered something else than it should: {type(error).__name__} {_short(error)}."
 
 
-def _told(error: UnexpectedResponse | grpc.RpcError, where: str) -> StoreError:
-    """Return the error for a status that the server, or gRPC, gave."""
-    if isinstance(error, UnexpectedResponse):
-        status, what = error.status_code, _reason(error)
-        missing, denied = status == _NOT_FOUND, status in _DENIED
-        refused, late = status not in _BUSY, False
-    else:
-        code, details = error.code(), error.details()
-        what, late = f"{code.name} {_short(details)}", code is grpc.StatusCode.DEADLINE_EXCEEDED
-        missing = code is grpc.StatusCode.NOT_FOUND
-        denied = code in {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED}
-        refused = code in _REFUSED
-    if missing:
+def _told(error: UnexpectedResponse, where: str) -> StoreError:
+    """Return the error for a status that the server gave."""
+    status, what = error.status_code, _reason(error)
+    if status == _NOT_FOUND:
         return MissingError(f"Qdrant has no such collection: {what}.", where=where)
-    if denied:
+    if status in _DENIED:
         remedy = "Check dense.api_key and its rights (docs/engines.md)."
         return StoreError(f"Qdrant refuses the API key: {what}.", where=where, remedy=remedy)
-    if refused:
-        return StoreError(f"Qdrant refused: {what}.", where=where)
-    if late:
-        return EngineUnavailableError("Qdrant did not answer in time.", where=where)
-    return EngineUnavailableError(f"Qdrant cannot be reached, or is not able to answer: {what}.", where=where)
+    if status in _BUSY:
+        return EngineUnavailableError(f"Qdrant is not able to answer: {what}.", where=where)
+    return StoreError(f"Qdrant refused: {what}.", where=where)
 
 
 def _reason(error: UnexpectedResponse) -> str:

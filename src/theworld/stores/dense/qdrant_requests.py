@@ -12,14 +12,16 @@ from theworld.stores.dense.qdrant_points import STATE, SpaceOnServer
 
 SAMPLE = 512
 """Notes whose cosines tell mean and deviation: exact for fewer, else off by 4 % of the deviation."""
+_CANDIDATES = 128
+"""Notes looked at while the HNSW graph is followed: more than the hundred that a channel is asked for."""
+_OVERSAMPLING = 2.0
+"""How many times more notes than wanted are scored by the whole vectors, where small copies are searched."""
 
 
 def search_params(settings: DenseSettings) -> models.SearchParams:
     """Return how the nearest are looked for."""
-    small = models.QuantizationSearchParams(rescore=True, oversampling=settings.oversampling)
-    return models.SearchParams(
-        exact=settings.exact, hnsw_ef=settings.ef, quantization=None if settings.quantization == "none" else small
-    )
+    small = models.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING)
+    return models.SearchParams(hnsw_ef=_CANDIDATES, quantization=None if settings.quantization == "none" else small)
 
 
 def nearest(

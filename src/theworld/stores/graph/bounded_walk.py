@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from theworld.stores.graph.edges import Rows, by_row
 from theworld.stores.graph.neighbourhood import rarity
 from theworld.stores.graph.pagerank import Floats, Walk
 from theworld.stores.graph.parameters import RankingParameters
@@ -144,8 +144,8 @@ class BoundedWalk:
         """Return the probability of each node met so far, by number; zeros when no seed was met."""
         with self._lock:
             if self._walk is None:
-                matrix = self._matrix()
-                self._walk = Walk(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
+                rows = self._rows()
+                self._walk = Walk(rows.starts, rows.columns.astype(np.int32), rows.weights)
             seeds: dict[int, float] = {}
             for kind, weights in enumerate((notes, entities)):
                 for name, weight in weights.items():
@@ -160,12 +160,12 @@ class BoundedWalk:
             ranks[reached.nodes] = reached.ranks
         return ranks
 
-    def _matrix(self) -> sparse.csr_array:
+    def _rows(self) -> Rows:
         old, new = self._edges, self._pending
         sources, targets = (np.concatenate([old[i], np.array(new[i], np.int64)]) for i in (0, 1))
         weights = np.concatenate([old[2], np.array(new[2], np.float64)])
         self._edges, self._pending = (sources, targets, weights), ([], [], [])
-        return sparse.csr_array((weights, (sources, targets)), shape=(self.size, self.size))
+        return by_row(sources, targets, weights, self.size)
 
     def left(self, ranks: Floats) -> float:
         """Return the probability at nodes that were not followed further."""

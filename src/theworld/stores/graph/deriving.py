@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from theworld.stores.graph.columns import Arrays, Ints, Starts
+from theworld.stores.graph.edges import Rows, by_row
 from theworld.stores.graph.parameters import RankingParameters
 
 Numbers = NDArray[np.int64]
@@ -80,11 +80,11 @@ def walk_arrays(arrays: Mapping[str, NDArray[Any]], parameters: RankingParameter
     to_named = np.where(titling[named] > 0, parameters.title_weight, shared[named])
     weight = np.concatenate([own, own, to_named, shared[named]])
     kept = weight > 0
-    matrix = row_stochastic(source[kept], target[kept], weight[kept], offset + entities)
+    walk = row_stochastic(source[kept], target[kept], weight[kept], offset + entities)
     return {
-        "walk.starts": matrix.indptr.astype(np.int64),
-        "walk.targets": matrix.indices.astype(np.int32),
-        "walk.weights": matrix.data.astype(np.float64),
+        "walk.starts": walk.starts,
+        "walk.targets": walk.columns.astype(np.int32),
+        "walk.weights": walk.weights,
     }
 
 
@@ -93,9 +93,8 @@ def _edges(starts: Starts, values: Ints) -> tuple[Numbers, Numbers]:
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts)), values.astype(np.int64)
 
 
-def row_stochastic(source: Numbers, target: Numbers, weight: NDArray[np.float64], size: int) -> sparse.csr_array:
-    """Return the matrix (n, n) of the edges, each row with edges summing to 1."""
-    matrix = sparse.csr_array((weight, (source, target)), shape=(size, size))
-    sums = np.add.reduceat(np.append(matrix.data, 0.0), matrix.indptr[:-1]) if matrix.nnz else np.ones(size)
-    matrix.data /= np.repeat(sums, np.diff(matrix.indptr))
-    return matrix
+def row_stochastic(source: Numbers, target: Numbers, weight: NDArray[np.float64], size: int) -> Rows:
+    """Return the edges of the matrix (n, n), each row with edges summing to 1."""
+    rows = by_row(source, target, weight, size)
+    sums = np.add.reduceat(np.append(rows.weights, 0.0), rows.starts[:-1]) if len(rows.weights) else np.ones(size)
+    return rows._replace(weights=rows.weights / np.repeat(sums, np.diff(rows.starts)))

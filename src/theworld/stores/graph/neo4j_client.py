@@ -20,7 +20,7 @@ from neo4j.exceptions import AuthError, ClientError, DriverError, Forbidden, Neo
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import GraphSettings
 from theworld.stores.circuit_breaker import CircuitBreaker
-from theworld.stores.engine_access import credentials, tls_context
+from theworld.stores.engine_access import tls_context
 
 # The driver tells of every broken connection; ours are raised and named, and an application that wants both sets it up.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
@@ -280,11 +280,11 @@ def _driver(settings: GraphSettings) -> AsyncDriver:
     plain, _, secured = scheme.partition("+")
     secure: dict[str, Any] = {}
     if secured:
-        context = tls_context(settings if secured == "s" else settings.model_copy(update={"verify": False}), "graph")
+        context = tls_context(settings if secured == "s" else settings.model_copy(update={"verify": False}))
         secure = {"encrypted": True, "ssl_context": context}
     return AsyncGraphDatabase.driver(
         f"{plain}://{rest}",
-        auth=credentials(settings, "graph"),
+        auth=settings.credentials(),
         connection_timeout=settings.timeout_s,
         connection_acquisition_timeout=settings.timeout_s,
         liveness_check_timeout=_IDLE_S,

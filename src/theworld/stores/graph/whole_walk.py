@@ -12,12 +12,11 @@ Source: Saad, Iterative Methods for Sparse Linear Systems (2nd edition, 2003), a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from theworld.stores.graph.edges import Product
 from theworld.stores.graph.pagerank import Floats, Nodes, Reached
 from theworld.stores.graph.parameters import RankingParameters
 
@@ -38,11 +37,11 @@ class WholeWalk:
         self._joining = np.union1d(np.flatnonzero(np.diff(starts[notes:])), led_to - np.int32(notes))
         self._notes, self._entities, self._edges = notes, len(starts) - 1 - notes, len(targets)
         places = np.searchsorted(self._joining, targets[:middle] - np.int32(notes))
-        there = weights[:middle], places, starts[: notes + 1]
-        back = weights[middle:], targets[middle:], starts[notes:][np.append(self._joining, self._entities)] - middle
-        # Both by note: measured, three times as fast as by entity.
-        self._to_entities: Any = sparse.csr_array(there, shape=(notes, len(self._joining))).T
-        self._to_notes: Any = sparse.csr_array(back, shape=(len(self._joining), notes)).T.tocsr()
+        from_note = np.repeat(np.arange(notes), np.diff(starts[: notes + 1]))
+        ends = starts[notes:][np.append(self._joining, self._entities)]
+        from_entity = np.repeat(np.arange(len(self._joining)), np.diff(ends))
+        self._to_entities = Product(places, from_note, weights[:middle], len(self._joining))
+        self._to_notes = Product(targets[middle:], from_entity, weights[middle:], notes)
 
     def pagerank(self, seeds: Nodes, weights: Floats, parameters: RankingParameters) -> Reached:
         """Return the stationary probabilities of a walk that goes back to the seeds with probability `restart`.

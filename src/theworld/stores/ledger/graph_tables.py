@@ -136,13 +136,7 @@ def _count_up(connection: Connection) -> int:
 def _weigh(connection: Connection, tenant: str) -> None:
     """Compute the weights of one tenant's edges anew; only those that differ are written."""
     edges, named = graph_rows.read_weighed(connection, tenant)
-    rows = sorted({row for edge in edges for row in (edge.source, edge.target)} | {row for _, row in named})
-    number = {row: i for i, row in enumerate(rows)}
-    shared = co_occurrences(
-        [(note, number[row]) for note, row in named],
-        [(number[edge.source], number[edge.target]) for edge in edges],
-        len(rows),
-    )
+    shared = co_occurrences(named, [(edge.source, edge.target) for edge in edges])
     changed = []
     for edge, value in zip(edges, shared, strict=True):
         parts = {name: part for name, part in edge.parts.items() if name != "co_occurrence"}

@@ -54,7 +54,7 @@ def ledger_exists(settings: Settings) -> bool:
     """Tell whether the store has a ledger; EngineUnavailableError when its server cannot be asked."""
     if settings.ledger.url is None:
         return (settings.store / FILE_NAME).exists()
-    database = connect(settings.store, settings.ledger, writable=False)
+    database = connect(settings.store, settings.ledger_server, writable=False)
     with closing(database), database.reading() as connection:
         return schema.has_tables(connection)
 

@@ -10,7 +10,6 @@ from urllib.parse import unquote, urlsplit
 
 from theworld.errors import SettingsError
 from theworld.settings import LedgerSettings
-from theworld.stores.engine_access import credentials
 
 OLDEST = 14
 """The first major version that notices a client that is gone (client_connection_check_interval)."""
@@ -25,7 +24,7 @@ def address(settings: LedgerSettings) -> str:
 def connection_parameters(settings: LedgerSettings) -> dict[str, Any]:
     """Return psycopg's parameters. SettingsError when the password or the certificate cannot be read."""
     host, port, database = _parts(settings)
-    who = credentials(settings, "ledger")
+    who = settings.credentials()
     user, password = who if who is not None else (None, None)
     milliseconds = math.ceil(settings.write_timeout_s * 1000)
     limits = {
@@ -73,7 +72,7 @@ def _encryption(settings: LedgerSettings, host: str) -> dict[str, str]:
     if file is not None and not file.is_file():
         raise SettingsError(
             f"there is no file {file}.",
-            where="ledger.ca_file",
+            where="servers.ca_file",
             remedy="It is a PEM file with the certificate of the authority that signed the server's.",
         )
     return {"sslmode": "verify-full", "sslrootcert": str(file) if file is not None else _authorities()}

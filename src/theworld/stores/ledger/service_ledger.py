@@ -35,7 +35,7 @@ class ServiceLedger:
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """Open the ledger of the store that the settings name; see `open`."""
-        return cls.open(settings.store, settings.ledger)
+        return cls.open(settings.store, settings.ledger_server)
 
     def writing(self) -> AbstractContextManager[Connection]:
         """Enter one transaction; a failed one leaves nothing."""

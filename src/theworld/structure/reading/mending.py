@@ -19,6 +19,7 @@ from collections import Counter
 from functools import cached_property
 from typing import Any
 
+from theworld.extras import import_package
 from theworld.structure.errors import shorten
 from theworld.structure.reading.foreign import BLANK, Edit, before, filled, json_literals, without_comments
 from theworld.structure.reading.provenance import INVISIBLE, invented, leaves, lost_words, texts_of
@@ -180,6 +181,7 @@ def _parser_class() -> Any:
     """Return the library's parser with what is kept of numbers, nulls and notes; built once."""
     global _PARSER  # noqa: PLW0603 - the library is slow to import
     if _PARSER is None:
+        import_package("json_repair", extra="structured")
         from json_repair.json_parser import JSONParser
 
         class Parser(JSONParser):  # type: ignore[misc, unused-ignore]
