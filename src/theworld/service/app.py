@@ -18,7 +18,20 @@ from fastapi import FastAPI, Request, Response
 from theworld import __version__
 from theworld.native_memory import share_heaps
 from theworld.service import dify
-from theworld.service.api import ask, catalog, evaluation, explanations, health, knowledge, nodes
+from theworld.service.api import (
+    ask,
+    catalog,
+    evaluation,
+    explanations,
+    failures,
+    graph,
+    health,
+    knowledge,
+    nodes,
+    ontology,
+    question_sets,
+    replays,
+)
 from theworld.service.api.access import VerifiedKeys
 from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
@@ -56,10 +69,12 @@ def create_app(
         ask.retrieval_router,
         ask.router,
         explanations.router,
+        question_sets.router,
         evaluation.router,
         knowledge.router,
         catalog.router,
         explanations.feedback_router,
+        failures.router,
         health.router,
         chat.router,
         responses.router,
@@ -67,6 +82,9 @@ def create_app(
         dify.router,
         http.router,
         nodes.router,
+        graph.router,
+        ontology.router,
+        replays.router,
         routes.router,
     ):
         app.include_router(router)

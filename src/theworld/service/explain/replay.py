@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -55,17 +55,19 @@ def replay(
     graph: CompiledGraph | None = None,
     *,
     strategy: Strategy | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
 ) -> Replay:
     """Run a request on record again, on the store as it is; `graph` is the one over `resources`, if it is there.
 
     With a `strategy` it is asked differently, and the differences tell what that changes; SettingsError when the
-    strategy is wrong. Without one, a request of another arm is run with the strategy it had.
+    strategy is wrong. Without one, a request of another arm is run with the strategy it had. `cancelled` is looked at
+    between nodes.
     """
     stored = record.request["request"]
     asked = strategy or (Strategy.model_validate(stored["strategy"]) if stored.get("strategy") else None)
     if asked is not None:
         resources, graph = asked.resources(resources), None
-    run = _run(stored, resources, graph, strategy)
+    run = _run(stored, resources, graph, strategy, cancelled)
     parts = replayable(run)
     digests, before = digest_of(parts), record.request["outcome"]["digests"]
     stages = {name: digests[name] == before.get(name) for name in parts}
@@ -82,7 +84,11 @@ def replay(
 
 
 def _run(
-    stored: Mapping[str, Any], resources: Resources, graph: CompiledGraph | None, strategy: Strategy | None
+    stored: Mapping[str, Any],
+    resources: Resources,
+    graph: CompiledGraph | None,
+    strategy: Strategy | None,
+    cancelled: Callable[[], bool],
 ) -> Run:
     question = QueryInput.model_validate(stored["input"])
     context = Context.model_validate(stored["context"])
@@ -91,7 +97,7 @@ def _run(
     if stored["until"] == "rerank":
         return rerank_given(resources, question.question, stored["given"], context)
     graph = graph or build_graph(resources)
-    return run_graph(graph, question, context, until=stored["until"], choice=stored["choice"])
+    return run_graph(graph, question, context, until=stored["until"], choice=stored["choice"], cancelled=cancelled)
 
 
 def _old_parts(record: RequestRecord) -> dict[str, Any]:
