@@ -42,6 +42,9 @@ def test_a_request_asked_differently_is_compared(call):
     assert not found["exact"]
     assert not found["stages"]["channels"]
     assert any("strategy words" in cause for cause in found["causes"])
+    chinese = call(f"{REPLAY}/{request_id}?language=zh", {"strategy": {"name": "words", "channels": ["sparse"]}})
+    assert chinese["causes"] == ["使用了策略 words"]
+    assert any("现在" in line for line in chinese["differences"]["route"])
     best = found["passages"][0]
     assert 1 in {best["before"], best["now"]}
     ranks = {name: sorted(one[name] for one in found["passages"] if one[name]) for name in ("before", "now")}

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from theworld.evaluation.failure_report import as_html, as_markdown
 from theworld.service.api.envelope import Code, Envelope, reply
 from theworld.service.api.errors import WITH_BODY, documented, must_exist
+from theworld.service.api.markup import markdown_html
 from theworld.service.api.question_sets import After, Evaluating, Limit
 from theworld.service.api.schemas import TEXT
 from theworld.service.api.schemas import Body as Strict
@@ -89,7 +90,7 @@ class JobsData(BaseModel):
 class ReportData(BaseModel):
     """A failure report."""
 
-    format: str = Field(description="html or markdown")
+    format: str = Field(description="html, markdown or fragment")
     report: str = Field(description="The document")
 
 
@@ -152,7 +153,10 @@ async def get_report(
     caller: Evaluating,
     *,
     strategy: Annotated[str | None, Query(max_length=64, description="Default: the first one")] = None,
-    format: Annotated[Literal["html", "markdown"], Query(description="Form")] = "html",
+    format: Annotated[
+        Literal["html", "markdown", "fragment"],
+        Query(description="A whole page with plots, Markdown, or cleaned HTML to be put into a page"),
+    ] = "html",
     language: Annotated[Literal["en", "zh"], Query(description="Language")] = "en",
 ) -> Response:
     """Return the failures of a finished job in clusters, with counts, examples and what to try."""
@@ -164,7 +168,10 @@ async def get_report(
         found = failures.get(strategy) if strategy is not None else next(iter(failures.values()), None)
         if found is None:
             return None
-        return as_html(found, language) if format == "html" else as_markdown(found, language)
+        if format == "html":
+            return as_html(found, language)
+        text = as_markdown(found, language)
+        return markdown_html(text) if format == "fragment" else text
 
     text = must_exist(await in_thread(render), NO_REPORT)
     return reply(request, ReportData(format=format, report=text))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Body, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from theworld.service.api.access import Caller, caller_with
@@ -22,6 +22,7 @@ from theworld.service.requests.running import CancelledRunError
 from theworld.service.requests.strategies import Strategy
 from theworld.state import Candidate
 from theworld.stores.ledger.request_log import RequestRecord
+from theworld.text import Language
 
 router = APIRouter(
     prefix="/api/v1",
@@ -80,7 +81,11 @@ class ReplayData(BaseModel):
     "/retrieval/replay/{request_id}", response_model=Envelope[ReplayData], summary="Run a request on record again"
 )
 async def replay_request(
-    request: Request, request_id: RequestId, caller: Evaluating, body: Annotated[ReplayRequest, Body()]
+    request: Request,
+    request_id: RequestId,
+    caller: Evaluating,
+    body: Annotated[ReplayRequest, Body()],
+    language: Annotated[Language, Query(description="Language of differences and causes")] = "en",
 ) -> Response:
     """Run a request of the tenant again on the store as it is; with a strategy, asked differently (A/B of one request).
 
@@ -100,7 +105,7 @@ async def replay_request(
 
     def work() -> Replay:
         gone, graph = asked.gone.is_set, service.graph
-        return replay(record, service.resources, graph, strategy=body.strategy, cancelled=gone)
+        return replay(record, service.resources, graph, strategy=body.strategy, cancelled=gone, language=language)
 
     async with asked.slot():
         found = await service.limiter.work(work, asked.gone.set)

@@ -15,7 +15,7 @@ import { Api, ApiError } from "./api.js";
 import { announce, el, fill } from "./dom.js";
 import { chosenLanguage, loadWords } from "./words.js";
 
-const VIEWS = ["ask", "documents", "found"];
+const VIEWS = ["ask", "documents", "found", "graph", "quality"];
 const byId = (id) => document.getElementById(id);
 const api = new Api(askForKey);
 let t = (key) => key;
@@ -69,6 +69,7 @@ function drawNavigation(view) {
   const nav = byId("nav");
   nav.setAttribute("aria-label", t("shell.navigation"));
   nav.replaceChildren(...VIEWS.map(link));
+  nav.querySelector("[aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 function drawTools() {
