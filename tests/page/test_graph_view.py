@@ -5,9 +5,8 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import pytest
-from test_shell import serious
 
-from page_cases import HARM, HARMFUL
+from page_cases import HARM, HARMFUL, serious
 from service_cases import settings_over
 from service_process import served
 from theworld.demo.credit import load_credit_ontology

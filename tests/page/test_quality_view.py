@@ -1,4 +1,4 @@
-"""Quality in a real browser: figures, failures and feedback, a request again and differently, and a whole evaluation."""
+"""Quality in a real browser: figures and feedback, a request again and differently, and a whole evaluation."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import json
 
 import httpx
 import pytest
-from test_shell import serious
 
-from page_cases import HARM
+from page_cases import HARM, serious
 from service_cases import CHINESE, TWO_HOP
 from service_process import served
 
@@ -68,6 +67,8 @@ def test_figures_failures_and_feedback(visit, own, locale):
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
 def test_a_request_again_and_differently(visit, own, locale):
+    from playwright.sync_api import expect
+
     request_id = asked(own, TWO_HOP)
     before = httpx.get(f"{own}/api/v1/metrics/online").json()["data"]["requests"]
     seen = visit(own, locale=locale)
@@ -89,13 +90,15 @@ def test_a_request_again_and_differently(visit, own, locale):
     page.wait_for_selector(".problem")
     page.fill("fieldset textarea", '{"retrieval": {"nothing": 1}}')
     page.click("button.primary")
-    page.wait_for_function("document.querySelector('.problem').textContent.includes('nothing')")
+    expect(page.locator(".problem")).to_contain_text("nothing")
     assert httpx.get(f"{own}/api/v1/metrics/online").json()["data"]["requests"] == before
     assert not [text for text in seen.complaints if "422" not in text], seen.complaints
 
 
 @pytest.mark.parametrize(("locale", "width", "scheme"), [("en-US", 1280, "light"), ("zh-CN", 390, "dark")])
 def test_an_evaluation_from_the_file_to_the_report(visit, own, locale, width, scheme):
+    from playwright.sync_api import expect
+
     words = WORDS[locale]
     seen = visit(own, locale=locale, width=width, color_scheme=scheme, bypass_csp=True)  # axe brings its own script
     page = seen.page
@@ -111,7 +114,7 @@ def test_an_evaluation_from_the_file_to_the_report(visit, own, locale, width, sc
     assert " 4" in upload.locator(".problem").inner_text(), "it names the line"
     page.set_input_files("input[type=file]", {**give, "buffer": b'{"id": "1", "text": "Who?"}\n'})
     upload.locator("button").click()
-    page.wait_for_function("document.querySelector('details[open] .problem')?.textContent.includes('queries.0')")
+    expect(upload.locator(".problem")).to_contain_text("queries.0")
     page.set_input_files("input[type=file]", {**give, "buffer": lines.encode()})
     upload.locator("button").click()
     upload.locator(".notice").wait_for()
@@ -125,7 +128,7 @@ def test_an_evaluation_from_the_file_to_the_report(visit, own, locale, width, sc
     page.wait_for_selector(".report", timeout=180_000)
     job = httpx.get(f"{own}/api/v1/eval/jobs").json()["data"]["jobs"][0]
     assert job["status"] == "done"
-    compared = page.locator(f".card:has(.gain-open, .gain-better, .gain-worse) tbody tr")
+    compared = page.locator(".card:has(.gain-open, .gain-better, .gain-worse) tbody tr")
     assert compared.count() == len(job["comparison"]["metrics"])
     assert words["culprit"] in page.locator(".report").first.inner_text()
     assert HARM in page.locator(".report").first.inner_text()
@@ -139,6 +142,8 @@ def test_an_evaluation_from_the_file_to_the_report(visit, own, locale, width, sc
 
 
 def test_a_waiting_job_is_cancelled_and_an_unknown_one_is_said_to_be_unknown(visit, own):
+    from playwright.sync_api import expect
+
     made = send(
         own, "eval/datasets", {"name": "many", "queries": [{**q, "id": str(n)} for n, q in enumerate(QUERIES * 30)]}
     )
@@ -146,7 +151,7 @@ def test_a_waiting_job_is_cancelled_and_an_unknown_one_is_said_to_be_unknown(vis
     seen = visit(own)
     seen.go(f"#/quality/job/{job}")
     seen.page.click("section.card button")
-    seen.page.wait_for_function("!document.querySelector('progress') || document.querySelector('progress').hidden")
+    expect(seen.page.locator("progress")).to_be_hidden()
     assert httpx.get(f"{own}/api/v1/eval/jobs/{job}").json()["data"]["status"] == "cancelled"
     seen.go("#/quality/job/unknown")
     seen.page.wait_for_selector(".problem")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
+from page_cases import serious
 from service_cases import TWO_HOP
 from service_process import served
 from theworld.service.page.routes import page_files
@@ -17,16 +17,6 @@ pytestmark = pytest.mark.slow
 VIEWS = [
     name.removeprefix("views/").removesuffix(".js") for name in page_files() if re.fullmatch(r"views/\w+\.js", name)
 ]
-
-
-def serious(page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [
-        f"{item['id']}: {node['html'][:200]}"
-        for item in found
-        if item["impact"] in {"serious", "critical"}
-        for node in item["nodes"]
-    ]
 
 
 @pytest.mark.parametrize(("scheme", "locale", "width"), [("light", "en-US", 1280), ("dark", "zh-CN", 390)])

@@ -6,7 +6,7 @@ import { announce, el, fill } from "../dom.js";
 import { citationCard, openDocument } from "../evidence.js";
 import { columnsDrawing } from "./graph/columns.js";
 
-export const stylesheet = "views/graph.css";
+export const stylesheet = ["views/ask.css", "views/graph.css"];  // the notes are shown as evidence is
 let view = null;
 
 export async function mount(element, api, t, [kind, ...rest]) {
