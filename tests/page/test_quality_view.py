@@ -125,7 +125,7 @@ def test_an_evaluation_from_the_file_to_the_report(visit, own, locale, width, sc
     start.locator("fieldset:visible").nth(1).locator("select").select_option("false")
     assert not serious(page)
     start.locator("button.primary").click()
-    page.wait_for_selector(".report", timeout=180_000)
+    page.wait_for_selector(".report", timeout=120_000)
     job = httpx.get(f"{own}/api/v1/eval/jobs").json()["data"]["jobs"][0]
     assert job["status"] == "done"
     compared = page.locator(".card:has(.gain-open, .gain-better, .gain-worse) tbody tr")
