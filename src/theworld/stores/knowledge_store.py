@@ -165,7 +165,8 @@ class KnowledgeStore:
 
     def near_names(self, name: str, *, tenant: str, limit: int = 12) -> list[str]:
         """Return names of entities most like this one, best first; for no name those that notes name most."""
-        return self.ledger.near_names(entity_key(name), tenant=tenant, limit=limit)
+        key = entity_key(name)
+        return self.ledger.near_names(key, tenant=tenant, limit=limit) if key or not name else []
 
     def iter_notes(self, tenant: str) -> Iterator[StoredNote]:
         """Yield all notes in the order they were written."""

@@ -5,6 +5,7 @@
 import { el, fill } from "../dom.js";
 import { evaluations, showJob } from "./quality/evaluation.js";
 import { feedback, live } from "./quality/live.js";
+import { quietly } from "./quality/parts.js";
 import { chooseRequest, showReplay } from "./quality/replay.js";
 
 export const stylesheet = "views/quality.css";
@@ -18,23 +19,15 @@ export async function mount(element, api, t, [what, id]) {
   if (what === "replay" || what === "job") {
     const place = el("div", {});
     fill(element, heading, el("p", {}, el("a", { href: "#/quality" }, t("quality.back"))), place);
-    await quietly(what === "replay" ? showReplay(page, place, id ?? "") : showJob(page, place, id ?? ""));
+    await quietly(what === "replay" ? showReplay(page, place, id ?? "") : showJob(page, place, id ?? ""), place);
     return;
   }
   const places = [live, feedback, chooseRequest, evaluations].map((draw) => ({ draw, place: el("div", {}) }));
   fill(element, heading, ...places.map(({ place }) => place));
-  await Promise.all(places.map(({ draw, place }) => quietly(draw(page, place))));
+  await Promise.all(places.map(({ draw, place }) => quietly(draw(page, place), place)));
 }
 
 export function unmount() {
   leave?.abort();
   leave = null;
-}
-
-async function quietly(work) {
-  try {
-    await work;
-  } catch (error) {
-    if (error.name !== "AbortError") throw error;
-  }
 }

@@ -1,7 +1,7 @@
 // Live traffic: online metrics, failures in groups, and feedback.
 
 import { duration, el, fill } from "../../dom.js";
-import { card, growing, requestLinks, share, table, when } from "./parts.js";
+import { card, growing, quietly, requestLinks, share, table, when } from "./parts.js";
 
 const PERIODS = [1, 24, 168, 720, 87600];
 const SHARES = ["answer_success", "tool_success", "clarify_rate", "recovery_rate"];
@@ -11,7 +11,7 @@ let hours = 24;
 export async function live(page, place) {
   const { t } = page;
   const figures = el("div", { "aria-live": "polite" }), failures = el("div", {});
-  const choose = el("select", { "aria-label": t("quality.period"), onchange: (event) => { hours = Number(event.target.value); draw(page, figures, failures); } },
+  const choose = el("select", { "aria-label": t("quality.period"), onchange: (event) => { hours = Number(event.target.value); quietly(draw(page, figures, failures), figures); } },
     PERIODS.map((value) => el("option", { value, selected: value === hours }, t(`quality.hours_${value}`))));
   fill(place, card(t("quality.live"), el("label", { class: "row period" }, t("quality.period"), choose), figures), card(t("quality.failures"), failures));
   await draw(page, figures, failures);
@@ -19,9 +19,11 @@ export async function live(page, place) {
 
 async function draw({ api, t, signal }, figures, failures) {
   const asked = hours, get = (path) => api.get(path, { hours: asked }, { signal });
-  const [metrics, groups] = await Promise.all([get("/api/v1/metrics/online"), get("/api/v1/metrics/failures")]);
+  const metrics = await get("/api/v1/metrics/online");
   if (asked !== hours) return;
   fill(figures, metrics.requests ? [tiles(metrics, t), routes(metrics.routes, t)] : el("p", { class: "muted" }, t("quality.nothing")));
+  const groups = await get("/api/v1/metrics/failures");
+  if (asked !== hours) return;
   fill(failures, groups.groups.length
     ? [el("p", {}, t("quality.failures_of", { failed: groups.failed, n: groups.requests })), groups.groups.map((group) => groupOf(group, t)), el("p", { class: "muted small" }, t("quality.failures_why"))]
     : el("p", { class: "muted" }, t("quality.no_failures")));

@@ -1,5 +1,6 @@
 // What the parts of Quality share: cards, tables, links to requests, times and shares in words.
 
+import { ApiError } from "../../api.js";
 import { el } from "../../dom.js";
 
 export const card = (title, ...children) => el("section", { class: "card", "aria-label": title }, el("h2", {}, title), ...children);
@@ -61,6 +62,17 @@ export function tell(status, text, kind = "notice") {
   status.textContent = text;
 }
 
+/** Await the work of one place; what goes wrong is told there, and leaves the others alone. */
+export async function quietly(work, place) {
+  try {
+    await work;
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (!(error instanceof ApiError)) throw error;
+    if (!error.needsKey) place.append(el("p", { class: "problem", role: "alert" }, error.message));
+  }
+}
+
 /** A list that grows page by page: load(after) gives {items, nextAfter}, draw(items) its nodes. */
 export async function growing(place, load, draw, label) {
   const items = [];
@@ -68,7 +80,7 @@ export async function growing(place, load, draw, label) {
     const page = await load(after);
     items.push(...page.items);
     place.replaceChildren(...[draw(items, page.total)].flat(), ...(page.nextAfter === null ? [] : [
-      el("p", {}, el("button", { type: "button", onclick: () => more(page.nextAfter) }, label))]));
+      el("p", {}, el("button", { type: "button", onclick: () => quietly(more(page.nextAfter), place) }, label))]));
   };
   await more("");
 }
