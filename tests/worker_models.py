@@ -1,15 +1,17 @@
-"""Models that processes of the tests load: they fail, or die, on certain words."""
+"""What processes of the tests load: models that fail, or die, on certain words; a worker that takes no job."""
 
 from __future__ import annotations
 
 import os
 import re
 import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from theworld.errors import ModelError
 from theworld.models.registry import Models
+from theworld.settings import Settings
 from theworld.state import Mention
 from theworld.testing import FakeEmbedder, FakeTagger
 
@@ -50,3 +52,10 @@ def missing_models() -> Models:
 def deadly_models() -> Models:
     """End the process."""
     os._exit(3)
+
+
+def leave_slowly(settings: Settings) -> None:
+    """A worker of evaluation jobs that has looked at the queue for the last time; its store is a file to say so in."""
+    with Path(settings.store).open("a") as began:
+        began.write("began\n")
+    time.sleep(1)

@@ -1,6 +1,8 @@
-"""Entities by name and what stands around them; classes of the ontology; another tenant's are unknown."""
+"""The knowledge around a name, and the ontology: bounded, tenant by tenant, drawn without overlap."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import pytest
 from fastapi.testclient import TestClient
@@ -10,45 +12,92 @@ from theworld.demo.credit import load_credit_ontology
 from theworld.ontology.storing import import_ontology
 from theworld.service.app import create_app
 from theworld.service.runtime import open_service
-from theworld.stores.knowledge_store import KnowledgeStore
-
-pytestmark = pytest.mark.slow
+from theworld.stores.knowledge_store import open_store
 
 
-@pytest.mark.parametrize(("name", "label"), [("fritz lang", "Fritz Lang"), ("范钦", "范钦")])
-def test_a_name_leads_to_notes_and_neighbours(call, name, label):
-    (first, *_) = call(f"/api/v1/graph/entities?name={name}")["entities"]
-    assert first["label"] == label
-    found = call(f"/api/v1/graph/around?key={first['key']}&entities=5&notes=3")
-    assert found["entity"]["notes"] == first["notes"]
-    assert 0 < len(found["neighbours"]) <= 5
-    shown = {note["id"] for note in found["notes"]}
-    assert 0 < len(shown) <= 3
-    assert {key for note in found["notes"] for key in note["entities"]} <= {one["key"] for one in found["neighbours"]}
+@pytest.mark.parametrize(
+    ("name", "label", "beside", "note"),
+    [
+        ("fritz LANG", "Fritz Lang", "Metropolis", "en/fritz-lang.md"),
+        ("天一閣", "天一阁", "宁波", "zh/tianyi-pavilion.md"),
+    ],
+)
+def test_notes_and_entities_around_a_name(call, name, label, beside, note):
+    found = call(f"/api/v1/graph?name={name}")
+    assert found["entity"]["label"] == label
+    assert beside in [one["label"] for one in found["entities"]]
+    assert (found["notes"][0]["note"]["document_id"], found["notes"][0]["titled"]) == (note, True)
+    keys = {one["key"] for one in found["entities"]}
+    assert all(set(one["names"]) <= keys for one in found["notes"])
+    shown = found["notes"][0]["note"]
+    text = call(f"/api/v1/documents/{shown['document_id']}")["text"][shown["start"] : shown["end"]]
+    assert text.startswith(shown["text"])
+    for column in (found["entities"], found["notes"]):
+        rows = [one["y"] for one in column]
+        assert all(below - above >= 1 - 1e-3 for above, below in pairwise(rows))
+        assert all(-0.5 <= row <= found["height"] - 0.5 for row in rows)
+    assert call(f"/api/v1/graph?name={name}") == found
 
 
-def test_what_nobody_names_is_unknown(client):
-    assert client.get("/api/v1/graph/around?key=nobody%20at%20all").status_code == 404
-    other = {"X-Tenant-Id": "other"}
-    assert client.get("/api/v1/graph/entities?name=Fritz%20Lang", headers=other).json()["data"] == {"entities": []}
-    assert client.get("/api/v1/graph/around?key=fritz%20lang", headers=other).status_code == 404
-    assert client.get("/api/v1/graph/classes").json()["data"]["classes"] == []
-    assert client.get("/api/v1/graph/classes?around=river").status_code == 404
+def test_sizes_are_bounded(call, client):
+    found = call("/api/v1/graph?name=中国&limit=2")
+    assert len(found["notes"]) == len(found["entities"]) == 2
+    assert found["entity"]["notes"] > 2
+    for wrong in ("limit=0", "limit=51", f"name={'x' * 501}", "name=%00", "language=fr"):
+        assert client.get(f"/api/v1/graph?{wrong}").status_code == 422, wrong
 
 
-def test_classes_of_an_ontology_and_a_picture_around_one(copy_of_demo):
-    store = copy_of_demo()
-    with KnowledgeStore.open(store, read_only=False) as opened:
-        import_ontology(opened, load_credit_ontology())
-    with (
-        open_service(settings_over(store), bound_to="127.0.0.1") as own,
-        TestClient(create_app(own), **LOCAL) as client,
-    ):
-        for language in ("en", "zh"):
-            found = client.get(f"/api/v1/graph/classes?language={language}").json()["data"]
-            assert found["drawing"] is None
-            one = found["classes"][0]
-            around = client.get(f"/api/v1/graph/classes?around={one['id']}&language={language}").json()["data"]
-            assert around["drawing"].startswith("<svg")
-            assert one["label"] in around["drawing"]
-        assert client.get("/api/v1/graph/classes?around=nothing").status_code == 404
+@pytest.mark.parametrize(
+    ("name", "near"), [("Metropolys", "Metropolis"), ("天一门", "天一阁"), ("lang fritz", "Fritz Lang")]
+)
+def test_an_unknown_name_gets_near_names(call, name, near):
+    found = call(f"/api/v1/graph?name={name}")
+    assert found["entity"] is None
+    assert found["notes"] == found["entities"] == []
+    assert near in found["near"]
+
+
+def test_no_name_gets_the_commonest_and_nonsense_nothing(call):
+    assert "London" in call("/api/v1/graph")["near"]
+    assert call("/api/v1/graph?name=%25_%25")["near"] == []
+    assert call("/api/v1/graph?name=qqqqqqqqqqqqqqqqqqq")["near"] == []
+
+
+def test_another_tenants_graph_is_unknown(call):
+    found = call("/api/v1/graph?name=Fritz Lang", X_Tenant_Id="other")
+    assert (found["entity"], found["near"], found["notes"]) == (None, [], [])
+    assert call("/api/v1/graph", X_Tenant_Id="other")["near"] == []
+
+
+def test_without_an_ontology_there_are_no_classes(call, client):
+    assert call("/api/v1/ontology")["id"] is None
+    assert client.get("/api/v1/ontology/OntologyClass/company").status_code == 404
+
+
+@pytest.mark.slow
+def test_the_classes_of_an_ontology_and_what_they_are_tied_to(copy_of_demo):
+    settings = settings_over(copy_of_demo())
+    ontology = load_credit_ontology()
+    with open_store(settings, read_only=False) as store:
+        import_ontology(store, ontology)
+    with open_service(settings, bound_to="127.0.0.1") as service, TestClient(create_app(service), **LOCAL) as client:
+
+        def get(path: str, **headers: str) -> dict:
+            return client.get(f"/api/v1/{path}", headers=headers).json()["data"]
+
+        listed = get("ontology?language=zh")
+        assert [one["key"] for one in listed["classes"]] == [one.id for one in ontology.classes]
+        assert listed["classes"][0]["label"] == ontology.classes[0].labels.preferred("zh")
+        assert get("ontology", **{"X-Tenant-Id": "other"})["id"] is None
+        assert len(get("ontology?limit=1")["classes"]) == 1
+        for one in listed["classes"]:
+            found = get(f"ontology/OntologyClass/{one['key']}?language=zh&limit=3")
+            assert len(found["ties"]) == min(3, found["tied"])
+            weights = [tie["weight"] for tie in found["ties"]]
+            assert weights == sorted(weights, reverse=True)
+            for tie in found["ties"]:
+                other = get(f"ontology/{tie['other']['kind']}/{tie['other']['key']}?limit=100")
+                assert one["key"] in {back["other"]["key"] for back in other["ties"]}, "every tie leads back"
+        label = ontology.classes[0].labels.preferred("en")
+        named = get(f"graph?name={label}")["elements"]
+        assert {"kind": "OntologyClass", "key": ontology.classes[0].id, "label": label} in named

@@ -18,7 +18,21 @@ from fastapi import FastAPI, Request, Response
 from theworld import __version__
 from theworld.native_memory import share_heaps
 from theworld.service import dify
-from theworld.service.api import ask, catalog, evaluation, explanations, graph, health, knowledge, nodes, swagger
+from theworld.service.api import (
+    ask,
+    catalog,
+    evaluation,
+    explanations,
+    failures,
+    graph,
+    health,
+    knowledge,
+    nodes,
+    ontology,
+    question_sets,
+    replays,
+    swagger,
+)
 from theworld.service.api.access import VerifiedKeys
 from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
@@ -58,10 +72,12 @@ def create_app(
         ask.retrieval_router,
         ask.router,
         explanations.router,
+        question_sets.router,
         evaluation.router,
         knowledge.router,
         catalog.router,
         explanations.feedback_router,
+        failures.router,
         health.router,
         chat.router,
         responses.router,
@@ -70,6 +86,8 @@ def create_app(
         http.router,
         nodes.router,
         graph.router,
+        ontology.router,
+        replays.router,
         swagger.router,
         routes.router,
     ):

@@ -18,12 +18,14 @@ from theworld.stores.files import bytes_under
 from theworld.stores.ledger.catalog import DocumentPage, StoredDocument
 from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.ledger.models import SCHEMA_VERSION
+from theworld.stores.ledger.surroundings import Surroundings
 from theworld.stores.opening import OpenFolder, collection_paused, open_folder, recover
 from theworld.stores.projections import Progress
 from theworld.stores.recent_notes import RecentNotes
 from theworld.stores.records import DocumentRecord, Filters, StoredNote
 from theworld.stores.timeout_guard import TimeoutGuard
 from theworld.stores.verifying import Sum
+from theworld.text import entity_key
 
 
 class KnowledgeStore:
@@ -156,6 +158,15 @@ class KnowledgeStore:
     def known_names(self, tenant: str) -> dict[str, tuple[str, str, int]]:
         """Return (label, type, number of notes naming it) by entity key, titles and aliases included."""
         return self.ledger.known_names(tenant)
+
+    def surroundings(self, name: str, *, tenant: str, limit: int = 12) -> Surroundings | None:
+        """Return at most `limit` notes that name an entity and `limit` others they name; None for an unknown name."""
+        return self.ledger.surroundings(entity_key(name), tenant=tenant, limit=limit)
+
+    def near_names(self, name: str, *, tenant: str, limit: int = 12) -> list[str]:
+        """Return names of entities most like this one, best first; for no name those that notes name most."""
+        key = entity_key(name)
+        return self.ledger.near_names(key, tenant=tenant, limit=limit) if key or not name else []
 
     def iter_notes(self, tenant: str) -> Iterator[StoredNote]:
         """Yield all notes in the order they were written."""

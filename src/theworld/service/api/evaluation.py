@@ -1,115 +1,34 @@
-"""`/eval/datasets` and `/eval/jobs`: question sets, and evaluations of one or two strategies on them."""
+"""`/eval/jobs`: evaluations of one or two strategies on question sets."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from theworld.errors import InvalidQuestionError
 from theworld.evaluation.failure_report import as_html, as_markdown
-from theworld.nodes.receive_question import clean_question
-from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, reply
-from theworld.service.api.errors import WITH_BODY, ApiError, documented, must_exist
-from theworld.service.api.schemas import TEXT, Question
+from theworld.service.api.errors import WITH_BODY, documented, must_exist
+from theworld.service.api.markup import markdown_html
+from theworld.service.api.question_sets import After, Evaluating, Limit
+from theworld.service.api.schemas import TEXT
 from theworld.service.api.schemas import Body as Strict
 from theworld.service.api.serving import in_thread, service_of
-from theworld.service.golden import golden_set, provenance_of, stored_queries
 from theworld.service.requests.strategies import Strategy
 from theworld.service.runtime import Service
-from theworld.stores.ledger.evaluations import StoredJob, StoredQuery
+from theworld.stores.ledger.evaluations import StoredJob
 
 router = APIRouter(
     prefix="/api/v1/eval",
     tags=["evaluation"],
     responses=documented(*WITH_BODY, Code.NOT_FOUND, Code.STORE_UNAVAILABLE),
 )
-Evaluating = Annotated[Caller, caller_with("evaluate")]
 Id = Annotated[str, Path(min_length=1, max_length=64, pattern=TEXT)]
-Text = Annotated[str, Field(min_length=1, max_length=2000)]
 _A = [Strategy(name="A")]
 NO_DATASET = "the tenant has no dataset of this id"
 NO_JOB = "the tenant has no job of this id"
 NO_REPORT = "no finished job of this id and strategy has its failures explained (explain_failures)"
-
-
-class GivenQuery(Strict):
-    """A question with what is right about it."""
-
-    id: str = Field(min_length=1, max_length=512, description="Its id within the set")
-    text: Question
-    answers: list[Text] = Field(default_factory=list, max_length=100, description="Accepted answers")
-    grades: dict[str, Annotated[int, Field(ge=1, le=1000)]] = Field(
-        default_factory=dict, max_length=1000, description="Gold documents and their grades (qrels above 0)"
-    )
-    type: str = Field(default="", max_length=200, description="A label that results are given by as well")
-
-    @field_validator("text")
-    @classmethod
-    def _can_be_asked(cls, text: str) -> str:
-        try:
-            clean_question(text)
-        except InvalidQuestionError as error:
-            raise ValueError(error.what) from error
-        return text
-
-    @model_validator(mode="after")
-    def _has_gold(self) -> GivenQuery:
-        if not self.answers and not self.grades:
-            raise ValueError("a question needs answers or grades")
-        return self
-
-
-class FromLogs(Strict):
-    """A set made from the tenant's own requests and feedback."""
-
-    hours: float = Field(default=24 * 30, gt=0, le=87_600, description="How far back")
-    size: int | None = Field(default=None, ge=1, le=100_000, description="At most so many, strata taken in turn")
-
-
-class DatasetRequest(Strict):
-    """A question set (BEIR: queries and qrels), over documents that are in the tenant's knowledge; or one from logs."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "films",
-                    "queries": [
-                        {
-                            "id": "q1",
-                            "text": "In which city was the director of Metropolis born?",
-                            "answers": ["Vienna"],
-                            "grades": {"metropolis-film.md": 1, "fritz-lang.md": 1},
-                        }
-                    ],
-                },
-                {"name": "last month", "from_logs": {"hours": 720, "size": 200}},
-            ]
-        }
-    )
-
-    name: str = Field(min_length=1, max_length=200, description="Its name")
-    queries: list[GivenQuery] = Field(default_factory=list, max_length=100_000, description="Its questions")
-    from_logs: FromLogs | None = Field(default=None, description="Make it from requests and feedback instead")
-
-    @model_validator(mode="after")
-    def _one_source(self) -> DatasetRequest:
-        if bool(self.queries) == (self.from_logs is not None):
-            raise ValueError("give either queries or from_logs")
-        if len({query.id for query in self.queries}) < len(self.queries):
-            raise ValueError("two questions have the same id")
-        return self
-
-
-class DatasetData(BaseModel):
-    """A set that was kept."""
-
-    dataset_id: str = Field(description="Its id")
-    questions: int = Field(description="How many questions it has")
-    provenance: dict[str, Any] = Field(description="Where it comes from, and what was left out")
 
 
 class JobRequest(Strict):
@@ -160,33 +79,19 @@ class JobData(BaseModel):
     finished_ms: int | None = Field(description="When it was over")
 
 
+class JobsData(BaseModel):
+    """Some of the jobs, the newest first."""
+
+    jobs: list[JobData] = Field(description="Of this page")
+    total: int = Field(description="How many there are in all")
+    next_after: str | None = Field(description="Send it as `after` for the next page; null at the end")
+
+
 class ReportData(BaseModel):
     """A failure report."""
 
-    format: str = Field(description="html or markdown")
+    format: str = Field(description="html, markdown or fragment")
     report: str = Field(description="The document")
-
-
-@router.post("/datasets", response_model=Envelope[DatasetData], status_code=201, summary="Keep a question set")
-async def add_dataset(request: Request, body: Annotated[DatasetRequest, Body()], caller: Evaluating) -> Response:
-    """Keep an uploaded set, or build a golden set from requests and feedback on record."""
-    service = service_of(request)
-    data = await in_thread(lambda: _add_dataset(service, caller.tenant, body))
-    return reply(request, data, status=201)
-
-
-def _add_dataset(service: Service, tenant: str, body: DatasetRequest) -> DatasetData:
-    if body.from_logs is not None:
-        since = int((service.clock() - body.from_logs.hours * 3600) * 1000)
-        found = golden_set(service, tenant, since_ms=since, size=body.from_logs.size)
-        queries, provenance = stored_queries(found), provenance_of(found, since)
-    else:
-        queries = [StoredQuery(q.id, q.text, tuple(q.answers), q.grades, q.type) for q in body.queries]
-        provenance = {"made": "uploaded"}
-    if not queries:
-        raise ApiError(Code.INVALID, "no question on record has feedback that says what is right", details=provenance)
-    dataset_id = service.evaluations.add_dataset(tenant, body.name, queries, provenance)
-    return DatasetData(dataset_id=dataset_id, questions=len(queries), provenance=provenance)
 
 
 @router.post("/jobs", response_model=Envelope[JobData], status_code=202, summary="Start an evaluation")
@@ -208,6 +113,18 @@ async def add_job(request: Request, body: Annotated[JobRequest, Body()], caller:
         return _job(service, job_id, caller.tenant)
 
     return reply(request, must_exist(await in_thread(add), NO_DATASET), status=202)
+
+
+@router.get("/jobs", response_model=Envelope[JobsData], summary="List evaluations")
+async def list_jobs(request: Request, caller: Evaluating, *, after: After = "", limit: Limit = 100) -> Response:
+    """List the tenant's evaluations, the newest first."""
+    service = service_of(request)
+
+    def read() -> JobsData:
+        some, total, next_after = service.evaluations.jobs(caller.tenant, after=after, limit=limit)
+        return JobsData(jobs=[_data(service, job) for job in some], total=total, next_after=next_after)
+
+    return reply(request, await in_thread(read))
 
 
 @router.get("/jobs/{job_id}", response_model=Envelope[JobData], summary="How far is an evaluation?")
@@ -236,7 +153,10 @@ async def get_report(
     caller: Evaluating,
     *,
     strategy: Annotated[str | None, Query(max_length=64, description="Default: the first one")] = None,
-    format: Annotated[Literal["html", "markdown"], Query(description="Form")] = "html",
+    format: Annotated[
+        Literal["html", "markdown", "fragment"],
+        Query(description="A whole page with plots, Markdown, or cleaned HTML to be put into a page"),
+    ] = "html",
     language: Annotated[Literal["en", "zh"], Query(description="Language")] = "en",
 ) -> Response:
     """Return the failures of a finished job in clusters, with counts, examples and what to try."""
@@ -248,7 +168,10 @@ async def get_report(
         found = failures.get(strategy) if strategy is not None else next(iter(failures.values()), None)
         if found is None:
             return None
-        return as_html(found, language) if format == "html" else as_markdown(found, language)
+        if format == "html":
+            return as_html(found, language)
+        text = as_markdown(found, language)
+        return markdown_html(text) if format == "fragment" else text
 
     text = must_exist(await in_thread(render), NO_REPORT)
     return reply(request, ReportData(format=format, report=text))

@@ -1,149 +1,128 @@
-"""`/graph`: entities by name, what stands around one of them, and the classes of the tenant's ontology."""
+"""`/graph`: the knowledge around a name, with places to draw it at.
+
+Three columns: the entity, the notes that name it, and what these notes name besides. The notes stand in their order;
+an entity stands at the mean height of the notes that name it, so that few lines cross. Positions are in columns and
+rows.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from theworld.ontology.files.drawing import to_svg
-from theworld.ontology.model import Labels, Ontology
-from theworld.ontology.storing import stored_ontology
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import Code, Envelope, reply
-from theworld.service.api.errors import GUARDED, documented, must_exist
+from theworld.service.api.errors import GUARDED, documented
+from theworld.service.api.ontology import ElementName, ShownNote, elements_named, ontology_of
+from theworld.service.api.schemas import TEXT
 from theworld.service.api.serving import in_thread, service_of
+from theworld.service.runtime import Service
+from theworld.stores.ledger.surroundings import NamedTogether, NamingNote, Surroundings
+from theworld.text import Language
 
-router = APIRouter(
-    prefix="/api/v1/graph",
-    tags=["graph"],
-    responses=documented(*GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE),
-)
-Querying = Annotated[Caller, caller_with("query")]
-_NONE = Ontology(id="none")
-NO_ENTITY = "no note of the tenant names an entity of this key"
-NO_CLASS = "the tenant's ontology has no class of this id"
+router = APIRouter(prefix="/api/v1", tags=["graph"], responses=documented(*GUARDED, Code.STORE_UNAVAILABLE))
+_EMPTY = r"^$|" + TEXT
 
 
-class EntityData(BaseModel):
+class Entity(BaseModel):
     """Something that notes name."""
 
-    key: str = Field(description="Its identity: what two names of the same thing have in common")
-    label: str = Field(description="Its name as it was first written")
-    type: str = Field(description="person, organization, place, work and so on, or other")
-    notes: int = Field(description="How many notes name it")
-    shared: int = Field(description="How many of the notes around the entity in the middle name it too")
+    key: str = Field(description="Its identity: case, width, script and spacing folded")
+    label: str = Field(description="Its name, as notes write it")
+    type: str = Field(description="Its type, such as person or place")
+    notes: int = Field(description="How many notes name it; of one beside it, how many name both")
 
 
-class EntitiesData(BaseModel):
-    """Entities of a name."""
+class PlacedEntity(Entity):
+    """An entity that notes name together with the one asked for."""
 
-    entities: list[EntityData] = Field(description="The one called so, then those whose names hold it or words of it")
-
-
-class NoteData(BaseModel):
-    """A note that names the entity in the middle."""
-
-    id: str = Field(description="Id of the note")
-    document_id: str = Field(description="Id of its document")
-    title: str = Field(description="Title of its document")
-    section: list[str] = Field(description="Headings it stands under, outermost first")
-    titled: bool = Field(description="Whether its document is about the entity")
-    entities: list[str] = Field(description="Keys of the neighbours that it names")
+    y: float = Field(description="Row, from 0")
 
 
-class NeighbourhoodData(BaseModel):
-    """An entity with the notes that name it and what they name besides."""
+class PlacedNote(BaseModel):
+    """A note that names the entity."""
 
-    entity: EntityData = Field(description="The entity in the middle")
-    neighbours: list[EntityData] = Field(description="Those that stand most often with it and least often without")
-    notes: list[NoteData] = Field(description="Notes about it first, then those that name most neighbours")
-
-
-class ClassData(BaseModel):
-    """A class of the ontology."""
-
-    id: str = Field(description="Its id")
-    label: str = Field(description="Its name in the language asked for")
-    description: str = Field(description="What it is")
-    attributes: list[str] = Field(description="Names of its attributes")
-    inherits: list[str] = Field(description="Ids of the classes it inherits from")
+    note: ShownNote
+    titled: bool = Field(description="Whether its document has the entity as title or alias")
+    names: list[str] = Field(description="Keys of the entities it names besides, among those given")
+    y: float = Field(description="Row, from 0")
 
 
-class OntologyData(BaseModel):
-    """The tenant's ontology as a list of classes, and a picture around one of them."""
+class GraphData(BaseModel):
+    """What stands around a name."""
 
-    id: str = Field(description="Id of the ontology, `none` where there is none")
-    version: str = Field(description="Its version")
-    classes: list[ClassData] = Field(description="Its classes")
-    drawing: str | None = Field(description="SVG of the class asked for and its neighbours")
-
-
-@router.get("/entities", response_model=Envelope[EntitiesData], summary="Find entities by name")
-async def entities(
-    request: Request,
-    caller: Querying,
-    name: Annotated[str, Query(min_length=1, max_length=200, description="A name, or part of one")],
-    limit: Annotated[int, Query(ge=1, le=100, description="At most so many")] = 12,
-) -> Response:
-    """Return the tenant's entities of a name, the one that is called so first."""
-    ledger = service_of(request).resources.store.ledger
-    found = await in_thread(lambda: ledger.find_entities(caller.tenant, name, limit))
-    return reply(request, EntitiesData(entities=[EntityData(**asdict(entity)) for entity in found]))
+    entity: Entity | None = Field(description="The entity of that name; null where no note names it")
+    entities: list[PlacedEntity] = Field(description="Named by the same notes, from the top to the bottom")
+    notes: list[PlacedNote] = Field(description="Notes that name it, from the top to the bottom")
+    height: int = Field(description="Rows of the drawing; the entity stands in their middle")
+    near: list[str] = Field(description="Where there is no such entity: the most similar names, or the commonest ones")
+    elements: list[ElementName] = Field(description="Elements of the ontology that bear the name")
 
 
-@router.get("/around", response_model=Envelope[NeighbourhoodData], summary="What stands around an entity")
+@router.get("/graph", response_model=Envelope[GraphData], summary="The knowledge around a name")
 async def around(
     request: Request,
-    caller: Querying,
-    key: Annotated[str, Query(min_length=1, max_length=500, description="Key of an entity")],
-    entities: Annotated[int, Query(ge=0, le=60, description="At most so many neighbours")] = 14,
-    notes: Annotated[int, Query(ge=1, le=100, description="At most so many notes")] = 10,
+    caller: Annotated[Caller, caller_with("query")],
+    *,
+    name: Annotated[
+        str,
+        Query(max_length=500, pattern=_EMPTY, description="Of an entity, in any case; empty: the commonest names"),
+    ] = "",
+    limit: Annotated[int, Query(ge=1, le=50, description="At most so many notes, and so many entities")] = 12,
+    language: Annotated[Language, Query(description="Language of the ontology's names")] = "en",
 ) -> Response:
-    """Return an entity, notes that name it, and the entities that stand most often beside it."""
-    ledger = service_of(request).resources.store.ledger
-    found = await in_thread(lambda: ledger.neighbourhood(caller.tenant, key, most=entities, notes=notes))
-    return reply(request, NeighbourhoodData.model_validate(asdict(must_exist(found, NO_ENTITY))))
+    """Return the notes that name an entity and what these name besides; for an unknown name, names that come near."""
+    service = service_of(request)
+    return reply(request, await in_thread(lambda: _around(service, caller.tenant, name, limit, language)))
 
 
-@router.get("/classes", response_model=Envelope[OntologyData], summary="Classes of the ontology")
-async def classes(
-    request: Request,
-    caller: Querying,
-    around: Annotated[str, Query(max_length=200, description="Id of a class to draw with its neighbours")] = "",
-    language: Annotated[Literal["en", "zh"], Query(description="Of names")] = "en",
-) -> Response:
-    """Return the classes of the tenant's ontology, none where it has no ontology."""
-    store = service_of(request).resources.store
-
-    def read() -> OntologyData | None:
-        ontology = stored_ontology(store, tenant=caller.tenant) or _NONE
-        if around and around not in {one.id for one in ontology.classes}:
-            return None
-        return _ontology(ontology, around, language)
-
-    return reply(request, must_exist(await in_thread(read), NO_CLASS))
+def _around(service: Service, tenant: str, name: str, limit: int, language: Language) -> GraphData:
+    store = service.resources.store
+    found = store.surroundings(name, tenant=tenant, limit=limit)
+    index = ontology_of(service, tenant)
+    elements = elements_named(index, name, language)[:limit] if index is not None else []
+    if found is None:
+        near = store.near_names(name, tenant=tenant, limit=limit)
+        return GraphData(entity=None, entities=[], notes=[], height=0, near=near, elements=elements)
+    return _placed(found, elements)
 
 
-def _ontology(ontology: Ontology, around: str, language: Literal["en", "zh"]) -> OntologyData:
-    def name(labels: Labels, otherwise: str) -> str:
-        first, second = (labels.zh, labels.en) if language == "zh" else (labels.en, labels.zh)
-        return next(iter((*first, *second)), otherwise)
-
-    return OntologyData(
-        id=ontology.id,
-        version=ontology.version,
-        classes=[
-            ClassData(
-                id=one.id,
-                label=name(one.labels, one.id),
-                description=getattr(one.description, language),
-                attributes=[name(attribute.labels, attribute.id) for attribute in one.attributes],
-                inherits=list(one.inherits),
-            )
-            for one in ontology.classes
+def _placed(found: Surroundings, elements: list[ElementName]) -> GraphData:
+    height = max(len(found.naming), len(found.together), 1)
+    rows = _spread(len(found.naming), height)
+    named_at: dict[str, list[float]] = {}
+    for naming, row in zip(found.naming, rows, strict=True):
+        for key in naming.names:
+            named_at.setdefault(key, []).append(row)
+    entities = _ordered(found.together, named_at, height)
+    return GraphData(
+        entity=Entity(key=found.key, label=found.label, type=found.type, notes=found.notes),
+        entities=[
+            PlacedEntity(key=one.key, label=one.label, type=one.type, notes=one.shared, y=y)
+            for one, y in zip(entities, _spread(len(entities), height), strict=True)
         ],
-        drawing=to_svg(ontology, language, [around], 1) if around else None,
+        notes=[_note(naming, y) for naming, y in zip(found.naming, rows, strict=True)],
+        height=height,
+        near=[],
+        elements=elements,
     )
+
+
+def _note(naming: NamingNote, y: float) -> PlacedNote:
+    return PlacedNote(note=ShownNote.of(naming.note), titled=naming.titled, names=list(naming.names), y=y)
+
+
+def _ordered(
+    entities: Sequence[NamedTogether], named_at: Mapping[str, Sequence[float]], height: int
+) -> list[NamedTogether]:
+    """Return the entities by the mean height of what names them; those that no note given names stand last."""
+    return sorted(entities, key=lambda one: fmean(named_at.get(one.key, [float(height)])))
+
+
+def _spread(count: int, height: int) -> list[float]:
+    """Return the rows of some nodes, evenly over the height."""
+    return [round((place + 0.5) * height / count - 0.5, 3) for place in range(count)]

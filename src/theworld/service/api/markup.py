@@ -1,4 +1,4 @@
-"""Answers as HTML that may be shown: Markdown is rendered by markdown-it-py, what comes of it cleaned by nh3.
+"""Answers and reports as HTML that may be shown: Markdown rendered by markdown-it-py, what comes of it cleaned by nh3.
 
 Raw HTML in a text is shown as text. References like `[1]` become links to `#cite-1` where the answer has that citation;
 other links keep http, https and mailto addresses; images become their description, since showing one would call on a
@@ -35,6 +35,11 @@ def answer_html(answer: Answer) -> str:
         return _cleaned(_rendered(answer.text, numbers))
     short = f'<p class="short">{escape(answer.short)}</p>' if answer.short else ""
     return _cleaned(short + "".join(_passage(passage) for passage in answer.passages))
+
+
+def markdown_html(text: str) -> str:
+    """Return Markdown as clean HTML."""
+    return _cleaned(_rendered(text, frozenset()))
 
 
 def _passage(passage: Passage) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,13 @@ from theworld import __version__
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.graph import Resources, build_graph
 from theworld.service.explain.explanation import fused_again, logged_rankings
+from theworld.service.explain.text import Speaker
 from theworld.service.requests.record import digest_of, replayable, settings_hash, without_times
 from theworld.service.requests.running import Run, rerank_given, run_graph
 from theworld.service.requests.strategies import Strategy
 from theworld.state import Context, QueryInput
 from theworld.stores.ledger.request_log import RequestRecord
+from theworld.text import Language
 
 if TYPE_CHECKING:
     from theworld.graph.build import CompiledGraph
@@ -55,34 +57,41 @@ def replay(
     graph: CompiledGraph | None = None,
     *,
     strategy: Strategy | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+    language: Language = "en",
 ) -> Replay:
     """Run a request on record again, on the store as it is; `graph` is the one over `resources`, if it is there.
 
     With a `strategy` it is asked differently, and the differences tell what that changes; SettingsError when the
-    strategy is wrong. Without one, a request of another arm is run with the strategy it had.
+    strategy is wrong. Without one, a request of another arm is run with the strategy it had. `cancelled` is looked at
+    between nodes; `language` is that of differences and causes.
     """
     stored = record.request["request"]
     asked = strategy or (Strategy.model_validate(stored["strategy"]) if stored.get("strategy") else None)
     if asked is not None:
         resources, graph = asked.resources(resources), None
-    run = _run(stored, resources, graph, strategy)
+    run = _run(stored, resources, graph, strategy, cancelled)
     parts = replayable(run)
     digests, before = digest_of(parts), record.request["outcome"]["digests"]
     stages = {name: digests[name] == before.get(name) for name in parts}
     old = _old_parts(record)
+    say = Speaker(language)
     differences = {
-        name: list(_differences(old.get(name), _comparable(name, parts[name])))[:SHOWN]
-        or ["the text, mentions or order of what it holds"]
+        name: list(_differences(old.get(name), _comparable(name, parts[name]), say))[:SHOWN] or [say("order_differs")]
         for name, same in stages.items()
         if not same
     }
     exact = digests["all"] == record.request["digest"]
-    causes = tuple(_causes(record, run, resources, strategy)) if not exact else ()
+    causes = tuple(_causes(record, run, resources, strategy, say)) if not exact else ()
     return Replay(record.request["request_id"], exact, stages, differences, causes, run)
 
 
 def _run(
-    stored: Mapping[str, Any], resources: Resources, graph: CompiledGraph | None, strategy: Strategy | None
+    stored: Mapping[str, Any],
+    resources: Resources,
+    graph: CompiledGraph | None,
+    strategy: Strategy | None,
+    cancelled: Callable[[], bool],
 ) -> Run:
     question = QueryInput.model_validate(stored["input"])
     context = Context.model_validate(stored["context"])
@@ -91,7 +100,7 @@ def _run(
     if stored["until"] == "rerank":
         return rerank_given(resources, question.question, stored["given"], context)
     graph = graph or build_graph(resources)
-    return run_graph(graph, question, context, until=stored["until"], choice=stored["choice"])
+    return run_graph(graph, question, context, until=stored["until"], choice=stored["choice"], cancelled=cancelled)
 
 
 def _old_parts(record: RequestRecord) -> dict[str, Any]:
@@ -125,32 +134,34 @@ def _comparable(name: str, part: Any) -> Any:
     return [[c["note_id"], c["fused_rank"], c["rerank_rank"], c["rerank_score"], c["final_score"]] for c in part]
 
 
-def _differences(old: Any, new: Any, where: str = "") -> Iterator[str]:
+def _differences(old: Any, new: Any, say: Speaker, where: str = "") -> Iterator[str]:
     """Yield where two plain values differ, in words."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
-            yield from _differences(old.get(key), new.get(key), f"{where}.{key}" if where else str(key))
+            yield from _differences(old.get(key), new.get(key), say, f"{where}.{key}" if where else str(key))
     elif isinstance(old, list) and isinstance(new, list):
         if len(old) != len(new):
-            yield f"{where or 'list'}: {len(old)} entries before, {len(new)} now"
+            yield say("entries", where=where or say("list"), before=len(old), now=len(new))
         for place, (first, second) in enumerate(zip(old, new, strict=False)):
-            yield from _differences(first, second, f"{where}[{place}]")
+            yield from _differences(first, second, say, f"{where}[{place}]")
     elif old != new:
-        yield f"{where or 'value'}: {old!r} before, {new!r} now"
+        yield say("differs", where=where or say("value"), before=repr(old), now=repr(new))
 
 
-def _causes(record: RequestRecord, run: Run, resources: Resources, strategy: Strategy | None) -> Iterator[str]:
+def _causes(
+    record: RequestRecord, run: Run, resources: Resources, strategy: Strategy | None, say: Speaker
+) -> Iterator[str]:
     request = record.request
     if strategy is not None:
-        yield f"it was asked with strategy {strategy.name}"
+        yield say("asked_with", name=strategy.name)
     now = resources.store.ledger.sequence()
     if request["store_sequence"] != now:
-        yield f"the store has changed: sequence {request['store_sequence']} then, {now} now"
+        yield say("store_changed", before=request["store_sequence"], now=now)
     if strategy is None and request["settings_hash"] != settings_hash(resources.settings):
-        yield "the settings have changed"
+        yield say("settings_changed")
     if request["version"] != __version__:
-        yield f"the program has changed: {request['version']} then, {__version__} now"
+        yield say("program_changed", before=request["version"], now=__version__)
     if request["outcome"].get("degradations"):
-        yield "the request had fallbacks when it was made"
+        yield say("had_fallbacks")
     if (request["outcome"].get("usage") or {}).get("calls") or (run.state.get("usage") and run.state["usage"].calls):
-        yield "a language model was asked, which need not say the same twice"
+        yield say("model_asked")

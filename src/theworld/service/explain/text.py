@@ -25,11 +25,14 @@ def _words() -> dict[str, dict[str, str]]:
     return found
 
 
-class _Speaker:
+class Speaker:
+    """Says the texts of data/words.yaml in one language, filled in."""
+
     def __init__(self, language: Language) -> None:
         self._language = language
 
     def __call__(self, key: str, values: Mapping[str, Any] | None = None, **more: Any) -> str:
+        """Return a text, filled from a mapping and from keywords; a time that is None counts as 0."""
         filled = {
             name: 0.0 if value is None and name.endswith("_ms") else value for name, value in (values or {}).items()
         }
@@ -38,10 +41,10 @@ class _Speaker:
 
 def as_text(found: Explanation, language: Language) -> str:
     """Return the explanation in words, the first notes of every list."""
-    return "\n".join(_lines(found, _Speaker(language)))
+    return "\n".join(_lines(found, Speaker(language)))
 
 
-def _lines(found: Explanation, say: _Speaker) -> Iterator[str]:
+def _lines(found: Explanation, say: Speaker) -> Iterator[str]:
     request = found.request
     yield say("request", request)
     if request["parent"]:
@@ -59,7 +62,7 @@ def _lines(found: Explanation, say: _Speaker) -> Iterator[str]:
     yield from _ending(found, say)
 
 
-def _retrieval(found: Explanation, say: _Speaker) -> Iterator[str]:
+def _retrieval(found: Explanation, say: Speaker) -> Iterator[str]:
     for name, channel in found.channels.items():
         yield say("channel", channel, name=name, count=len(channel["hits"]))
         yield from (say("hit", hit) for hit in channel["hits"][:SHOWN])
@@ -76,7 +79,7 @@ def _retrieval(found: Explanation, say: _Speaker) -> Iterator[str]:
     yield from _more(rerank["results"], say)
 
 
-def _ending(found: Explanation, say: _Speaker) -> Iterator[str]:
+def _ending(found: Explanation, say: Speaker) -> Iterator[str]:
     yield from (say("path", text=path.get("text") or path["note_id"]) for path in found.paths[:SHOWN])
     for item in found.entities["judgements"]:
         selection = item.get("selection") or {}
@@ -98,7 +101,7 @@ def _ending(found: Explanation, say: _Speaker) -> Iterator[str]:
     yield from (say("beside", request_id=other) for other in found.arms)
 
 
-def _more(items: list[Any], say: _Speaker) -> Iterator[str]:
+def _more(items: list[Any], say: Speaker) -> Iterator[str]:
     if len(items) > SHOWN:
         yield say("more", count=len(items) - SHOWN)
 

@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import time
+from multiprocessing import connection
 from multiprocessing.process import BaseProcess
 
 from theworld.errors import TheWorldError
@@ -28,6 +29,8 @@ class JobLauncher:
         self._settings = settings
         self._process: BaseProcess | None = None
         self._starting = threading.Lock()
+        self._asked_again = False
+        """Whether there was a job for a process that may have been about to end."""
         self._closed = False
 
     def look(self, evaluations: Evaluations) -> None:
@@ -39,27 +42,48 @@ class JobLauncher:
             log.warning("evaluation jobs cannot be looked up: %s", error)
 
     def start(self) -> None:
-        """Start the worker unless it runs."""
+        """Start the worker unless it runs; one that is about to end is followed by another."""
         with self._starting:
-            if self._closed or (self._process is not None and self._process.is_alive()):
+            if self._closed:
                 return
-            context = multiprocessing.get_context("spawn")
-            self._process = context.Process(
-                target=work_on_jobs, args=(self._settings,), name="evaluation-worker", daemon=True
-            )
-            self._process.start()
+            if self._process is not None and self._process.is_alive():
+                self._asked_again = True
+            else:
+                self._begin()
+
+    def _begin(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._asked_again = False
+        self._process = context.Process(
+            target=work_on_jobs, args=(self._settings,), name="evaluation-worker", daemon=True
+        )
+        self._process.start()
+        threading.Thread(target=self._follow, args=(self._process,), name="evaluation-watch", daemon=True).start()
+
+    def _follow(self, process: BaseProcess) -> None:
+        """Wait for a worker's end; what came in after its last look at the queue is another's."""
+        connection.wait([process.sentinel])
+        with self._starting:
+            process.join()
+            if self._asked_again:
+                self._begin()
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until the worker has nothing more to do; False when that took too long."""
-        if self._process is not None:
-            self._process.join(timeout_s)
-            return not self._process.is_alive()
+        until = time.monotonic() + timeout_s
+        while (process := self._process) is not None:
+            process.join(max(until - time.monotonic(), 0))
+            with self._starting:
+                if process.is_alive():
+                    return False
+                if process is self._process and not self._asked_again:
+                    break
         return True
 
     def close(self) -> None:
         """Stop the worker; its job goes on at the next start."""
         with self._starting:
-            self._closed = True
+            self._closed, self._asked_again = True, False
             process = self._process
         if process is not None and process.is_alive():
             process.terminate()

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, func, insert, select, update
+from sqlalchemy.orm import InstrumentedAttribute
 
 from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.ledger.service_tables import EvalAnswer, EvalDataset, EvalJob, EvalQuery, EvalResult
@@ -48,6 +49,17 @@ class StoredJob:
     created_ms: int
     started_ms: int | None
     finished_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSummary:
+    """A question set without its questions."""
+
+    dataset_id: str
+    name: str
+    questions: int
+    provenance: Mapping[str, Any]
+    created_ms: int
 
 
 class Evaluations:
@@ -103,6 +115,22 @@ class Evaluations:
         with self._ledger.reading() as connection:
             found = connection.execute(query).one()
             return found.dataset_id, found.name, found.provenance
+
+    def datasets(self, tenant: str, *, after: str, limit: int) -> tuple[list[DatasetSummary], int, str | None]:
+        """Return a page of a tenant's sets, the newest first, how many there are, and the id to go on after."""
+        table = EvalDataset
+        counted = select(func.count()).where(EvalQuery.dataset == table.id).scalar_subquery()
+        query = select(table.dataset_id, table.name, counted.label("questions"), table.provenance, table.created_ms)
+        with self._ledger.reading() as connection:
+            rows, total, next_after = _page(connection, query, table, table.dataset_id, (tenant, after, limit))
+            return [DatasetSummary(**row._mapping) for row in rows], total, next_after
+
+    def jobs(self, tenant: str, *, after: str, limit: int) -> tuple[list[StoredJob], int, str | None]:
+        """Return a page of a tenant's jobs, the newest first, how many there are, and the id to go on after."""
+        query = select(EvalJob.__table__)
+        with self._ledger.reading() as connection:
+            rows, total, next_after = _page(connection, query, EvalJob, EvalJob.job_id, (tenant, after, limit))
+            return [_job(row) for row in rows], total, next_after
 
     def queries(self, dataset: int) -> list[StoredQuery]:
         """Return the questions of a set, in order."""
@@ -225,6 +253,24 @@ class Evaluations:
         query = select(EvalResult.arm, EvalResult.metric_json).where(EvalResult.job == row).order_by(EvalResult.id)
         with self._ledger.reading() as connection:
             return {row.arm: row.metric_json for row in connection.execute(query)}
+
+
+def _page(
+    connection: Connection,
+    query: Select[Any],
+    table: type[EvalDataset] | type[EvalJob],
+    public_id: InstrumentedAttribute[str],
+    wanted: tuple[str, str, int],
+) -> tuple[Sequence[Row[Any]], int, str | None]:
+    """Return a page of (tenant, id to go on after, number of rows), the newest first."""
+    tenant, after, limit = wanted
+    mine = table.tenant == tenant
+    total = connection.scalar(select(func.count()).select_from(table).where(mine)) or 0
+    query = query.where(mine).order_by(table.id.desc()).limit(limit + 1)
+    if after:  # an id nobody knows ends the list
+        query = query.where(table.id < select(table.id).where(mine, public_id == after).scalar_subquery())
+    rows = connection.execute(query).all()
+    return rows[:limit], total, getattr(rows[limit - 1], public_id.key) if len(rows) > limit else None
 
 
 def now_ms() -> int:

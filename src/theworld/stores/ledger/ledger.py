@@ -13,7 +13,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import LedgerSettings
 from theworld.state import Mention
-from theworld.stores.ledger import catalog, entities, models, reading, schema, writing
+from theworld.stores.ledger import catalog, models, reading, schema, surroundings, writing
 from theworld.stores.ledger.checking import check_documents, is_storable
 from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.graph_tables import GraphTables
@@ -151,18 +151,6 @@ class Ledger:
         with self._reading() as connection:
             return catalog.list_documents(connection, tenant, search=search, filters=filters, after=after, limit=limit)
 
-    def find_entities(self, tenant: str, name: str, limit: int) -> list[entities.NamedEntity]:
-        """Return the entities of a name, and those of like names; see entities.find_entities."""
-        with self._reading() as connection:
-            return entities.find_entities(connection, tenant, name, limit) if _storable([name], tenant) else []
-
-    def neighbourhood(self, tenant: str, key: str, *, most: int, notes: int) -> entities.Neighbourhood | None:
-        """Return what stands around an entity, None for an unknown key; see entities.read_neighbourhood."""
-        if not _storable([key], tenant):
-            return None
-        with self._reading() as connection:
-            return entities.read_neighbourhood(connection, tenant, key, entities=most, notes=notes)
-
     def document(self, document_id: str, *, tenant: str) -> catalog.StoredDocument | None:
         """Return a document whole, None when the tenant has none of that id."""
         if not _storable([document_id], tenant):
@@ -213,6 +201,22 @@ class Ledger:
             return {}
         with self._reading() as connection:
             return reading.read_names(connection, tenant)
+
+    def surroundings(self, key: str, *, tenant: str, limit: int) -> surroundings.Surroundings | None:
+        """Return what stands around an entity key, None when the tenant has no such entity."""
+        if not _storable([key], tenant):
+            return None
+        with self._reading() as connection:
+            return surroundings.read_surroundings(connection, tenant, key, limit)
+
+    def near_names(self, key: str, *, tenant: str, limit: int) -> list[str]:
+        """Return names of entities most like a key, best first; for an empty key the most named ones."""
+        if not is_storable(tenant) or not is_storable(key):
+            return []
+        with self._reading() as connection:
+            if not key:
+                return surroundings.read_most_named(connection, tenant, limit)
+            return surroundings.read_near_names(connection, tenant, key, limit)
 
     def changes(self, after: int, limit: int, parts: NoteParts = NoteParts()) -> tuple[list[NoteChange], int]:
         """Return the next changes after a sequence number, and the number a projection that applied them stands at."""

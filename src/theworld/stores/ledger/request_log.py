@@ -146,6 +146,27 @@ class RequestJournal:
         with self._ledger.reading() as connection:
             return [_columns(row) for row in connection.execute(query.order_by(Feedback.id))]
 
+    def judgements(
+        self, tenant: str, *, verdict: str | None = None, after: int = 0, limit: int = 100
+    ) -> tuple[list[Columns], int, int | None]:
+        """Return a page of all feedback, the newest first, with question, kind and path of its request.
+
+        With it come how much there is in all, and the number to go on after, None at the end.
+        """
+        log, route = RequestLog, RouterDecisionLog
+        mine = [Feedback.tenant == tenant, *([Feedback.verdict == verdict] if verdict else [])]
+        query = (
+            select(Feedback.__table__, log.question, log.kind, log.elapsed_ms, route.path)
+            .outerjoin(log, (log.tenant == Feedback.tenant) & (log.request_id == Feedback.request_id))
+            .outerjoin(route, route.request == log.id)
+            .where(*mine, *([Feedback.id < after] if after else []))
+            .order_by(Feedback.id.desc())
+        )
+        with self._ledger.reading() as connection:
+            total = connection.scalar(select(func.count()).select_from(Feedback).where(*mine)) or 0
+            rows = connection.execute(query.limit(limit + 1)).all()
+        return [_columns(row) for row in rows[:limit]], total, rows[limit - 1].id if len(rows) > limit else None
+
     def _latest_feedback(self, tenant: str) -> dict[str, Columns]:
         query = select(Feedback.__table__).where(Feedback.tenant == tenant).order_by(Feedback.id)
         with self._ledger.reading() as connection:

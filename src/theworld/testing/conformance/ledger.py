@@ -19,7 +19,6 @@ from theworld.stores.protocols import NoteChange
 from theworld.stores.records import DocumentRecord
 from theworld.stores.token_codes import encode_tokens
 from theworld.testing.conformance.documents import make_document
-from theworld.text.identity import entity_key
 
 Make = Callable[..., Ledger]
 TENANT = "default"
@@ -67,31 +66,6 @@ class LedgerConformance:
             assert opened.bytes() > 0
             if opened is not ledger:
                 opened.close()
-
-    def test_entities_are_found_by_name_with_what_stands_around_them(self, ledger: Ledger) -> None:
-        documents = [make_document(number) for number in range(12)]
-        ledger.put([*documents, make_document(0, tenant="other")])
-        named = {
-            note.id: {*(m.key for m in note.mentions), *map(entity_key, (document.title, *document.aliases))}
-            for document in documents
-            for note in document.notes
-        }
-        naming = [note for note, names in named.items() if "paper 2" in names]
-        first, *others = ledger.find_entities(TENANT, "PAPER 2", 5)
-        assert (first.key, first.label, first.notes) == ("paper 2", "Paper 2", len(naming))
-        assert all("paper" in other.key for other in others)
-        assert ledger.find_entities(TENANT, "第3号", 5)[0].key == entity_key("第3号文件")
-        assert [ledger.find_entities(TENANT, name, 5) for name in ("", "?!", "a\x00b", "%")] == [[], [], [], []]
-        found = ledger.neighbourhood(TENANT, "paper 2", most=3, notes=50)
-        assert found is not None
-        assert {note.id for note in found.notes} == set(naming)
-        assert [note.titled for note in found.notes] == [True] * 2 + [False] * (len(naming) - 2)
-        for near in found.neighbours:
-            beside = {note for note in naming if near.key in named[note]}
-            assert near.shared == len(beside) > 0
-            assert {note.id for note in found.notes if near.key in note.entities} == beside
-        assert ledger.neighbourhood(TENANT, "nobody", most=3, notes=3) is None
-        assert ledger.neighbourhood("nobody", "paper 2", most=3, notes=3) is None
 
     def test_vectors_and_token_codes_are_exact(self, ledger: Ledger) -> None:
         document = make_document(4)

@@ -5,7 +5,7 @@
 //        mount(element, api, t, args)   fills an empty element; args: what follows #/NAME/ in the address, decoded.
 //                                       May be async. Throw an ApiError and the shell shows it as readable text.
 //        unmount()                      optional: aborts what runs, removes listeners outside the element.
-//        stylesheet                     optional: "views/NAME.css", loaded before mount.
+//        stylesheet                     optional: "views/NAME.css", or a list of such, loaded before mount.
 //   2. data/messages/NAME.yaml holds its words, `key: {en: "...", zh: "..."}`; t("NAME.key", {n: 3}) fills "{n}".
 //      `title` is shown in the navigation. A language switch mounts the view again.
 //   3. NAME joins VIEWS below.
@@ -15,7 +15,7 @@ import { Api, ApiError } from "./api.js";
 import { announce, el, fill } from "./dom.js";
 import { chosenLanguage, loadWords } from "./words.js";
 
-const VIEWS = ["ask", "documents", "found", "bench", "graph"];
+const VIEWS = ["ask", "documents", "found", "bench", "graph", "quality"];
 const byId = (id) => document.getElementById(id);
 const api = new Api(askForKey);
 let t = (key) => key;
@@ -45,7 +45,7 @@ async function show() {
   drawNavigation(view);
   try {
     const module = await import(`./views/${view}.js`);
-    if (module.stylesheet) await loadStyle(module.stylesheet);
+    await Promise.all([module.stylesheet ?? []].flat().map(loadStyle));
     if (mine !== visit) return;
     mounted?.unmount?.();
     mounted = module;
@@ -69,6 +69,7 @@ function drawNavigation(view) {
   const nav = byId("nav");
   nav.setAttribute("aria-label", t("shell.navigation"));
   nav.replaceChildren(...VIEWS.map(link));
+  nav.querySelector("[aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 function drawTools() {

@@ -6,8 +6,7 @@ const policy = globalThis.trustedTypes?.createPolicy("cleaned", { createHTML: (t
 
 /** Make an element: attributes (null and false are left out, on* become listeners), then children (texts or nodes). */
 export function el(tag, attributes = {}, ...children) {
-  const svg = SVG_TAGS.has(tag) || tag.startsWith("svg:");  // `svg:a` is a link in a drawing
-  const node = svg ? document.createElementNS(SVG, tag.replace("svg:", "")) : document.createElement(tag);
+  const node = SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);

@@ -64,32 +64,3 @@ export function pathDrawing(path) {
     el("span", { class: "stop" }, name));
   return fill(el("ol", { class: "evidence-way" }), ...names.map(item));
 }
-
-const RINGS = [150, 290], WIDTH = 940, HEIGHT = 680, LETTERS = 26;
-
-/** Draw an entity, a ring of notes that name it, and a ring of what these name besides, each near its notes. */
-export function neighbourhoodDrawing(found, address, label) {
-  const notes = found.notes.map((note, place) => ({ ...note, angle: (2 * Math.PI * place) / found.notes.length - Math.PI / 2 }));
-  const naming = (key) => notes.filter((note) => note.entities.includes(key));
-  const wanted = found.neighbours.filter((one) => naming(one.key).length).map((one) => {  // the mean direction of its notes
-    const sum = naming(one.key).reduce(([x, y], note) => [x + Math.cos(note.angle), y + Math.sin(note.angle)], [0, 0]);
-    return { ...one, angle: Math.atan2(sum[1], sum[0]) };
-  }).sort((a, b) => a.angle - b.angle || a.key.localeCompare(b.key));
-  const around = wanted.map((one, place) => ({ ...one, angle: (2 * Math.PI * place) / wanted.length - Math.PI }));
-  const at = (angle, ring) => [WIDTH / 2 + Math.cos(angle) * RINGS[ring] * (ring ? 1.15 : 1), HEIGHT / 2 + Math.sin(angle) * RINGS[ring]];
-  const line = ([x1, y1], [x2, y2]) => el("line", { x1, y1, x2, y2 });
-  const middle = [WIDTH / 2, HEIGHT / 2];
-  const lines = notes.flatMap((note) => [line(middle, at(note.angle, 0)),
-    ...around.filter((one) => note.entities.includes(one.key)).map((one) => line(at(note.angle, 0), at(one.angle, 1)))]);
-  const stop = (kind, [x, y], text, href, radius) => el("svg:a", { class: kind, href, "aria-label": text },
-    el("circle", { cx: x, cy: y, r: radius }), el("text", { x, y: y - radius - 5, "text-anchor": "middle" }, shortened(text)));
-  return el("svg", { class: "neighbourhood", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": label }, lines,
-    notes.map((note) => stop("note", at(note.angle, 0), note.section.at(-1) || note.title || note.document_id, `#/documents/${encodeURIComponent(note.document_id)}`, 5)),
-    around.map((one) => stop("near", at(one.angle, 1), one.label, address(one.key), 5 + Math.min(7, one.shared))),
-    stop("middle", middle, found.entity.label, address(found.entity.key), 12));
-}
-
-function shortened(text) {
-  const characters = Array.from(text);
-  return characters.length > LETTERS ? `${characters.slice(0, LETTERS - 1).join("")}…` : text;
-}

@@ -67,7 +67,7 @@ async function showRecord(requestId) {
     return;
   }
   mine.drawing.light(found.timings.stages);
-  fill(mine.record, ...sections(found, mine.t));
+  fill(mine.record, ...sections(found, mine.t), el("p", {}, el("a", { href: `#/quality/replay/${encodeURIComponent(requestId)}` }, mine.t("quality.replay"))));
 }
 
 async function recordOf(requestId) {

@@ -1,0 +1,34 @@
+"""The process of evaluation jobs: one at a time, and another one for what comes in while it is about to end."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from theworld.service.jobs import worker
+from theworld.settings import Settings
+from worker_models import leave_slowly
+
+pytestmark = pytest.mark.slow  # processes are started
+
+
+def test_what_comes_in_while_the_worker_ends_is_another_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "work_on_jobs", leave_slowly)
+    began = tmp_path / "began"
+    launcher = worker.JobLauncher(Settings(store=began))
+    launcher.start()
+    for _ in range(1000):
+        if began.exists():
+            break
+        time.sleep(0.02)
+    launcher.start()
+    launcher.start()
+    assert launcher.wait(60)
+    assert began.read_text().splitlines() == ["began"] * 2
+    launcher.start()
+    launcher.start()
+    launcher.close()
+    launcher.start()
+    assert launcher.wait(60)
+    assert len(began.read_text().splitlines()) <= 3, "nothing is started after the end"
