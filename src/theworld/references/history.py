@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
-
-import numpy as np
 
 from theworld.references.phrases import LanguageCode, load_table
 from theworld.state import Message
@@ -114,9 +112,6 @@ def transcript(history: Sequence[Message], indexes: Iterable[int], language: Lan
     return "\n".join(lines) or None
 
 
-Vectors = Callable[[Sequence[str]], "np.ndarray[tuple[int, int], np.dtype[np.float32]]"]
-"""Texts to unit vectors, shape (texts, dimension): what the optional embedder must offer."""
-
 CLEAR_OVERLAP = 0.3
 """Share of a topic's tokens that a turn must hold to count as being about it."""
 LONGEST_TEXT = 20_000
@@ -124,8 +119,6 @@ LONGEST_TEXT = 20_000
 NEAR_BEST = 0.7
 """Share of the best turn's score that another must reach to be about the topic as well."""
 _IDEOGRAPH = re.compile(f"[{CJK_RANGES}]")
-CLEAR_COSINE = 0.6
-"""Cosine from which a turn counts as being about the topic, if an embedder is given."""
 
 
 @cache
@@ -179,30 +172,9 @@ def topic_of_text(text: str, longest: int = 40) -> str:
     return (best or text.strip())[:longest]
 
 
-class TopicRanking:
-    """Scores turns by the topic named in a query: shared tokens, and vectors where an embedder is given."""
-
-    def __init__(self, topic: str, vectors: Vectors | None = None) -> None:
-        self.tokens = topic_tokens(topic)
-        self._topic, self._vectors = topic, vectors
-
-    def about(self, history: Sequence[Message], indexes: Sequence[int]) -> list[int]:
-        """Return those of the messages that are about the topic, best first; empty where none clearly is."""
-        if not self.tokens:
-            return []
-        scores = [overlap(self.tokens, text_of(history[i])) + self._label(history[i]) for i in indexes]
-        least = max(CLEAR_OVERLAP, NEAR_BEST * max(scores, default=0.0))
-        clear = [i for i, score in zip(indexes, scores, strict=True) if score >= least]
-        if clear or self._vectors is None or not indexes:
-            ranked = dict(zip(indexes, scores, strict=True))
-            return sorted(clear, key=lambda i: (-ranked[i], -i))
-        return self._by_vector(history, indexes, self._vectors)
-
-    def _label(self, message: Message) -> float:
-        return overlap(self.tokens, message.topic) if message.topic else 0.0
-
-    def _by_vector(self, history: Sequence[Message], indexes: Sequence[int], vectors: Vectors) -> list[int]:
-        matrix = np.asarray(vectors([self._topic, *(text_of(history[i]) for i in indexes)]), dtype=np.float32)
-        cosines = matrix[1:] @ matrix[0]
-        order = np.argsort(-cosines, kind="stable")
-        return [indexes[int(k)] for k in order if cosines[int(k)] >= CLEAR_COSINE]
+def about(topic: str, history: Sequence[Message], indexes: Sequence[int]) -> list[int]:
+    """Return those of the messages that are clearly about a topic, by text or label; empty where none is."""
+    wanted = topic_tokens(topic)
+    scores = [overlap(wanted, text_of(history[i])) + overlap(wanted, history[i].topic or "") for i in indexes]
+    least = max(CLEAR_OVERLAP, NEAR_BEST * max(scores, default=0.0))
+    return [i for i, score in zip(indexes, scores, strict=True) if score >= least]

@@ -21,7 +21,7 @@ from theworld.references.detection import (
     named_topic,
     order_references,
 )
-from theworld.references.history import Vectors, as_messages
+from theworld.references.history import as_messages
 from theworld.references.model_fallback import LLMResolver, ask_model
 from theworld.references.names import names_in
 from theworld.references.phrases import LanguageCode, load_table
@@ -46,7 +46,6 @@ class ReferenceResolver:
 
     `language` is `cn` (or `zh`), `en` or `auto`: it decides the labels; keywords of both tables are always tried.
     `llm_resolver` is a callable, sync or async; see `assistance.LLMResolver`. `now` is the clock of time words.
-    `vectors` turns texts into unit vectors, shape (texts, dimension), to rank turns by topic.
     """
 
     def __init__(
@@ -56,13 +55,12 @@ class ReferenceResolver:
         llm_resolver: LLMResolver | None = None,
         *,
         now: Callable[[], datetime] = _clock,
-        vectors: Vectors | None = None,
     ) -> None:
         self.config = (config or ReferenceResolverConfig()).copy()
         self.config.validate()
         self.language = _language_code(language)
         self.llm_resolver = llm_resolver
-        self._now, self._vectors = now, vectors
+        self._now = now
         self._tables = KeywordTables(self.config)
 
     def resolve(
@@ -89,7 +87,7 @@ class ReferenceResolver:
         language: LanguageCode = "cn" if code == "cn" else "en"
         cache = stance_cache if isinstance(stance_cache, Mapping) else None
         zone = ZoneInfo(self.config.timezone)
-        conversation = Conversation(as_messages(history), language, self.config, zone, cache, self._vectors)
+        conversation = Conversation(as_messages(history), language, self.config, zone, cache)
         alone = make_standalone(query, conversation.history, conversation.language, antecedent)
         found = self._detect(query, now or self._now(), conversation, alone)
         result = self._assemble(query, found, conversation, alone)

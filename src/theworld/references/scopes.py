@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from theworld.references.config import ReferenceResolverConfig
 from theworld.references.detection import said_within
-from theworld.references.history import TopicRanking, Vectors, last_turns, spoken, text_of, transcript, turn_starts
+from theworld.references.history import about, last_turns, spoken, text_of, topic_tokens, transcript, turn_starts
 from theworld.references.phrases import LanguageCode
 from theworld.references.stances import cached_stance, last_stance
 from theworld.state import Message, ReferenceScope, ReferenceType
@@ -36,7 +36,6 @@ class Conversation:
     config: ReferenceResolverConfig
     zone: tzinfo
     stance_cache: Mapping[str, Any] | None = None
-    vectors: Vectors | None = None
 
     def show(self, indexes: Sequence[int] | range, reason: str) -> Found:
         """Return these messages as found."""
@@ -91,25 +90,19 @@ def _window(conversation: Conversation, scope: ReferenceScope, topic: str, prefi
     return conversation.show(window, f"{prefix}the last {count} turns")
 
 
-def _about(conversation: Conversation, topic: str, window: range) -> list[int]:
-    """Return the messages of the turns in the window that are about the topic; empty where it does not decide."""
-    ranking = TopicRanking(topic, conversation.vectors)
-    if not ranking.tokens:
-        return []
-    ranked = ranking.about(conversation.history, window)
-    if not ranked:
-        return []
+def _about(conversation: Conversation, topic: str, indexes: Sequence[int]) -> list[int]:
+    """Return those of the messages whose turn is about the topic; empty where it does not decide."""
     starts = turn_starts(conversation.history)
-    kept = {starts[i] for i in ranked}
-    return [i for i in window if starts[i] in kept]
+    kept = {starts[i] for i in about(topic, conversation.history, indexes)}
+    return [i for i in indexes if starts[i] in kept]
 
 
 def _shared_topic(conversation: Conversation, topic: str) -> Found:
     history, config = conversation.history, conversation.config
     labelled = [i for i in range(len(history) - 1, -1, -1) if history[i].topic]
     if labelled:
-        ranking = TopicRanking(topic)
-        named = [i for i in labelled if ranking.tokens and TopicRanking(history[i].topic or "").tokens & ranking.tokens]
+        wanted = topic_tokens(topic)
+        named = [i for i in labelled if topic_tokens(history[i].topic or "") & wanted]
         at = (named or labelled)[0]
         around = range(max(0, at - TOPIC_NEIGHBOURS), min(len(history), at + TOPIC_NEIGHBOURS + 1))
         return conversation.show(around, f"around the message labelled {history[at].topic!r}")
@@ -149,10 +142,7 @@ def _in_interval(conversation: Conversation, interval: Interval, topic: str) -> 
     said = said_within(conversation.history, interval, conversation.zone)
     if not said:
         return None
-    starts = turn_starts(conversation.history)
-    ranking = TopicRanking(topic, conversation.vectors)
-    kept = {starts[i] for i in ranking.about(conversation.history, said)}
-    narrowed = [i for i in said if starts[i] in kept]
+    narrowed = _about(conversation, topic, said)
     period = f"{interval[0]:%Y-%m-%d %H:%M} to {interval[1]:%Y-%m-%d %H:%M}"
     reason = f"said from {period}" + (f", about {topic!r}" if narrowed else "")
     return conversation.show(narrowed or said, reason)
