@@ -33,9 +33,11 @@ _ITEM_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\(?\d{1,2}[.)、）]|[①-⑩])[
 _PART = "[^,，.。;；:：!?！？、]+"
 _ENUMERATION = re.compile(rf"{_PART}(?:(?:、|,\s+){_PART})*(?:,?\s+(?:and|or)\s+|[和与或、]){_PART}")
 _SEPARATOR = re.compile(r"、|,\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+|和|与|或")
-_RANKS = {word: rank for rank, words in enumerate(("first一1", "second二两2", "third三3", "fourth四4", "fifth五5"))
-          for word in re.findall("[a-z]+|.", words)}  # fmt: skip
-_RANKS |= {"former": 0, "前": 0, "last": -1, "latter": -1, "后": -1, "最后": -1}
+_COUNTED = ("first 一 1", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
+RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
+"""Words of ordinals -> places in a list, from 0 or from its end."""
+RANKS |= dict.fromkeys(("former", "前", "最初", "最早", "一开始", "最开始"), 0)
+RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)
 _ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former)\b"
     r"(?:\s+(?:one|item|option|step|point|number|phase|way|kind|case)\b|(?=\W*$))"
@@ -187,7 +189,7 @@ def chosen_item(query: str, history: Sequence[Message]) -> Item | None:
     match = _ORDINAL.search(fold_in_place(query))
     if match is None:
         return None
-    rank = _RANKS[match["en"] or match["cn"] or match["end"]]
+    rank = RANKS[match["en"] or match["cn"] or match["end"]]
     for index in range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1):
         items = offered(text_of(history[index])) if history[index].role == "assistant" else []
         if len(items) > max(rank, 1):

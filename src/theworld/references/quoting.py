@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from theworld.references.context import offered
+from theworld.references.context import RANKS, offered
 from theworld.references.history import overlap, text_of, topic_tokens
 from theworld.references.phrases import Span, load_table
 from theworld.state import Message, ReferenceType, ResolvedReference
@@ -21,12 +21,7 @@ from theworld.text.language import CJK_RANGES
 
 _BETWEEN = r"[^。！？.!?]{0,60}?"
 _POINTING = frozenset({ReferenceType.STANCE, ReferenceType.TEMPORAL, ReferenceType.REFERENTIAL})
-_RANKS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4} | dict(zip("一二三四五", range(5), strict=True))
-_ORDINAL = re.compile(
-    rf"\b(?P<en>{'|'.join(list(_RANKS)[:5])})\b|第(?P<cn>[一二三四五])|(?P<start>最初|最早|一开始|最开始)"
-)
-
-
+_ORDINAL = re.compile(r"\b(?:first|second|third|fourth|fifth)\b|(?<=第)[一二三四五]|最初|最早|一开始|最开始")
 _COUNTED = re.compile("my [a-z]+ question|第[一二三四五]个问题")
 MOST_SENTENCES = 3
 LONGEST_LIST = 600
@@ -98,28 +93,30 @@ def _shared(wanted: frozenset[str], history: Sequence[Message], index: int) -> f
 
 
 def _own_question(folded: str, history: Sequence[Message]) -> Quote | None:
-    asked = [i for i, message in enumerate(history) if message.role == "user" and text_of(message).strip()]
-    if not asked:
-        return None
-    if _ORDINAL.search(folded):
-        counted = _counted(folded, history)
-        return None if counted is None else _quoted(history, counted)
-    wanted = topic_tokens(_asks("asked").sub(" ", folded))
-    return _quoted(history, max(asked, key=lambda i: (overlap(wanted, text_of(history[i])), i)))
+    asked = _questions(history)
+    turn = _counted(folded, history)
+    if asked and not _ORDINAL.search(folded):
+        wanted = topic_tokens(_asks("asked").sub(" ", folded))
+        turn = max(asked, key=lambda i: (overlap(wanted, text_of(history[i])), i))
+    return None if turn is None else _quoted(history, turn)
+
+
+def _questions(history: Sequence[Message]) -> list[int]:
+    return [i for i, message in enumerate(history) if message.role == "user" and text_of(message).strip()]
 
 
 def _counted(folded: str, history: Sequence[Message]) -> int | None:
     """Return the index of the user's message that an ordinal counts, None where there are not so many."""
-    asked = [i for i, message in enumerate(history) if message.role == "user" and text_of(message).strip()]
+    asked = _questions(history)
     ordinal = _ORDINAL.search(folded)
-    rank = len(asked) if ordinal is None else 0 if ordinal["start"] else _RANKS[ordinal["en"] or ordinal["cn"]]
+    rank = len(asked) if ordinal is None else RANKS[ordinal.group()]
     return asked[rank] if rank < len(asked) else None
 
 
 def _quoted(history: Sequence[Message], turn: int) -> Quote:
     """Quote a message's first sentences; a list as far as LONGEST_LIST."""
     content = text_of(history[turn])
+    sentences = split_sentences(content)
     listed = len(offered(content)) > MOST_SENTENCES or "\n" in content.strip()
-    sentences = [s for s in split_sentences(content) if s.end <= LONGEST_LIST] if listed else split_sentences(content)
-    sentences = sentences if listed and sentences else split_sentences(content)[:MOST_SENTENCES]
-    return Quote(content[sentences[0].start : sentences[-1].end], turn, sentences[0].start, sentences[-1].end)
+    quoted = [s for s in sentences if listed and s.end <= LONGEST_LIST] or sentences[:MOST_SENTENCES]
+    return Quote(content[quoted[0].start : quoted[-1].end], turn, quoted[0].start, quoted[-1].end)
