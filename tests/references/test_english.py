@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from theworld import Message, ReferenceResolver, ReferenceScope, ReferenceType
-from theworld.references.names import looks_like_group, looks_like_person, names_in
+from theworld.references.focus import looks_like_person, names_in
 
 TABLE = yaml.safe_load((Path(__file__).parent / "data" / "rewrites_en.yaml").read_text(encoding="utf-8"))
 NEARBY = sorted(Path(__file__).parents[3].glob("*/data/conversation-rewrite/canard-*.jsonl"))
@@ -56,14 +56,6 @@ def test_two_rivals_are_ambiguous_and_a_choice_settles_it() -> None:
     assert (chosen.options, chosen.standalone_query) == ((), "Does PostgreSQL support JSON?")
 
 
-def test_that_one_offers_the_last_topics() -> None:
-    history = talk("What is Redis?", "A data store.", "What is Kafka?", "A log.")
-    result = RESOLVER.resolve("How much does that one cost?", history)
-    assert (result.options, result.standalone_query) == (("Kafka", "Redis"), "How much does Kafka cost?")
-    chosen = RESOLVER.resolve("How much does that one cost?", history, antecedent="Redis")
-    assert (chosen.options, chosen.standalone_query) == ((), "How much does Redis cost?")
-
-
 def test_a_topic_label_is_the_topic() -> None:
     history = [Message("user", "hello", topic="Mount Fuji"), Message("assistant", "hi")]
     assert RESOLVER.resolve("How high is it?", history).standalone_query == "How high is Mount Fuji?"
@@ -95,9 +87,6 @@ def test_shapes_of_names() -> None:
     assert not any(
         map(looks_like_person, ["The Beatles", "Radio 4", "IBM", "University of Rome", "Hound Dog (song)", ""])
     )
-    assert looks_like_group("The Beatles")
-    assert looks_like_group("Brooks & Dunn")
-    assert not looks_like_group("Ada Lovelace")
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ from theworld.references.context import (
     with_context,
 )
 from theworld.references.detection import Kind
-from theworld.references.frames import Correction, refilled
+from theworld.references.frames import refilled
 from theworld.references.history import text_of, topic_tokens
 from theworld.references.phrases import Span, has_ideographs
 from theworld.state import Message
@@ -183,7 +183,7 @@ def _filled(value: str, question: str) -> str:
         return question[: time.start()] + value + question[time.end() :] if time else f"{value}，{question}"
     if not topic or any_of("attributes").fullmatch(folded):
         return f"{topic or question}的{value}"
-    if text := refilled(Correction(value, "", 0), question):
+    if text := refilled(value, question):
         return text
     alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
     at = question.find(topic) if alike and not asked_noun(question) else -1

@@ -21,9 +21,9 @@ from theworld.references.detection import (
     named_topic,
     order_references,
 )
+from theworld.references.focus import names_in
 from theworld.references.history import as_messages
 from theworld.references.model_fallback import LLMResolver, ask_model
-from theworld.references.names import names_in
 from theworld.references.phrases import LanguageCode, load_table
 from theworld.references.quoting import chat_question
 from theworld.references.rewriting import CORRECTED, make_standalone, supplement

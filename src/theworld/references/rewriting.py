@@ -51,9 +51,8 @@ def _corrected(query: str, history: Sequence[Message], earlier: Earlier) -> Stan
     before = question_before(history, earlier) if correction else None
     if correction is None or before is None:
         return None
-    place = english.place_for(correction.value, before.text)
-    filled = before.text[: place[0]] + correction.value + before.text[place[1] :] if place else None
-    text = refilled(correction, before.text) or filled or with_context(correction.value, before.text)
+    value, rejected = correction
+    text = refilled(value, before.text, rejected) or with_context(value, before.text)
     span = Span(0, len(query), query.strip())
     reference = Detected(span, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS)
     alike = text is not None and "(" not in text and "（" not in text
