@@ -112,8 +112,7 @@ def with_context(query: str, added: str) -> str | None:
 def _flat(text: str) -> str:
     """Return a text whose own context stands behind it without brackets: "Q2 (Q1)?" -> "Q2; Q1"."""
     while match := _OWN_CONTEXT.search(text):
-        mark = "；" if match.group().strip().startswith("（") else ";"
-        text = f"{text[: match.start()]}{mark} {match[1] or match[2]}"
+        text = text[: match.start()] + (f"; {match[1]}" if match[1] else f"；{match[2]}")
     return text
 
 
