@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import islice, product
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import yaml
@@ -30,29 +30,24 @@ def load_table(name: str) -> dict[str, Any]:
 
 def default_mappings(language: LanguageCode) -> dict[str, dict[str, str]]:
     """Return a fresh copy of the keyword table of a language: keyword -> {scope, type}."""
-    return {**_mappings(load_table("keywords")[language]), **added_mappings(language)}
+    stated = {keyword: dict(mapping) for keyword, mapping in load_table("keywords")[language].items()}
+    return stated | added_mappings(language)
 
 
 def added_mappings(language: LanguageCode) -> dict[str, dict[str, str]]:
     """Return a fresh copy of the keywords of a language that the specification does not have."""
-    return _mappings(load_table("keywords")["more"][language])
-
-
-def _mappings(table: dict[str, Any]) -> dict[str, dict[str, str]]:
-    return {str(keyword): dict(mapping) for keyword, mapping in table.items()}
+    groups = load_table("keywords")["more"]
+    return {word: {"scope": group["scope"], "type": group["type"]} for group in groups for word in group[language]}
 
 
 @cache
 def false_friends() -> tuple[str, ...]:
     """Return all phrases in which a keyword does not refer, placeholders filled in."""
-    table = load_table("false_friends")
-    return tuple(phrase for code in LANGUAGES for line in table[code] for phrase in _expand(line, table))
-
-
-def _expand(line: str, table: dict[str, Any]) -> list[str]:
-    names = [name for name in table if f"{{{name}}}" in line]
-    filled = product(*(table[name] for name in names))
-    return [line.format(**dict(zip(names, words, strict=True))) if names else line for words in filled]
+    table, found = load_table("false_friends"), []
+    for line in (line for code in LANGUAGES for line in table[code]):
+        name = line.partition("{")[2].partition("}")[0]
+        found += [line.replace(f"{{{name}}}", word) for word in table[name]] if name else [line]
+    return tuple(found)
 
 
 _HAS_CJK = re.compile(f"[{CJK_RANGES}]")
