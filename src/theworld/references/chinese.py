@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 from theworld.references.chinese_topics import (
@@ -23,29 +23,12 @@ from theworld.references.chinese_topics import (
     name_in_answer,
     topic_of,
 )
-from theworld.references.context import (
-    LOOK_BACK,
-    Antecedent,
-    Earlier,
-    Standalone,
-    chosen_item,
-    dependent,
-    is_small_talk,
-    last_answer,
-    put_item,
-    question_before,
-    said_in,
-    with_context,
-)
-from theworld.references.detection import Kind
+from theworld.references.context import Antecedent, FollowUp, Standalone, with_context
 from theworld.references.frames import refilled
 from theworld.references.history import text_of, topic_tokens
-from theworld.references.phrases import Span, has_ideographs
-from theworld.state import Message
+from theworld.references.phrases import has_ideographs
 from theworld.text.folding import fold_in_place
 
-LONGEST_ANSWER = 60
-"""Characters of the last answer that are context."""
 LONGEST_FRAGMENT = 12
 """Characters of a question that says nothing of its own."""
 MOST_UNLIKE = 3
@@ -79,84 +62,67 @@ def _pronoun() -> re.Pattern[str]:
     )
 
 
-def rewrite(query: str, history: Sequence[Message], antecedent: str | None, earlier: Earlier) -> Standalone:
-    """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
-    if is_small_talk(query) or not bare(query):
-        return Standalone()
-    return _Rewriting(query, history, antecedent, earlier).result()
+class ChineseFollowUp(FollowUp):
+    """A Chinese query being made to stand alone."""
 
-
-class _Rewriting:
-    """One query being made to stand alone."""
-
-    def __init__(self, query: str, history: Sequence[Message], antecedent: str | None, earlier: Earlier) -> None:
-        self.query, self.history, self.forced, self.earlier = query, history, antecedent, earlier
-        self.folded = fold_in_place(query)
+    def rewritten(self) -> Standalone:
+        """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
+        self.folded = fold_in_place(self.query)
         self.text = bare(self.folded)
-        self.whole = Span(0, len(query), bare(query))
-
-    def result(self) -> Standalone:
         if vague := _VAGUE.match(self.text):
             return self._vague(vague["rest"] or "呢")
-        if item := chosen_item(self.query, self.history):
-            before = question_before(self.history, self.earlier)
-            put = put_item(self.query, item, before.text if before else "")
-            return Standalone(
-                put, (dependent(item.span, "pronoun"),), (item.text,), (item.source,), (), "a listed item"
-            )
-        return self._about() or self._fragment() or self._pronouns() or self._dependent()
+        return self.item() or self._about() or self._fragment() or self._pronouns() or self._dependent()
 
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
         match = _ABOUT.match(self.text)
         if match is None or is_continuation(self.text) or _pronoun().search(match["value"]):
             return None
-        base = question_before(self.history, self.earlier, _is_follow_up)
+        base = self.question_before(_is_follow_up)
         if base is None or not (topic_tokens(match["value"]) or TIME.search(self.text)):
             return None
         start = self.folded.find(self.text) + match.start("value")
         value, question = self.query[start : start + len(match["value"])], base.text.strip(" ？?。！!")
-        return self._replaced(_filled(value, question), base, "the question before, with one thing changed")
-
-    def _replaced(self, query: str, found: Antecedent, reason: str) -> Standalone:
-        return Standalone(query, (dependent(self.whole, "continuation"),), (found.text,), (found.source,), (), reason)
+        reason = "the question before, with one thing changed"
+        return self.changed(_filled(value, question), self.whole, "continuation", reason, base)
 
     def _fragment(self) -> Standalone | None:
         """ "还有呢？", "怎么走？", "需要多少盐？": the question before continued, its topic, or as context."""
         if is_continuation(self.text):
-            base = question_before(self.history, self.earlier, _is_follow_up)
-            text = f"{bare(base.text)}，{self.query.strip()}" if base else ""
-            return self._replaced(text, base, "the question before, continued") if base else None
+            base = self.question_before(_is_follow_up)
+            query = f"{bare(base.text)}，{self.query.strip()}" if base else None
+            return self.changed(query, self.whole, "continuation", "the question before", base) if base else None
         if len(self.text) > LONGEST_FRAGMENT or _pronoun().search(self.text):
             return None
         if _AMOUNT.fullmatch(self.text):
-            return self._in_context(self.whole, "continuation")
+            return self.in_context(self.whole, "continuation", answered=False)
         rest = any_of("attributes").sub("", self.text, count=1)
-        if rest and not re.fullmatch(f"(?:{any_of('empty_words').pattern})+", rest):
-            return None
         topic = next(iter(self._topics()), None)
-        return self._replaced(topic.text + self.query.strip(), topic, "the topic of the last turns") if topic else None
+        if topic is None or (rest and not re.fullmatch(f"(?:{any_of('empty_words').pattern})+", rest)):
+            return None
+        reason = "the topic of the last turns"
+        return self.changed(topic.text + self.query.strip(), self.whole, "continuation", reason, topic)
 
     def _pronouns(self) -> Standalone | None:
         matches = _pronoun().finditer(self.folded)
         match = next((m for m in matches if not _bound(self.folded[: m.start()])), None)
         if match is None:
             return None
-        word, span = match.group(), Span(match.start(), match.end(), self.query[match.start() : match.end()])
+        word, span = match.group(), self.span(match)
         found = Antecedent(self.forced, -1) if self.forced else self._antecedent(word)
         if found is None:
-            return self._in_context(span, "pronoun", answered=True)
+            return self.in_context(span, "pronoun", answered=True)
         plural = "们" in word or "些" in word
         options = () if self.forced or plural or _PLACE.fullmatch(word) else joined_names(found.text)
         text = options[0] if options else found.text
         query = self.query[: span.start] + text + ("的" if word == "其" else "") + self.query[span.end :]
-        sources = (found.source,) if found.source >= 0 else ()
-        reason = "the antecedent in the last turns"
-        return Standalone(query, (dependent(span, "pronoun"),), (text,), sources, options, reason)
+        used = Antecedent(text, found.source)
+        alone = self.changed(query, span, "pronoun", "the antecedent in the last turns", used)
+        return replace(alone, options=options)
 
     def _antecedent(self, word: str) -> Antecedent | None:
         """Return what a pronoun stands for: the name the last answer gives, else the topic of the last question."""
-        before = question_before(self.history, self.earlier)
+        before = self.before
         if before is None or not has_ideographs(before.text):
             return None
         if label := self.history[before.source].topic:
@@ -165,11 +131,10 @@ class _Rewriting:
         thing = word.startswith(("它", "其"))
         if asks_for(asked) and not (_PLACE.fullmatch(word) or (thing and "谁" in asked)):
             compared = joined_names(bare(re.split("[谁哪]", fold_in_place(asked))[0]))
-            said = last_answer(self.history)
-            answer = "" if said is None else text_of(self.history[said])
+            answer, said = self.last_answer()
             chosen = [name for name in compared if name in fold_in_place(answer)]
             name = chosen[0] if len(chosen) == 1 else "和".join(compared) or name_in_answer(answer)
-            return Antecedent(name, before.source if compared or said is None else said) if name else None
+            return Antecedent(name, before.source if compared else said) if name else None
         topic = topic_of(before.text)
         return Antecedent(topic, before.source) if topic and not _UNSURE.search(asked) else None
 
@@ -177,30 +142,16 @@ class _Rewriting:
         """Read 这种, 那一步, a correction or a sequel (接着) that names nothing it could refer to."""
         match = _POINTING.search(self.folded)
         if match and not _bound(self.folded[: match.start()], 3):
-            span = Span(match.start(), match.end(), self.query[match.start() : match.end()])
-            return self._in_context(span, "pronoun", answered=True)
+            return self.in_context(self.span(match), "pronoun", answered=True)
         match = _CONTINUES.search(self.folded)
-        if match is None:
-            return Standalone()
-        return self._in_context(Span(match.start(), match.end(), match.group()), "continuation")
-
-    def _in_context(self, span: Span, kind: Kind, *, answered: bool = False) -> Standalone:
-        """Return the query with the question before it, and the beginning of its answer if that may be meant."""
-        before = question_before(self.history, self.earlier)
-        if before is None:
-            return Standalone()
-        index = last_answer(self.history) if answered else None
-        said = "" if index is None else said_in(text_of(self.history[index]), LONGEST_ANSWER) + "；"
-        sources = (before.source,) if index is None else (before.source, index)
-        query, references = with_context(self.query, said + before.text), (dependent(span, kind),)
-        return Standalone(query, references, (before.text,), sources, (), "the question before", sure=False)
+        return self.in_context(self.span(match), "continuation", answered=False) if match else Standalone()
 
     def _topics(self) -> list[Antecedent]:
         """Return the distinct topics of the last turns, the latest first; a labelled turn is about its label."""
         found: dict[str, Antecedent] = {}
-        for index in range(len(self.history) - 1, max(-1, len(self.history) - 1 - LOOK_BACK), -1):
+        for index in self.recent:
             if self.history[index].role == "user":
-                alone = self.earlier.alone(text_of(self.history[index]), self.history[:index])
+                alone = self.alone(text_of(self.history[index]), self.history[:index])
                 if text := self.history[index].topic or (topic_of(alone) if has_ideographs(alone) else ""):
                     found.setdefault(fold_in_place(text), Antecedent(text, index))
         return list(found.values())
@@ -212,15 +163,11 @@ class _Rewriting:
             return Standalone()
         options = joined_names(topics[0].text) or tuple(topic.text for topic in topics[:MOST_OPTIONS])
         chosen = self.forced or options[0]
-        sources = tuple(sorted({t.source for t in topics if self.forced in {None, t.text}})) or (topics[0].source,)
-        return Standalone(
-            query=f"{chosen}{rest}" + self.query[self.folded.find(self.text) + len(self.text) :],
-            references=(dependent(self.whole, "pronoun"),),
-            antecedents=(chosen,),
-            sources=sources,
-            options=options if len(options) > 1 and not self.forced else (),
-            reason="the topics of the last turns",
-        )
+        meant = [topic for topic in topics if self.forced in {None, topic.text}] or topics[:1]
+        query = chosen + rest + self.query[self.folded.find(self.text) + len(self.text) :]
+        alone = self.changed(query, self.whole, "pronoun", "the topics of the last turns", *meant)
+        several = len(options) > 1 and not self.forced
+        return replace(alone, antecedents=(chosen,), options=options if several else ())
 
 
 def is_continuation(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -126,8 +126,9 @@ def check_mapping(field_name: str, keyword: object, mapping: Any) -> None:
     _check(f"{field_name} keyword", keyword, *fine)
     where = f"{field_name}[{keyword!r}]"
     _check(where, mapping, lambda value: isinstance(value, dict) and set(value) == {"scope", "type"}, "{scope, type}")
-    kinds = {"scope": list(ReferenceScope), "type": [kind for kind in ReferenceType if kind is not ReferenceType.NONE]}
-    for name, allowed in kinds.items():
+    kinds = [kind for kind in ReferenceType if kind is not ReferenceType.NONE]
+    allowed: Sequence[str]
+    for name, allowed in (("scope", list(ReferenceScope)), ("type", kinds)):
         _check(f"{where}.{name}", mapping[name], allowed.__contains__, "one of " + ", ".join(allowed))
 
 

@@ -129,7 +129,7 @@ def find_times(folded: str, now: datetime, history: Sequence[Message], zone: tzi
     found, spoken = [], _SPOKEN_OF.search(folded) is not None
     for word in find_time_words(folded, now):
         topic = topic_tokens(folded[: word.span.start] + " " + folded[word.span.end :])
-        said = [] if spoken else said_within(history, word.interval, zone)
+        said = [] if spoken or word.interval is None else said_within(history, word.interval, zone)
         if spoken or (said and (not topic or max(overlap(topic, text_of(history[i])) for i in said) >= CLEAR_OVERLAP)):
             found.append(word)
     return found

@@ -53,8 +53,6 @@ class Focus(NamedTuple):
     """The topic where it was stated as such, by a heading or a label."""
     on_person: bool
     """Whether the heading is a person's name and the conversation says he or she."""
-    question: Antecedent | None
-    """The last question, made to stand alone."""
     answered: Antecedent | None
     """The name that the last answer gives to a question for one."""
     names: tuple[Antecedent, ...]
@@ -119,8 +117,7 @@ def focus_of(history: Sequence[Message], question: Antecedent | None) -> Focus:
     answer = _answer_to(history, question)
     return Focus(
         heading=heading,
-        on_person=bool(heading) and looks_like_person(heading.text) and _says_he(history),
-        question=question,
+        on_person=heading is not None and looks_like_person(heading.text) and _says_he(history),
         answered=None if heading else _answered(answer, question),
         names=tuple(_names(history, question)),
         rivals=_rivals(question) or (() if heading else _rivals(answer)),

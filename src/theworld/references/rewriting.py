@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from theworld.references import chinese, english
+from theworld.references.chinese import ChineseFollowUp
 from theworld.references.chinese_topics import topic_in
-from theworld.references.context import Earlier, Standalone, question_before, with_context
+from theworld.references.context import Alone, FollowUp, Standalone, is_small_talk, with_context
 from theworld.references.detection import Detected
+from theworld.references.english import EnglishFollowUp
 from theworld.references.frames import correction_of, refilled, since_topic_change, topic_change
 from theworld.references.history import text_of, topic_tokens
-from theworld.references.phrases import LanguageCode, Span, has_ideographs
+from theworld.references.phrases import LanguageCode, has_ideographs
 from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType
 
+DEEPEST = 3
+"""Follow-ups on follow-ups that are traced back."""
 CORRECTED = "the question before, with what was meant"
 LONGEST_DEPENDENT = 300
 """Characters; a longer query says itself what it is about."""
@@ -35,28 +38,32 @@ def make_standalone(
     if (start := topic_change(query)) is not None:
         return Standalone(query[start:].strip() or None, reason="another topic is announced")
     recent, first = since_topic_change(history)
-    rules = chinese if language == "cn" or has_ideographs(query) else english
-    earlier = Earlier(_alone, depth)
-    alone = _corrected(query, recent, earlier) or rules.rewrite(query, recent, antecedent, earlier)
+    rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
+    follow_up = rules(query, recent, antecedent, _alone(depth))
+    alone = _corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
     return replace(alone, sources=tuple(source + first for source in alone.sources)) if first else alone
 
 
-def _alone(text: str, before: Sequence[Message], depth: int) -> str | None:
-    return make_standalone(text, before, "en", depth=depth).query
+def _alone(depth: int) -> Alone:
+    """Return what makes an earlier question stand alone, as far as follow-ups on follow-ups are traced back."""
+
+    def alone(text: str, before: Sequence[Message]) -> str:
+        return make_standalone(text, before, "en", depth=depth + 1).query or text if depth < DEEPEST else text
+
+    return alone
 
 
-def _corrected(query: str, history: Sequence[Message], earlier: Earlier) -> Standalone | None:
+def _corrected(follow_up: FollowUp) -> Standalone | None:
     """ "No, I meant X": the question before with X in the place of its like."""
-    correction = correction_of(query)
-    before = question_before(history, earlier) if correction else None
+    correction, before = correction_of(follow_up.query), follow_up.before
     if correction is None or before is None:
         return None
     value, rejected = correction
-    text = refilled(value, before.text, rejected) or with_context(value, before.text)
-    span = Span(0, len(query), query.strip())
-    reference = Detected(span, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS)
-    alike = text is not None and "(" not in text and "（" not in text
-    return Standalone(text, (reference,), (before.text,), (before.source,), (), CORRECTED, sure=alike)
+    filled = refilled(value, before.text, rejected)
+    query = filled or with_context(value, before.text)
+    alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before, sure=filled is not None)
+    reference = Detected(follow_up.whole, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS)
+    return replace(alone, references=(reference,))
 
 
 def supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[Message]) -> str | None:
@@ -79,7 +86,7 @@ def supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[
 
 def last_question(history: Sequence[Message]) -> str:
     """Return the last question of the user, made to stand alone; empty where there is none."""
-    found = question_before(since_topic_change(history)[0], Earlier(_alone))
+    found = FollowUp("", since_topic_change(history)[0], None, _alone(0)).before
     return found.text[:LONGEST_DEPENDENT] if found else ""
 
 
