@@ -80,7 +80,7 @@ def test_without_history_nothing_is_referred_to() -> None:
     [
         ("When did Ada Lovelace meet Charles Babbage?", ["Ada Lovelace", "Charles Babbage"]),
         ('He sang "Hey Jude" in the United States of America.', ["Hey Jude", "United States of America"]),
-        ("Trevino did not accept.", ["Trevino"]),
+        ("Then Trevino did not accept.", ["Trevino"]),
         ("I've never been to Rome's centre.", ["Rome"]),
         ("nothing here", []),
         ("", []),

@@ -46,7 +46,6 @@ _PLACE = re.compile("[那这][里儿边]|当地")
 _GOVERNED = re.compile(
     r"(?:怎么|怎样|如何|为什么|为何|什么时候|何时|能不能|可以|应该|需要|想|要|把|将|给|对|让|用|从|跟|在)[^，。,的是]{0,4}$"
 )
-_ADVERBS = re.compile("^(?:那|以后|之后|后来|现在|如果|要是|万一|假如|平时|最后)+")
 _UNSURE = re.compile("[，。；,;].*[^，。；,;？?]|^[对把用在从跟给按想要]")
 """A question of several clauses, or one that begins with its verb: what it is about is not sure."""
 _MEASURE = "一?(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张)"
@@ -201,7 +200,7 @@ def _bound(before: str, least: int = 2) -> bool:
 
     A verb between an adverb (怎么, 想, 把) and the pronoun is none, nor is what describes the pronoun (剩下的这种).
     """
-    before = _ADVERBS.sub("", _GOVERNED.sub("", before))
+    before = _GOVERNED.sub("", before)
     if before.endswith("的") and least > 2:
         return False
     rest = any_of("openers").sub("", before)

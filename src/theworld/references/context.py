@@ -156,13 +156,15 @@ class FollowUp:
         match = _ORDINAL.search(fold_in_place(self.query))
         if match is None:
             return None
-        rank = RANKS[match["en"] or match["cn"] or match["end"]]
-        for index in self.recent:
-            items = offered(text_of(self.history[index])) if self.history[index].role == "assistant" else []
-            if len(items) > max(rank, 1):
-                span, chosen = self.span(match), Antecedent(items[rank], index)
-                return self.changed(self._with_item(span, items, rank), span, "pronoun", "an item of a list", chosen)
-        return None
+        rank, span = RANKS[match["en"] or match["cn"] or match["end"]], self.span(match)
+        answers = [(i, text_of(self.history[i])) for i in self.recent if self.history[i].role == "assistant"]
+        # A list that was shown line by line is chosen from before one within a sentence, though that is nearer.
+        offers = [(i, read(text)) for read in (_lines, _enumeration) for i, text in answers]
+        index, items = next(((i, items) for i, items in offers if len(items) > max(rank, 1)), (-1, []))
+        if not items:
+            return None
+        chosen = Antecedent(items[rank], index)
+        return self.changed(self._with_item(span, items, rank), span, "pronoun", "an item of a list", chosen)
 
     def _with_item(self, span: Span, items: Sequence[str], rank: int) -> str:
         """Return the query with an item in the ordinal's place, or the question before where it says no more."""
@@ -201,9 +203,15 @@ def beginning(answer: str) -> str:
 
 def offered(answer: str) -> list[str]:
     """Return the items an answer lists: its numbered or bulleted lines, else the first enumeration; empty if none."""
+    return _lines(answer) or _enumeration(answer)
+
+
+def _lines(answer: str) -> list[str]:
     lines = [item.strip(_CLOSING + ";；") for item in _ITEM_LINE.findall(answer)]
-    if len(lines) > 1:
-        return lines
+    return lines if len(lines) > 1 else []
+
+
+def _enumeration(answer: str) -> list[str]:
     enumeration = _ENUMERATION.search(answer[: LONGEST_CONTEXT * 3])
     items = _SEPARATOR.split(enumeration.group()) if enumeration else []
     return [stripped for item in items if (stripped := item.strip(_CLOSING + ";；"))]

@@ -77,7 +77,7 @@ class EnglishFollowUp(FollowUp):
         self.named = [name for name in names_in(self.query) if not name.opening or name.text in known]
         self.names_topic = bool(self.focus.tokens & frozenset(tokens(self.query)))
         self.long = len(self.query.split()) > (LONGEST_WITH_NAMES if self.named else LONGEST_DEPENDENT)
-        item = None if self.named or self.long else self.item()
+        item = None if self.named else self.item()
         return self._filled() or item or self._pronouns() or self._dependent()
 
     def _filled(self) -> Standalone | None:
@@ -121,10 +121,7 @@ class EnglishFollowUp(FollowUp):
         """Whether a name that stands before the pronoun in the query is its antecedent."""
         if self.long or (self.names_topic and kind == "it") or (self.named and kind == "one"):
             return True
-        before = [name.text for name in self.named if name.start < pronoun.start()]
-        return bool(before) and (
-            kind != "it" or pronoun["it"].lower() == "its" or not all(map(looks_like_person, before))
-        )
+        return any(name.start < pronoun.start() for name in self.named)
 
     def _rivals(self, kind: str) -> Sequence[Antecedent]:
         """Return the equally good antecedents, the best first: names side by side, for "that one" any asked about."""

@@ -28,10 +28,6 @@ _NAME = re.compile(
     rf"(?<![\w'’]){_CAPITAL}(?:(?:{_GAP}(?:of|de|van|von|der|la|le|du|del|the|for|&))*{_GAP}(?:{_CAPITAL}|\d+\b))*"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\"“(]\s*)$")
-_PREDICATE = re.compile(
-    r"['’]s\b|\s+(?:is|was|were|are|has|had|have|did|does|do|can|could|will|would|also|then|now|later|never|and\s+[A-Z]|[a-z]+ed|won"
-    r"|made|took|said|says|began|became|went|gave|wrote|left|met|found|told|sought|led|played|sang|grew|thus|still|once)\b"
-)
 _PERSON = re.compile(r"\b(?:he|him|his|she|hers?)\b", re.IGNORECASE)
 _ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|which|what)\b", re.IGNORECASE)
 _BESIDE = re.compile(r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE)
@@ -81,8 +77,7 @@ def names_in(text: str) -> tuple[Name, ...]:
             del words[-1]
         name = " ".join(words).rstrip(".,-&'’")
         if len(name) > 1 and not name.isdecimal():
-            single = opening and len(words) == 1 and not _PREDICATE.match(text, start + len(name))
-            found.append(Name(name, start, single))
+            found.append(Name(name, start, opening and len(words) == 1))
     return tuple(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
@@ -13,6 +14,7 @@ from theworld.state import Message
 from theworld.text import tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
+from theworld.text.quantities import either
 
 _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"} | {
     role: role for role in ("user", "assistant", "system", "tool")
@@ -38,24 +40,20 @@ def _convert(item: Any) -> Message:
     def get(name: str) -> Any:
         return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
 
-    role = str(get("role") or get("type") or "user")
-    turn_id, topic = get("turn_id"), get("topic")
+    role, moment, turn_id, topic = (
+        str(get("role") or get("type") or "user"),
+        *map(get, ("timestamp", "turn_id", "topic")),
+    )
+    if isinstance(moment, str):
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(moment)
     return Message(
         role=_ROLES.get(role.casefold(), role),
         content=_plain(get("content")),
-        timestamp=_moment(get("timestamp")),
+        timestamp=moment if isinstance(moment, datetime) else None,
         turn_id=None if turn_id is None else str(turn_id),
         topic=None if topic is None else str(topic),
     )
-
-
-def _moment(timestamp: Any) -> datetime | None:
-    if isinstance(timestamp, str):
-        try:
-            return datetime.fromisoformat(timestamp)
-        except ValueError:
-            return None
-    return timestamp if isinstance(timestamp, datetime) else None
 
 
 def _plain(content: Any) -> str:
@@ -63,9 +61,7 @@ def _plain(content: Any) -> str:
         return content or ""
     if isinstance(content, Mapping):
         return _plain(content.get("text"))
-    if isinstance(content, Iterable):
-        return "\n".join(filter(None, map(_plain, content)))
-    return str(content)
+    return "\n".join(filter(None, map(_plain, content))) if isinstance(content, Iterable) else str(content)
 
 
 def text_of(message: Message) -> str:
@@ -123,8 +119,7 @@ _IDEOGRAPH = re.compile(f"[{CJK_RANGES}]")
 
 @cache
 def _generic_chinese() -> re.Pattern[str]:
-    words = sorted(load_table("topics")["cn"], key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, words)))
+    return re.compile(either(load_table("topics")["cn"]))
 
 
 @cache
@@ -154,22 +149,14 @@ def _tokens_of(text: str) -> frozenset[str]:
 
 def topic_of_text(text: str, longest: int = 40) -> str:
     """Return what a text is about in its own words: its longest run of words that name a topic, or its start."""
-    pieces = re.split(r"[\s，。！？；：、,.!?;:\"'（）()「」《》]+", text)
-    runs: list[str] = []
-    run: list[str] = []
-    for piece in [*pieces, ""]:
+    runs: list[str] = [""]
+    for piece in re.split(r"[\s，。！？；：、,.!?;:\"'（）()「」《》]+", text):
         named = [part for part in _generic_chinese().split(fold_in_place(piece)) if topic_tokens(part)]
-        if not piece or not named:
-            runs.append(" ".join(run))
-            run = []
-        elif piece.isascii():
-            run.append(piece)
+        if named and piece.isascii():
+            runs[-1] = f"{runs[-1]} {piece}".strip()
         else:
-            runs.append(" ".join(run))
-            run = []
-            runs.append(max(named, key=len))
-    best = max(runs, key=len, default="")
-    return (best or text.strip())[:longest]
+            runs += [max(named, key=len, default=""), ""]
+    return (max(runs, key=len) or text.strip())[:longest]
 
 
 def about(topic: str, history: Sequence[Message], indexes: Sequence[int]) -> list[int]:
