@@ -13,24 +13,23 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from typing import NamedTuple
 
-from theworld.references.context import LOOK_BACK
+from theworld.references.context import LOOK_BACK, FollowUp, Standalone, with_context
+from theworld.references.detection import Detected
 from theworld.references.focus import names_in
 from theworld.references.history import text_of
 from theworld.references.phrases import LANGUAGES, load_table
-from theworld.state import Message
+from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
 
+CORRECTED = "the question before, with what was meant"
 LONGEST_FILLER = 60
 LEAST_SHARED = 2
 """Characters that two Chinese fillers must end in alike."""
 _GAP = r"[\s,.!，。！、:：—-]*"
 _STOP = re.compile(r"[的\s，。？！、,.?!:：]|[^" + CJK_RANGES + "]")
-
-
 _LIKES = (
     re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})(?:s\b)?"),
     re.compile(
@@ -41,13 +40,6 @@ _LIKES = (
     re.compile(r"\b\d[\d.,]*\b"),
 )
 """Years, days and seasons, numbers: a value takes the place of its like."""
-
-
-class Correction(NamedTuple):
-    """What was meant, and what was not, where it says so."""
-
-    value: str
-    rejected: str
 
 
 @cache
@@ -80,16 +72,21 @@ def since_topic_change(history: Sequence[Message]) -> tuple[Sequence[Message], i
     return history, 0
 
 
-def correction_of(query: str) -> Correction | None:
-    """Return what a turn that corrects the one before puts in its place; None for any other turn."""
+def corrected(follow_up: FollowUp) -> Standalone | None:
+    """ "No, I meant X": the question before with X in the place of its like; None for any other turn."""
     head = _heads("corrected", "before_corrected")
-    rejected = r"[,，]\s*(?:not|不是|而不是)\s*(?P<rejected>[^.?!。？！]+?)"
-    match = re.match(rf"{head}\s*(?P<value>[^.?!。？！]+?)(?:{rejected})?[.?!。？！\s]*$", fold_in_place(query))
-    if match is None or len(match["value"]) > LONGEST_FILLER:
+    not_meant = r"[,，]\s*(?:not|不是|而不是)\s*(?P<rejected>[^.?!。？！]+?)"
+    pattern = rf"{head}\s*(?P<value>[^.?!。？！]{{1,{LONGEST_FILLER}}}?)(?:{not_meant})?[.?!。？！\s]*$"
+    match = re.match(pattern, fold_in_place(follow_up.query))
+    before = follow_up.before if match else None
+    if match is None or before is None:
         return None
-    value = query[slice(*match.span("value"))].strip()
-    rejected = query[slice(*match.span("rejected"))].strip() if match["rejected"] else ""
-    return Correction(value, rejected)
+    value, rejected = (follow_up.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
+    filled = refilled(value, before.text, rejected)
+    query = filled or with_context(value, before.text)
+    alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before, sure=filled is not None)
+    reference = Detected(follow_up.whole, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS)
+    return replace(alone, references=(reference,))
 
 
 def refilled(value: str, frame: str, rejected: str = "") -> str | None:

@@ -52,6 +52,8 @@ def false_friends() -> tuple[str, ...]:
 
 _HAS_CJK = re.compile(f"[{CJK_RANGES}]")
 _LETTER = rf"[^\W{CJK_RANGES}]"
+MOST_OCCURRENCES = 32
+"""Occurrences of one phrase that are looked at: what repeats it more often is no question."""
 
 
 def has_ideographs(text: str) -> bool:
@@ -77,17 +79,8 @@ def phrase_pattern(phrase: str) -> re.Pattern[str]:
     """Return the pattern of a folded phrase: any white space between words, no letter beside a Latin edge."""
     folded = fold_in_place(phrase).strip()
     body = r"\s+".join(re.escape(part) for part in folded.split())
-    before = rf"(?<!{_LETTER})" if _is_latin(folded[0]) else ""
-    after = rf"(?!{_LETTER})" if _is_latin(folded[-1]) else ""
-    return re.compile(before + body + after)
-
-
-def _is_latin(character: str) -> bool:
-    return character.isalnum() and not _HAS_CJK.match(character)
-
-
-MOST_OCCURRENCES = 32
-"""Occurrences of one phrase that are looked at: what repeats it more often is no question."""
+    before, after = (edge.isalnum() and not has_ideographs(edge) for edge in (folded[0], folded[-1]))
+    return re.compile(f"(?<!{_LETTER})" * before + body + f"(?!{_LETTER})" * after)
 
 
 class PhraseTable:
@@ -107,16 +100,14 @@ class PhraseTable:
         return found
 
 
-@lru_cache(maxsize=1)
-def _false_friend_table() -> PhraseTable:
+@cache
+def _false_friends() -> PhraseTable:
     return PhraseTable(false_friends())
 
 
 def keep_genuine(spans: Sequence[Span], folded: str) -> list[Span]:
     """Drop the spans that lie within a false friend."""
-    if not spans:
-        return []
-    friends = _false_friend_table().find(folded)
+    friends = _false_friends().find(folded) if spans else []
     return [s for s in spans if not any(f.start <= s.start and s.end <= f.end and f.length > s.length for f in friends)]
 
 

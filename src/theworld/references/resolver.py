@@ -22,11 +22,12 @@ from theworld.references.detection import (
     order_references,
 )
 from theworld.references.focus import names_in
+from theworld.references.frames import CORRECTED
 from theworld.references.history import as_messages
 from theworld.references.model_fallback import LLMResolver, ask_model
 from theworld.references.phrases import LanguageCode, load_table
 from theworld.references.quoting import chat_question
-from theworld.references.rewriting import CORRECTED, make_standalone, supplement
+from theworld.references.rewriting import make_standalone, supplement
 from theworld.references.scopes import Conversation, find_turns, recall_turns
 from theworld.state import ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import detect_language

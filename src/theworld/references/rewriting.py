@@ -12,16 +12,14 @@ from dataclasses import replace
 from theworld.references.chinese import ChineseFollowUp
 from theworld.references.chinese_topics import topic_in
 from theworld.references.context import Alone, FollowUp, Standalone, is_small_talk, with_context
-from theworld.references.detection import Detected
 from theworld.references.english import EnglishFollowUp
-from theworld.references.frames import correction_of, refilled, since_topic_change, topic_change
+from theworld.references.frames import corrected, since_topic_change, topic_change
 from theworld.references.history import text_of, topic_tokens
 from theworld.references.phrases import LanguageCode, has_ideographs
-from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType
+from theworld.state import Message, ReferenceMatch, ReferenceType
 
 DEEPEST = 3
 """Follow-ups on follow-ups that are traced back."""
-CORRECTED = "the question before, with what was meant"
 LONGEST_DEPENDENT = 300
 """Characters; a longer query says itself what it is about."""
 
@@ -40,7 +38,7 @@ def make_standalone(
     recent, first = since_topic_change(history)
     rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
     follow_up = rules(query, recent, antecedent, _alone(depth))
-    alone = _corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
+    alone = corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
     return replace(alone, sources=tuple(source + first for source in alone.sources)) if first else alone
 
 
@@ -53,44 +51,21 @@ def _alone(depth: int) -> Alone:
     return alone
 
 
-def _corrected(follow_up: FollowUp) -> Standalone | None:
-    """ "No, I meant X": the question before with X in the place of its like."""
-    correction, before = correction_of(follow_up.query), follow_up.before
-    if correction is None or before is None:
-        return None
-    value, rejected = correction
-    filled = refilled(value, before.text, rejected)
-    query = filled or with_context(value, before.text)
-    alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before, sure=filled is not None)
-    reference = Detected(follow_up.whole, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS)
-    return replace(alone, references=(reference,))
-
-
 def supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[Message]) -> str | None:
     """Return the query with what its primary reference points at, None where it needs nothing or nothing is known.
 
     A correction gets the question that was answered wrongly, a reference to a stance the stance, any other the topic of
     its turns; only a query that names no topic of its own gets one.
     """
-    primary = matches[0]
+    primary, rest = matches[0], query
     if primary.reference_type is ReferenceType.CORRECTION:
-        return with_context(query, last_question(history) if primary.source_turns else "")
-    if topic_tokens(_without(query, matches)):
+        before = FollowUp("", since_topic_change(history)[0], None, _alone(0)).before
+        return with_context(query, before.text[:LONGEST_DEPENDENT]) if before and primary.source_turns else None
+    for start, end in sorted((match.span for match in matches), reverse=True):
+        rest = f"{rest[:start]} {rest[end:]}"
+    if topic_tokens(rest):
         return None
     if primary.reference_type is ReferenceType.STANCE:
         return with_context(query, primary.content or "")
     asked = [text_of(history[i]) for i in primary.source_turns if history[i].role == "user"]
-    topics = [topic for text in reversed(asked) if (topic := topic_in(text)) and topic_tokens(topic)]
-    return with_context(query, topics[0] if topics else "")
-
-
-def last_question(history: Sequence[Message]) -> str:
-    """Return the last question of the user, made to stand alone; empty where there is none."""
-    found = FollowUp("", since_topic_change(history)[0], None, _alone(0)).before
-    return found.text[:LONGEST_DEPENDENT] if found else ""
-
-
-def _without(query: str, matches: Sequence[ReferenceMatch]) -> str:
-    for start, end in sorted((match.span for match in matches), reverse=True):
-        query = f"{query[:start]} {query[end:]}"
-    return query
+    return with_context(query, next((topic for text in asked[::-1] if topic_tokens(topic := topic_in(text))), ""))
