@@ -31,6 +31,8 @@ from theworld.text.folding import fold_in_place
 
 LONGEST_FRAGMENT = 12
 """Characters of a question that says nothing of its own."""
+LONGEST_SEQUEL = 15
+"""Characters of a query beyond which 接着 follows on something in the query itself."""
 MOST_UNLIKE = 3
 """Characters by which fillers of one place may differ in length."""
 MOST_OPTIONS = 5
@@ -41,7 +43,8 @@ _AMOUNT = re.compile(
 )
 """Asks for an amount of nothing named: 需要多少盐."""
 _POINTING = re.compile("(?<!在)[这那](?:一?[个种类步款条项件样点次些]|时|之后|以后)(?!们|么)")
-_CONTINUES = re.compile("^(?:不是|等等|等一下|说错|搞错|抱歉|不好意思|哦不|啊不|不对)|接着|然后|接下来|下一步")
+_CORRECTS = re.compile("^(?:不是|等等|等一下|说错|搞错|抱歉|不好意思|哦不|啊不|不对)")
+_SEQUEL = re.compile("接着|然后|接下来|下一步")
 _PLACE = re.compile("[那这][里儿边]|当地")
 _GOVERNED = re.compile(
     r"(?:怎么|怎样|如何|为什么|为何|什么时候|何时|能不能|可以|应该|需要|想|要|把|将|给|对|让|用|从|跟|在)[^，。,的是]{0,4}$"
@@ -142,7 +145,8 @@ class ChineseFollowUp(FollowUp):
         match = _POINTING.search(self.folded)
         if match and not _bound(self.folded[: match.start()], 3):
             return self.in_context(self.span(match), "pronoun", answered=True)
-        match = _CONTINUES.search(self.folded)
+        sequel = _SEQUEL.search(self.folded) if len(self.text) <= LONGEST_SEQUEL else None
+        match = _CORRECTS.match(self.folded) or sequel
         return self.in_context(self.span(match), "continuation", answered=False) if match else Standalone()
 
     def _topics(self) -> list[Antecedent]:

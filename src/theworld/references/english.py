@@ -136,7 +136,7 @@ class EnglishFollowUp(FollowUp):
         if focus.answered and kind != "one" and self._goes_on_with(focus.answered.text, kind):
             return focus.answered
         if focus.heading or kind in {"they", "one"}:
-            return focus.heading if person or not focus.on_person else None
+            return focus.heading
         named = next((name for name in focus.names if looks_like_person(name.text) is person), None)
         candidates = (named,) if person else (named, *focus.names[:1])
         return next((name for name in candidates if name and (person or self._is_subject(name))), None)

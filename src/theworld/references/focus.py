@@ -28,7 +28,6 @@ _NAME = re.compile(
     rf"(?<![\w'’]){_CAPITAL}(?:(?:{_GAP}(?:of|de|van|von|der|la|le|du|del|the|for|&))*{_GAP}(?:{_CAPITAL}|\d+\b))*"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\"“(]\s*)$")
-_PERSON = re.compile(r"\b(?:he|him|his|she|hers?)\b", re.IGNORECASE)
 _ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|which|what)\b", re.IGNORECASE)
 _BESIDE = re.compile(r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE)
 
@@ -47,8 +46,6 @@ class Focus(NamedTuple):
 
     heading: Antecedent | None
     """The topic where it was stated as such, by a heading or a label."""
-    on_person: bool
-    """Whether the heading is a person's name and the conversation says he or she."""
     answered: Antecedent | None
     """The name that the last answer gives to a question for one."""
     names: tuple[Antecedent, ...]
@@ -112,7 +109,6 @@ def focus_of(history: Sequence[Message], question: Antecedent | None) -> Focus:
     answer = _answer_to(history, question)
     return Focus(
         heading=heading,
-        on_person=heading is not None and looks_like_person(heading.text) and _says_he(history),
         answered=None if heading else _answered(answer, question),
         names=tuple(_names(history, question)),
         rivals=_rivals(question) or (() if heading else _rivals(answer)),
@@ -129,10 +125,6 @@ def _heading(history: Sequence[Message]) -> Antecedent | None:
             if (history[index].role == "user" or index == 0) and is_heading(text):
                 return Antecedent(_title(text), index)
     return None
-
-
-def _says_he(history: Sequence[Message]) -> bool:
-    return any(_PERSON.search(text_of(message)[:_LONGEST]) for message in history[-LOOK_BACK:])
 
 
 @lru_cache(maxsize=8192)
