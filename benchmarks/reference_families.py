@@ -3,8 +3,8 @@
     python benchmarks/reference_families.py --canard FILE --threads SET/threads.jsonl [...]
 
 Each family is switched off in turn. Of the questions that this changes, the table says how many are right with it and
-without it: in conversations by what a stand-alone question must hold (one that a person made stand alone must be left as
-it is), on CANARD by the F1 with the person's rewriting (a question counts for the side whose F1 is higher). A family
+without it: in conversations by what a stand-alone question must hold (one that a person made stand alone must be left
+as it is), on CANARD by the F1 with the person's rewriting (a question counts for the side whose F1 is higher). A family
 stays where its side has 90 % of the changed questions and these are at least 1 % of a set that it was not written on.
 """
 

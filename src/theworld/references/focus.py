@@ -7,7 +7,7 @@ the last question back: those asked about before those that answers mention.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -94,12 +94,8 @@ def looks_like_person(name: str) -> bool:
 
 def is_heading(text: str) -> bool:
     """Return whether a message merely names a topic, as a title does ("Ada Lovelace")."""
-    text = text.strip()
-    words = text.split()
-    if not 1 <= len(words) <= 14 or text.endswith(("?", "!")) or (text.endswith(".") and not text.endswith("...")):
-        return False
-    opens = text[0].isupper() or text[0].isdigit() or text[0] in "\"'“‘"
-    return opens and words[0].lower() not in _words("openers")
+    title = re.fullmatch(r"\s*(?P<first>[\"'“‘]?[A-Z0-9]\S*)(?:\s+\S+){0,13}(?<![?!.])(?:\.\.\.)?\s*", text)
+    return title is not None and title["first"].lower() not in _words("openers")
 
 
 def focus_of(history: Sequence[Message], question: Antecedent | None) -> Focus:
@@ -110,7 +106,7 @@ def focus_of(history: Sequence[Message], question: Antecedent | None) -> Focus:
     return Focus(
         heading=heading,
         answered=None if heading else _answered(answer, question),
-        names=tuple(_names(history, question)),
+        names=_names(history, question),
         rivals=_rivals(question) or (() if heading else _rivals(answer)),
         tokens=frozenset(token for token in known if not token.isdecimal()) or known,
     )
@@ -123,28 +119,20 @@ def _heading(history: Sequence[Message]) -> Antecedent | None:
         if index > len(history) - LOOK_BACK or index == 0:
             text = text_of(history[index])
             if (history[index].role == "user" or index == 0) and is_heading(text):
-                return Antecedent(_title(text), index)
+                return Antecedent(without_qualifier(" ".join(text.split())).strip(' ."“”'), index)
     return None
 
 
-@lru_cache(maxsize=8192)
-def _title(text: str) -> str:
-    """Return a title without its qualifier and without what tells a person from others of the name."""
-    text = without_qualifier(" ".join(text.split())).strip(' ."“”')
-    first, _, rest = text.partition(", ")
-    return first if rest and looks_like_person(first) and len(first.split()) > 1 else text
-
-
-def _names(history: Sequence[Message], question: Antecedent | None) -> Iterator[Antecedent]:
+def _names(history: Sequence[Message], question: Antecedent | None) -> tuple[Antecedent, ...]:
     recent = range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1)
     asked = [Antecedent(text_of(history[i]), i) for i in recent if history[i].role == "user"]
     answers = [Antecedent(text_of(history[i]), i) for i in recent if history[i].role != "user"]
-    seen: set[str] = set()
+    found: dict[str, Antecedent] = {}
     for text, index in [*([question] if question else []), *asked, *answers]:
         for name in names_in(text):
-            if not (name.opening or name.text in seen):
-                seen.add(name.text)
-                yield Antecedent(name.text, index)
+            if not name.opening:
+                found.setdefault(name.text, Antecedent(name.text, index))
+    return tuple(found.values())
 
 
 def _answer_to(history: Sequence[Message], question: Antecedent | None) -> Antecedent | None:
@@ -160,22 +148,21 @@ def _answered(answer: Antecedent | None, question: Antecedent | None) -> Anteced
     if question is None or answer is None:
         return None
     known = frozenset(tokens(question.text))
-    new = next((name for name in names_in(answer.text) if not frozenset(tokens(name.text)) <= known), None)
-    if new is None:
-        return None
-    alone = len(answer.text.split()) <= len(new.text.split()) + 2
-    who = re.search(r"\bwho", question.text[:12], re.IGNORECASE) and not new.opening
-    return Antecedent(new.text, answer.source) if alone or who else None
+    for name in names_in(answer.text):
+        if not frozenset(tokens(name.text)) <= known:
+            alone = len(answer.text.split()) <= len(name.text.split()) + 2
+            who = re.search(r"\bwho", question.text[:12], re.IGNORECASE) and not name.opening
+            return Antecedent(name.text, answer.source) if alone or who else None
+    return None
 
 
 def _rivals(said: Antecedent | None) -> tuple[Antecedent, ...]:
     """Return the names that a text puts side by side before anything else."""
     names = [name for name in names_in(said.text) if not name.opening] if said else []
-    beside = names[:1]
-    for before, name in pairwise(names):
-        if not said or not _BESIDE.fullmatch(said.text[before.start + len(before.text) : name.start]):
-            break
-        beside.append(name)
-    if said is None or len(beside) < 2 or (len(beside) < len(names) and said.text.rstrip().endswith("?")):
+    if said is None or len(names) < 2:
         return ()
-    return tuple(Antecedent(name.text, said.source) for name in beside[:MOST_OPTIONS])
+    gaps = [said.text[one.start + len(one.text) : other.start] for one, other in pairwise(names)]
+    apart = next((place for place, gap in enumerate(gaps) if not _BESIDE.fullmatch(gap)), len(gaps))
+    if apart == 0 or (apart < len(gaps) and said.text.rstrip().endswith("?")):
+        return ()
+    return tuple(Antecedent(name.text, said.source) for name in names[: min(apart + 1, MOST_OPTIONS)])

@@ -39,14 +39,15 @@ class Quote(NamedTuple):
 
 @cache
 def _asks(kind: str) -> re.Pattern[str]:
-    table = load_table("asks")[kind]
-    letter = rf"[^\W_{CJK_RANGES}]"
-
-    def row(words: Sequence[str], edge: str) -> str:
-        return _BETWEEN.join(edge.format("|".join(map(re.escape, word.split("/")))) for word in words)
-
-    latin = [row(words, rf"(?<!{letter})(?:{{}})(?!{letter})") for words in table["en"]]
-    return re.compile("|".join(latin + [row(words, "(?:{})") for words in table["zh"]]))
+    """Return the pattern of a table's rows: Latin words stand alone, Chinese ones may stand in others."""
+    letter, table = rf"[^\W_{CJK_RANGES}]", load_table("asks")[kind]
+    edges = {"en": rf"(?<!{letter})(?:{{}})(?!{letter})", "zh": "(?:{})"}
+    rows = [
+        [edge.format("|".join(map(re.escape, word.split("/")))) for word in row]
+        for code, edge in edges.items()
+        for row in table[code]
+    ]
+    return re.compile("|".join(map(_BETWEEN.join, rows)))
 
 
 def chat_question(folded: str) -> Span | None:
@@ -69,18 +70,25 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
     Where the reference came from a kept stance alone, that stance is the quote.
     """
     folded = fold_in_place(question)
+    asked = [i for i, message in enumerate(history) if message.role == "user" and text_of(message).strip()]
+    ordinal = _ORDINAL.search(folded)
+    rank = RANKS[ordinal.group()] if ordinal else len(asked)
+    counted = asked[rank] if rank < len(asked) else None
     if _asks("asked").search(folded):
-        return _own_question(folded, history)
-    wanted = topic_tokens(question)
+        if asked and not ordinal:
+            wanted = topic_tokens(_asks("asked").sub(" ", folded))
+            counted = max(asked, key=lambda i: (overlap(wanted, text_of(history[i])), i))
+        return None if counted is None else _quoted(history, counted)
+    if not _COUNTED.search(folded):
+        counted = None
     turns = [i for i in reference.source_turns if 0 <= i < len(history) and history[i].role == "assistant"]
-    counted = _counted(folded, history) if _COUNTED.search(folded) else None
     turns = [i for i in turns if counted is not None and i == counted + 1] or turns
+    wanted = topic_tokens(question)
     said = {i: _shared(wanted, history, i) for i in turns if text_of(history[i]).strip()}
     if said:
         turn = max(said, key=lambda i: (said[i], i))
-        if not said[turn] and counted is None and reference.metadata.get("kind") == "history":
-            return None
-        return _quoted(history, turn)
+        unsaid = not said[turn] and counted is None and reference.metadata.get("kind") == "history"
+        return None if unsaid else _quoted(history, turn)
     if reference.reference_type is ReferenceType.STANCE and reference.resolved_content:
         return Quote(reference.resolved_content, -1, 0, len(reference.resolved_content))
     return None
@@ -90,27 +98,6 @@ def _shared(wanted: frozenset[str], history: Sequence[Message], index: int) -> f
     """Return the share of the wanted tokens in an answer and, counting half, in the question before it."""
     asked = text_of(history[index - 1]) if index and history[index - 1].role == "user" else ""
     return overlap(wanted, text_of(history[index])) + overlap(wanted, asked) / 2
-
-
-def _own_question(folded: str, history: Sequence[Message]) -> Quote | None:
-    asked = _questions(history)
-    turn = _counted(folded, history)
-    if asked and not _ORDINAL.search(folded):
-        wanted = topic_tokens(_asks("asked").sub(" ", folded))
-        turn = max(asked, key=lambda i: (overlap(wanted, text_of(history[i])), i))
-    return None if turn is None else _quoted(history, turn)
-
-
-def _questions(history: Sequence[Message]) -> list[int]:
-    return [i for i, message in enumerate(history) if message.role == "user" and text_of(message).strip()]
-
-
-def _counted(folded: str, history: Sequence[Message]) -> int | None:
-    """Return the index of the user's message that an ordinal counts, None where there are not so many."""
-    asked = _questions(history)
-    ordinal = _ORDINAL.search(folded)
-    rank = len(asked) if ordinal is None else RANKS[ordinal.group()]
-    return asked[rank] if rank < len(asked) else None
 
 
 def _quoted(history: Sequence[Message], turn: int) -> Quote:
