@@ -69,6 +69,12 @@ def test_a_topic_label_is_the_topic() -> None:
     assert RESOLVER.resolve("How high is it?", history).standalone_query == "How high is Mount Fuji?"
 
 
+def test_a_topic_that_is_no_person_is_not_he() -> None:
+    history = [Message("user", "Tell me about Neil Peart."), Message("assistant", "A drummer.", topic="music")]
+    assert RESOLVER.resolve("Where was he born?", history).standalone_query == "Where was Neil Peart born?"
+    assert RESOLVER.resolve("How old is it?", history).standalone_query == "How old is music?"
+
+
 def test_without_history_nothing_is_referred_to() -> None:
     for query in ("Is it fast?", "what else?", "And Berlin?"):
         result = RESOLVER.resolve(query)

@@ -135,9 +135,10 @@ class EnglishFollowUp(FollowUp):
         focus, person = self.focus, kind in {"he", "she"}
         if focus.answered and kind != "one" and self._goes_on_with(focus.answered.text, kind):
             return focus.answered
-        if focus.heading or kind in {"they", "one"}:
-            return focus.heading
         named = next((name for name in focus.names if looks_like_person(name.text) is person), None)
+        if focus.heading or kind in {"they", "one"}:
+            other = person and focus.heading is not None and not looks_like_person(focus.heading.text)
+            return named if other and named else focus.heading
         candidates = (named,) if person else (named, *focus.names[:1])
         return next((name for name in candidates if name and (person or self._is_subject(name))), None)
 
