@@ -92,6 +92,7 @@ def looks_like_person(name: str) -> bool:
     return "(" not in name and _words("things").isdisjoint(word.lower().strip("'\"),") for word in words)
 
 
+@lru_cache(maxsize=4096)
 def is_heading(text: str) -> bool:
     """Return whether a message merely names a topic, as a title does ("Ada Lovelace")."""
     title = re.fullmatch(r"\s*(?P<first>[\"'“‘]?[A-Z0-9]\S*)(?:\s+\S+){0,13}(?<![?!.])(?:\.\.\.)?\s*", text)
