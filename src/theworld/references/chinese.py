@@ -21,6 +21,7 @@ from theworld.references.chinese_topics import (
     bare,
     joined_names,
     name_in_answer,
+    says_nothing,
     topic_of,
 )
 from theworld.references.context import Antecedent, FollowUp, Standalone, with_context
@@ -100,7 +101,7 @@ class ChineseFollowUp(FollowUp):
             return self.in_context(self.whole, "continuation", answered=False)
         rest = any_of("attributes").sub("", self.text, count=1)
         topic = next(iter(self._topics()), None)
-        if topic is None or (rest and not re.fullmatch(f"(?:{any_of('empty_words').pattern})+", rest)):
+        if topic is None or not says_nothing(rest):
             return None
         reason = "the topic of the last turns"
         return self.changed(topic.text + self.query.strip(), self.whole, "continuation", reason, topic)

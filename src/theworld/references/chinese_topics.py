@@ -42,6 +42,16 @@ def any_of(name: str) -> re.Pattern[str]:
     return re.compile(either(load_table("chinese")[name]))
 
 
+@cache
+def _nothing() -> re.Pattern[str]:
+    return re.compile(f"(?:{either([*load_table('chinese')['empty_words'], *load_table('topics')['cn']])})*")
+
+
+def says_nothing(text: str) -> bool:
+    """Return whether a folded text is made of question words, particles and words that name no topic."""
+    return _nothing().fullmatch(text) is not None
+
+
 def bare(text: str) -> str:
     """Return a text without punctuation and space around it."""
     return text.strip(PUNCTUATION)

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import yaml
 
 from theworld.errors import ReferenceConfigError
-from theworld.references.phrases import LanguageCode, default_mappings
+from theworld.references.phrases import default_mappings
 from theworld.state import ReferenceScope, ReferenceType
 
 Mappings = dict[str, dict[str, str]]
@@ -77,10 +77,6 @@ class ReferenceResolverConfig:
     def copy(self) -> ReferenceResolverConfig:
         """Return an independent copy, tables included."""
         return copy.deepcopy(self)
-
-    def mappings(self, language: LanguageCode) -> Mappings:
-        """Return the keyword table of a language."""
-        return self.reference_mappings_cn if language == "cn" else self.reference_mappings_en
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], *, where: str = "configuration") -> ReferenceResolverConfig:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from theworld.references.config import ReferenceResolverConfig
 from theworld.references.history import CLEAR_OVERLAP, overlap, text_of, topic_tokens
@@ -41,8 +41,6 @@ def said_within(history: Sequence[Message], interval: Interval, zone: tzinfo) ->
 Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
 """What was recognised; earlier ones are preferred as the primary reference."""
 
-KIND_ORDER: tuple[Kind, ...] = ("correction", "keyword", "time", "history", "continuation", "pronoun")
-
 
 class Detected(NamedTuple):
     """A referring expression."""
@@ -67,8 +65,8 @@ def find_time_words(folded: str, now: datetime) -> list[Detected]:
             lately, today = period.start >= now - timedelta(hours=1), period.end > midnight(now)
             earlier = ReferenceScope.CURRENT_SESSION if today else ReferenceScope.LAST_5_10_TURNS
             scope = ReferenceScope.LAST_1_3_TURNS if lately else earlier
-            span, interval = Span(*period.place, folded[slice(*period.place)]), (period.start, period.end)
-            found.append(Detected(span, "time", ReferenceType.TEMPORAL, scope, interval))
+            span = Span(*period.place, folded[slice(*period.place)])
+            found.append(Detected(span, "time", ReferenceType.TEMPORAL, scope, (period.start, period.end)))
     return found
 
 
@@ -142,7 +140,7 @@ def order_references(found: Iterable[Detected]) -> list[Detected]:
     """
 
     def rank(item: Detected) -> tuple[int, int, int]:
-        return KIND_ORDER.index("keyword" if item.kind == "time" else item.kind), -item.span.length, item.span.start
+        return get_args(Kind).index("keyword" if item.kind == "time" else item.kind), -item.span.length, item.span.start
 
     kept: list[Detected] = []
     for item in sorted(found, key=rank):

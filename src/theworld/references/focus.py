@@ -17,6 +17,7 @@ from theworld.references.history import text_of, topic_tokens
 from theworld.references.phrases import load_table
 from theworld.state import Message
 from theworld.text import tokens, without_qualifier
+from theworld.text.tokens import function_words
 
 _LONGEST = 4000
 """Characters of a text in which names are looked for."""
@@ -80,7 +81,8 @@ def names_in(text: str) -> tuple[Name, ...]:
 
 def _names_nothing(word: str) -> bool:
     bare = word.lower().strip(".,").replace("’", "'")
-    return not {bare, bare.split("'")[0]}.isdisjoint(_words("not_names"))
+    forms = {bare, bare.split("'")[0]}
+    return not (forms.isdisjoint(_words("not_names")) and forms.isdisjoint(function_words()))
 
 
 @lru_cache(maxsize=8192)

@@ -94,17 +94,13 @@ def refilled(value: str, frame: str, rejected: str = "") -> str | None:
     value = re.sub(r"^(?:the|a|an)\s+", "", value, flags=re.IGNORECASE)
     folded = fold_in_place(frame)
     at = folded.rfind(fold_in_place(rejected)) if rejected else -1
-    place = (at, at + len(rejected)) if at >= 0 else _like(value, frame) or _alike(fold_in_place(value), folded)
+    kind = next((pattern for pattern in _LIKES if pattern.fullmatch(value)), None)
+    places = [(at, at + len(rejected))] if at >= 0 else [match.span() for match in kind.finditer(frame)] if kind else []
+    place = places[-1] if places else _alike(fold_in_place(value), folded)
     names = [name for name in names_in(frame) if not name.opening]
     if place is None and names and names_in(value):
         place = names[-1].start, names[-1].start + len(names[-1].text)
     return frame[: place[0]] + value + frame[place[1] :] if place else None
-
-
-def _like(value: str, frame: str) -> tuple[int, int] | None:
-    """Return the place of the last year, day, season or number of a frame where the value is one."""
-    kind = next((pattern for pattern in _LIKES if pattern.fullmatch(value)), None)
-    return [None, *(match.span() for match in kind.finditer(frame))][-1] if kind else None
 
 
 def _alike(value: str, frame: str) -> tuple[int, int] | None:

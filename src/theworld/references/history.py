@@ -15,6 +15,7 @@ from theworld.text import tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
 from theworld.text.quantities import either
+from theworld.text.tokens import function_words
 
 _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"} | {
     role: role for role in ("user", "assistant", "system", "tool")
@@ -124,7 +125,7 @@ def _generic_chinese() -> re.Pattern[str]:
 
 @cache
 def _generic_english() -> frozenset[str]:
-    return frozenset(token for word in load_table("topics")["en"] for token in tokens(str(word)))
+    return function_words() | {token for word in load_table("topics")["en"] for token in tokens(word)}
 
 
 def topic_tokens(phrase: str) -> frozenset[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -38,15 +39,11 @@ _ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"
 """The specification's newer names of two settings."""
 
 
-def _clock() -> datetime:
-    return datetime.now(UTC)
-
-
 class ReferenceResolver:
     """Resolves the references of a query against its history. Deterministic, thread-safe between updates.
 
     `language` is `cn` (or `zh`), `en` or `auto`: it decides the labels; keywords of both tables are always tried.
-    `llm_resolver` is a callable, sync or async; see `assistance.LLMResolver`. `now` is the clock of time words.
+    `llm_resolver` is a callable, sync or async; see `LLMResolver`. `now` is the clock of time words.
     """
 
     def __init__(
@@ -55,13 +52,13 @@ class ReferenceResolver:
         language: str = "auto",
         llm_resolver: LLMResolver | None = None,
         *,
-        now: Callable[[], datetime] = _clock,
+        now: Callable[[], datetime] | None = None,
     ) -> None:
         self.config = (config or ReferenceResolverConfig()).copy()
         self.config.validate()
         self.language = _language_code(language)
         self.llm_resolver = llm_resolver
-        self._now = now
+        self._now = now or partial(datetime.now, UTC)
         self._tables = KeywordTables(self.config)
 
     def resolve(
