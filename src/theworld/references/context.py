@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
-from theworld.references.detection import Detected, Kind
 from theworld.references.history import text_of
-from theworld.references.phrases import Span, has_ideographs, load_table
+from theworld.references.phrases import Detected, Kind, Span, has_ideographs, load_table
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import either

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from itertools import islice
-from typing import Literal, NamedTuple, get_args
+from typing import get_args
 
 from theworld.references.config import ReferenceResolverConfig
 from theworld.references.history import CLEAR_OVERLAP, overlap, text_of, topic_tokens
 from theworld.references.phrases import (
     LANGUAGES,
     MOST_OCCURRENCES,
+    Detected,
+    Kind,
     PhraseTable,
     Span,
     added_mappings,
@@ -36,22 +38,6 @@ def said_within(history: Sequence[Message], interval: Interval, zone: tzinfo) ->
     """Return the indexes of the messages said within an interval, ascending; those without a time never are."""
     start, end = interval
     return [i for i, m in enumerate(history) if m.timestamp is not None and start <= in_zone(m.timestamp, zone) < end]
-
-
-Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
-"""What was recognised; earlier ones are preferred as the primary reference."""
-
-
-class Detected(NamedTuple):
-    """A referring expression."""
-
-    span: Span
-    kind: Kind
-    reference_type: ReferenceType
-    scope: ReferenceScope
-    interval: Interval | None = None
-    added: bool = False
-    """True for a default keyword that the specification does not have."""
 
 
 def find_time_words(folded: str, now: datetime) -> list[Detected]:

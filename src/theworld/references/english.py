@@ -15,11 +15,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from theworld.references.context import Antecedent, FollowUp, Standalone, dependent, with_context
-from theworld.references.detection import Kind
 from theworld.references.focus import MOST_OPTIONS, focus_of, looks_like_person, names_in
 from theworld.references.frames import refilled
 from theworld.references.history import text_of, topic_tokens
-from theworld.references.phrases import Span
+from theworld.references.phrases import Kind, Span
 from theworld.text import tokens
 
 _PRONOUN = re.compile(
@@ -30,7 +29,7 @@ _PRONOUN = re.compile(
 )
 _CLITICS = {"re": " are", "ve": " have", "ll": " will", "d": " would", "s": "'s"}
 _POSSESSIVE = re.compile(
-    r"(?:his|hers|theirs?|its)$|her\s+(?!(?:to|for|in|on|at|with|by|from|of|as|and|or|but|when|after|before|the|an?)\b)\w",
+    r"(?:his|hers|theirs?|its)\b|her\s+(?!(?:to|for|in|on|at|with|by|from|of|as|and|or|but|when|after|before|the|an?)\b)\w",
     re.IGNORECASE,
 )
 _EXPLETIVE = re.compile(
@@ -96,35 +95,38 @@ class EnglishFollowUp(FollowUp):
         for match in _PRONOUN.finditer(self.query):
             kind = next(name for name in ("one", "he", "she", "they", "it") if match[name])
             nature = "person" if kind in {"he", "she"} else kind
-            if nature in found or self._bound(match, kind) or (kind == "it" and _EXPLETIVE.search(self.query)):
-                continue
-            rivals = () if self.forced else self._rivals(kind)
-            options = options or tuple(name.text for name in rivals)
-            meant = Antecedent(self.forced, -1) if self.forced else rivals[0] if rivals else self._antecedent(kind)
-            owned = "'s" if _POSSESSIVE.match(self.query, match.start(kind)) else ""
-            clitic = _CLITICS[match["clitic"][1:].lower()] if match["clitic"] else ""
-            found[nature] = self.span(match), (meant.text if meant else "") + owned + clitic, meant
-        replaced = [(span, text, meant) for span, text, meant in found.values() if meant]
-        if not replaced:
-            first = next(iter(found.values()), None)
-            return self._in_context(first[0], "pronoun") if first else None
+            if nature not in found and not self._bound(match, kind):
+                rivals = self._rivals(kind)
+                options = options or tuple(name.text for name in rivals)
+                found[nature] = self.span(match), self._ending(match, kind), (*rivals, self._antecedent(kind))[0]
+        if not any(meant for _, _, meant in found.values()):
+            return next((self._in_context(span, "pronoun") for span, _, _ in found.values()), None)
         query = self.query
-        for span, text, _ in sorted(replaced, reverse=True):
-            query = query[: span.start] + text + query[span.end :]
-        used = [meant for _, _, meant in replaced if meant]
-        alone = self.changed(query, replaced[0][0], "pronoun", "the antecedent in the last turns", *used)
-        references = tuple(dependent(span, "pronoun") for span, _, _ in found.values())
+        used: list[Antecedent] = []
+        for span, ending, meant in sorted(found.values(), reverse=True):
+            if meant:
+                query, used = query[: span.start] + meant.text + ending + query[span.end :], [meant, *used]
+        spans = [span for span, _, _ in found.values()]
+        alone = self.changed(query, spans[0], "pronoun", "the antecedent in the last turns", *used)
+        references = tuple(dependent(span, "pronoun") for span in spans)
         names = tuple(dict.fromkeys(name.text for name in used))
         return replace(alone, references=references, antecedents=names, options=options)
 
+    def _ending(self, pronoun: re.Match[str], kind: str) -> str:
+        """Return what follows the antecedent: "'s" of a possessive, and the short verb of "they're"."""
+        owned = "'s" if _POSSESSIVE.match(self.query, pronoun.start(kind)) else ""
+        return owned + (_CLITICS[pronoun["clitic"][1:].lower()] if pronoun["clitic"] else "")
+
     def _bound(self, pronoun: re.Match[str], kind: str) -> bool:
-        """Whether a name that stands before the pronoun in the query is its antecedent."""
-        if self.long or (self.names_topic and kind == "it") or (self.named and kind == "one"):
+        """Whether a name before the pronoun in the query is its antecedent, or a clause that follows "it"."""
+        if self.long or (kind == "it" and (self.names_topic or _EXPLETIVE.search(self.query))):
             return True
-        return any(name.start < pronoun.start() for name in self.named)
+        return any(kind == "one" or name.start < pronoun.start() for name in self.named)
 
     def _rivals(self, kind: str) -> Sequence[Antecedent]:
         """Return the equally good antecedents, the best first: names side by side, for "that one" any asked about."""
+        if self.forced:
+            return ()
         person = kind in {"he", "she"}
         rivals = [name for name in self.focus.rivals if not person or looks_like_person(name.text)]
         if kind == "one" and not rivals:
@@ -133,6 +135,8 @@ class EnglishFollowUp(FollowUp):
 
     def _antecedent(self, kind: str) -> Antecedent | None:
         focus, person = self.focus, kind in {"he", "she"}
+        if self.forced:
+            return Antecedent(self.forced, -1)
         if focus.answered and kind != "one" and self._goes_on_with(focus.answered.text, kind):
             return focus.answered
         named = next((name for name in focus.names if looks_like_person(name.text) is person), None)

@@ -15,10 +15,9 @@ from dataclasses import replace
 from functools import cache, lru_cache
 
 from theworld.references.context import LOOK_BACK, FollowUp, Standalone, with_context
-from theworld.references.detection import Detected
 from theworld.references.focus import names_in
 from theworld.references.history import text_of
-from theworld.references.phrases import LANGUAGES, load_table
+from theworld.references.phrases import LANGUAGES, Detected, load_table
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place

@@ -11,6 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 import yaml
 
+from theworld.state import ReferenceScope, ReferenceType
+from theworld.text.calendar_units import Interval
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
 
@@ -72,6 +74,22 @@ class Span(NamedTuple):
     def length(self) -> int:
         """Number of characters."""
         return self.end - self.start
+
+
+Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
+"""What was recognised; earlier ones are preferred as the primary reference."""
+
+
+class Detected(NamedTuple):
+    """A referring expression."""
+
+    span: Span
+    kind: Kind
+    reference_type: ReferenceType
+    scope: ReferenceScope
+    interval: Interval | None = None
+    added: bool = False
+    """True for a default keyword that the specification does not have."""
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,6 @@ from theworld.errors import ReferenceConfigError
 from theworld.references.config import ReferenceResolverConfig, check_mapping
 from theworld.references.context import Standalone
 from theworld.references.detection import (
-    Detected,
     KeywordTables,
     find_corrections,
     find_times,
@@ -26,7 +25,7 @@ from theworld.references.focus import names_in
 from theworld.references.frames import CORRECTED
 from theworld.references.history import as_messages
 from theworld.references.model_fallback import LLMResolver, ask_model
-from theworld.references.phrases import LanguageCode, load_table
+from theworld.references.phrases import Detected, LanguageCode, load_table
 from theworld.references.quoting import chat_question
 from theworld.references.rewriting import make_standalone, supplement
 from theworld.references.scopes import Conversation, find_turns, recall_turns
