@@ -99,9 +99,10 @@ class ChineseFollowUp(FollowUp):
             return None
         if _AMOUNT.fullmatch(self.text):
             return self.in_context(self.whole, "continuation", answered=False)
-        rest = any_of("attributes").sub("", self.text, count=1)
+        if not says_nothing(any_of("attributes").sub("", self.text, count=1)):
+            return None
         topic = next(iter(self._topics()), None)
-        if topic is None or not says_nothing(rest):
+        if topic is None:
             return None
         reason = "the topic of the last turns"
         return self.changed(topic.text + self.query.strip(), self.whole, "continuation", reason, topic)

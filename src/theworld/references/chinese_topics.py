@@ -78,7 +78,8 @@ def topic_of(question: str) -> str:
             tail = f"[了过着]?(?:{own}(?:{any_of(name).pattern}))?[了过着]?$"
             end = start + len(re.sub(tail, "", folded[start:end]))
     topic = bare(text[start:end])
-    return topic if topic_tokens(topic) and len(topic) <= LONGEST_TOPIC else ""
+    # One character that is left may be the half of a word (四会, 他汀).
+    return topic if topic_tokens(topic) and 1 < len(topic) <= LONGEST_TOPIC else ""
 
 
 def topic_in(text: str) -> str:
