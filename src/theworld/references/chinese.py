@@ -2,7 +2,7 @@
 
 1. "X呢？": X takes the place of its like in the question before, or is asked of its topic.
 2. "第二种": the item is looked up in the list that the last answers offered.
-3. "还有呢？", "怎么走？": what says nothing of its own continues the question before, or gets its topic.
+3. "还有呢？", "怎么走？": what says nothing of its own continues the question before.
 4. 它, 这家公司, 那里: the name that the last answer gives, else the topic of the last question.
 5. What is dependent and has no sure antecedent (那一步, 接着, 不对) keeps its words and gets the question before in
    brackets, with the beginning of its answer for what may point at that.
@@ -90,22 +90,14 @@ class ChineseFollowUp(FollowUp):
         return self.changed(_filled(value, question), self.whole, "continuation", reason, base)
 
     def _fragment(self) -> Standalone | None:
-        """ "还有呢？", "怎么走？", "需要多少盐？": the question before continued, its topic, or as context."""
-        if is_continuation(self.text):
-            base = self.question_before(_is_follow_up)
-            query = f"{bare(base.text)}，{self.query.strip()}" if base else None
-            return self.changed(query, self.whole, "continuation", "the question before", base) if base else None
-        if len(self.text) > LONGEST_FRAGMENT or _pronoun().search(self.text):
+        """ "还有呢？", "怎么走？", "需要多少盐？": the question before goes on with what says nothing of its own."""
+        own = any_of("attributes").sub("", self.text, count=1)
+        short = len(self.text) <= LONGEST_FRAGMENT and not _pronoun().search(self.text)
+        if not (is_continuation(self.text) or (short and (says_nothing(own) or _AMOUNT.fullmatch(self.text)))):
             return None
-        if _AMOUNT.fullmatch(self.text):
-            return self.in_context(self.whole, "continuation", answered=False)
-        if not says_nothing(any_of("attributes").sub("", self.text, count=1)):
-            return None
-        topic = next(iter(self._topics()), None)
-        if topic is None:
-            return None
-        reason = "the topic of the last turns"
-        return self.changed(topic.text + self.query.strip(), self.whole, "continuation", reason, topic)
+        base = self.question_before(_is_follow_up)
+        query = f"{bare(base.text)}，{self.query.strip()}" if base else None
+        return self.changed(query, self.whole, "continuation", "the question before, continued", base) if base else None
 
     def _pronouns(self) -> Standalone | None:
         matches = _pronoun().finditer(self.folded)
