@@ -11,7 +11,13 @@ import yaml
 from theworld import Message, ReferenceResolver, ReferenceType
 from theworld.references.frames import since_topic_change, topic_change
 
-TABLE = yaml.safe_load((Path(__file__).parent / "data" / "frames.yaml").read_text(encoding="utf-8"))
+DATA = Path(__file__).parent / "data"
+TABLE = yaml.safe_load((DATA / "frames.yaml").read_text(encoding="utf-8"))
+COMPLETE = yaml.safe_load((DATA / "complete_questions.yaml").read_text(encoding="utf-8"))
+BEFORE = {
+    "en": ["How do I turn off notifications?", "In the settings."],
+    "zh": ["怎么关闭通知？", "打开设置，关掉通知。"],
+}
 
 
 def talk(turns: list[list[str]]) -> list[Message]:
@@ -23,6 +29,11 @@ def test_dialogues(case: dict[str, Any]) -> None:
     found = ReferenceResolver().resolve(case["asked"], talk(case["turns"]))
     assert found.standalone_query == case["alone"]
     assert list(found.options) == case.get("options", [])
+
+
+@pytest.mark.parametrize(("language", "question"), [(code, text) for code in COMPLETE for text in COMPLETE[code]])
+def test_a_complete_question_is_no_follow_up(language: str, question: str) -> None:
+    assert ReferenceResolver().resolve(question, talk([BEFORE[language]])).standalone_query is None
 
 
 def test_an_announced_topic_ends_what_was_before() -> None:
