@@ -9,9 +9,15 @@ import pytest
 import yaml
 
 from theworld import Message, ReferenceResolver, ReferenceType
-from theworld.references.frames import correction_of, since_topic_change, topic_change
+from theworld.references.frames import since_topic_change, topic_change
 
-TABLE = yaml.safe_load((Path(__file__).parent / "data" / "frames.yaml").read_text(encoding="utf-8"))
+DATA = Path(__file__).parent / "data"
+TABLE = yaml.safe_load((DATA / "frames.yaml").read_text(encoding="utf-8"))
+COMPLETE = yaml.safe_load((DATA / "complete_questions.yaml").read_text(encoding="utf-8"))
+BEFORE = {
+    "en": ["How do I turn off notifications?", "In the settings."],
+    "zh": ["怎么关闭通知？", "打开设置，关掉通知。"],
+}
 
 
 def talk(turns: list[list[str]]) -> list[Message]:
@@ -23,6 +29,11 @@ def test_dialogues(case: dict[str, Any]) -> None:
     found = ReferenceResolver().resolve(case["asked"], talk(case["turns"]))
     assert found.standalone_query == case["alone"]
     assert list(found.options) == case.get("options", [])
+
+
+@pytest.mark.parametrize(("language", "question"), [(code, text) for code in COMPLETE for text in COMPLETE[code]])
+def test_a_complete_question_is_no_follow_up(language: str, question: str) -> None:
+    assert ReferenceResolver().resolve(question, talk([BEFORE[language]])).standalone_query is None
 
 
 def test_an_announced_topic_ends_what_was_before() -> None:
@@ -40,10 +51,10 @@ def test_what_announces_nothing_or_only_that(text: str) -> None:
     assert topic_change(text) in {None, len(text)}
 
 
-@pytest.mark.parametrize("text", ["I mean business", "What did I mean?", "我想问一下怎么走", "meant to be"])
-def test_what_is_no_short_correction_stays_a_question(text: str) -> None:
-    found = correction_of(text)
-    assert found is None or found.value
+@pytest.mark.parametrize("text", ["What did I mean?", "我问的问题多吗？", "meant to be"])
+def test_what_is_no_correction_stays_a_question(text: str) -> None:
+    found = ReferenceResolver().resolve(text, talk([["Can I work from Portugal?", "Yes."]]))
+    assert found.reference_type is not ReferenceType.CORRECTION
 
 
 def test_a_correction_is_one_and_points_at_the_last_answer() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from theworld import Message, ReferenceResolver, ReferenceType
+from theworld import Message, ReferenceResolver
 from theworld.references.history import overlap, topic_of_text, topic_tokens
 
 HISTORY = [
@@ -53,23 +52,6 @@ def test_a_label_named_in_the_query_wins_over_the_latest() -> None:
     ]
     assert ReferenceResolver().resolve("缓存那件事", history).source_turns == [0, 1, 2]
     assert ReferenceResolver().resolve("那件事", history).source_turns == [4, 5, 6]
-
-
-def test_an_embedder_finds_the_topic_in_other_words() -> None:
-    def vectors(texts):
-        about = [("feline" in t or "cat" in t.split()) for t in texts]
-        return np.array([[1.0, 0.0] if a else [0.0, 1.0] for a in about], dtype=np.float32)
-
-    history = [
-        Message("user", "my cat sleeps"),
-        Message("assistant", "good"),
-        Message("user", "my dog"),
-        Message("assistant", "ok"),
-    ]
-    query = "what about the feline you said earlier? and last time"
-    assert ReferenceResolver(vectors=vectors).resolve("the feline last time", history).source_turns == [0, 1]
-    assert ReferenceResolver().resolve("the feline last time", history).source_turns == [0, 1, 2, 3]
-    assert ReferenceResolver(vectors=vectors).resolve(query, history).reference_type is ReferenceType.STANCE
 
 
 @pytest.mark.parametrize(

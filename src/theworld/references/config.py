@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -11,15 +12,25 @@ from zoneinfo import ZoneInfo
 import yaml
 
 from theworld.errors import ReferenceConfigError
-from theworld.references.phrases import LanguageCode, default_mappings
+from theworld.references.phrases import default_mappings
 from theworld.state import ReferenceScope, ReferenceType
 
 Mappings = dict[str, dict[str, str]]
 """keyword -> {"scope": ReferenceScope value, "type": ReferenceType value}."""
 
-_TURN_FIELDS = ("last_few_turns", "recent_turns", "session_max_turns")
+_Range = tuple[Callable[[Any], bool], str]
+_SWITCH: _Range = (lambda value: isinstance(value, bool), "true or false")
+_COUNT: _Range = (lambda value: type(value) is int and value >= 1, "a whole number >= 1")
+_TABLE: _Range = (lambda value: isinstance(value, dict), "a mapping of keyword to {scope, type}")
+_RANGES: dict[str, _Range] = {
+    **dict.fromkeys(("last_few_turns", "recent_turns", "session_max_turns"), _COUNT),
+    **dict.fromkeys(("use_llm_fallback", "llm_only_if_unsure", "rewrite"), _SWITCH),
+    "llm_fallback_threshold": (lambda value: type(value) in {int, float} and 0 <= value <= 1, "a number from 0 to 1"),
+    "timezone": (lambda value: bool(value) and ZoneInfo(value) is not None, "an IANA time zone such as Asia/Shanghai"),
+    **dict.fromkeys(("reference_mappings_cn", "reference_mappings_en"), _TABLE),
+}
+"""Field -> which values it takes, and how a message says so."""
 _TABLES = ("reference_mappings_cn", "reference_mappings_en")
-_SECTION = "reference_resolver"
 
 
 @dataclass
@@ -57,22 +68,15 @@ class ReferenceResolverConfig:
 
     def validate(self) -> None:
         """Raise ReferenceConfigError unless every field is within its range."""
-        for name in _TURN_FIELDS:
-            _check(name, getattr(self, name), _is_count, "a whole number >= 1")
-        for name in ("use_llm_fallback", "llm_only_if_unsure", "rewrite"):
-            _check(name, getattr(self, name), lambda value: isinstance(value, bool), "true or false")
-        _check("llm_fallback_threshold", self.llm_fallback_threshold, _is_share, "a number from 0 to 1")
-        _check("timezone", self.timezone, _is_zone, "an IANA time zone such as Asia/Shanghai")
+        for name, (accepts, expected) in _RANGES.items():
+            _check(name, getattr(self, name), accepts, expected)
         for name in _TABLES:
-            _check_table(name, getattr(self, name))
+            for keyword, mapping in getattr(self, name).items():
+                check_mapping(name, keyword, mapping)
 
     def copy(self) -> ReferenceResolverConfig:
         """Return an independent copy, tables included."""
         return copy.deepcopy(self)
-
-    def mappings(self, language: LanguageCode) -> Mappings:
-        """Return the keyword table of a language."""
-        return self.reference_mappings_cn if language == "cn" else self.reference_mappings_en
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], *, where: str = "configuration") -> ReferenceResolverConfig:
@@ -80,26 +84,25 @@ class ReferenceResolverConfig:
 
         The settings may stand at the top or under `reference_resolver`. `replace` may also stand in one table.
         """
-        section = data.get(_SECTION, data) if isinstance(data, dict) else data
-        if not isinstance(section, dict):
-            raise ReferenceConfigError(f"{section!r} is not a mapping of settings", where=where, remedy=_remedy())
-        known = [item.name for item in fields(cls)] + ["replace"]
-        unknown = [name for name in section if name not in known]
-        if unknown:
-            raise ReferenceConfigError(f"unknown setting {unknown[0]!r}", where=where, remedy=_remedy())
+        settings = data.get("reference_resolver", data) if isinstance(data, dict) else data
+        known = ", ".join([item.name for item in fields(cls)] + ["replace"])
+        remedy = f"Known settings: {known}."
+        if not isinstance(settings, dict):
+            raise ReferenceConfigError(f"{settings!r} is not a mapping of settings", where=where, remedy=remedy)
+        if unknown := [name for name in settings if name not in known.split(", ")]:
+            raise ReferenceConfigError(f"unknown setting {unknown[0]!r}", where=where, remedy=remedy)
+        settings = dict(settings)
+        replace_all = settings.pop("replace", False)
         try:
-            return cls._from_section(dict(section))
+            _check("replace", replace_all, *_SWITCH)
+            for name in _TABLES:
+                if isinstance(settings.get(name), dict):
+                    own = dict(settings[name])
+                    kept = replace_all or (own.get("replace") is True and own.pop("replace"))
+                    settings[name] = own if kept else default_mappings("cn" if name.endswith("cn") else "en") | own
+            return cls(**settings)
         except ReferenceConfigError as error:
             raise ReferenceConfigError(error.what, where=f"{where}: {error.where}", remedy=error.remedy) from error
-
-    @classmethod
-    def _from_section(cls, settings: dict[str, Any]) -> ReferenceResolverConfig:
-        replace_all = settings.pop("replace", False)
-        _check("replace", replace_all, lambda value: isinstance(value, bool), "true or false")
-        for name in _TABLES:
-            if name in settings:
-                settings[name] = _merge_table(name, settings[name], replace_all)
-        return replace(cls(), **settings)
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> ReferenceResolverConfig:
@@ -113,61 +116,22 @@ class ReferenceResolverConfig:
         return cls.from_dict({} if data is None else data, where=str(path))
 
 
-def check_mapping(field_name: str, keyword: object, mapping: object) -> None:
+def check_mapping(field_name: str, keyword: object, mapping: Any) -> None:
     """Raise ReferenceConfigError unless this is a non-empty keyword with a known scope and type."""
-    _check(
-        f"{field_name} keyword", keyword, lambda value: isinstance(value, str) and bool(value.strip()), "non-empty text"
-    )
+    fine: _Range = (lambda value: isinstance(value, str) and bool(value.strip()), "non-empty text")
+    _check(f"{field_name} keyword", keyword, *fine)
     where = f"{field_name}[{keyword!r}]"
     _check(where, mapping, lambda value: isinstance(value, dict) and set(value) == {"scope", "type"}, "{scope, type}")
-    assert isinstance(mapping, dict)
-    _check(f"{where}.scope", mapping["scope"], lambda value: value in set(ReferenceScope), _names(ReferenceScope))
     kinds = [kind for kind in ReferenceType if kind is not ReferenceType.NONE]
-    _check(f"{where}.type", mapping["type"], lambda value: value in kinds, ", ".join(kinds))
+    allowed: Sequence[str]
+    for name, allowed in (("scope", list(ReferenceScope)), ("type", kinds)):
+        _check(f"{where}.{name}", mapping[name], allowed.__contains__, "one of " + ", ".join(allowed))
 
 
-def _check_table(name: str, table: object) -> None:
-    _check(name, table, lambda value: isinstance(value, dict), "a mapping of keyword to {scope, type}")
-    assert isinstance(table, dict)
-    for keyword, mapping in table.items():
-        check_mapping(name, keyword, mapping)
-
-
-def _merge_table(name: str, table: object, replace_all: bool) -> Any:
-    if not isinstance(table, dict):
-        return table
-    own = {keyword: mapping for keyword, mapping in table.items() if not (keyword == "replace" and mapping is True)}
-    if replace_all or len(own) < len(table):
-        return own
-    language: LanguageCode = "cn" if name.endswith("cn") else "en"
-    return {**default_mappings(language), **own}
-
-
-def _check(name: str, value: object, accepts: Any, expected: str) -> None:
+def _check(name: str, value: object, accepts: Callable[[Any], bool], expected: str) -> None:
     try:
         fine = accepts(value)
     except (TypeError, ValueError, OSError, LookupError):
         fine = False
     if not fine:
         raise ReferenceConfigError(f"{value!r} is out of range", where=name, remedy=f"It must be {expected}.")
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value <= 1.0
-
-
-def _is_zone(value: object) -> bool:
-    return isinstance(value, str) and bool(value) and ZoneInfo(value) is not None
-
-
-def _names(kinds: type[ReferenceScope]) -> str:
-    return "one of " + ", ".join(kinds)
-
-
-def _remedy() -> str:
-    names = ", ".join([item.name for item in fields(ReferenceResolverConfig)] + ["replace"])
-    return f"Known settings: {names}."

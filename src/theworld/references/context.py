@@ -7,23 +7,24 @@ in brackets: a search then has the words of both, which finds more than a guesse
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
-from theworld.references.detection import Detected, Kind
 from theworld.references.history import text_of
-from theworld.references.phrases import Span, has_ideographs, load_table
+from theworld.references.phrases import Detected, Kind, Span, has_ideographs, load_table
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.folding import fold_in_place
+from theworld.text.quantities import either
 
-DEEPEST = 3
-"""Follow-ups on follow-ups that are traced back."""
+Alone = Callable[[str, Sequence[Message]], str]
 LOOK_BACK = 24
 """Messages that are looked at, the last ones."""
 LONGEST_CONTEXT = 200
 """Characters added at most."""
+LONGEST_ANSWER = 80
+"""Characters of the last answer that are context."""
 LONGEST_INLINE = 40
 """Characters of a listed item that takes the ordinal's place; a longer one is context, and so is a step."""
 _STEP = re.compile("step|phase|point|number|[步点条项]", re.IGNORECASE)
@@ -33,9 +34,11 @@ _ITEM_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\(?\d{1,2}[.)、）]|[①-⑩])[
 _PART = "[^,，.。;；:：!?！？、]+"
 _ENUMERATION = re.compile(rf"{_PART}(?:(?:、|,\s+){_PART})*(?:,?\s+(?:and|or)\s+|[和与或、]){_PART}")
 _SEPARATOR = re.compile(r"、|,\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+|和|与|或")
-_RANKS = {word: rank for rank, words in enumerate(("first一1", "second二两2", "third三3", "fourth四4", "fifth五5"))
-          for word in re.findall("[a-z]+|.", words)}  # fmt: skip
-_RANKS |= {"former": 0, "前": 0, "last": -1, "latter": -1, "后": -1, "最后": -1}
+_COUNTED = ("first 一 1", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
+RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
+"""Words of ordinals -> places in a list, from 0 or from its end."""
+RANKS |= dict.fromkeys(("former", "前", "最初", "最早", "一开始", "最开始"), 0)
+RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)
 _ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former)\b"
     r"(?:\s+(?:one|item|option|step|point|number|phase|way|kind|case)\b|(?=\W*$))"
@@ -63,10 +66,9 @@ class Standalone:
     """False where no antecedent is sure, so that the query has the turn before as its context."""
 
 
-@lru_cache(maxsize=1)
+@cache
 def _small_talk() -> re.Pattern[str]:
-    english = "|".join(map(re.escape, sorted(load_table("english")["small_talk"], key=len, reverse=True)))
-    chinese = "|".join(map(re.escape, sorted(load_table("chinese")["small_talk"], key=len, reverse=True)))
+    english, chinese = (either(load_table(name)["small_talk"]) for name in ("english", "chinese"))
     return re.compile(rf"(?:{english})(?:[\s,!.]+(?:{english}))*|(?=.{{1,20}}$)(?:(?:{chinese})[\s，。！,.!~～]*)+")
 
 
@@ -76,62 +78,20 @@ def is_small_talk(text: str) -> bool:
     return bool(_small_talk().fullmatch(fold_in_place(text[:200]).strip(_CLOSING + ",，~～…")))
 
 
-class Edit(NamedTuple):
-    """A replacement of text[start:end]."""
-
-    start: int
-    end: int
-    text: str
-
-
-def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with all edits made; they must not overlap."""
-    for edit in sorted(edits, reverse=True):
-        text = text[: edit.start] + edit.text + text[edit.end :]
-    return text
-
-
-def dependent(span: Span, kind: Kind) -> Detected:
-    """Return a pronoun or a continuation as a reference to the last turns."""
-    reference = ReferenceType.CONTINUATION if kind == "continuation" else ReferenceType.REFERENTIAL
-    return Detected(span, kind, reference, ReferenceScope.LAST_1_3_TURNS)
-
-
-def with_context(query: str, added: str) -> str | None:
-    """Return the query with a text in brackets before its closing mark; None where there is nothing to add."""
-    added = _flat(" ".join(added.split()))[:LONGEST_CONTEXT].strip(_CLOSING)
-    if not added:
-        return None
+def with_context(query: str, *added: str) -> str | None:
+    """Return the query with texts in brackets before its closing mark; None where there is nothing to add."""
+    chinese = has_ideographs(query)
+    flat = ("；" if chinese else "; ").join(_flat(" ".join(text.split())) for text in added if text)
+    flat = flat[:LONGEST_CONTEXT].strip(_CLOSING)
     end = len(query.rstrip(_CLOSING))
-    inserted = f"（{added}）" if has_ideographs(query) else f" ({added})"
-    return query[:end] + inserted + query[end:]
+    return query[:end] + (f"（{flat}）" if chinese else f" ({flat})") + query[end:] if flat else None
 
 
 def _flat(text: str) -> str:
     """Return a text whose own context stands behind it without brackets: "Q2 (Q1)?" -> "Q2; Q1"."""
     while match := _OWN_CONTEXT.search(text):
-        mark = "；" if match.group().strip().startswith("（") else ";"
-        text = f"{text[: match.start()]}{mark} {match[1] or match[2]}"
+        text = text[: match.start()] + (f"; {match[1]}" if match[1] else f"；{match[2]}")
     return text
-
-
-def said_in(answer: str, longest: int) -> str:
-    """Return the first sentence of an answer, cut to so many characters at a word's end."""
-    line = answer.strip().partition("\n")[0]
-    sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", line)[0]
-    sentence = sentence.strip(_CLOSING)
-    return sentence if len(sentence) <= longest else sentence[:longest].rpartition(" ")[0] or sentence[:longest]
-
-
-def put_item(query: str, item: Item, question: str) -> str | None:
-    """Return the query with a listed item: in the ordinal's place, or in the question before where it says no more."""
-    span, text = item.span, item.text
-    if not re.sub(r"(?i)\b(?:and|or|so|what|how|about)\b|[那呢么还有]|\W", "", query[: span.start] + query[span.end :]):
-        taken = next((other for other in item.others if other in question), "")
-        return question.replace(taken, text, 1) if taken else with_context(text, question) or text
-    if len(text) > LONGEST_INLINE or _STEP.search(span.phrase):
-        return with_context(query, f"{text}{'；' if has_ideographs(query) else '; '}{question}")
-    return with_context(query[: span.start] + text + query[span.end :], question)
 
 
 class Antecedent(NamedTuple):
@@ -141,66 +101,116 @@ class Antecedent(NamedTuple):
     source: int
 
 
-@dataclass(frozen=True)
-class Earlier:
-    """How earlier questions are made to stand alone: by all the rules, so far back."""
+class FollowUp:
+    """A query in its conversation, and what is made of it in either language.
 
-    rules: Callable[[str, Sequence[Message], int], str | None]
-    """(question, turns before it, depth) -> the question alone, None where it needs nothing."""
-    depth: int = 0
+    `forced` is the antecedent that a caller chose. `alone` makes an earlier question stand alone: (question, turns
+    before it) -> the question with its own antecedents.
+    """
 
-    def alone(self, text: str, before: Sequence[Message]) -> str:
-        """Return an earlier question made to stand alone, as far as follow-ups are traced back."""
-        return self.rules(text, before, self.depth + 1) or text if self.depth < DEEPEST else text
+    def __init__(self, query: str, history: Sequence[Message], forced: str | None, alone: Alone) -> None:
+        self.query, self.history, self.forced, self.alone = query, history, forced, alone
+        self.recent = range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1)
+        self.whole = Span(0, len(query), query.strip(_CLOSING))
 
+    @cached_property
+    def before(self) -> Antecedent | None:
+        """The user's last question, made to stand alone."""
+        return self.question_before()
 
-def question_before(
-    history: Sequence[Message], earlier: Earlier, passed: Callable[[str], bool] | None = None
-) -> Antecedent | None:
-    """Return the last question of the user, made to stand alone; small talk and what is `passed` over are none."""
-    for index in range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1):
-        text = text_of(history[index]).strip()
-        if history[index].role == "user" and text and not is_small_talk(text) and not (passed and passed(text)):
-            return Antecedent(earlier.alone(text, history[:index]), index)
-    return None
-
-
-def last_answer(history: Sequence[Message]) -> int | None:
-    """Return the index of the last answer that says something."""
-    recent = range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1)
-    return next((i for i in recent if history[i].role == "assistant" and text_of(history[i]).strip()), None)
-
-
-class Item(NamedTuple):
-    """An item of an offered list that an ordinal chooses."""
-
-    span: Span
-    """The ordinal in the query."""
-    text: str
-    source: int
-    """Index of the message that lists it."""
-    others: tuple[str, ...]
-
-
-def chosen_item(query: str, history: Sequence[Message]) -> Item | None:
-    """Return what an ordinal of the query chooses from the latest answer that lists so many."""
-    match = _ORDINAL.search(fold_in_place(query))
-    if match is None:
+    def question_before(self, passed: Callable[[str], bool] | None = None) -> Antecedent | None:
+        """Return the user's last question, made to stand alone; small talk and what is `passed` over are none."""
+        for index in self.recent:
+            text = text_of(self.history[index]).strip()
+            if (
+                self.history[index].role == "user"
+                and text
+                and not is_small_talk(text)
+                and not (passed and passed(text))
+            ):
+                return Antecedent(self.alone(text, self.history[:index]), index)
         return None
-    rank = _RANKS[match["en"] or match["cn"] or match["end"]]
-    for index in range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1):
-        items = offered(text_of(history[index])) if history[index].role == "assistant" else []
-        if len(items) > max(rank, 1):
-            span = Span(match.start(), match.end(), query[match.start() : match.end()])
-            return Item(span, items[rank], index, tuple(item for item in items if item != items[rank]))
-    return None
+
+    def last_answer(self) -> Antecedent:
+        """Return the last answer that says something; empty, from -1, where there is none."""
+        said = (i for i in self.recent if self.history[i].role == "assistant" and text_of(self.history[i]).strip())
+        index = next(said, -1)
+        return Antecedent(text_of(self.history[index]).strip() if index >= 0 else "", index)
+
+    def span(self, match: re.Match[str]) -> Span:
+        """Return where a match stands, with the query's own words."""
+        return Span(match.start(), match.end(), self.query[match.start() : match.end()].strip())
+
+    def changed(
+        self, query: str | None, span: Span, kind: Kind, reason: str, *used: Antecedent, sure: bool = True
+    ) -> Standalone:
+        """Return the rewritten query with what it was made from; untouched where there is none."""
+        if query is None or query == self.query:
+            return Standalone()
+        sources = tuple(sorted({found.source for found in used if found.source >= 0}))
+        return Standalone(query, (dependent(span, kind),), (used[0].text,), sources, (), reason, sure)
+
+    def item(self) -> Standalone | None:
+        """ "The second one": the item that an ordinal chooses from the latest answer that lists so many."""
+        match = _ORDINAL.search(fold_in_place(self.query))
+        if match is None:
+            return None
+        rank, span = RANKS[match["en"] or match["cn"] or match["end"]], self.span(match)
+        answers = [(i, text_of(self.history[i])) for i in self.recent if self.history[i].role == "assistant"]
+        # A list that was shown line by line is chosen from before one within a sentence, though that is nearer.
+        offers = [(i, read(text)) for read in (_lines, _enumeration) for i, text in answers]
+        index, items = next(((i, items) for i, items in offers if len(items) > max(rank, 1)), (-1, []))
+        if not items:
+            return None
+        chosen = Antecedent(items[rank], index)
+        return self.changed(self._with_item(span, items, rank), span, "pronoun", "an item of a list", chosen)
+
+    def _with_item(self, span: Span, items: Sequence[str], rank: int) -> str:
+        """Return the query with an item in the ordinal's place, or the question before where it says no more."""
+        text, question = items[rank], self.before.text if self.before else ""
+        rest = self.query[: span.start] + self.query[span.end :]
+        if not re.sub(r"(?i)\b(?:and|or|so|what|how|about)\b|[那呢么还有]|\W", "", rest):
+            taken = next((item for item in items if item != text and item in question), "")
+            return question.replace(taken, text, 1) if taken else with_context(text, question) or text
+        if len(text) > LONGEST_INLINE or _STEP.search(span.phrase):
+            return with_context(self.query, text, question) or text
+        put = self.query[: span.start] + text + self.query[span.end :]
+        return with_context(put, question) or put
+
+    def in_context(self, span: Span, kind: Kind, *, answered: bool) -> Standalone:
+        """Return the query with the question before it, and the beginning of its answer if that may be meant."""
+        if self.before is None:
+            return Standalone()
+        answer = self.last_answer() if answered else Antecedent("", -1)
+        alone = with_context(self.query, beginning(answer.text), self.before.text)
+        used = (self.before, answer) if answer.text else (self.before,)
+        return self.changed(alone, span, kind, "the question before", *used, sure=False)
+
+
+def dependent(span: Span, kind: Kind) -> Detected:
+    """Return a pronoun or a continuation as a reference to the last turns."""
+    reference = ReferenceType.CONTINUATION if kind == "continuation" else ReferenceType.REFERENTIAL
+    return Detected(span, kind, reference, ReferenceScope.LAST_1_3_TURNS)
+
+
+def beginning(answer: str) -> str:
+    """Return the first sentence of an answer, cut at a word's end."""
+    sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", answer.partition("\n")[0])[0].strip(_CLOSING)
+    cut = sentence[:LONGEST_ANSWER]
+    return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
 
 
 def offered(answer: str) -> list[str]:
     """Return the items an answer lists: its numbered or bulleted lines, else the first enumeration; empty if none."""
+    return _lines(answer) or _enumeration(answer)
+
+
+def _lines(answer: str) -> list[str]:
     lines = [item.strip(_CLOSING + ";；") for item in _ITEM_LINE.findall(answer)]
-    if len(lines) > 1:
-        return lines
+    return lines if len(lines) > 1 else []
+
+
+def _enumeration(answer: str) -> list[str]:
     enumeration = _ENUMERATION.search(answer[: LONGEST_CONTEXT * 3])
     items = _SEPARATOR.split(enumeration.group()) if enumeration else []
     return [stripped for item in items if (stripped := item.strip(_CLOSING + ";；"))]

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import get_args
 
 from theworld.references.config import ReferenceResolverConfig
 from theworld.references.history import CLEAR_OVERLAP, overlap, text_of, topic_tokens
 from theworld.references.phrases import (
     LANGUAGES,
     MOST_OCCURRENCES,
+    Detected,
+    Kind,
     PhraseTable,
     Span,
     added_mappings,
@@ -23,34 +25,8 @@ from theworld.references.phrases import (
 )
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.calendar_units import Interval, midnight
+from theworld.text.quantities import either
 from theworld.text.time_ranges import find_time_ranges
-
-
-class TimeWord(NamedTuple):
-    """A time expression in a query and the interval it names."""
-
-    span: Span
-    interval: Interval
-    scope: ReferenceScope
-
-
-def find_time_words(folded: str, now: datetime) -> list[TimeWord]:
-    """Return the time words of a folded text, left to right, none overlapping.
-
-    `now` must have a time zone; calendar words are taken in it. Impossible dates and open periods are passed over.
-    """
-    found = []
-    for period in find_time_ranges(folded, now):
-        if period.start is not None and period.end is not None:
-            interval, place = (period.start, period.end), period.place
-            found.append(TimeWord(Span(*place, folded[slice(*place)]), interval, _scope_of(interval, now)))
-    return found
-
-
-def _scope_of(interval: Interval, now: datetime) -> ReferenceScope:
-    if interval[0] >= now - timedelta(hours=1):
-        return ReferenceScope.LAST_1_3_TURNS
-    return ReferenceScope.CURRENT_SESSION if interval[1] > midnight(now) else ReferenceScope.LAST_5_10_TURNS
 
 
 def in_zone(moment: datetime, zone: tzinfo) -> datetime:
@@ -64,22 +40,20 @@ def said_within(history: Sequence[Message], interval: Interval, zone: tzinfo) ->
     return [i for i, m in enumerate(history) if m.timestamp is not None and start <= in_zone(m.timestamp, zone) < end]
 
 
-Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
-"""What was recognised; earlier ones are preferred as the primary reference."""
+def find_time_words(folded: str, now: datetime) -> list[Detected]:
+    """Return the time words of a folded text, left to right, none overlapping.
 
-KIND_ORDER: tuple[Kind, ...] = ("correction", "keyword", "time", "history", "continuation", "pronoun")
-
-
-class Detected(NamedTuple):
-    """A referring expression."""
-
-    span: Span
-    kind: Kind
-    reference_type: ReferenceType
-    scope: ReferenceScope
-    interval: Interval | None = None
-    added: bool = False
-    """True for a default keyword that the specification does not have."""
+    `now` must have a time zone; calendar words are taken in it. Impossible dates and open periods are passed over.
+    """
+    found = []
+    for period in find_time_ranges(folded, now):
+        if period.start is not None and period.end is not None:
+            lately, today = period.start >= now - timedelta(hours=1), period.end > midnight(now)
+            earlier = ReferenceScope.CURRENT_SESSION if today else ReferenceScope.LAST_5_10_TURNS
+            scope = ReferenceScope.LAST_1_3_TURNS if lately else earlier
+            span = Span(*period.place, folded[slice(*period.place)])
+            found.append(Detected(span, "time", ReferenceType.TEMPORAL, scope, (period.start, period.end)))
+    return found
 
 
 _SPOKEN_OF = re.compile(
@@ -111,32 +85,22 @@ class KeywordTables:
 
 
 @cache
-def _corrections() -> PhraseTable:
-    table = load_table("language")["corrections"]
-    return PhraseTable(phrase for code in LANGUAGES for phrase in table[code])
-
-
-@cache
-def _weak_clause() -> re.Pattern[str]:
-    table = load_table("language")["weak_corrections"]
-    around = "|".join(map(re.escape, sorted(load_table("chinese")["around_corrections"], key=len, reverse=True)))
-    chinese = "|".join(map(re.escape, sorted(table["cn"], key=len, reverse=True)))
-    english = "|".join(map(re.escape, table["en"]))
-    return re.compile(
-        rf"(?:^|[，。,.!！；;])\s*(?:(?:{around})*?(?P<cn>{chinese})(?:{around}|{chinese})*|(?P<en>{english}))\s*(?=[，。,.!！？?；;]|$)"
-    )
+def _corrections() -> tuple[PhraseTable, re.Pattern[str]]:
+    """Return the phrases that reject an answer, and the pattern of a clause that holds nothing but a weaker one."""
+    table = load_table("language")
+    strong = PhraseTable(phrase for code in LANGUAGES for phrase in table["corrections"][code])
+    english, chinese = (either(table["weak_corrections"][code]) for code in ("en", "cn"))
+    around = either(load_table("chinese")["around_corrections"])
+    clause = rf"(?:{around})*?(?P<cn>{chinese})(?:{around}|{chinese})*|(?P<en>{english})"
+    return strong, re.compile(rf"(?:^|[，。,.!！；;])\s*(?:{clause})\s*(?=[，。,.!！？?；;]|$)")
 
 
 def find_corrections(folded: str) -> list[Detected]:
-    """Return the expressions that reject the last answer; a weak one only with more text or after nothing else."""
-    strong = keep_genuine(_corrections().find(folded), folded)
-    weak = [
-        Span(*match.span(group), match[group])
-        for match in islice(_weak_clause().finditer(folded), MOST_OCCURRENCES)
-        for group in ("cn", "en")
-        if match[group]
-    ]
-    spans = longest_apart([*strong, *keep_genuine(weak, folded)])
+    """Return the expressions that reject the last answer; a weak one only where its clause holds nothing else."""
+    strong, clause = _corrections()
+    matches = islice(clause.finditer(folded), MOST_OCCURRENCES)
+    weak = [Span(*match.span(name), match[name]) for match in matches if (name := match.lastgroup)]
+    spans = longest_apart(keep_genuine([*strong.find(folded), *weak], folded))
     return [Detected(s, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS) for s in spans]
 
 
@@ -149,9 +113,9 @@ def find_times(folded: str, now: datetime, history: Sequence[Message], zone: tzi
     found, spoken = [], _SPOKEN_OF.search(folded) is not None
     for word in find_time_words(folded, now):
         topic = topic_tokens(folded[: word.span.start] + " " + folded[word.span.end :])
-        said = [] if spoken else said_within(history, word.interval, zone)
+        said = [] if spoken or word.interval is None else said_within(history, word.interval, zone)
         if spoken or (said and (not topic or max(overlap(topic, text_of(history[i])) for i in said) >= CLEAR_OVERLAP)):
-            found.append(Detected(word.span, "time", ReferenceType.TEMPORAL, word.scope, word.interval))
+            found.append(word)
     return found
 
 
@@ -160,17 +124,16 @@ def order_references(found: Iterable[Detected]) -> list[Detected]:
 
     Keywords and time words count alike, but a keyword of the specification goes before one that it does not have.
     """
-    ranked = sorted(found, key=lambda d: (_rank(d.kind), -d.span.length, d.span.start))
+
+    def rank(item: Detected) -> tuple[int, int, int]:
+        return get_args(Kind).index("keyword" if item.kind == "time" else item.kind), -item.span.length, item.span.start
+
     kept: list[Detected] = []
-    for item in ranked:
+    for item in sorted(found, key=rank):
         if all(item.span.end <= k.span.start or k.span.end <= item.span.start for k in kept):
             kept.append(item)
     known = next((item for item in kept if item.kind == "keyword" and not item.added), None)
     return [known, *(item for item in kept if item is not known)] if known and kept[0].added else kept
-
-
-def _rank(kind: Kind) -> int:
-    return KIND_ORDER.index("keyword" if kind == "time" else kind)
 
 
 def named_topic(query: str, item: Detected, others: Iterable[Detected]) -> str:

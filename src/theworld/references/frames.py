@@ -13,61 +13,52 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from typing import NamedTuple
 
-from theworld.references.context import LOOK_BACK
+from theworld.references.context import LOOK_BACK, FollowUp, Standalone, with_context
+from theworld.references.focus import names_in
 from theworld.references.history import text_of
-from theworld.references.phrases import LANGUAGES, load_table
-from theworld.state import Message
+from theworld.references.phrases import LANGUAGES, Detected, load_table
+from theworld.state import Message, ReferenceScope, ReferenceType
+from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
 
+CORRECTED = "the question before, with what was meant"
 LONGEST_FILLER = 60
 LEAST_SHARED = 2
 """Characters that two Chinese fillers must end in alike."""
 _GAP = r"[\s,.!，。！、:：—-]*"
 _STOP = re.compile(r"[的\s，。？！、,.?!:：]|[^" + CJK_RANGES + "]")
-
-
-class Correction(NamedTuple):
-    """What was meant, and what was not, where it says so."""
-
-    value: str
-    rejected: str
-    start: int
-    """Place of `value` in the query."""
-
-
-def _any(phrases: Sequence[str]) -> str:
-    ordered = sorted(map(str, phrases), key=len, reverse=True)
-    return "|".join(re.escape(phrase).replace("…", "[^，。,.？?]{1,10}?").replace(r"\ ", r"\s+") for phrase in ordered)
+_LIKES = (
+    re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})(?:s\b)?"),
+    re.compile(
+        rf"\b(?:(?:this|next|last)\s+)?(?:{MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday|week|month|year"
+        r"|spring|summer|autumn|fall|winter)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\b\d[\d.,]*\b"),
+)
+"""Years, days and seasons, numbers: a value takes the place of its like."""
 
 
 @cache
-def _changes() -> re.Pattern[str]:
-    table = load_table("frames")
-    heads = "|".join(_any(table["topic_changes"][code]) for code in LANGUAGES)
-    before = _any(table["before_changes"])
-    return re.compile(
-        rf"^\W*(?:(?:{before}){_GAP})*(?:{heads})[吧啦呀了]?(?:\s*[:,，：.。;；!！—-]+\s*|$)(?:{heads}|{_GAP})*"
-    )
+def _heads(table: str, before: str) -> str:
+    """Return the pattern of the heads of a table, with what may stand before them: "Ok, different topic"."""
 
+    def either(phrases: Sequence[str]) -> str:
+        ordered = sorted(phrases, key=len, reverse=True)
+        return "|".join(re.escape(p).replace("…", "[^，。,.？?]{1,10}?").replace(r"\ ", r"\s+") for p in ordered)
 
-@cache
-def _corrected() -> re.Pattern[str]:
-    table = load_table("frames")
-    heads = "|".join(_any(table["corrected"][code]) for code in LANGUAGES)
-    before = _any(table["before_corrected"])
-    return re.compile(
-        rf"^\W*(?:(?:{before}){_GAP})*(?:{heads})\s*(?P<value>[^.?!。？！]+?)"
-        rf"(?:[,，]\s*(?:not|不是|而不是)\s*(?P<rejected>[^.?!。？！]+?))?[.?!。？！\s]*$"
-    )
+    frames = load_table("frames")
+    heads = "|".join(either(frames[table][code]) for code in LANGUAGES)
+    return rf"\W*(?:(?:{either(frames[before])}){_GAP})*(?:{heads})"
 
 
 @lru_cache(maxsize=4096)
 def topic_change(text: str) -> int | None:
     """Return where the words after an announced change of topic begin; None where a text announces none."""
-    match = _changes().match(fold_in_place(text[:200]))
+    head = _heads("topic_changes", "before_changes")
+    match = re.match(rf"{head}[吧啦呀了]?(?:\s*[:,，：.。;；!！—-]+\s*|$)(?:{head}|{_GAP})*", fold_in_place(text[:200]))
     return match.end() if match else None
 
 
@@ -80,24 +71,34 @@ def since_topic_change(history: Sequence[Message]) -> tuple[Sequence[Message], i
     return history, 0
 
 
-def correction_of(query: str) -> Correction | None:
-    """Return what a turn that corrects the one before puts in its place; None for any other turn."""
-    match = _corrected().match(fold_in_place(query))
-    if match is None or len(match["value"]) > LONGEST_FILLER:
+def corrected(follow_up: FollowUp) -> Standalone | None:
+    """ "No, I meant X": the question before with X in the place of its like; None for any other turn."""
+    head = _heads("corrected", "before_corrected")
+    not_meant = r"[,，]\s*(?:not|不是|而不是)\s*(?P<rejected>[^.?!。？！]+?)"
+    pattern = rf"{head}\s*(?P<value>[^.?!。？！]{{1,{LONGEST_FILLER}}}?)(?:{not_meant})?[.?!。？！\s]*$"
+    match = re.match(pattern, fold_in_place(follow_up.query))
+    before = follow_up.before if match else None
+    if match is None or before is None:
         return None
-    value = query[slice(*match.span("value"))].strip()
-    rejected = query[slice(*match.span("rejected"))].strip() if match["rejected"] else ""
-    return Correction(value, rejected, match.start("value"))
+    value, rejected = (follow_up.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
+    filled = refilled(value, before.text, rejected)
+    query = filled or with_context(value, before.text)
+    alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before, sure=filled is not None)
+    reference = Detected(follow_up.whole, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS)
+    return replace(alone, references=(reference,))
 
 
-def refilled(correction: Correction, frame: str) -> str | None:
-    """Return the frame with the correction's value in the place of what it rejects or of what ends like it."""
-    value = re.sub(r"^(?:the|a|an)\s+", "", correction.value, flags=re.IGNORECASE)
+def refilled(value: str, frame: str, rejected: str = "") -> str | None:
+    """Return a question with a value in the place of what is rejected, of its like, of what ends like it, or a name."""
+    value = re.sub(r"^(?:the|a|an)\s+", "", value, flags=re.IGNORECASE)
     folded = fold_in_place(frame)
-    at = folded.rfind(fold_in_place(correction.rejected)) if correction.rejected else -1
-    if at >= 0:
-        return frame[:at] + value + frame[at + len(correction.rejected) :]
-    place = _alike(fold_in_place(value), folded)
+    at = folded.rfind(fold_in_place(rejected)) if rejected else -1
+    kind = next((pattern for pattern in _LIKES if pattern.fullmatch(value)), None)
+    places = [(at, at + len(rejected))] if at >= 0 else [match.span() for match in kind.finditer(frame)] if kind else []
+    place = places[-1] if places else _alike(fold_in_place(value), folded)
+    names = [name for name in names_in(frame) if not name.opening]
+    if place is None and names and names_in(value):
+        place = names[-1].start, names[-1].start + len(names[-1].text)
     return frame[: place[0]] + value + frame[place[1] :] if place else None
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
-
-import numpy as np
 
 from theworld.references.phrases import LanguageCode, load_table
 from theworld.state import Message
 from theworld.text import tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
+from theworld.text.quantities import either
+from theworld.text.tokens import function_words
 
 _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"} | {
     role: role for role in ("user", "assistant", "system", "tool")
@@ -40,24 +41,20 @@ def _convert(item: Any) -> Message:
     def get(name: str) -> Any:
         return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
 
-    role = str(get("role") or get("type") or "user")
-    turn_id, topic = get("turn_id"), get("topic")
+    role, moment, turn_id, topic = (
+        str(get("role") or get("type") or "user"),
+        *map(get, ("timestamp", "turn_id", "topic")),
+    )
+    if isinstance(moment, str):
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(moment)
     return Message(
         role=_ROLES.get(role.casefold(), role),
         content=_plain(get("content")),
-        timestamp=_moment(get("timestamp")),
+        timestamp=moment if isinstance(moment, datetime) else None,
         turn_id=None if turn_id is None else str(turn_id),
         topic=None if topic is None else str(topic),
     )
-
-
-def _moment(timestamp: Any) -> datetime | None:
-    if isinstance(timestamp, str):
-        try:
-            return datetime.fromisoformat(timestamp)
-        except ValueError:
-            return None
-    return timestamp if isinstance(timestamp, datetime) else None
 
 
 def _plain(content: Any) -> str:
@@ -65,9 +62,7 @@ def _plain(content: Any) -> str:
         return content or ""
     if isinstance(content, Mapping):
         return _plain(content.get("text"))
-    if isinstance(content, Iterable):
-        return "\n".join(filter(None, map(_plain, content)))
-    return str(content)
+    return "\n".join(filter(None, map(_plain, content))) if isinstance(content, Iterable) else str(content)
 
 
 def text_of(message: Message) -> str:
@@ -114,9 +109,6 @@ def transcript(history: Sequence[Message], indexes: Iterable[int], language: Lan
     return "\n".join(lines) or None
 
 
-Vectors = Callable[[Sequence[str]], "np.ndarray[tuple[int, int], np.dtype[np.float32]]"]
-"""Texts to unit vectors, shape (texts, dimension): what the optional embedder must offer."""
-
 CLEAR_OVERLAP = 0.3
 """Share of a topic's tokens that a turn must hold to count as being about it."""
 LONGEST_TEXT = 20_000
@@ -124,19 +116,16 @@ LONGEST_TEXT = 20_000
 NEAR_BEST = 0.7
 """Share of the best turn's score that another must reach to be about the topic as well."""
 _IDEOGRAPH = re.compile(f"[{CJK_RANGES}]")
-CLEAR_COSINE = 0.6
-"""Cosine from which a turn counts as being about the topic, if an embedder is given."""
 
 
 @cache
 def _generic_chinese() -> re.Pattern[str]:
-    words = sorted(load_table("topics")["cn"], key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, words)))
+    return re.compile(either(load_table("topics")["cn"]))
 
 
 @cache
 def _generic_english() -> frozenset[str]:
-    return frozenset(token for word in load_table("topics")["en"] for token in tokens(str(word)))
+    return function_words() | {token for word in load_table("topics")["en"] for token in tokens(word)}
 
 
 def topic_tokens(phrase: str) -> frozenset[str]:
@@ -161,48 +150,19 @@ def _tokens_of(text: str) -> frozenset[str]:
 
 def topic_of_text(text: str, longest: int = 40) -> str:
     """Return what a text is about in its own words: its longest run of words that name a topic, or its start."""
-    pieces = re.split(r"[\s，。！？；：、,.!?;:\"'（）()「」《》]+", text)
-    runs: list[str] = []
-    run: list[str] = []
-    for piece in [*pieces, ""]:
+    runs: list[str] = [""]
+    for piece in re.split(r"[\s，。！？；：、,.!?;:\"'（）()「」《》]+", text):
         named = [part for part in _generic_chinese().split(fold_in_place(piece)) if topic_tokens(part)]
-        if not piece or not named:
-            runs.append(" ".join(run))
-            run = []
-        elif piece.isascii():
-            run.append(piece)
+        if named and piece.isascii():
+            runs[-1] = f"{runs[-1]} {piece}".strip()
         else:
-            runs.append(" ".join(run))
-            run = []
-            runs.append(max(named, key=len))
-    best = max(runs, key=len, default="")
-    return (best or text.strip())[:longest]
+            runs += [max(named, key=len, default=""), ""]
+    return (max(runs, key=len) or text.strip())[:longest]
 
 
-class TopicRanking:
-    """Scores turns by the topic named in a query: shared tokens, and vectors where an embedder is given."""
-
-    def __init__(self, topic: str, vectors: Vectors | None = None) -> None:
-        self.tokens = topic_tokens(topic)
-        self._topic, self._vectors = topic, vectors
-
-    def about(self, history: Sequence[Message], indexes: Sequence[int]) -> list[int]:
-        """Return those of the messages that are about the topic, best first; empty where none clearly is."""
-        if not self.tokens:
-            return []
-        scores = [overlap(self.tokens, text_of(history[i])) + self._label(history[i]) for i in indexes]
-        least = max(CLEAR_OVERLAP, NEAR_BEST * max(scores, default=0.0))
-        clear = [i for i, score in zip(indexes, scores, strict=True) if score >= least]
-        if clear or self._vectors is None or not indexes:
-            ranked = dict(zip(indexes, scores, strict=True))
-            return sorted(clear, key=lambda i: (-ranked[i], -i))
-        return self._by_vector(history, indexes, self._vectors)
-
-    def _label(self, message: Message) -> float:
-        return overlap(self.tokens, message.topic) if message.topic else 0.0
-
-    def _by_vector(self, history: Sequence[Message], indexes: Sequence[int], vectors: Vectors) -> list[int]:
-        matrix = np.asarray(vectors([self._topic, *(text_of(history[i]) for i in indexes)]), dtype=np.float32)
-        cosines = matrix[1:] @ matrix[0]
-        order = np.argsort(-cosines, kind="stable")
-        return [indexes[int(k)] for k in order if cosines[int(k)] >= CLEAR_COSINE]
+def about(topic: str, history: Sequence[Message], indexes: Sequence[int]) -> list[int]:
+    """Return those of the messages that are clearly about a topic, by text or label; empty where none is."""
+    wanted = topic_tokens(topic)
+    scores = [overlap(wanted, text_of(history[i])) + overlap(wanted, history[i].topic or "") for i in indexes]
+    least = max(CLEAR_OVERLAP, NEAR_BEST * max(scores, default=0.0))
+    return [i for i, score in zip(indexes, scores, strict=True) if score >= least]

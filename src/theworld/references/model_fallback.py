@@ -74,36 +74,28 @@ def _await(awaitable: Any) -> Any:
     async def result() -> Any:
         return await awaitable
 
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(result())
-    with ThreadPoolExecutor(max_workers=1) as pool:
+    with ThreadPoolExecutor(max_workers=1) as pool:  # the caller's thread may be running a loop of its own
         return pool.submit(asyncio.run, result()).result()
 
 
 def _read(reply: Any, messages: int) -> Assisted:
+    reply = extract_json_from_text(reply) if isinstance(reply, str) else reply
     if isinstance(reply, ResolvedReference):
         return Assisted(reply)
-    if isinstance(reply, str):
-        reply = extract_json_from_text(reply)
     if reply is None:
         return Assisted(None, "the model fallback found no reference")
     if not isinstance(reply, Mapping):
         return Assisted(None, f"the model fallback returned {type(reply).__name__}, which is not understood")
-    stated = reply.get("confidence", 0.5)
+    stated, content = reply.get("confidence", 0.5), reply.get("resolved_content")
     confidence = share_of(stated)
     if confidence is None:
         raise ValueError(f"confidence {str(stated)[:40]!r} is no number from 0 to 1")
-    turns = reply.get("source_turns") or []
-    content = reply.get("resolved_content")
-    return Assisted(
-        ResolvedReference(
-            reference_type=ReferenceType(reply.get("reference_type", reply.get("type"))),
-            scope=ReferenceScope(reply.get("scope", ReferenceScope.CUSTOM)),
-            resolved_content=None if content is None else str(content),
-            confidence=confidence,
-            source_turns=sorted({int(turn) for turn in turns if 0 <= int(turn) < messages}),
-            standalone_query=str(reply.get("standalone_query") or "").strip() or None,
-        )
+    found = ResolvedReference(
+        reference_type=ReferenceType(reply.get("reference_type", reply.get("type"))),
+        scope=ReferenceScope(reply.get("scope", ReferenceScope.CUSTOM)),
+        resolved_content=None if content is None else str(content),
+        confidence=confidence,
+        source_turns=sorted({int(turn) for turn in reply.get("source_turns") or [] if 0 <= int(turn) < messages}),
+        standalone_query=str(reply.get("standalone_query") or "").strip() or None,
     )
+    return Assisted(found)

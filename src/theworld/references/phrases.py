@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import islice, product
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import yaml
 
+from theworld.state import ReferenceScope, ReferenceType
+from theworld.text.calendar_units import Interval
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
 
@@ -30,33 +32,30 @@ def load_table(name: str) -> dict[str, Any]:
 
 def default_mappings(language: LanguageCode) -> dict[str, dict[str, str]]:
     """Return a fresh copy of the keyword table of a language: keyword -> {scope, type}."""
-    return {**_mappings(load_table("keywords")[language]), **added_mappings(language)}
+    stated = {keyword: dict(mapping) for keyword, mapping in load_table("keywords")[language].items()}
+    return stated | added_mappings(language)
 
 
 def added_mappings(language: LanguageCode) -> dict[str, dict[str, str]]:
     """Return a fresh copy of the keywords of a language that the specification does not have."""
-    return _mappings(load_table("keywords")["more"][language])
-
-
-def _mappings(table: dict[str, Any]) -> dict[str, dict[str, str]]:
-    return {str(keyword): dict(mapping) for keyword, mapping in table.items()}
+    groups = load_table("keywords")["more"]
+    return {word: {"scope": group["scope"], "type": group["type"]} for group in groups for word in group[language]}
 
 
 @cache
 def false_friends() -> tuple[str, ...]:
     """Return all phrases in which a keyword does not refer, placeholders filled in."""
-    table = load_table("false_friends")
-    return tuple(phrase for code in LANGUAGES for line in table[code] for phrase in _expand(line, table))
-
-
-def _expand(line: str, table: dict[str, Any]) -> list[str]:
-    names = [name for name in table if f"{{{name}}}" in line]
-    filled = product(*(table[name] for name in names))
-    return [line.format(**dict(zip(names, words, strict=True))) if names else line for words in filled]
+    table, found = load_table("false_friends"), []
+    for line in (line for code in LANGUAGES for line in table[code]):
+        name = line.partition("{")[2].partition("}")[0]
+        found += [line.replace(f"{{{name}}}", word) for word in table[name]] if name else [line]
+    return tuple(found)
 
 
 _HAS_CJK = re.compile(f"[{CJK_RANGES}]")
 _LETTER = rf"[^\W{CJK_RANGES}]"
+MOST_OCCURRENCES = 32
+"""Occurrences of one phrase that are looked at: what repeats it more often is no question."""
 
 
 def has_ideographs(text: str) -> bool:
@@ -77,22 +76,29 @@ class Span(NamedTuple):
         return self.end - self.start
 
 
+Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
+"""What was recognised; earlier ones are preferred as the primary reference."""
+
+
+class Detected(NamedTuple):
+    """A referring expression."""
+
+    span: Span
+    kind: Kind
+    reference_type: ReferenceType
+    scope: ReferenceScope
+    interval: Interval | None = None
+    added: bool = False
+    """True for a default keyword that the specification does not have."""
+
+
 @lru_cache(maxsize=4096)
 def phrase_pattern(phrase: str) -> re.Pattern[str]:
     """Return the pattern of a folded phrase: any white space between words, no letter beside a Latin edge."""
     folded = fold_in_place(phrase).strip()
     body = r"\s+".join(re.escape(part) for part in folded.split())
-    before = rf"(?<!{_LETTER})" if _is_latin(folded[0]) else ""
-    after = rf"(?!{_LETTER})" if _is_latin(folded[-1]) else ""
-    return re.compile(before + body + after)
-
-
-def _is_latin(character: str) -> bool:
-    return character.isalnum() and not _HAS_CJK.match(character)
-
-
-MOST_OCCURRENCES = 32
-"""Occurrences of one phrase that are looked at: what repeats it more often is no question."""
+    before, after = (edge.isalnum() and not has_ideographs(edge) for edge in (folded[0], folded[-1]))
+    return re.compile(f"(?<!{_LETTER})" * before + body + f"(?!{_LETTER})" * after)
 
 
 class PhraseTable:
@@ -112,16 +118,14 @@ class PhraseTable:
         return found
 
 
-@lru_cache(maxsize=1)
-def _false_friend_table() -> PhraseTable:
+@cache
+def _false_friends() -> PhraseTable:
     return PhraseTable(false_friends())
 
 
 def keep_genuine(spans: Sequence[Span], folded: str) -> list[Span]:
     """Drop the spans that lie within a false friend."""
-    if not spans:
-        return []
-    friends = _false_friend_table().find(folded)
+    friends = _false_friends().find(folded) if spans else []
     return [s for s in spans if not any(f.start <= s.start and s.end <= f.end and f.length > s.length for f in friends)]
 
 

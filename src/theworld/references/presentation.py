@@ -24,6 +24,10 @@ _NUMBER = re.compile(
 _REMEDY = "Reply with a number, an option's text, or what is meant in your own words."
 
 
+LONGEST_QUOTE = 72
+"""Characters of a message that are shown."""
+
+
 class InvalidChoiceError(TheWorldError, ValueError):
     """A reply to a clarification that is no option; the message lists them."""
 
@@ -66,30 +70,22 @@ def describe(resolved: ResolvedReference, query: str, history: Sequence[Message]
         lines.append("references  none")
     for number, match in enumerate(resolved.matches, 1):
         label = "references  " if number == 1 else "            "
-        lines.append(
-            f"{label}{number}. {match.keyword!r} at {match.span[0]}-{match.span[1]}: "
-            f"{match.reference_type} / {match.scope} ({match.reason or 'no history'})"
-        )
-        lines.extend(_quote(history, match.source_turns))
+        place, found = f"{match.span[0]}-{match.span[1]}", f"{match.reference_type} / {match.scope}"
+        lines.append(f"{label}{number}. {match.keyword!r} at {place}: {found} ({match.reason or 'no history'})")
+        for index in (index for index in match.source_turns if index < len(history)):
+            said = " ".join(text_of(history[index]).split())
+            said = said if len(said) <= LONGEST_QUOTE else said[: LONGEST_QUOTE - 1] + "…"
+            lines.append(f"              [{index}] {history[index].role}: {said}")
     recall = "" if resolved.recall_turns is None else f", recall {resolved.recall_turns} turns"
-    lines.append(
-        f"decision    {resolved.reference_type} / {resolved.scope}, confidence {resolved.confidence:.2f}{recall}"
-    )
-    if antecedents := resolved.metadata.get("antecedents"):
-        lines.append(f"antecedents {', '.join(antecedents)}")
-    if len(resolved.options) > 1:
-        lines.append("ambiguous   " + "  ".join(f"{n}. {option}" for n, option in enumerate(resolved.options, 1)))
-    notes = (resolved.metadata.get(name) for name in ("note", "llm_problem"))
-    lines.extend(f"note        {note}" for note in notes if note)
-    lines.append(f"stand-alone {resolved.standalone_query or query + '   (unchanged)'}")
-    return "\n".join(lines)
-
-
-def _quote(history: Sequence[Message], indexes: Sequence[int], longest: int = 72) -> list[str]:
-    quoted = []
-    for index in indexes:
-        if index < len(history):
-            text = " ".join(text_of(history[index]).split())
-            shown = text if len(text) <= longest else text[: longest - 1] + "…"
-            quoted.append(f"              [{index}] {history[index].role}: {shown}")
-    return quoted
+    decided = f"{resolved.reference_type} / {resolved.scope}, confidence {resolved.confidence:.2f}{recall}"
+    numbered = "  ".join(f"{number}. {option}" for number, option in enumerate(resolved.options, 1))
+    details = {
+        "decision": decided,
+        "antecedents": ", ".join(resolved.metadata.get("antecedents", ())),
+        "ambiguous": numbered if len(resolved.options) > 1 else "",
+        "note": "; ".join(
+            str(resolved.metadata[name]) for name in ("note", "llm_problem") if name in resolved.metadata
+        ),
+        "stand-alone": resolved.standalone_query or query + "   (unchanged)",
+    }
+    return "\n".join([*lines, *(f"{name:<11} {text}" for name, text in details.items() if text)])

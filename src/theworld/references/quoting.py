@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from theworld.references.context import offered
+from theworld.references.context import RANKS, offered
 from theworld.references.history import overlap, text_of, topic_tokens
 from theworld.references.phrases import Span, load_table
 from theworld.state import Message, ReferenceType, ResolvedReference
@@ -21,12 +21,7 @@ from theworld.text.language import CJK_RANGES
 
 _BETWEEN = r"[^。！？.!?]{0,60}?"
 _POINTING = frozenset({ReferenceType.STANCE, ReferenceType.TEMPORAL, ReferenceType.REFERENTIAL})
-_RANKS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4} | dict(zip("一二三四五", range(5), strict=True))
-_ORDINAL = re.compile(
-    rf"\b(?P<en>{'|'.join(list(_RANKS)[:5])})\b|第(?P<cn>[一二三四五])|(?P<start>最初|最早|一开始|最开始)"
-)
-
-
+_ORDINAL = re.compile(r"\b(?:first|second|third|fourth|fifth)\b|(?<=第)[一二三四五]|最初|最早|一开始|最开始")
 _COUNTED = re.compile("my [a-z]+ question|第[一二三四五]个问题")
 MOST_SENTENCES = 3
 LONGEST_LIST = 600
@@ -44,14 +39,15 @@ class Quote(NamedTuple):
 
 @cache
 def _asks(kind: str) -> re.Pattern[str]:
-    table = load_table("asks")[kind]
-    letter = rf"[^\W_{CJK_RANGES}]"
-
-    def row(words: Sequence[str], edge: str) -> str:
-        return _BETWEEN.join(edge.format("|".join(map(re.escape, word.split("/")))) for word in words)
-
-    latin = [row(words, rf"(?<!{letter})(?:{{}})(?!{letter})") for words in table["en"]]
-    return re.compile("|".join(latin + [row(words, "(?:{})") for words in table["zh"]]))
+    """Return the pattern of a table's rows: Latin words stand alone, Chinese ones may stand in others."""
+    letter, table = rf"[^\W_{CJK_RANGES}]", load_table("asks")[kind]
+    edges = {"en": rf"(?<!{letter})(?:{{}})(?!{letter})", "zh": "(?:{})"}
+    rows = [
+        [edge.format("|".join(map(re.escape, word.split("/")))) for word in row]
+        for code, edge in edges.items()
+        for row in table[code]
+    ]
+    return re.compile("|".join(map(_BETWEEN.join, rows)))
 
 
 def chat_question(folded: str) -> Span | None:
@@ -74,18 +70,25 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
     Where the reference came from a kept stance alone, that stance is the quote.
     """
     folded = fold_in_place(question)
+    asked = [i for i, message in enumerate(history) if message.role == "user" and text_of(message).strip()]
+    ordinal = _ORDINAL.search(folded)
+    rank = RANKS[ordinal.group()] if ordinal else len(asked)
+    counted = asked[rank] if rank < len(asked) else None
     if _asks("asked").search(folded):
-        return _own_question(folded, history)
-    wanted = topic_tokens(question)
+        if asked and not ordinal:
+            wanted = topic_tokens(_asks("asked").sub(" ", folded))
+            counted = max(asked, key=lambda i: (overlap(wanted, text_of(history[i])), i))
+        return None if counted is None else _quoted(history, counted)
+    if not _COUNTED.search(folded):
+        counted = None
     turns = [i for i in reference.source_turns if 0 <= i < len(history) and history[i].role == "assistant"]
-    counted = _counted(folded, history) if _COUNTED.search(folded) else None
     turns = [i for i in turns if counted is not None and i == counted + 1] or turns
+    wanted = topic_tokens(question)
     said = {i: _shared(wanted, history, i) for i in turns if text_of(history[i]).strip()}
     if said:
         turn = max(said, key=lambda i: (said[i], i))
-        if not said[turn] and counted is None and reference.metadata.get("kind") == "history":
-            return None
-        return _quoted(history, turn)
+        unsaid = not said[turn] and counted is None and reference.metadata.get("kind") == "history"
+        return None if unsaid else _quoted(history, turn)
     if reference.reference_type is ReferenceType.STANCE and reference.resolved_content:
         return Quote(reference.resolved_content, -1, 0, len(reference.resolved_content))
     return None
@@ -97,29 +100,10 @@ def _shared(wanted: frozenset[str], history: Sequence[Message], index: int) -> f
     return overlap(wanted, text_of(history[index])) + overlap(wanted, asked) / 2
 
 
-def _own_question(folded: str, history: Sequence[Message]) -> Quote | None:
-    asked = [i for i, message in enumerate(history) if message.role == "user" and text_of(message).strip()]
-    if not asked:
-        return None
-    if _ORDINAL.search(folded):
-        counted = _counted(folded, history)
-        return None if counted is None else _quoted(history, counted)
-    wanted = topic_tokens(_asks("asked").sub(" ", folded))
-    return _quoted(history, max(asked, key=lambda i: (overlap(wanted, text_of(history[i])), i)))
-
-
-def _counted(folded: str, history: Sequence[Message]) -> int | None:
-    """Return the index of the user's message that an ordinal counts, None where there are not so many."""
-    asked = [i for i, message in enumerate(history) if message.role == "user" and text_of(message).strip()]
-    ordinal = _ORDINAL.search(folded)
-    rank = len(asked) if ordinal is None else 0 if ordinal["start"] else _RANKS[ordinal["en"] or ordinal["cn"]]
-    return asked[rank] if rank < len(asked) else None
-
-
 def _quoted(history: Sequence[Message], turn: int) -> Quote:
     """Quote a message's first sentences; a list as far as LONGEST_LIST."""
     content = text_of(history[turn])
+    sentences = split_sentences(content)
     listed = len(offered(content)) > MOST_SENTENCES or "\n" in content.strip()
-    sentences = [s for s in split_sentences(content) if s.end <= LONGEST_LIST] if listed else split_sentences(content)
-    sentences = sentences if listed and sentences else split_sentences(content)[:MOST_SENTENCES]
-    return Quote(content[sentences[0].start : sentences[-1].end], turn, sentences[0].start, sentences[-1].end)
+    quoted = [s for s in sentences if listed and s.end <= LONGEST_LIST] or sentences[:MOST_SENTENCES]
+    return Quote(content[quoted[0].start : quoted[-1].end], turn, quoted[0].start, quoted[-1].end)

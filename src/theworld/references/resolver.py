@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -14,7 +14,6 @@ from theworld.errors import ReferenceConfigError
 from theworld.references.config import ReferenceResolverConfig, check_mapping
 from theworld.references.context import Standalone
 from theworld.references.detection import (
-    Detected,
     KeywordTables,
     find_corrections,
     find_times,
@@ -22,62 +21,28 @@ from theworld.references.detection import (
     named_topic,
     order_references,
 )
-from theworld.references.history import Vectors, as_messages
+from theworld.references.focus import names_in
+from theworld.references.frames import CORRECTED
+from theworld.references.history import as_messages
 from theworld.references.model_fallback import LLMResolver, ask_model
-from theworld.references.names import names_in
-from theworld.references.phrases import LanguageCode, load_table
+from theworld.references.phrases import Detected, LanguageCode, load_table
 from theworld.references.quoting import chat_question
-from theworld.references.rewriting import CORRECTED, make_standalone, supplement
+from theworld.references.rewriting import make_standalone, supplement
 from theworld.references.scopes import Conversation, find_turns, recall_turns
-from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
+from theworld.state import ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import detect_language
 from theworld.text.folding import fold_in_place
 
-
-@cache
-def _shares() -> dict[str, float]:
-    return {name: float(share) for name, share in load_table("confidence").items()}
-
-
-def _evidence_of_none(query: str, conversation: Conversation) -> str:
-    if not conversation.history:
-        return "none_without_history"
-    if conversation.language == "cn":
-        return "none_cn"
-    return "none_en_named" if any(not name.opening for name in names_in(query)) else "none_en_bare"
-
-
-def evidence_of(primary: Detected | None, query: str, conversation: Conversation, alone: Standalone) -> str:
-    """Return the name of what decided, a key of `data/confidence.yaml`."""
-    if primary is None:
-        return _evidence_of_none(query, conversation)
-    if primary.kind in {"pronoun", "continuation"}:
-        if len(alone.options) > 1:
-            return "ambiguous"
-        return f"{primary.kind if alone.sure else 'context'}_{conversation.language}"
-    if primary.kind == "keyword" and primary.span.phrase == "just":
-        return "just"
-    return primary.kind
-
-
-def confidence_of(primary: Detected | None, query: str, conversation: Conversation, alone: Standalone) -> float:
-    """Return the probability that type and scope are right."""
-    return _shares()[evidence_of(primary, query, conversation, alone)]
-
-
 _CODES = {"cn": "cn", "zh": "cn", "en": "en", "auto": "auto"}
-
-
-def _clock() -> datetime:
-    return datetime.now(UTC)
+_ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"}
+"""The specification's newer names of two settings."""
 
 
 class ReferenceResolver:
     """Resolves the references of a query against its history. Deterministic, thread-safe between updates.
 
     `language` is `cn` (or `zh`), `en` or `auto`: it decides the labels; keywords of both tables are always tried.
-    `llm_resolver` is a callable, sync or async; see `assistance.LLMResolver`. `now` is the clock of time words.
-    `vectors` turns texts into unit vectors, shape (texts, dimension), to rank turns by topic.
+    `llm_resolver` is a callable, sync or async; see `LLMResolver`. `now` is the clock of time words.
     """
 
     def __init__(
@@ -86,14 +51,13 @@ class ReferenceResolver:
         language: str = "auto",
         llm_resolver: LLMResolver | None = None,
         *,
-        now: Callable[[], datetime] = _clock,
-        vectors: Vectors | None = None,
+        now: Callable[[], datetime] | None = None,
     ) -> None:
         self.config = (config or ReferenceResolverConfig()).copy()
         self.config.validate()
         self.language = _language_code(language)
         self.llm_resolver = llm_resolver
-        self._now, self._vectors = now, vectors
+        self._now = now or partial(datetime.now, UTC)
         self._tables = KeywordTables(self.config)
 
     def resolve(
@@ -116,34 +80,28 @@ class ReferenceResolver:
             raise TypeError(f"query is a {type(query).__name__}; give its text")
         if not query or not query.strip():
             return ResolvedReference(confidence=1.0, metadata={"reason": "empty query"})
-        conversation = self._conversation(query, as_messages(history), stance_cache)
+        code = self._detect_language(query) if self.language == "auto" else self.language
+        language: LanguageCode = "cn" if code == "cn" else "en"
+        cache = stance_cache if isinstance(stance_cache, Mapping) else None
+        zone = ZoneInfo(self.config.timezone)
+        conversation = Conversation(as_messages(history), language, self.config, zone, cache)
         alone = make_standalone(query, conversation.history, conversation.language, antecedent)
         found = self._detect(query, now or self._now(), conversation, alone)
         result = self._assemble(query, found, conversation, alone)
         return self._assist(result, query, conversation) if use_model else result
 
-    def update_config(
-        self,
-        *,
-        just_now_turns: int | None = None,
-        recently_turns: int | None = None,
-        last_few_turns: int | None = None,
-        recent_turns: int | None = None,
-        session_max_turns: int | None = None,
-        **others: Any,
-    ) -> None:
-        """Change settings; the new names win over the old. Nothing changes when one value is out of range."""
-        wanted = {
-            "last_few_turns": last_few_turns if just_now_turns is None else just_now_turns,
-            "recent_turns": recent_turns if recently_turns is None else recently_turns,
-            "session_max_turns": session_max_turns,
-            **others,
-        }
-        known = {item.name for item in fields(ReferenceResolverConfig)}
-        unknown = [name for name in wanted if name not in known]
-        if unknown:
+    def update_config(self, **settings: Any) -> None:
+        """Change settings, named as in ReferenceResolverConfig; None changes nothing.
+
+        `just_now_turns` and `recently_turns` win over their older names `last_few_turns` and `recent_turns`. Raises
+        ReferenceConfigError for a value out of range, and changes nothing then.
+        """
+        known = {item.name for item in fields(ReferenceResolverConfig)} | _ALIASES.keys()
+        if unknown := [name for name in settings if name not in known]:
             raise ReferenceConfigError("unknown setting", where=unknown[0], remedy="See ReferenceResolverConfig.")
-        self._adopt(replace(self.config, **{name: value for name, value in wanted.items() if value is not None}))
+        given = {name: value for name, value in settings.items() if value is not None}
+        renamed = {_ALIASES[name]: given.pop(name) for name in _ALIASES if name in given}
+        self._adopt(replace(self.config, **given | renamed))
 
     def add_mapping(self, keyword: str, scope: str, ref_type: str, language: str = "cn") -> None:
         """Add or replace a keyword. Raises ReferenceConfigError for an empty keyword or an unknown scope or type."""
@@ -153,97 +111,52 @@ class ReferenceResolver:
         name = f"reference_mappings_{code}"
         mapping = {"scope": str(scope), "type": str(ref_type)}
         check_mapping(name, keyword, mapping)
-        table = {**self.config.mappings("cn" if code == "cn" else "en"), keyword: mapping}
-        changed: dict[str, Any] = {name: table}
+        changed: dict[str, Any] = {name: {**getattr(self.config, name), keyword: mapping}}
         self._adopt(replace(self.config, **changed))
 
     def _adopt(self, config: ReferenceResolverConfig) -> None:
         tables = KeywordTables(config)
         self.config, self._tables = config, tables
 
-    def _conversation(
-        self, query: str, history: Sequence[Message], stance_cache: Mapping[str, Any] | None
-    ) -> Conversation:
-        code = self._detect_language(query) if self.language == "auto" else self.language
-        zone = ZoneInfo(self.config.timezone)
-        cache = stance_cache if isinstance(stance_cache, Mapping) else None
-        return Conversation(history, "cn" if code == "cn" else "en", self.config, zone, cache, self._vectors)
-
     def _detect(self, query: str, now: datetime, conversation: Conversation, alone: Standalone) -> list[Detected]:
         folded = fold_in_place(query)
         found = [*self._tables.find(folded), *find_corrections(folded)]
         found += find_times(folded, in_zone(now, conversation.zone), conversation.history, conversation.zone)
-        span = chat_question(folded) if conversation.history else None
-        if span:
+        if conversation.history and (span := chat_question(folded)):
             found.append(Detected(span, "history", ReferenceType.REFERENTIAL, ReferenceScope.CURRENT_SESSION))
         return order_references([*found, *alone.references])
 
     def _assemble(
         self, query: str, found: Sequence[Detected], conversation: Conversation, alone: Standalone
     ) -> ResolvedReference:
-        metadata: dict[str, Any] = {"language": conversation.language}
+        evidence = _evidence(query, found, conversation, alone)
+        confidence = float(load_table("confidence")[evidence])
+        metadata: dict[str, Any] = {"language": conversation.language, "evidence": evidence}
         if not found:
             metadata["reason"] = "nothing in the query refers to the conversation"
-            metadata["evidence"] = evidence_of(None, query, conversation, alone)
-            confidence = confidence_of(None, query, conversation, alone)
             alone_query = alone.query if self.config.rewrite else None
             return ResolvedReference(confidence=confidence, metadata=metadata, standalone_query=alone_query)
-        matches = tuple(self._match(query, item, found, conversation, alone) for item in found)
+        matches = tuple(_match(query, item, found, conversation, alone) for item in found)
         first = matches[0]
-        recall = recall_turns(first.scope, self.config)
-        evidence = evidence_of(found[0], query, conversation, alone)
-        metadata |= {"kind": found[0].kind, "evidence": evidence, "reason": first.reason}
-        metadata |= {} if recall is None else {"recall_turns": recall}
-        metadata |= {"antecedents": list(alone.antecedents)} if alone.antecedents else {}
+        metadata |= {"kind": found[0].kind, "reason": first.reason}
+        if recall := recall_turns(first.scope, self.config):
+            metadata["recall_turns"] = recall
+        if alone.antecedents:
+            metadata["antecedents"] = list(alone.antecedents)
+        supplemented = supplement(query, matches, conversation.history)
+        depends = found[0].kind in {"pronoun", "continuation"} or alone.reason == CORRECTED
+        rewritten = alone.query or supplemented if depends else supplemented or alone.query
         return ResolvedReference(
             reference_type=first.reference_type,
             scope=first.scope,
             resolved_content=first.content,
-            confidence=confidence_of(found[0], query, conversation, alone),
+            confidence=confidence,
             source_turns=list(first.source_turns),
             matched_keyword=first.keyword,
             metadata=metadata,
             matches=matches,
-            standalone_query=self._standalone(query, found[0], matches, conversation, alone),
+            standalone_query=rewritten if self.config.rewrite else None,
             options=alone.options,
-        )
-
-    def _standalone(
-        self,
-        query: str,
-        primary: Detected,
-        matches: Sequence[ReferenceMatch],
-        conversation: Conversation,
-        alone: Standalone,
-    ) -> str | None:
-        if not self.config.rewrite:
-            return None
-        supplemented = supplement(query, matches, conversation.history)
-        if primary.kind in {"pronoun", "continuation"} or alone.reason == CORRECTED:
-            return alone.query or supplemented
-        return supplemented or alone.query
-
-    def _match(
-        self,
-        query: str,
-        item: Detected,
-        found: Sequence[Detected],
-        conversation: Conversation,
-        alone: Standalone,
-    ) -> ReferenceMatch:
-        if item.kind in {"continuation", "pronoun"} and alone.sources:
-            turns = conversation.show(alone.sources, alone.reason)
-        else:
-            topic = "" if item.kind == "history" else named_topic(query, item, found)
-            turns = find_turns(conversation, item.reference_type, item.scope, topic, item.interval)
-        return ReferenceMatch(
-            keyword=item.span.phrase,
-            span=(item.span.start, item.span.end),
-            reference_type=item.reference_type,
-            scope=item.scope,
-            source_turns=tuple(turns.turns),
-            content=turns.content,
-            reason=turns.reason,
         )
 
     def _assist(self, result: ResolvedReference, query: str, conversation: Conversation) -> ResolvedReference:
@@ -255,18 +168,48 @@ class ReferenceResolver:
             return result
         assisted = ask_model(self.llm_resolver, query, conversation.history)
         chosen = assisted.reference or result
-        notes = {
-            "llm_calls": 1,
-            "llm_usage": assisted.usage.model_dump(),
-            **({"llm_problem": assisted.problem} if assisted.problem else {}),
-        }
+        notes: dict[str, Any] = {"llm_calls": 1, "llm_usage": assisted.usage.model_dump()}
+        if assisted.problem:
+            notes["llm_problem"] = assisted.problem
         if assisted.reference is not None:
             notes["reason"] = "the model fallback"
         return replace(chosen, metadata={**result.metadata, **chosen.metadata, **notes})
 
     def _detect_language(self, text: str) -> LanguageCode:
-        """Return `cn` when more than 30 % of the non-space characters are Chinese, else `en`."""
+        """Return `cn` when more than 30 % of the non-space characters are Chinese, else `en` (specification 3.7)."""
         return "cn" if detect_language(text) == "zh" else "en"
+
+
+def _evidence(query: str, found: Sequence[Detected], conversation: Conversation, alone: Standalone) -> str:
+    """Return what decided, a key of `data/confidence.yaml`: its figure is the probability that this is right."""
+    if not found:
+        if not conversation.history:
+            return "none_without_history"
+        named = conversation.language == "cn" or any(not name.opening for name in names_in(query))
+        return f"none_{conversation.language}" if named else "none_en_bare"
+    kind = found[0].kind
+    if kind in {"pronoun", "continuation"}:
+        return "ambiguous" if len(alone.options) > 1 else f"{kind if alone.sure else 'context'}_{conversation.language}"
+    return "just" if found[0].span.phrase == "just" else kind
+
+
+def _match(
+    query: str, item: Detected, found: Sequence[Detected], conversation: Conversation, alone: Standalone
+) -> ReferenceMatch:
+    if item.kind in {"continuation", "pronoun"} and alone.sources:
+        turns = conversation.show(alone.sources, alone.reason)
+    else:
+        topic = "" if item.kind == "history" else named_topic(query, item, found)
+        turns = find_turns(conversation, item.reference_type, item.scope, topic, item.interval)
+    return ReferenceMatch(
+        keyword=item.span.phrase,
+        span=(item.span.start, item.span.end),
+        reference_type=item.reference_type,
+        scope=item.scope,
+        source_turns=tuple(turns.turns),
+        content=turns.content,
+        reason=turns.reason,
+    )
 
 
 def _language_code(language: str) -> str:

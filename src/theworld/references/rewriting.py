@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from theworld.references import chinese, english
+from theworld.references.chinese import ChineseFollowUp
 from theworld.references.chinese_topics import topic_in
-from theworld.references.context import Earlier, Standalone, question_before, with_context
-from theworld.references.detection import Detected
-from theworld.references.frames import correction_of, refilled, since_topic_change, topic_change
+from theworld.references.context import Alone, FollowUp, Standalone, is_small_talk, with_context
+from theworld.references.english import EnglishFollowUp
+from theworld.references.frames import corrected, since_topic_change, topic_change
 from theworld.references.history import text_of, topic_tokens
-from theworld.references.phrases import LanguageCode, Span, has_ideographs
-from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType
+from theworld.references.phrases import LanguageCode, has_ideographs
+from theworld.state import Message, ReferenceMatch, ReferenceType
 
-CORRECTED = "the question before, with what was meant"
+DEEPEST = 3
+"""Follow-ups on follow-ups that are traced back."""
 LONGEST_DEPENDENT = 300
 """Characters; a longer query says itself what it is about."""
 
@@ -35,29 +36,19 @@ def make_standalone(
     if (start := topic_change(query)) is not None:
         return Standalone(query[start:].strip() or None, reason="another topic is announced")
     recent, first = since_topic_change(history)
-    rules = chinese if language == "cn" or has_ideographs(query) else english
-    earlier = Earlier(_alone, depth)
-    alone = _corrected(query, recent, earlier) or rules.rewrite(query, recent, antecedent, earlier)
+    rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
+    follow_up = rules(query, recent, antecedent, _alone(depth))
+    alone = corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
     return replace(alone, sources=tuple(source + first for source in alone.sources)) if first else alone
 
 
-def _alone(text: str, before: Sequence[Message], depth: int) -> str | None:
-    return make_standalone(text, before, "en", depth=depth).query
+def _alone(depth: int) -> Alone:
+    """Return what makes an earlier question stand alone, as far as follow-ups on follow-ups are traced back."""
 
+    def alone(text: str, before: Sequence[Message]) -> str:
+        return make_standalone(text, before, "en", depth=depth + 1).query or text if depth < DEEPEST else text
 
-def _corrected(query: str, history: Sequence[Message], earlier: Earlier) -> Standalone | None:
-    """ "No, I meant X": the question before with X in the place of its like."""
-    correction = correction_of(query)
-    before = question_before(history, earlier) if correction else None
-    if correction is None or before is None:
-        return None
-    place = english.place_for(correction.value, before.text)
-    filled = before.text[: place[0]] + correction.value + before.text[place[1] :] if place else None
-    text = refilled(correction, before.text) or filled or with_context(correction.value, before.text)
-    span = Span(0, len(query), query.strip())
-    reference = Detected(span, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS)
-    alike = text is not None and "(" not in text and "（" not in text
-    return Standalone(text, (reference,), (before.text,), (before.source,), (), CORRECTED, sure=alike)
+    return alone
 
 
 def supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[Message]) -> str | None:
@@ -66,25 +57,15 @@ def supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[
     A correction gets the question that was answered wrongly, a reference to a stance the stance, any other the topic of
     its turns; only a query that names no topic of its own gets one.
     """
-    primary = matches[0]
+    primary, rest = matches[0], query
     if primary.reference_type is ReferenceType.CORRECTION:
-        return with_context(query, last_question(history) if primary.source_turns else "")
-    if topic_tokens(_without(query, matches)):
+        before = FollowUp("", since_topic_change(history)[0], None, _alone(0)).before
+        return with_context(query, before.text[:LONGEST_DEPENDENT]) if before and primary.source_turns else None
+    for start, end in sorted((match.span for match in matches), reverse=True):
+        rest = f"{rest[:start]} {rest[end:]}"
+    if topic_tokens(rest):
         return None
     if primary.reference_type is ReferenceType.STANCE:
         return with_context(query, primary.content or "")
     asked = [text_of(history[i]) for i in primary.source_turns if history[i].role == "user"]
-    topics = [topic for text in reversed(asked) if (topic := topic_in(text)) and topic_tokens(topic)]
-    return with_context(query, topics[0] if topics else "")
-
-
-def last_question(history: Sequence[Message]) -> str:
-    """Return the last question of the user, made to stand alone; empty where there is none."""
-    found = question_before(since_topic_change(history)[0], Earlier(_alone))
-    return found.text[:LONGEST_DEPENDENT] if found else ""
-
-
-def _without(query: str, matches: Sequence[ReferenceMatch]) -> str:
-    for start, end in sorted((match.span for match in matches), reverse=True):
-        query = f"{query[:start]} {query[end:]}"
-    return query
+    return with_context(query, next((topic for text in asked[::-1] if topic_tokens(topic := topic_in(text))), ""))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from theworld.references.config import ReferenceResolverConfig
 from theworld.references.detection import said_within
-from theworld.references.history import TopicRanking, Vectors, last_turns, spoken, text_of, transcript, turn_starts
+from theworld.references.history import about, last_turns, spoken, text_of, topic_tokens, transcript, turn_starts
 from theworld.references.phrases import LanguageCode
 from theworld.references.stances import cached_stance, last_stance
 from theworld.state import Message, ReferenceScope, ReferenceType
@@ -36,12 +36,17 @@ class Conversation:
     config: ReferenceResolverConfig
     zone: tzinfo
     stance_cache: Mapping[str, Any] | None = None
-    vectors: Vectors | None = None
 
     def show(self, indexes: Sequence[int] | range, reason: str) -> Found:
         """Return these messages as found."""
         kept = spoken(self.history, indexes)
         return Found(kept, transcript(self.history, kept, self.language), reason)
+
+    def about(self, topic: str, indexes: Sequence[int]) -> list[int]:
+        """Return those of the messages whose turn is about the topic; empty where it does not decide."""
+        starts = turn_starts(self.history)
+        kept = {starts[i] for i in about(topic, self.history, indexes)}
+        return [i for i in indexes if starts[i] in kept]
 
 
 def recall_turns(scope: ReferenceScope, config: ReferenceResolverConfig) -> int | None:
@@ -69,10 +74,8 @@ def find_turns(
         return _stance(conversation, topic)
     if not conversation.history or scope is ReferenceScope.CUSTOM:
         return Found([], None, "no history" if not conversation.history else "custom scope recalls nothing by itself")
-    if interval is not None:
-        timed = _in_interval(conversation, interval, topic)
-        if timed is not None:
-            return timed
+    if interval is not None and (timed := _in_interval(conversation, interval, topic)):
+        return timed
     if scope is ReferenceScope.LAST_SHARED_TOPIC:
         return _shared_topic(conversation, topic)
     return _window(conversation, scope, topic, "no message carries that time; " if interval else "")
@@ -81,78 +84,52 @@ def find_turns(
 def _window(conversation: Conversation, scope: ReferenceScope, topic: str, prefix: str = "") -> Found:
     count = recall_turns(scope, conversation.config) or conversation.config.last_few_turns
     window = last_turns(conversation.history, count)
-    named = _about(conversation, topic, window)
-    if named:
+    if named := conversation.about(topic, window):
         return conversation.show(named, f"{prefix}turns within the last {count} about {topic!r}")
-    if window.start:
-        named = _about(conversation, topic, last_turns(conversation.history, conversation.config.session_max_turns))
-        if named:
-            return conversation.show(named, f"{prefix}turns about {topic!r}, earlier than the last {count}")
+    session = last_turns(conversation.history, conversation.config.session_max_turns)
+    if window.start and (named := conversation.about(topic, session)):
+        return conversation.show(named, f"{prefix}turns about {topic!r}, earlier than the last {count}")
     return conversation.show(window, f"{prefix}the last {count} turns")
-
-
-def _about(conversation: Conversation, topic: str, window: range) -> list[int]:
-    """Return the messages of the turns in the window that are about the topic; empty where it does not decide."""
-    ranking = TopicRanking(topic, conversation.vectors)
-    if not ranking.tokens:
-        return []
-    ranked = ranking.about(conversation.history, window)
-    if not ranked:
-        return []
-    starts = turn_starts(conversation.history)
-    kept = {starts[i] for i in ranked}
-    return [i for i in window if starts[i] in kept]
 
 
 def _shared_topic(conversation: Conversation, topic: str) -> Found:
     history, config = conversation.history, conversation.config
     labelled = [i for i in range(len(history) - 1, -1, -1) if history[i].topic]
     if labelled:
-        ranking = TopicRanking(topic)
-        named = [i for i in labelled if ranking.tokens and TopicRanking(history[i].topic or "").tokens & ranking.tokens]
-        at = (named or labelled)[0]
+        wanted = topic_tokens(topic)
+        at = next((i for i in labelled if topic_tokens(history[i].topic or "") & wanted), labelled[0])
         around = range(max(0, at - TOPIC_NEIGHBOURS), min(len(history), at + TOPIC_NEIGHBOURS + 1))
         return conversation.show(around, f"around the message labelled {history[at].topic!r}")
-    window = last_turns(history, config.session_max_turns)
-    named = _about(conversation, topic, window)
-    if named:
+    if named := conversation.about(topic, last_turns(history, config.session_max_turns)):
         return conversation.show(named, f"no topic label; turns about {topic!r}")
     return conversation.show(last_turns(history, config.last_few_turns), "no topic label; the last turns")
 
 
 def _stance(conversation: Conversation, topic: str) -> Found:
-    cached = cached_stance(conversation.stance_cache, topic, conversation.language)
     history = conversation.history
-    if cached is not None:
+    if cached := cached_stance(conversation.stance_cache, topic, conversation.language):
         text, entry = cached
         said = [i for i, m in enumerate(history) if m.role == "assistant" and str(entry["stance"]) in text_of(m)]
         return Found(said[-1:], text, "the stance cache")
     index = last_stance(history, topic)
     if index is not None:
         return Found([index], text_of(history[index]), "the last message of the assistant that states a stance")
-    window = last_turns(history, conversation.config.recent_turns)
-    if named := _about(conversation, topic, window):
+    if named := conversation.about(topic, last_turns(history, conversation.config.recent_turns)):
         return conversation.show(named, f"no stance found; turns about {topic!r}")
-    answers = _last_answer(conversation)
-    return answers._replace(reason="no stance found; the last answer") if answers.turns else answers
+    answer = _last_answer(conversation)
+    return answer._replace(reason=f"no stance found; {answer.reason}")
 
 
 def _last_answer(conversation: Conversation) -> Found:
     history = conversation.history
-    for index in range(len(history) - 1, -1, -1):
-        if history[index].role == "assistant" and text_of(history[index]).strip():
-            return Found([index], text_of(history[index]), "the last answer")
-    return Found([], None, "no answer in the history")
+    said = [i for i, m in enumerate(history) if m.role == "assistant" and text_of(m).strip()]
+    if not said:
+        return Found([], None, "no answer in the history")
+    return Found(said[-1:], text_of(history[said[-1]]), "the last answer")
 
 
 def _in_interval(conversation: Conversation, interval: Interval, topic: str) -> Found | None:
     said = said_within(conversation.history, interval, conversation.zone)
-    if not said:
-        return None
-    starts = turn_starts(conversation.history)
-    ranking = TopicRanking(topic, conversation.vectors)
-    kept = {starts[i] for i in ranking.about(conversation.history, said)}
-    narrowed = [i for i in said if starts[i] in kept]
-    period = f"{interval[0]:%Y-%m-%d %H:%M} to {interval[1]:%Y-%m-%d %H:%M}"
-    reason = f"said from {period}" + (f", about {topic!r}" if narrowed else "")
-    return conversation.show(narrowed or said, reason)
+    narrowed = conversation.about(topic, said)
+    reason = f"said from {interval[0]:%Y-%m-%d %H:%M} to {interval[1]:%Y-%m-%d %H:%M}"
+    return conversation.show(narrowed or said, reason + f", about {topic!r}" * bool(narrowed)) if said else None

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from theworld.references.chinese_topics import topic_in
+from theworld.references.detection import in_zone
 from theworld.references.history import as_messages, overlap, text_of, topic_tokens
 from theworld.references.phrases import LANGUAGES, LanguageCode, load_table, phrase_pattern
 from theworld.state import Message
@@ -46,32 +47,20 @@ def extract_stances(
     stances = {key: dict(value) for key, value in (known or {}).items()}
     messages = as_messages(history)
     for index, message in enumerate(messages):
-        if message.role != "assistant":
-            continue
-        for sentence in split_sentences(text_of(message)):
-            if is_stance(sentence.text):
-                topic = message.topic or _topic_before(messages, index) or topic_in(sentence.text)
-                key = entity_key(topic) or f"stance-{index}"
-                before = stances.pop(key, {})
-                seen = None if now is None else now + timedelta(microseconds=index)
-                said = _iso(message.timestamp or seen)
-                if message.timestamp is None and before.get("stance") == sentence.text:
-                    said = before.get("updated_at", "")
-                stances[key] = {"topic": topic, "stance": sentence.text, "updated_at": said}
+        stated = split_sentences(text_of(message)) if message.role == "assistant" else []
+        for sentence in (sentence.text for sentence in stated if is_stance(sentence.text)):
+            asked = next(
+                (m for m in messages[max(0, index - 3) : index][::-1] if m.role == "user"), Message("user", "")
+            )
+            topic = message.topic or asked.topic or topic_in(text_of(asked)) or topic_in(sentence)
+            key = entity_key(topic) or f"stance-{index}"
+            before = stances.pop(key, {})
+            said = message.timestamp or (now and now + timedelta(microseconds=index))
+            at = "" if said is None else in_zone(said, UTC).isoformat()
+            if message.timestamp is None and before.get("stance") == sentence:
+                at = before.get("updated_at", "")
+            stances[key] = {"topic": topic, "stance": sentence, "updated_at": at}
     return dict(list(stances.items())[-MOST_STANCES:])
-
-
-def _topic_before(messages: Sequence[Message], index: int) -> str:
-    for earlier in reversed(messages[max(0, index - 3) : index]):
-        if earlier.role == "user":
-            return earlier.topic or topic_in(text_of(earlier))
-    return ""
-
-
-def _iso(moment: datetime | None) -> str:
-    if moment is None:
-        return ""
-    return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)).isoformat()
 
 
 def cached_stance(
@@ -95,29 +84,24 @@ def cached_stance(
 
 
 def _moment(entry: Mapping[str, Any]) -> tuple[int, float, str]:
-    value: Any = entry.get("updated_at")
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            return (0, 0.0, value)
-    if isinstance(value, datetime):
-        return (1, (value.replace(tzinfo=UTC) if value.tzinfo is None else value).timestamp(), "")
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return (1, float(value), "") if number else (0, 0.0, "")
+    """Return a key that sorts moments and numbers by time, and other texts before them."""
+    value = entry.get("updated_at")
+    if type(value) in {int, float}:
+        return 1, float(value or 0), ""
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    except ValueError:
+        return 0, 0.0, value if isinstance(value, str) else ""
+    return 1, in_zone(moment, UTC).timestamp(), ""
 
 
 def last_stance(history: Sequence[Message], topic: str) -> int | None:
-    """Return the index of the latest assistant message that states a stance, on the topic named where one does.
+    """Return the index of the latest message of the assistant that states a stance, on the topic named where one does.
 
     The topic is looked for in the last MOST_RANKED of them.
     """
-    stated = (
-        index
-        for index in range(len(history) - 1, -1, -1)
-        if history[index].role == "assistant" and is_stance(text_of(history[index]))
-    )
+    places = range(len(history) - 1, -1, -1)
+    stated = (i for i in places if history[i].role == "assistant" and is_stance(text_of(history[i])))
     wanted = topic_tokens(topic)
-    if not wanted:
-        return next(stated, None)
-    return max(islice(stated, MOST_RANKED), key=lambda index: overlap(wanted, text_of(history[index])), default=None)
+    ranked = islice(stated, MOST_RANKED if wanted else 1)
+    return max(ranked, key=lambda index: overlap(wanted, text_of(history[index])), default=None)
