@@ -40,7 +40,7 @@ format: $(STAMP)
 
 $(PRODUCT): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "TheWorld needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
-	@echo "Installing TheWorld into $(VENV): about 1 GB on disk, usually one or two minutes the first time."
+	@echo "Installing TheWorld into $(VENV): about 800 MB on disk, usually one or two minutes the first time."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check -e .
 	@touch $@

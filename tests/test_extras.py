@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from theworld.errors import ModelError
+from theworld.errors import ModelError, TheWorldError
 from theworld.extras import import_package, install_command
+from theworld.ingestion.readers import read_source
 
 CASES = [
     ({"url": "file:///home/me/a%20b", "dir_info": {"editable": True}}, 'pip install -e "/home/me/a b[service]"'),
@@ -42,3 +47,67 @@ def test_a_missing_package_is_an_error_with_the_command() -> None:
     with pytest.raises(ModelError) as caught:
         import_package("no_such_package_at_all", extra="service")
     assert install_command("service") in str(caught.value)
+
+
+def read_rst(folder: Path) -> None:
+    (folder / "a.rst").write_text("Title\n=====\n\nText.\n", encoding="utf-8")
+    list(read_source(folder / "a.rst"))
+
+
+def read_html(folder: Path) -> None:
+    (folder / "a.html").write_text("<p>Text.</p>", encoding="utf-8")
+    list(read_source(folder / "a.html"))
+
+
+def read_turtle(folder: Path) -> None:
+    from theworld.ontology.files.formats import load_ontology
+
+    (folder / "a.ttl").write_text("", encoding="utf-8")
+    load_ontology(folder / "a.ttl")
+
+
+def mend(_: Path) -> None:
+    from theworld.structure.reading import mending
+
+    mending._parser_class()
+
+
+def compare(_: Path) -> None:
+    from theworld.evaluation.metrics import paired_difference
+
+    paired_difference([0.0, 1.0, 1.0], [1.0, 1.0, 0.0])
+
+
+def ask_database(_: Path) -> None:
+    importlib.reload(importlib.import_module("theworld.sql"))
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "use"),
+    [
+        ("docutils", "documents", read_rst),
+        ("markdownify", "documents", read_html),
+        ("rdflib", "ontology", read_turtle),
+        ("json_repair", "structured", mend),
+        ("scipy", "evaluation", compare),
+        ("sqlglot", "sql", ask_database),
+    ],
+)
+def test_what_needs_an_extra_says_how_to_install_it(
+    package: str, extra: str, use: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Without:
+        def __init__(self, finder: Any) -> None:
+            self._finder = finder
+
+        def find_spec(self, name: str, *where: Any) -> Any:
+            return None if name.partition(".")[0] == package else self._finder.find_spec(name, *where)
+
+    loaded = [name for name in sys.modules if name.partition(".")[0] == package]
+    for name in [*loaded, "theworld.ontology.files.rdf"]:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr("theworld.structure.reading.mending._PARSER", None)
+    monkeypatch.setattr(sys, "meta_path", [Without(finder) for finder in sys.meta_path if hasattr(finder, "find_spec")])
+    with pytest.raises(TheWorldError) as caught:
+        use(tmp_path)
+    assert install_command(extra) in str(caught.value)

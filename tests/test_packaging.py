@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -69,6 +70,18 @@ def test_every_folder_with_modules_is_a_package() -> None:
 
 def test_the_version_is_said_once() -> None:
     assert theworld.__version__ == PROJECT["project"]["version"] == importlib.metadata.version("theworld")
+
+
+def test_every_dependency_is_told_of() -> None:
+    told = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
+    extras = PROJECT["project"]["optional-dependencies"]
+    shown = [name for name in re.findall(r"^\| (\w+) \|", told, re.MULTILINE) if name in extras]
+    needed = [*PROJECT["project"]["dependencies"], *(one for name in shown for one in extras[name])]
+    names = {re.split(r"[^\w-]", one)[0] for one in needed} - {"theworld"}
+    grammars = {name for name in names if name.startswith("tree-sitter-")}
+    assert [name for name in sorted(names - grammars) if not re.search(rf"[| ]{name}[ ,]", told)] == []
+    assert [name for name in sorted(grammars) if f"-{name.removeprefix('tree-sitter-')}" not in told] == []
+    assert len(shown) >= 10
 
 
 def test_import_is_light(tmp_path: Path) -> None:
