@@ -157,3 +157,24 @@ def test_a_waiting_job_is_cancelled_and_an_unknown_one_is_said_to_be_unknown(vis
     seen.page.wait_for_selector(".problem")
     seen.go("#/quality")
     seen.page.wait_for_selector(f'a[href="#/quality/job/{job}"]')
+
+
+@pytest.mark.parametrize(
+    ("locale", "question", "summary"),
+    [("en-US", "Who was Ada Lovelace?", "From logs"), ("zh-CN", "南仁东是谁？", "从日志生成")],
+)
+def test_a_set_is_made_from_logs(visit, own, locale, question, summary):
+    asked(own, question, "good")
+    seen = visit(own, locale=locale)
+    seen.go("#/quality")
+    part = seen.page.locator("details", has=seen.page.locator(f"summary:text-is('{summary}')"))
+    part.locator("summary").click()
+    part.locator("input").first.fill(f"{locale} <i>judged</i>")
+    part.locator("button").click()
+    part.locator(".notice").wait_for()
+    assert f"{locale} <i>judged</i>" in part.locator(".notice").inner_text()
+    first = seen.page.locator("option").filter(has_text=f"{locale} <i>judged</i>")
+    assert first.count() == 1
+    made = httpx.get(f"{own}/api/v1/eval/datasets").json()["data"]["datasets"][0]
+    assert (made["name"], made["questions"] > 0) == (f"{locale} <i>judged</i>", True)
+    seen.unharmed()
