@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 _ENGINES = ("ledger", "sparse", "dense", "graph")
-_SHARED = "timeout_s write_timeout_s connections ca_file verify prefix shards replicas".split()
+_SHARED = "ca_file connections timeout_s verify write_timeout_s".split()
+_FURTHER = "sparse.prefix dense.prefix graph.prefix sparse.shards dense.shards sparse.replicas dense.replicas".split()
 _FIXED = """
 answers.evidence_notes dense.ef dense.exact dense.grpc_port dense.oversampling dense.prefer_grpc embedding.batch_size
 model.retries model.temperature ontology.decay ontology.fan_out ontology.share ontology.vectors ontology.weight
@@ -12,7 +13,9 @@ retrieval.fusion.k retrieval.fusion.min_channels retrieval.fusion.sparse_weight 
 router.min_confidence service.log_queue service.max_documents service.shutdown_s wikidata.cache_days wikidata.cache_mb
 wikidata.connections wikidata.maxlag_s
 """
-_MOVED = {f"{engine}.{name}": f"servers.{name}" for engine in _ENGINES for name in _SHARED} | {
+_MOVED = {
+    **{name: f"servers.{name.partition('.')[2]}" for name in _FURTHER},
+    **{f"{engine}.{name}": f"servers.{name}" for engine in _ENGINES for name in _SHARED},
     "rerank.logits": "rerank.protocol = llama.cpp",
     "wikidata.total_timeout_s": "wikidata.timeout_s",
 }
