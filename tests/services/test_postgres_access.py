@@ -88,6 +88,7 @@ def as_role(server: PostgresServer, role: str, **given: object) -> LedgerSetting
             "password": PASSWORDS[role],
             "timeout_s": PATIENT_S,
             "ca_file": server.folder / "data" / "server.crt",
+            "tls": True,
             **given,
         }
     )
@@ -136,13 +137,13 @@ def test_certificates_and_passwords_are_checked_and_never_told(
     file = tmp_path / "password"
     file.write_text(f"{PASSWORDS['reader']}\n", encoding="utf-8")
     told = []
-    for good in ({}, {"password": None, "password_file": file}, {"ca_file": None, "tls": True, "verify": False}):
+    for good in ({}, {"password": None, "password_file": file}, {"ca_file": None, "verify": False}):
         with Ledger.open(tmp_path, as_role(made, "reader", **good)) as ledger:
             assert ledger.sequence() > 0
             told.append(repr(ledger) + ledger.where)
     for bad, said in (
-        ({"ca_file": None, "tls": True}, "(?i)certificate|ssl"),
-        ({"ca_file": None}, "(?i)no encryption|reject"),
+        ({"ca_file": None}, "(?i)certificate|ssl"),
+        ({"tls": None}, "(?i)no encryption|reject"),
         ({"password": "hunter2"}, "password authentication failed"),
     ):
         with pytest.raises(EngineUnavailableError, match=said) as raised:

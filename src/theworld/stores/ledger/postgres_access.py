@@ -63,7 +63,7 @@ def _parts(settings: LedgerSettings) -> tuple[str, int, str]:
 
 def _encryption(settings: LedgerSettings, host: str) -> dict[str, str]:
     """Return how the connection is encrypted: with a checked certificate, unless it stays on this machine."""
-    wanted = settings.tls if settings.tls is not None else not _is_here(host) or settings.ca_file is not None
+    wanted = settings.tls if settings.tls is not None else not _is_here(host)
     if not wanted:
         return {"sslmode": "disable"}
     if not settings.verify:
