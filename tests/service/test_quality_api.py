@@ -6,6 +6,8 @@ import httpx
 import pytest
 
 from service_cases import TWO_HOP
+from theworld.service.explain.replay import replay
+from theworld.service.requests.running import CancelledRunError
 
 REPLAY = "/api/v1/retrieval/replay"
 UNSURE = "How many kangaroos does the mayor of Zurich own?"
@@ -50,6 +52,15 @@ def test_a_request_asked_differently_is_compared(call):
     assert 1 in {best["before"], best["now"]}
     ranks = {name: sorted(one[name] for one in found["passages"] if one[name]) for name in ("before", "now")}
     assert all(some == list(range(1, len(some) + 1)) for some in ranks.values())
+
+
+def test_a_replay_stops_when_its_caller_has_gone(service, call):
+    request_id = ask(call, TWO_HOP)
+    service.writer.settle(request_id, tenant="default")
+    record = service.journal.read(request_id, tenant="default")
+    found = replay(record, service.resources, service.graph, cancelled=lambda: True)
+    assert isinstance(found.run.error, CancelledRunError)
+    assert (found.exact, len(found.run.steps)) == (False, 0)
 
 
 def test_a_replay_refuses_what_it_cannot_do(call, client):
