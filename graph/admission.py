@@ -11,14 +11,12 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from langgraph.graph.state import CompiledStateGraph
 
-if TYPE_CHECKING:
-    from theworld.graph.build import CompiledGraph
-
+AnyGraph = TypeVar("AnyGraph", bound=CompiledStateGraph[Any, Any, Any, Any])
 _within: ContextVar[bool] = ContextVar("within_a_run", default=False)
 
 
@@ -61,7 +59,7 @@ def _marked() -> Iterator[None]:
         _within.set(False)  # a generator may end in another context than it began in, where no token is valid
 
 
-def admit(graph: CompiledGraph, limit: RunLimit) -> CompiledGraph:
+def admit(graph: AnyGraph, limit: RunLimit) -> AnyGraph:
     """Return the graph, whose runs from now on wait for a turn; copies of it share the limit."""
 
     class Admitted(CompiledStateGraph[Any, Any, Any, Any]):
