@@ -74,5 +74,5 @@ def admit(graph: AnyGraph, limit: RunLimit) -> AnyGraph:
 
     Admitted.__name__ = Admitted.__qualname__ = type(graph).__name__
     Admitted.stream.__doc__, Admitted.astream.__doc__ = type(graph).stream.__doc__, type(graph).astream.__doc__
-    graph.__class__ = Admitted  # StateGraph.compile knows no other class
+    graph.__class__ = Admitted  # type: ignore[assignment]  # StateGraph.compile knows no other class
     return graph
