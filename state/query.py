@@ -51,7 +51,7 @@ class Context(BaseModel):
     tenant: str = Field(default="default", min_length=1, max_length=128, description="Whose knowledge is searched")
     filters: dict[str, str | list[str]] = Field(
         default_factory=dict,
-        description="Document metadata that must match before ranking; a list: any of it; `document_id` chooses documents",
+        description="Metadata that must match before ranking; a list: any of it; `document_id` chooses documents",
     )
     deadline_ms: int | None = Field(default=None, ge=1, le=600_000, description="Budget for retrieval and reranking")
     total_deadline_ms: int | None = Field(
