@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from scripted_server import scripted_server
+
 LEAGUE = Path(__file__).parents[1] / "sql" / "data" / "league.sql"
 
 
@@ -95,3 +97,19 @@ def test_what_cannot_be_kept_is_refused(cli, league, tmp_path):
     assert cli("database", "confirm", str(file), "How many coaches are there?").code == 2
     assert cli("database", "confirm", str(file), "x", "--sql", "DELETE FROM player").code != 0
     assert file.read_text("utf-8") == before
+
+
+def test_a_model_is_asked_for_names_where_one_is_configured(cli, league, tmp_path, monkeypatch):
+    refused = cli("database", "draft", str(league), "--ask-model")
+    assert refused.code == 2
+    assert "model.name" in refused.err
+    reply = {"tables": {"team": {"called": ["squad"]}}}
+    with scripted_server() as server:
+        for name, value in {"NAME": "scripted", "BASE_URL": server.url, "API_KEY": "none"}.items():
+            monkeypatch.setenv(f"THEWORLD_MODEL__{name}", value)
+        for _ in range(2):
+            message = {"role": "assistant", "content": json.dumps(reply)}
+            server.sends(200, {"choices": [{"message": message, "finish_reason": "stop"}], "model": "scripted"})
+        done = cli("database", "draft", str(league), "--out", str(tmp_path / "m.yaml"), "--ask-model")
+    assert (done.code, "1 name proposed by scripted" in done.err) == (0, True), done.err
+    assert "proposed: [squad]" in (tmp_path / "m.yaml").read_text("utf-8")

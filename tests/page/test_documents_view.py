@@ -15,6 +15,7 @@ FILES = [
     },
     {"name": "broken.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 no document"},
     {"name": "empty.txt", "mimeType": "text/plain", "buffer": b""},
+    {"name": "large.txt", "mimeType": "text/plain", "buffer": b"words " * 6_000_000},
 ]
 
 
@@ -29,11 +30,12 @@ def test_files_go_in_are_found_opened_and_deleted(visit, site, locale):
     with page.expect_file_chooser() as chosen:
         page.locator(".drop button").first.click()
     chosen.value.set_files(FILES)
-    expect(page.locator(".uploads li.failed")).to_have_count(2, timeout=60_000)
+    expect(page.locator(".uploads li.failed")).to_have_count(3, timeout=60_000)
     expect(page.locator(".uploads li.done")).to_have_count(1)
     reasons = page.locator(".uploads li.failed").all_inner_texts()
-    assert [reason.split("\n")[0] for reason in reasons] == ["broken.pdf", "empty.txt"]
+    assert [reason.split("\n")[0] for reason in reasons] == ["broken.pdf", "empty.txt", "large.txt"]
     assert all(len(reason.split("\n")) > 1 for reason in reasons), "each says why"
+    assert "32 MB" in reasons[2]
     page.fill("#search", "lighthouse")
     expect(page.locator(".list tbody tr")).to_have_count(1)
     page.locator(".list tbody a").click()

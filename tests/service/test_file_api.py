@@ -31,7 +31,7 @@ def test_a_file_is_read_by_its_ending_and_found(client: TestClient) -> None:
     runs = [(run["what"], run["written"], run["unchanged"], run["deleted"]) for run in after["writes"][:3]]
     assert runs == [("guides/light.md", 0, 0, 1), ("guides/light.md", 0, 1, 0), ("guides/light.md", 1, 0, 0)]
     other = client.get("/api/v1/store", headers={"X-Tenant-Id": "other"}).json()["data"]
-    assert other == {"documents": 0, "notes": {}, "ontology": False, "waiting": 0, "writes": []}
+    assert (other["documents"], other["notes"], other["ontology"], other["writes"]) == (0, {}, False, [])
 
 
 @pytest.mark.parametrize("name", ["../light.md", "/etc/light.md", "a//b.md", "a\\b.md", "a\x00.md", ".", " "])

@@ -1,5 +1,6 @@
 """A database of which nothing is known: what is drafted, what it answers untouched, and what drafting again keeps."""
 
+import json
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -9,15 +10,17 @@ import pytest
 import yaml
 
 from sql_answers import agree
-from theworld.errors import DatabaseError, OntologyError
+from theworld.errors import DatabaseError, ModelError, OntologyError
 from theworld.settings import Settings
 from theworld.sql.database import Database
 from theworld.sql.drafting.file import merge, read_mapping, write_mapping
 from theworld.sql.drafting.inspection import inspect_tables
+from theworld.sql.drafting.model_labels import with_model_labels
 from theworld.sql.drafting.proposing import draft_mapping
 from theworld.sql.examples import look_at
 from theworld.sql.model_statement import describe_schema
 from theworld.sql.plan import UnclearError
+from theworld.testing.fakes import FakeChatModel
 from theworld.text import detect_language
 
 DATA = Path(__file__).parent / "data"
@@ -188,6 +191,32 @@ def test_a_model_sees_codes_with_their_names_and_which_rows_count(league):
 
 
 @pytest.mark.slow
+def test_a_model_proposes_names_that_nothing_has_and_sees_no_row(drafted, tmp_path):
+    reply = {
+        "tables": {
+            "team": {"called": ["squad", "战队", "player", "a\nname", "x" * 50], "columns": {"nothing": ["ghost"]}},
+            "game": {"columns": {"weather": ["sky", "天气"]}},
+            "nowhere": {"called": ["ghost"]},
+        }
+    }
+    model = FakeChatModel([json.dumps(reply), "{}"])
+    found, added = with_model_labels(drafted, model)
+    assert found.tables["team"].proposed == ("squad", "战队", "a name")
+    assert (found.tables["game"].columns["weather"].proposed, added) == (("sky", "天气"), 5)
+    assert found.tables["team"].called == drafted.tables["team"].called
+    assert "ghost" not in write_mapping(found)
+    sent = "".join(message.content for call in model.calls for message in call)
+    assert "weather" in sent
+    assert "River Foxes" not in sent
+    (tmp_path / "m.yaml").write_text(write_mapping(found), "utf-8")
+    again, more = with_model_labels(read_mapping(tmp_path / "m.yaml"), FakeChatModel([json.dumps(reply), "{}"]))
+    assert (again, more) == (found, 0), "what has proposals keeps them"
+    with pytest.raises(ModelError):
+        with_model_labels(drafted, FakeChatModel([]))
+    with pytest.raises(ValueError, match=r"."):
+        with_model_labels(drafted, FakeChatModel(["I cannot say."] * 2))
+
+
 def test_postgresql_is_drafted_and_asked_the_same(postgres):
     import psycopg
 

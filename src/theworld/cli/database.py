@@ -11,6 +11,7 @@ from theworld.cli.options import JsonFlag, read_moment
 
 if TYPE_CHECKING:
     from theworld.sql.database import Database
+    from theworld.sql.drafting.file import MappingFile
     from theworld.state import QueryTable
 
 database_app = typer.Typer(
@@ -33,6 +34,9 @@ def draft(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Mapping file; what stands in it stays.")
     ] = None,
+    ask_model: Annotated[
+        bool, typer.Option("--ask-model", help="Let the configured model propose names; it sees names, never rows.")
+    ] = False,
 ) -> None:
     """Draft how the tables of a database are read: names, types, keys, codes, dates, each with how sure it is.
 
@@ -44,7 +48,7 @@ def draft(
 
     drafted, said = draft_mapping(_address(source)[0]), error_console()
     if out is None:
-        typer.echo(write_mapping(drafted), nl=False)
+        typer.echo(write_mapping(_with_proposals(drafted) if ask_model else drafted), nl=False)
         return
     new, gone = list(drafted.tables), list[str]()
     if out.exists():
@@ -52,12 +56,33 @@ def draft(
         if written is None:
             raise typer.BadParameter(f"{out} is another kind of file; name a new one.", param_hint="--out")
         drafted, new, gone = merge(written, drafted)
+    drafted = _with_proposals(drafted) if ask_model else drafted
     save_mapping(drafted, out)
     guessed = sum(t.sure < 1 for t in drafted.tables.values())
     said.print(f"{out}: {len(drafted.tables)} tables, {guessed} of them drafted and not yet confirmed")
     for title, names in (("new", new), ("no longer in the database", gone)):
         if names:
             said.print(f"  {title}: {printable(', '.join(names))}")
+
+
+def _with_proposals(drafted: MappingFile) -> MappingFile:
+    """Return the draft with the configured model's proposals, and say how many there are."""
+    from theworld.cli.output import counted, error_console
+    from theworld.errors import ModelError
+    from theworld.models.chat import OpenAIChatModel
+    from theworld.settings import Settings
+    from theworld.sql.drafting.model_labels import with_model_labels
+
+    settings = Settings.load().model
+    if settings.name is None:
+        raise typer.BadParameter("no model is configured; set model.name.", param_hint="--ask-model")
+    try:
+        found, added = with_model_labels(drafted, OpenAIChatModel(settings))
+    except ValueError as error:
+        reason = next(iter(str(error).splitlines()), "")
+        raise ModelError(f"proposes no names: {reason}", where=settings.name, remedy="Draft without it.") from error
+    error_console().print(f"{counted(added, 'name')} proposed by {settings.name}: move the right ones to `called`")
+    return found
 
 
 @database_app.command()

@@ -88,6 +88,7 @@ class StoreData(BaseModel):
     documents: int = Field(description="Documents")
     notes: dict[str, int] = Field(description="Notes by language")
     ontology: bool = Field(description="Whether it has an ontology too")
+    most_bytes: int = Field(description="Largest file that is taken")
     waiting: int = Field(description="Uploads under way or waiting, of all tenants")
     writes: list[WriteData] = Field(description="The last writes of this process, the latest first")
 
@@ -103,6 +104,7 @@ async def get_store(request: Request, caller: Querying) -> Response:
         documents=counts.get("documents", {}).get("all", 0),
         notes=counts.get("languages", {}),
         ontology=caller.tenant in await in_thread(ledger.graph.tenants),
+        most_bytes=service.settings.service.max_body_bytes,
         waiting=service.uploads.present,
         writes=writes[:WRITES_SHOWN],
     )

@@ -35,6 +35,9 @@ class _Drafted(Part):
         default=1.0, ge=0, le=1, description="How sure the draft is; take the line out when it is right"
     )
     why: str = Field(default="", description="What the draft rests on")
+    proposed: tuple[str, ...] = Field(
+        default=(), description="Names that a language model proposes, not used: move the right ones to `called`"
+    )
 
 
 class ColumnDraft(_Drafted):
@@ -122,7 +125,7 @@ def write_mapping(mapping: MappingFile) -> str:
     tables: dict[str, Any] = {}
     for name, table in mapping.tables.items():
         own = table.model_dump(exclude_defaults=True) | {"columns": {}}
-        for part in ("called", "name", "counts"):
+        for part in ("called", "proposed", "name", "counts"):
             if part in own:
                 own[part] = _flow(own[part])
         own["columns"] = {c: _Flow(d.model_dump(exclude_defaults=True)) for c, d in table.columns.items()}

@@ -7,6 +7,7 @@ const PAGE = 100;
 let view = null;
 const uploads = [];  // kept while the page is open: going elsewhere and back does not stop them
 let sender = null;
+let largest = { bytes: Infinity, text: "" };
 
 export async function mount(element, api, t, args) {
   view = { element, api, t, args, found: [], after: "", total: 0, search: "", filters: [], opened: false };
@@ -80,6 +81,7 @@ async function drawStore() {
   const mine = view, { api, t } = view;
   const found = await api.get("/api/v1/store");
   if (mine !== view || !mine.store) return;
+  largest = { bytes: found.most_bytes, text: t("documents.too_large", { mb: Math.floor(found.most_bytes / 1e6) }) };
   const notes = Object.entries(found.notes).map(([language, n]) => `${language} ${n}`).join(", ");
   const figures = ["written", "unchanged", "deleted", "notes", "failed"];
   const heads = ["what", "ended", "seconds", ...figures].map((name) =>
@@ -150,8 +152,11 @@ function replacing(id) {
   return el("p", { class: "choices" }, el("button", { type: "button", onclick: () => file.click() }, t("documents.replace")), file, said);
 }
 
-const sendFile = (api, name, file) => api.post(`/api/v1/documents/file?${new URLSearchParams({ name })}`, file,
-  { headers: { "Content-Type": "application/octet-stream" } });
+/** Send one file; a larger one than the server takes is not sent, as the connection would break before its reply. */
+async function sendFile(api, name, file) {
+  if (file.size > largest.bytes) throw new Error(largest.text);
+  return api.post(`/api/v1/documents/file?${new URLSearchParams({ name })}`, file, { headers: { "Content-Type": "application/octet-stream" } });
+}
 
 function dropArea() {
   const { t } = view;
