@@ -299,7 +299,7 @@ class TestOverHttp:
             for _ in range(4):
                 model.script.append(lambda _handler: model.test_is_over.wait(120) and gave_up.set())
             settings = settings_over(copy_of_demo())
-            named = {"name": "scripted", "base_url": model.url, "api_key": "none", "timeout_s": 100, "retries": 0}
+            named = {"name": "scripted", "base_url": model.url, "api_key": "none", "timeout_s": 100}
             settings = Settings.model_validate({**settings.model_dump(), "model": named})
             with open_service(settings) as silent, TestClient(create_app(silent), **LOCAL) as client:
                 data = client.post(ASK, json={"question": HOW, "stream": False, "total_deadline_ms": 4000}).json()[

@@ -20,7 +20,7 @@ from theworld.references.chinese_topics import (
     asks_for,
     bare,
     joined_names,
-    name_in_answer,
+    name_given,
     says_nothing,
     topic_of,
 )
@@ -129,7 +129,8 @@ class ChineseFollowUp(FollowUp):
             compared = joined_names(bare(re.split("[谁哪]", fold_in_place(asked))[0]))
             answer, said = self.last_answer()
             chosen = [name for name in compared if name in fold_in_place(answer)]
-            name = chosen[0] if len(chosen) == 1 else "和".join(compared) or name_in_answer(answer)
+            given = name_given(asked, answer, beside=not thing)
+            name = chosen[0] if len(chosen) == 1 else "和".join(compared) or given
             return Antecedent(name, before.source if compared else said) if name else None
         topic = topic_of(before.text)
         return Antecedent(topic, before.source) if topic and not _UNSURE.search(asked) else None

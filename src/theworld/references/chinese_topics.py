@@ -14,6 +14,7 @@ from theworld.text.quantities import either
 LONGEST_TOPIC = 24
 LONGEST_NAME = 14
 """Characters of an answer that is nothing but a name."""
+SHORT_PREDICATE = 3
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
 TIME = re.compile(
     r"(?:\d{2,4}年(?:\d{1,2}月(?:\d{1,2}[日号])?)?|\d{1,2}月(?:\d{1,2}[日号])?|(?:上|下|这|本)?(?:周|星期|礼拜)[一二三四五六日天]|大?[前后明今昨]天"
@@ -104,6 +105,33 @@ def name_in_answer(answer: str) -> str:
     folded = fold_in_place(name)
     says = _SAYS.search(folded) or any_of("verbs").search(folded)
     return name if len(name) <= LONGEST_NAME and _NAME.fullmatch(name) and not says and topic_tokens(name) else ""
+
+
+def name_given(question: str, answer: str, *, beside: bool = True) -> str:
+    """Return the name that an answer gives to a question for one, empty where it gives none.
+
+    It is all that the first line says; else, with `beside` or where the line says the question's predicate again, its
+    first words that neither the question has nor a verb or particle is: "郭守敬" of "《授时历》由郭守敬等人编成" after
+    "《授时历》是谁编的？".
+    """
+    first = bare(answer.strip().partition("\n")[0])
+    asked, folded = fold_in_place(question), fold_in_place(first)
+    asking = _ASKS_FOR.search(asked)
+    predicate = bare(asked[asking.end() :]) if asking else ""
+    again = len(predicate) > 1 and predicate in folded
+    if (name := name_in_answer(answer)) and not again:
+        return name
+    if not (beside or again):
+        return ""
+    # 编 of 谁编的 is in 编成; of a longer predicate single characters are in names too.
+    own = [len(predicate) > SHORT_PREDICATE or character not in predicate for character in folded]
+    for start in range(len(folded) - 1):
+        if folded[start : start + 2] in asked:
+            own[start] = own[start + 1] = False
+    for match in re.finditer(rf"{any_of('verbs').pattern}|等人?|[由被是在的了和与为]|[^\w·•‧・]", folded):
+        own[match.start() : match.end()] = [False] * len(match.group())
+    runs = "".join(character if kept else " " for character, kept in zip(first, own, strict=True)).split()
+    return name_in_answer(next((run for run in runs if len(run) > 1), ""))
 
 
 def joined_names(topic: str) -> tuple[str, ...]:
