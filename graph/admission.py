@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, nullcontext
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from langgraph.graph.state import CompiledStateGraph
 
 AnyGraph = TypeVar("AnyGraph", bound=CompiledStateGraph[Any, Any, Any, Any])
+Part = TypeVar("Part")
+_END = object()
 _within: ContextVar[bool] = ContextVar("within_a_run", default=False)
 
 
@@ -30,33 +32,27 @@ class RunLimit:
         self._threads = threading.Semaphore(limit)
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Wait for a turn in this thread and hold it."""
-        if _within.get():
-            yield
-            return
-        with self._threads, _marked():
-            yield
+    def stream(self, parts: Iterator[Part]) -> Iterator[Part]:
+        """Yield the parts of a run, which begins when a turn in this thread is free."""
+        with nullcontext() if _within.get() else self._threads:
+            run = copy_context()
+            run.run(_within.set, True)
+            while (part := run.run(next, parts, _END)) is not _END:
+                yield part  # type: ignore[misc]  # not the end
 
-    @asynccontextmanager
-    async def turn_of_loop(self) -> AsyncIterator[None]:
-        """Wait for a turn in this event loop, which goes on meanwhile, and hold it."""
-        if _within.get():
-            yield
-            return
-        async with self._loops.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._limit)):
-            with _marked():
-                yield
-
-
-@contextmanager
-def _marked() -> Iterator[None]:
-    _within.set(True)
-    try:
-        yield
-    finally:
-        _within.set(False)  # a generator may end in another context than it began in, where no token is valid
+    async def astream(self, parts: AsyncGenerator[Part]) -> AsyncIterator[Part]:
+        """Yield the parts of a run, which begins when a turn in this event loop, which goes on meanwhile, is free."""
+        turns = self._loops.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._limit))
+        async with nullcontext() if _within.get() else turns, aclosing(parts):
+            while True:
+                token = _within.set(True)  # only while the run itself works, not while its reader does
+                try:
+                    part = await anext(parts, _END)
+                finally:
+                    _within.reset(token)
+                if part is _END:
+                    return
+                yield part  # type: ignore[misc]  # not the end
 
 
 def admit(graph: AnyGraph, limit: RunLimit) -> AnyGraph:
@@ -64,13 +60,10 @@ def admit(graph: AnyGraph, limit: RunLimit) -> AnyGraph:
 
     class Admitted(CompiledStateGraph[Any, Any, Any, Any]):
         def stream(self, *args: Any, **options: Any) -> Iterator[Any]:
-            with limit.turn():
-                yield from super().stream(*args, **options)
+            return limit.stream(super().stream(*args, **options))
 
-        async def astream(self, *args: Any, **options: Any) -> AsyncIterator[Any]:
-            async with limit.turn_of_loop():
-                async for part in super().astream(*args, **options):
-                    yield part
+        def astream(self, *args: Any, **options: Any) -> AsyncIterator[Any]:
+            return limit.astream(super().astream(*args, **options))  # type: ignore[arg-type]  # a generator
 
     Admitted.__name__ = Admitted.__qualname__ = type(graph).__name__
     Admitted.stream.__doc__, Admitted.astream.__doc__ = type(graph).stream.__doc__, type(graph).astream.__doc__

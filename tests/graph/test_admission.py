@@ -22,39 +22,75 @@ QUESTIONS = (
 )
 
 
+class Runs:
+    """Runs that hold a run within them, and how many of them were under way at once."""
+
+    def __init__(self):
+        self.limit, self.present, self.most, self.lock = RunLimit(2), 0, 0, threading.Lock()
+
+    def change(self, by):
+        with self.lock:
+            self.present += by
+            self.most = max(self.most, self.present)
+
+    def parts(self, inner=True):
+        self.change(inner)
+        yield 1
+        if inner:
+            yield from self.limit.stream(self.parts(inner=False))
+        time.sleep(0.01)
+        yield 2
+        self.change(-inner)
+
+    async def aparts(self, inner=True):
+        self.change(inner)
+        yield 1
+        if inner:
+            async for part in self.limit.astream(self.aparts(inner=False)):
+                yield part
+        await asyncio.sleep(0.01)
+        yield 2
+        self.change(-inner)
+
+
 async def test_a_loop_and_its_threads_each_have_their_turns():
-    limit, present, most = RunLimit(2), 0, 0
+    runs = Runs()
 
     async def run():
-        nonlocal present, most
-        async with limit.turn_of_loop():
-            present += 1
-            most = max(most, present)
-            async with limit.turn_of_loop():  # within a run: no second turn is waited for
-                await asyncio.sleep(0.01)
-            present -= 1
+        return [part async for part in runs.limit.astream(runs.aparts())]
 
-    await asyncio.gather(*(run() for _ in range(9)))
-    assert (present, most) == (0, 2)
+    assert await asyncio.gather(*(run() for _ in range(9))) == [[1, 1, 2, 2]] * 9
+    assert (runs.present, runs.most) == (0, 2)
 
 
 def test_threads_wait_for_each_other():
-    limit, lock, present, most = RunLimit(2), threading.Lock(), 0, 0
-
-    def run(_place):
-        nonlocal present, most
-        with limit.turn():
-            with lock:
-                present += 1
-                most = max(most, present)
-            with limit.turn():
-                time.sleep(0.02)
-            with lock:
-                present -= 1
-
+    runs = Runs()
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(run, range(16)))
-    assert (present, most) == (0, 2)
+        assert list(pool.map(lambda _: list(runs.limit.stream(runs.parts())), range(16))) == [[1, 1, 2, 2]] * 16
+    assert (runs.present, runs.most) == (0, 2)
+
+
+async def test_a_stream_left_half_read_gives_its_turn_back_and_does_not_open_the_way():
+    """What its reader begins meanwhile is no part of the run, and the next runs are limited as before."""
+    runs = Runs()
+    left = [runs.limit.astream(runs.aparts()), runs.limit.astream(runs.aparts())]
+    assert [await anext(stream) for stream in left] == [1, 1]
+    third = asyncio.ensure_future(anext(runs.limit.astream(runs.aparts())))
+    await asyncio.sleep(0.02)
+    assert not third.done()
+    for stream in left:
+        await stream.aclose()
+    assert await third == 1
+    stream = runs.limit.stream(runs.parts())
+    assert next(stream) == 1
+    others = [runs.limit.stream(runs.parts()) for _ in range(2)]
+    assert next(others[0]) == 1
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(next, others[1])
+        time.sleep(0.02)
+        assert not waiting.done()
+        stream.close()
+        assert waiting.result(5) == 1
 
 
 @pytest.mark.slow
