@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, nullcontext
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -19,6 +19,8 @@ from langgraph.graph.state import CompiledStateGraph
 AnyGraph = TypeVar("AnyGraph", bound=CompiledStateGraph[Any, Any, Any, Any])
 Part = TypeVar("Part")
 _END = object()
+LONGEST_WAIT_S = 60.0
+"""Then a run begins without a turn: streams that nobody reads to their end, or closes, must not hold up the others."""
 _within: ContextVar[bool] = ContextVar("within_a_run", default=False)
 
 
@@ -34,7 +36,7 @@ class RunLimit:
 
     def stream(self, parts: Iterator[Part]) -> Iterator[Part]:
         """Yield the parts of a run, which begins when a turn in this thread is free."""
-        with nullcontext() if _within.get() else self._threads:
+        with self._turn():
             run = copy_context()
             run.run(_within.set, True)
             while (part := run.run(next, parts, _END)) is not _END:
@@ -42,8 +44,7 @@ class RunLimit:
 
     async def astream(self, parts: AsyncGenerator[Part]) -> AsyncIterator[Part]:
         """Yield the parts of a run, which begins when a turn in this event loop, which goes on meanwhile, is free."""
-        turns = self._loops.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._limit))
-        async with nullcontext() if _within.get() else turns, aclosing(parts):
+        async with self._turn_of_loop(), aclosing(parts):
             while True:
                 token = _within.set(True)  # only while the run itself works, not while its reader does
                 try:
@@ -53,6 +54,27 @@ class RunLimit:
                 if part is _END:
                     return
                 yield part  # type: ignore[misc]  # not the end
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        taken = not _within.get() and self._threads.acquire(timeout=LONGEST_WAIT_S)
+        try:
+            yield
+        finally:
+            if taken:
+                self._threads.release()
+
+    @asynccontextmanager
+    async def _turn_of_loop(self) -> AsyncIterator[None]:
+        turns = self._loops.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._limit))
+        taken = False
+        with suppress(TimeoutError):
+            taken = not _within.get() and await asyncio.wait_for(turns.acquire(), LONGEST_WAIT_S)
+        try:
+            yield
+        finally:
+            if taken:
+                turns.release()
 
 
 def admit(graph: AnyGraph, limit: RunLimit) -> AnyGraph:

@@ -31,6 +31,7 @@ from theworld.nodes.resolve_references import resolve_references
 from theworld.nodes.restore_fused_order import restore_fused_order
 from theworld.nodes.retrieve_dense import retrieve_dense
 from theworld.nodes.retrieve_graph import retrieve_graph
+from theworld.nodes.retrieve_ontology import retrieve_ontology
 from theworld.nodes.retrieve_sparse import retrieve_sparse
 from theworld.nodes.route_query import route_query
 from theworld.routing import DatabaseReader
@@ -98,7 +99,7 @@ def _part_answerer(resources: Resources) -> Callable[[QueryState, Context], Mapp
 def _add_routing(graph: Graph, resources: Resources) -> None:
     settings, database = resources.settings, resources.database
     parts: dict[str, Any] = {"settings": settings, "strategy": resources.strategy, "database": _reader(resources)}
-    parts |= {"history": resources.history}
+    parts |= {"history": resources.history, "ontology": resources.ontology}
     graph.add_node("route_query", bind(route_query, optional=False, **parts))
     if database is not None:
         from theworld.nodes.query_database import query_database
@@ -117,8 +118,10 @@ def _add_retrieval(graph: Graph, resources: Resources) -> None:
     graph.add_node("retrieve_dense", bind(retrieve_dense, **dense))
     graph.add_node(
         "retrieve_graph",
-        bind(retrieve_graph, graph=store.graph, ontology=resources.ontology, names=names, **(dense | sparse)),
+        bind(retrieve_graph, graph=store.graph, names=names, **(dense | sparse)),
     )
+    ontology: dict[str, Any] = {"ontology": resources.ontology, "settings": settings.retrieval}
+    graph.add_node("retrieve_ontology", bind(retrieve_ontology, **ontology))
     kept: dict[str, Any] = {"notes": store, "settings": settings}
     graph.add_node("fuse_candidates", bind(fuse_candidates, **kept))
     graph.add_node("rerank_candidates", bind(rerank_candidates, reranker=resources.reranker, **kept))

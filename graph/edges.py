@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import get_args
 
 from langgraph.runtime import Runtime
 
@@ -10,9 +11,9 @@ from theworld.answers import probability
 from theworld.references.quoting import asks_what_was_said
 from theworld.routing.parts import FindParts
 from theworld.settings import AnswerSettings
-from theworld.state import Context, QueryState, context_at, context_of
+from theworld.state import Channel, Context, QueryState, context_at, context_of
 
-CHANNEL_NODES = {"sparse": "retrieve_sparse", "dense": "retrieve_dense", "graph": "retrieve_graph"}
+CHANNEL_NODES = {channel: f"retrieve_{channel}" for channel in get_args(Channel)}
 
 
 Choose = Callable[[QueryState, Runtime[Context]], str]

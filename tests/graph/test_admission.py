@@ -93,6 +93,17 @@ async def test_a_stream_left_half_read_gives_its_turn_back_and_does_not_open_the
         assert waiting.result(5) == 1
 
 
+async def test_streams_that_nobody_reads_do_not_hold_up_the_others_for_ever(monkeypatch):
+    monkeypatch.setattr("theworld.graph.admission.LONGEST_WAIT_S", 0.05)
+    runs = Runs()
+    left = [runs.limit.stream(runs.parts()) for _ in range(3)]
+    assert [next(stream) for stream in left] == [1, 1, 1]
+    others = [runs.limit.astream(runs.aparts()) for _ in range(3)]
+    assert [await anext(stream) for stream in others] == [1, 1, 1]
+    for stream in others:
+        await stream.aclose()
+
+
 @pytest.mark.slow
 def test_a_hundred_gathered_runs_answer_as_each_alone_or_say_that_time_ran_out(resources):
     graph = build_graph(dataclasses.replace(resources, settings=Settings(store=resources.settings.store)))

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -118,20 +119,22 @@ class _Follower:
             modes.append("custom")  # for tokens as they come LangGraph waits in one more thread, which takes time
         stream = self.graph.stream(given, config, context=self.run.context, stream_mode=modes, output_keys=KEYS)
         reached = False
-        for part in stream:
-            if self.cancelled():
-                raise CancelledRunError
-            mode, event = cast("tuple[str, Any]", part)
-            if mode == "values":
-                self.run.state = event
-                if reached:
-                    break
-            elif mode == "updates":
-                for node, update in event.items():
-                    self.note(node, update or {})
-                    reached = reached or _reached(self.until, node, update or {})
-            elif self.watch is not None and event.get("type") in {"token", "restart"}:
-                self.watch(event["type"], event.get("text", ""))
+        # What is broken off gives its turn back now, not when its traceback is forgotten.
+        with closing(cast("Generator[Any]", stream)) as parts:
+            for part in parts:
+                if self.cancelled():
+                    raise CancelledRunError
+                mode, event = cast("tuple[str, Any]", part)
+                if mode == "values":
+                    self.run.state = event
+                    if reached:
+                        break
+                elif mode == "updates":
+                    for node, update in event.items():
+                        self.note(node, update or {})
+                        reached = reached or _reached(self.until, node, update or {})
+                elif self.watch is not None and event.get("type") in {"token", "restart"}:
+                    self.watch(event["type"], event.get("text", ""))
 
     def resume(self, choice: str) -> None:
         """Go the same way again, this time with the choice: nothing of a conversation is kept between requests."""
