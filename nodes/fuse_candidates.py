@@ -85,7 +85,7 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
     pool = settings.rerank.pool if state.route.rerank else 0
     fused = fused[: max(pool, context.top_k or settings.retrieval.top_k)]
     best = fused[0].score if fused else 0.0
-    paths = {path.note_id: path for path in state.paths}
+    paths = {path.note_id: path for path in (*(state.ontology.note_paths if state.ontology else ()), *state.paths)}
     ids = [f.note_id for f in fused]
     within = reading_deadline(state, context, settings, _READ_SHARE if state.route.rerank else 1.0)
     whole = request_deadline(state, context)
@@ -101,4 +101,4 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
         for rank, f in enumerate((f for f in fused if f.note_id in stored), start=1)
     ]
     evidence = candidates[:EVIDENCE_NOTES]
-    return {"candidates": candidates, "evidence": evidence, "degradations": noted}
+    return {"candidates": candidates, "evidence": evidence, "paths": [*paths.values()], "degradations": noted}

@@ -16,8 +16,7 @@ from theworld.errors import EngineUnavailableError, StoreError
 from theworld.questions import read_question
 from theworld.retrieval.channel import ranked, search_channel
 from theworld.retrieval.dense import EmbedderOf, nearest
-from theworld.retrieval.evidence_paths import telling_steps, word_paths
-from theworld.retrieval.ontology import OntologyChannel, OntologyFindings, OntologyRequest, merge
+from theworld.retrieval.evidence_paths import word_paths
 from theworld.retrieval.seeds import SEED_NOTES, query_entities, seed_entities, seed_notes
 from theworld.settings import RetrievalSettings
 from theworld.state import Channel, ChannelPlan, Context, Degradation, QueryState, Update
@@ -39,17 +38,15 @@ def retrieve_graph(
     dense: DenseStore,
     embedder_of: EmbedderOf,
     settings: RetrievalSettings,
-    ontology: OntologyChannel | None = None,
     names: EntriesByName | None = None,
 ) -> Update:
     """Rank notes by how well they are connected to what the query names and what the other channels put first.
 
-    Where the store has an ontology, the notes it leads to are ranked among them. `names` are other names of what the
-    query speaks of; where they cannot be read, the query's own stand.
+    `names` are other names of what the query speaks of; where they cannot be read, the query's own stand.
     The channels run side by side, so the seeds are looked up here; the query's vector comes from the shared cache. A
     server that cannot be reached gives no seeds, and the walk begins with what the others give.
     """
-    search = GraphSearch(state, graph, sparse, dense, embedder_of, ontology, names)
+    search = GraphSearch(state, graph, sparse, dense, embedder_of, names)
     return search_channel("graph", state, runtime, settings, search)
 
 
@@ -62,11 +59,10 @@ class GraphSearch:
     sparse: SparseStore
     dense: DenseStore
     embedder_of: EmbedderOf
-    ontology: OntologyChannel | None
     names: EntriesByName | None
 
     def __call__(self, plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
-        """Return the channel's list and the evidence paths of its first notes, the ontology's share among them."""
+        """Return the channel's list and the evidence paths of its first notes."""
         begun, noted, tenant = time.perf_counter(), list[Degradation](), context.tenant
         entities, notes = self._seeds(context, deadline, noted)
         hits = self.graph.rank(
@@ -82,27 +78,11 @@ class GraphSearch:
         paths = word_paths(self.graph.paths(first, notes=list(notes), entities=list(entities), tenant=tenant), language)
         ranking = [(hit.note_id, hit.score) for hit in hits]
         note = f"seeds: {len(notes)} notes, entities: {', '.join(entities) or 'none'}"
-        findings = self._ask_ontology(OntologyRequest(self.state.query, language, context, deadline, plan.top_k), noted)
-        if findings is not None:
-            ranking = merge(ranking, findings.notes, findings.weight, plan.top_k)
-            reached = {path.note_id for path in paths}
-            paths += [p for p in findings.evidence.note_paths if p.note_id not in reached and telling_steps(p.steps)]
-            named = ", ".join(dict.fromkeys(match.label for match in findings.evidence.matches))
-            note += f"; ontology: {named}, {len(findings.notes)} notes"
         return {
             **ranked("graph", ranking, begun, note),
-            "query": (findings.evidence.understood if findings else "") or self.state.query,
             "paths": paths,
-            "ontology": findings.evidence if findings else None,
             "degradations": noted,
         }
-
-    def _ask_ontology(self, request: OntologyRequest, noted: list[Degradation]) -> OntologyFindings | None:
-        if self.ontology is None or request.context.ontology is False:
-            return None
-        with degrading(STAGE, request.context, noted, "the ontology is left out of the graph channel"):
-            return self.ontology.ask(request)
-        return None
 
     def _seeds(
         self, context: Context, deadline: Deadline, noted: list[Degradation]

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 EVIDENCE_NOTES = 5
 """Candidates that answers are made from: of those further down, few hold what is asked (benchmarks/answers.py)."""
 
-Channel = Literal["sparse", "dense", "graph"]
+Channel = Literal["sparse", "dense", "graph", "ontology"]
 """A retrieval channel."""
 
 ScoreScale = Literal["rrf", "unit", "probability"]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from theworld.state.candidates import Channel, Value
 
-RoutePath = Literal["sql", "sparse", "dense", "graph", "hybrid", "none"]
+RoutePath = Literal["sql", "sparse", "dense", "graph", "ontology", "hybrid", "none"]
 """Which way a question goes; `none` for small talk, and where the caller allows no channel."""
 
 Intent = Literal["statistics", "detail", "relation", "question", "smalltalk"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DEMO_STORE = Path(".demo/store")
 INDENT = 5
-CHANNELS: dict[Channel, str] = {"sparse": "words", "dense": "meaning", "graph": "the graph"}
+CHANNELS: dict[Channel, str] = {"sparse": "words", "dense": "meaning", "graph": "the graph", "ontology": "the ontology"}
 """What each channel goes by."""
 
 

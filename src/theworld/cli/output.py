@@ -20,7 +20,7 @@ NO_CANDIDATES = "无候选"
 """Reason of the judgement of a name that no entry has."""
 PATHS_SHOWN = 5
 ROWS_SHOWN = 20
-CHANNELS = ("sparse", "dense", "graph")
+CHANNELS = ("sparse", "dense", "graph", "ontology")
 BAR_CHARACTERS = 30
 
 

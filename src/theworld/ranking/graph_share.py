@@ -24,6 +24,8 @@ WEIGHTS = (8.09, -4.71, 6.22)
 DEPTH = 50
 """Notes of the graph's list that are looked at."""
 FIRST = 10
+SHARING = ("sparse", "dense")
+"""Channels that have what the graph leaves."""
 
 
 def graph_share(hits: Ranking) -> float:
@@ -48,12 +50,13 @@ def signs(hits: Ranking) -> tuple[float, float, float] | None:
 def channel_weights(planned: Mapping[str, float], rankings: Mapping[str, Ranking]) -> dict[str, float]:
     """Return the weights by which the channels' lists are fused: the planned ones, shared by what the graph brought.
 
-    The graph's counts times its share, the others' times the rest. Where only the graph or none of it was asked, or it
-    has no weight, the plan stands.
+    The graph's counts times its share, words' and meaning's times the rest, the ontology's as planned. Where only the
+    graph or none of it was asked, or it has no weight, the plan stands.
     """
     weights = {channel: planned.get(channel, 1.0) for channel in rankings}
-    others = [channel for channel in rankings if channel != "graph" and rankings[channel]]
+    others = [channel for channel in SHARING if rankings.get(channel)]
     if "graph" not in rankings or not others or not weights["graph"]:
         return weights
     share = graph_share(rankings["graph"])
-    return {channel: weight * (share if channel == "graph" else 1 - share) for channel, weight in weights.items()}
+    shares = {"graph": share, **dict.fromkeys(SHARING, 1 - share)}
+    return {channel: weight * shares.get(channel, 1.0) for channel, weight in weights.items()}

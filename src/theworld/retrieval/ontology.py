@@ -1,17 +1,13 @@
-"""The ontology's part of the graph channel: what the question speaks of, over K hops, to notes and capabilities.
-
-Where the store has no ontology it costs one small look. A failure or a late answer leaves the PageRank's list as it
-is, and the Degradation says so.
-"""
+"""The ontology channel: what the question speaks of, over K hops, to notes and capabilities."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
-from theworld.deadline import Deadline, run_within
+from theworld.deadline import Deadline
 from theworld.models.protocols import Embedder
 from theworld.ontology import Ref
 from theworld.ontology.index import OntologyIndex, OntologyIndexes
@@ -20,6 +16,7 @@ from theworld.ontology.questions.names import QueryMatches
 from theworld.ontology.retrieval import NESTED, Findings, find
 from theworld.ontology.walking import WalkParameters
 from theworld.retrieval.dense import EmbedderOf
+from theworld.retrieval.evidence_paths import telling_steps
 from theworld.retrieval.notes import NoteSource
 from theworld.settings import OntologySettings
 from theworld.state import (
@@ -36,12 +33,7 @@ from theworld.text import Language
 
 NEAREST, DEVIATIONS = 3, 2.5
 """Elements that vectors may add, and by how many standard deviations they must stand out."""
-WEIGHT = 0.5
-"""Of its notes' scores beside the PageRank's, each over its best."""
-DEADLINE_SHARE = 0.5
-"""Of the time that the graph channel has left: the walk over the notes must have some too."""
 Hits = Sequence[tuple[str, float]]
-_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +42,6 @@ class OntologyFindings:
 
     evidence: OntologyEvidence
     notes: Hits
-    weight: float
-    """Of its list, against 1 for the PageRank's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +65,11 @@ class OntologyChannel:
         self.indexes, self._notes, self._embedder_of, self.settings = indexes, notes, embedder_of, settings
         self._walking = WalkParameters(hops=settings.hops)
 
+    @property
+    def present(self) -> bool:
+        """Whether questions are to be asked here: it is switched on and, as far as known without waiting, not empty."""
+        return self.settings.enabled and not self.indexes.surely_none()
+
     def warm(self, tenants: Sequence[str]) -> None:
         """Read the ontologies now, not within the first question's deadline."""
         if self.settings.enabled:
@@ -82,21 +77,12 @@ class OntologyChannel:
                 self.indexes.of(tenant)
 
     def ask(self, request: OntologyRequest) -> OntologyFindings | None:
-        """Return what the ontology says; None when there is none, it is off, or it recognises nothing.
+        """Return what the ontology says; None when the tenant has none or nothing is recognised.
 
-        Raises DeadlineExceededError when it takes more than its share of the deadline; an index that is still being
-        read then goes on being read, for the next question.
+        Raises DeadlineExceededError when the walk takes too long.
         """
-        if not self.settings.enabled or self.indexes.surely_none():
-            return None
-        own = Deadline.after(request.deadline.remaining_ms() * DEADLINE_SHARE)
-        tenant = request.context.tenant
-
-        def work() -> OntologyFindings | None:
-            index = self.indexes.of(tenant)
-            return None if index is None else self._findings(index, replace(request, deadline=own))
-
-        return run_within(own, work, name="ask_ontology")
+        index = self.indexes.of(request.context.tenant)
+        return None if index is None else self._findings(index, request)
 
     def _findings(self, index: OntologyIndex, request: OntologyRequest) -> OntologyFindings | None:
         begun, context = time.perf_counter(), request.context
@@ -130,7 +116,7 @@ class OntologyChannel:
             notes=len(kept),
             elapsed_ms=(time.perf_counter() - begun) * 1000,
         )
-        return OntologyFindings(evidence, kept, WEIGHT)
+        return OntologyFindings(evidence, kept)
 
     def _near(self, index: OntologyIndex, question: str) -> dict[Ref, float]:
         """Return the elements that are near the question in meaning."""
@@ -155,12 +141,13 @@ class OntologyChannel:
         return [(note_id, score) for note_id, score in notes if note_id in passing]
 
     def _titled(self, found: Findings, ids: set[str], request: OntologyRequest) -> list[EvidencePath]:
-        """Return the paths to notes that are kept, the notes called by their titles."""
+        """Return the paths to notes that are kept and say something, the notes called by their titles."""
         paths = [path for path in found.note_paths if path.note_id in ids]
         wanted = [path.note_id for path in paths]
         stored = self._notes.notes(wanted, tenant=request.context.tenant, mentions=False, within=request.deadline)
         titles = {note.id: note.title for note in stored}
-        return [_with_title(path, titles.get(path.note_id, "")) for path in paths]
+        titled = (_with_title(path, titles.get(path.note_id, "")) for path in paths)
+        return [path for path in titled if telling_steps(path.steps)]
 
 
 def _with_title(path: EvidencePath, title: str) -> EvidencePath:
@@ -255,20 +242,3 @@ def constraints(question: str, matches: QueryMatches) -> list[OntologyConstraint
             )
         )
     return found
-
-
-def merge(pagerank: Hits, notes: Hits, weight: float, limit: int) -> list[tuple[str, float]]:
-    """Return one list of both, by the sum of the scores, each over its list's best; ties by note id.
-
-    Not by rank: the reranker takes from the scores how much the walk favours a note. Where the ontology has nothing to
-    add, the PageRank's own list is returned.
-    """
-    if not notes or not weight:
-        return list(pagerank)
-    total: dict[str, float] = {}
-    for hits, share in ((pagerank, 1.0), (notes, weight)):
-        best = max((score for _, score in hits), default=0.0) or 1.0
-        for note_id, score in hits:
-            total[note_id] = total.get(note_id, 0.0) + share * score / best
-    order = sorted(total, key=lambda note_id: (-round(total[note_id], _DIGITS), note_id))
-    return [(note_id, round(total[note_id], _DIGITS)) for note_id in order[:limit]]

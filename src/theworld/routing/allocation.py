@@ -14,9 +14,11 @@ SHORT_MS, SHORTEST_MS = 150.0, 60.0
 """Budgets below which half as many candidates are asked for, and below which nothing is reranked."""
 LEAST_CONFIDENCE = 0.45
 """Below, a choice is widened to hybrid: trying every way costs some milliseconds, a wrong way the answer."""
-WEIGHTS: dict[Channel, float] = {"sparse": 0.45, "dense": 0.55, "graph": 1.0}
-"""Of each channel in fusion; the graph's counts times the share that its list earns on each question, the others' times
-the rest (`ranking/graph_share.py`, which was fitted over them)."""
+WEIGHTS: dict[Channel, float] = {"sparse": 0.45, "dense": 0.55, "graph": 1.0, "ontology": 0.5}
+"""Of each channel in fusion; the graph's counts times the share that its list earns on each question, that of words and
+meaning times the rest (`ranking/graph_share.py`, which was fitted over them)."""
+GRAPHS = {"graph", "ontology"}
+"""Channels of the switch for graph retrieval."""
 OFF = "off"
 """Strategy name of a request that was not routed."""
 
@@ -28,13 +30,14 @@ def route(
     strategy: Strategy,
     *,
     database: DatabaseView | None = None,
+    ontology: bool = False,
     outcomes: Mapping[str, tuple[int, int]] | None = None,
 ) -> RouteDecision:
     """Return the decision for one query; a caller's own choices win.
 
-    `outcomes` are (successes, attempts) of each path, from logged feedback.
+    `ontology` says whether there is one; `outcomes` are (successes, attempts) of each path, from logged feedback.
     """
-    features = features_of(query, context, settings, database=database)
+    features = features_of(query, context, settings, database=database, ontology=ontology)
     if not (settings.router.enabled if context.router is None else context.router):
         choice = Choice("hybrid", "question", 0.5, ("the router is off: every way is tried",))
         return allocate(choice, features, context, settings, strategy=OFF)
@@ -77,8 +80,8 @@ class _Way:
     def __init__(self, choice: Choice, features: Features, context: Context, settings: Settings) -> None:
         self._features, self._context, self._settings = features, context, settings
         self.path: RoutePath = choice.path
-        names: tuple[Channel, ...] = () if choice.path == "none" else ("sparse", "dense", "graph")
-        self.channels = {name: _plan(name, settings) for name in names}
+        names: tuple[Channel, ...] = ("sparse", "dense", "graph", *(("ontology",) if features.ontology else ()))
+        self.channels = {name: _plan(name, settings) for name in names if choice.path != "none"}
         sure = choice.path == "hybrid" and choice.confidence == 1
         self.database = features.database.available and choice.path in {"sql", "hybrid"} and not sure
         self.rerank = settings.rerank.kind != "none"
@@ -88,13 +91,15 @@ class _Way:
         """Take the caller's channels, without asking the database; else leave out the graph where it is off."""
         context, settings = self._context, self._settings
         if context.channels is not None:
-            chosen = [name for name in dict.fromkeys(context.channels) if name != "graph" or context.graph is not False]
+            chosen = [
+                name for name in dict.fromkeys(context.channels) if name not in GRAPHS or context.graph is not False
+            ]
             self.channels = {name: _plan(name, settings) for name in chosen}
             self.path = chosen[0] if len(chosen) == 1 else "hybrid" if chosen else "none"
             self.database = False
             self.reasons.append(f"the caller chose {', '.join(chosen) or 'no channel'}")
         elif not (settings.retrieval.graph if context.graph is None else context.graph):
-            self.channels.pop("graph", None)
+            self.channels = {name: plan for name, plan in self.channels.items() if name not in GRAPHS}
             self.path = "hybrid" if self.path == "graph" else self.path
             self.reasons.append("graph retrieval is off")
 

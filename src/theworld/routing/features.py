@@ -68,6 +68,8 @@ class Features(NamedTuple):
     length: int
     """Characters without spaces."""
     database: DatabaseView
+    ontology: bool
+    """Whether there is an ontology to ask."""
     deadline_ms: float
     """Budget of retrieval."""
     tokens_left: int | None
@@ -111,7 +113,14 @@ LONGEST_READ = 2_000
 """Characters of a query that are looked at: of a longer one half at its beginning, half at its end."""
 
 
-def features_of(query: str, context: Context, settings: Settings, *, database: DatabaseView | None = None) -> Features:
+def features_of(
+    query: str,
+    context: Context,
+    settings: Settings,
+    *,
+    database: DatabaseView | None = None,
+    ontology: bool = False,
+) -> Features:
     """Return the features of one query under the budget of its request."""
     short = len(query) <= LONGEST_READ
     question = read_question(query if short else f"{query[: LONGEST_READ // 2]} {query[-LONGEST_READ // 2 :]}")
@@ -132,6 +141,7 @@ def features_of(query: str, context: Context, settings: Settings, *, database: D
         named=bool(_NAME_EN.search(query)) or "《" in query or view.entities > 0 or _mixed(query),
         length=size,
         database=view,
+        ontology=ontology and context.ontology is not False,
         deadline_ms=float(budget if context.total_deadline_ms is None else min(budget, context.total_deadline_ms)),
         tokens_left=context.tokens_left,
     )

@@ -92,7 +92,8 @@ async function run() {
 async function tried({ api, abort }, setting) {
   const body = { query: bench.question.trim(), top_k: setting.k, enable_rerank: setting.rerank, enable_router: setting.router,
     enable_ontology: setting.ontology, enable_database: setting.database };
-  if (setting.channels.length < CHANNELS.length) body.channels = setting.channels;  // all: the router chooses among them
+  const ontology = setting.ontology && view.switches.includes("ontology") ? ["ontology"] : [];
+  if (setting.channels.length < CHANNELS.length) body.channels = [...setting.channels, ...ontology];  // all: the router chooses among them
   try {
     return await api.post("/api/v1/retrieval/bench", body, { signal: abort.signal });
   } catch (error) {
@@ -191,7 +192,7 @@ function moved(rank, before, side, other) {
 function scores(note) {
   const { t } = view;
   const channel = (name) => [t(`found.channel_${name}`), note.channels[name]?.rank, note.channels[name]?.score];
-  const all = [...CHANNELS.map(channel), [t("found.fused"), note.fused_rank, note.fused_score], [t("bench.rerank"), note.rerank_rank, note.rerank_score]];
+  const all = [...[...CHANNELS, ...view.switches.filter((name) => name === "ontology")].map(channel), [t("found.fused"), note.fused_rank, note.fused_score], [t("bench.rerank"), note.rerank_rank, note.rerank_score]];
   const cell = ([, rank, score]) => el("td", {}, rank ? el("strong", {}, rank) : el("span", { class: "muted" }, "–"), typeof score === "number" && el("span", { class: "score" }, number(score)));
   return el("table", { class: "scores" }, el("thead", {}, el("tr", {}, all.map(([name]) => el("th", { scope: "col" }, name)), el("th", { scope: "col" }, t("found.relevance")))),
     el("tbody", {}, el("tr", {}, all.map(cell), el("td", {}, el("strong", {}, note.final_score.toFixed(2)), el("meter", { min: "0", max: "1", value: note.final_score, "aria-label": t("found.relevance") })))));

@@ -3,7 +3,7 @@
 import { el } from "../../dom.js";
 import { field, numberField, numberIn, tick } from "./parts.js";
 
-const CHANNELS = ["sparse", "dense", "graph"];
+const CHANNELS = ["sparse", "dense", "graph", "ontology"];
 
 /** Make the form's part; read() gives the strategy as the API takes it, or throws what is wrong in words. */
 export function strategyFields(t, name) {

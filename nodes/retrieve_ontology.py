@@ -1,0 +1,37 @@
+"""The ontology channel: the notes that what the question speaks of leads to, over the ontology's relations."""
+
+from __future__ import annotations
+
+import time
+
+from langgraph.runtime import Runtime
+
+from theworld.deadline import Deadline
+from theworld.retrieval.channel import ranked, search_channel
+from theworld.retrieval.ontology import OntologyChannel, OntologyRequest
+from theworld.settings import RetrievalSettings
+from theworld.state import ChannelPlan, Context, QueryState, Update
+from theworld.text import Language
+
+
+def retrieve_ontology(
+    state: QueryState, runtime: Runtime[Context], *, ontology: OntologyChannel | None, settings: RetrievalSettings
+) -> Update:
+    """Rank notes by how closely the ontology ties them to what the query names or describes.
+
+    Descriptions that its facts resolve ("the guarantor of X") are replaced by names in the query.
+    """
+
+    def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
+        begun = time.perf_counter()
+        language: Language = "zh" if state.language == "zh" else "en"
+        request = OntologyRequest(state.query, language, context, deadline, plan.top_k)
+        findings = ontology.ask(request) if ontology is not None else None
+        if findings is None:
+            return ranked("ontology", [], begun, "nothing recognised")
+        named = ", ".join(dict.fromkeys(match.label for match in findings.evidence.matches))
+        update = ranked("ontology", list(findings.notes), begun, f"recognised: {named}")
+        query = findings.evidence.understood or state.query
+        return {**update, "query": query, "ontology": findings.evidence}
+
+    return search_channel("ontology", state, runtime, settings, search)
