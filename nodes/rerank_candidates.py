@@ -23,7 +23,6 @@ def rerank_candidates(
     top_k = context.top_k or settings.retrieval.top_k
     deadline = retrieval_deadline(state, context, settings.retrieval)
     pool = state.candidates[: max(settings.rerank.pool, top_k)]
-    query = state.ontology.with_names(state.query) if state.ontology else state.query
     noted: list[Degradation] = []
     with degrading(
         "rerank_candidates",
@@ -32,7 +31,7 @@ def rerank_candidates(
         lambda _error: f"{reranker.name}: {reranking.reason}",
         catching=RetrievalUnavailableError,
     ):
-        reranking = rerank_within(reranker, query, pool, top_k=top_k, tenant=context.tenant, deadline=deadline)
+        reranking = rerank_within(reranker, state.query, pool, top_k=top_k, tenant=context.tenant, deadline=deadline)
         if reranking.outcome != "complete":
             raise RetrievalUnavailableError(
                 reranking.reason, where="rerank_candidates", remedy="Raise the deadline, or ask without `strict`."

@@ -79,10 +79,5 @@ class OntologyEvidence(Value):
         default=(), description="What the question means without naming it: the guarantor of a named company"
     )
     answered: bool = Field(default=False, description="Whether the last description is all that is asked")
-    notes: int = Field(default=0, ge=0, description="Notes it brought into the graph channel")
+    notes: int = Field(default=0, ge=0, description="Notes it brought")
     elapsed_ms: float = Field(default=0.0, ge=0.0, description="Time it took")
-
-    def with_names(self, query: str) -> str:
-        """Return the query followed by the names of what it means without naming it."""
-        names = dict.fromkeys(name for one in self.described for name in one.names if name not in query)
-        return f"{query} ({', '.join(names)})" if names else query

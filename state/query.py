@@ -65,7 +65,7 @@ class Context(BaseModel):
     rerank: bool | None = Field(default=None, description="Force reranking on or off")
     graph: bool | None = Field(default=None, description="Force graph retrieval on or off")
     router: bool | None = Field(default=None, description="Force routing on or off; off tries every way")
-    ontology: bool | None = Field(default=None, description="False leaves the ontology out of the graph channel")
+    ontology: bool | None = Field(default=None, description="False leaves the ontology channel out")
     database: bool | None = Field(default=None, description="Force asking the database first, or forbid it")
     tokens_left: int | None = Field(
         default=None, ge=0, description="Tokens of a language model that may still be spent; 0 forbids a call"

@@ -18,15 +18,6 @@ def test_beyond_the_evidence_set_the_fused_order_stands_and_relevance_never_rise
     assert keep_fused_tail([], 5) == []
 
 
-def test_the_reranker_is_asked_with_the_names_that_the_question_means() -> None:
-    named = DescribedSample(text="Foxbell's guarantor", names=("Tidegate Terminals",))
-    query = "What does Tidegate Terminals build?"
-    assert OntologyEvidence(described=(named,)).with_names(query) == query
-    several = DescribedSample(text="its members", names=("Alder", "Birch", "Birch"))
-    query = "Which of its members of Alder failed?"
-    assert OntologyEvidence(described=(several,)).with_names(query) == f"{query} (Birch)"
-
-
 def test_notes_about_what_is_described_and_what_is_asked_of_it_come_first() -> None:
     given = [
         ("long", "en", "Foxbell's guarantor is Tidegate."),

@@ -28,6 +28,7 @@ class ChannelName(StrEnum):
     SPARSE = "sparse"
     DENSE = "dense"
     GRAPH = "graph"
+    ONTOLOGY = "ontology"
 
 
 StoreOption = Annotated[

@@ -26,7 +26,7 @@ class RetrievalSettings(Section):
 
     deadline_ms: int = Field(default=1200, ge=1, le=600_000, description="Budget for retrieval and reranking")
     per_channel: int = Field(default=100, ge=1, le=10_000, description="Candidates asked of each channel")
-    graph: bool = Field(default=True, description="Whether the graph channel runs")
+    graph: bool = Field(default=True, description="Whether the graph and ontology channels run")
     top_k: int = Field(default=20, ge=1, le=1000, description="Candidates kept after reranking")
     fusion: FusionSettings = Field(default_factory=FusionSettings)
 
@@ -37,7 +37,7 @@ class RetrievalSettings(Section):
 
 
 class OntologySettings(Section):
-    """What an imported ontology adds to the graph channel; without one in the store nothing is done."""
+    """The ontology channel; without an ontology in the store nothing is done."""
 
     enabled: bool = Field(default=True, description="Ask the ontology, where the store has one")
     hops: int = Field(default=2, ge=0, le=6, description="Edges walked from what the question speaks of")

@@ -109,7 +109,7 @@ class Options(Body):
         default_factory=list, max_length=MOST_MESSAGES, description="Earlier messages, oldest first"
     )
     top_k: int = Field(default=DEFAULT_TOP_K, ge=1, le=MOST_CANDIDATES, description="Candidates returned")
-    enable_graph: bool = Field(default=True, description="False leaves the graph channel out")
+    enable_graph: bool = Field(default=True, description="False leaves graph and ontology out")
     enable_rerank: bool = Field(default=True, description="False keeps the fused order")
     enable_router: bool = Field(default=True, description="False tries every way, whatever the question")
     enable_ontology: bool = Field(default=True, description="False leaves the ontology out, where there is one")
