@@ -28,7 +28,6 @@ from theworld.evaluation.metrics import paired_difference, percentile
 from theworld.evaluation.retrieval import DEPTH, m3_baseline
 from theworld.graph import build_graph, make_resources
 from theworld.ingestion import ingest
-from theworld.ingestion.ontology import ingest_ontology
 from theworld.models.registry import Models, load_models
 from theworld.ontology import Lookup, parse_ontology
 from theworld.ontology.graph import OntologyGraph
@@ -36,7 +35,7 @@ from theworld.ontology.index import OntologyIndex
 from theworld.ontology.questions.matching import Matcher
 from theworld.ontology.questions.names import Match, QueryMatches
 from theworld.ontology.retrieval import find
-from theworld.ontology.storing import to_edges, to_nodes
+from theworld.ontology.storing import import_ontology, to_edges, to_nodes
 from theworld.ontology.walking import WalkParameters, walk
 from theworld.retrieval.dense import nearest
 from theworld.settings import Settings
@@ -110,7 +109,7 @@ def sample_store(path: Path, models: Models) -> Iterator[KnowledgeStore]:
     with KnowledgeStore.open(path, create=True) as store:
         report = ingest([notes_dir()], store, models, settings)
         assert not report.failed, report.failed
-        ingest_ontology(load_credit_ontology(), store, models)
+        import_ontology(store, load_credit_ontology())
         yield store
 
 

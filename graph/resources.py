@@ -80,7 +80,7 @@ def make_resources(
         knowledge=knowledge or make_knowledge(settings.wikidata),
         judge=make_judge(settings, models),
         limit=settings.service.running,
-        ontology=OntologyChannel(OntologyIndexes(store.ledger.graph), store, models.by_space, settings.ontology),
+        ontology=OntologyChannel(OntologyIndexes(store.ledger.graph), store, settings.ontology),
     )
 
 

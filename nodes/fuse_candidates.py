@@ -77,7 +77,8 @@ def fuse_candidates(state: QueryState, runtime: Runtime[Context], *, notes: Note
     """
     context, method = context_of(runtime), settings.retrieval.fusion.method
     rankings: dict[str, Ranking] = {channel: result.hits for channel, result in state.channel_results.items()}
-    weights = channel_weights({channel: plan.weight for channel, plan in state.route.channels.items()}, rankings)
+    planned: dict[str, float] = {channel: plan.weight for channel, plan in state.route.channels.items()}
+    weights = channel_weights(planned, rankings, state.ontology.recognised if state.ontology else 0.0)
     depths = {"graph": settings.retrieval.graph_depth} if len(rankings) > 1 else {}
     noted: list[Degradation] = []
     fused = fuse_by(method, rankings, weights, depths)

@@ -13,7 +13,7 @@ class OntologyMatch(Value):
     kind: str = Field(description="OntologyClass | Attribute | Relation | Capability | EntitySample")
     key: str = Field(description="Its id, for an attribute `class.attribute`")
     label: str = Field(description="Its name in the language of the question")
-    how: str = Field(description="label | synonym | inverse | value | overlap | vector | nested")
+    how: str = Field(description="label | synonym | inverse | value | overlap | nested")
     score: float = Field(ge=0.0, le=1.0, description="How sure we are")
     start: int = Field(default=0, ge=0, description="Where it stands in the question; start = end: nowhere")
     end: int = Field(default=0, ge=0, description="End offset, exclusive")
@@ -79,5 +79,8 @@ class OntologyEvidence(Value):
         default=(), description="What the question means without naming it: the guarantor of a named company"
     )
     answered: bool = Field(default=False, description="Whether the last description is all that is asked")
+    recognised: float = Field(
+        default=0.0, ge=0.0, le=1.0, description="Share of the question's letters that name or describe its elements"
+    )
     notes: int = Field(default=0, ge=0, description="Notes it brought")
     elapsed_ms: float = Field(default=0.0, ge=0.0, description="Time it took")

@@ -23,7 +23,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def store(sample: Path) -> Path:
     file, folder = str(sample / "ontology.yaml"), sample / "store"
-    assert run(["ontology", "import", file, "--store", str(folder), "--no-vectors"]) == 0
+    assert run(["ontology", "import", file, "--store", str(folder)]) == 0
     return folder
 
 
@@ -32,7 +32,7 @@ def test_the_sample_has_its_three_parts(sample: Path) -> None:
 
 
 def test_importing_again_changes_nothing(sample: Path, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["ontology", "import", str(sample / "ontology.yaml"), "--store", str(store), "--no-vectors", "--json"]
+    arguments = ["ontology", "import", str(sample / "ontology.yaml"), "--store", str(store), "--json"]
     assert run(arguments) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["changed"] is False
@@ -121,7 +121,7 @@ def test_a_part_is_drawn_around_a_class(sample: Path, capsys: pytest.CaptureFixt
 
 def test_remove_takes_it_out(sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = str(tmp_path / "store")
-    assert run(["ontology", "import", str(sample / "ontology.yaml"), "--store", store, "--no-vectors"]) == 0
+    assert run(["ontology", "import", str(sample / "ontology.yaml"), "--store", store]) == 0
     assert run(["ontology", "remove", "--store", store]) == 0
     assert run(["ontology", "remove", "--store", store]) == 0
     assert "There was none" in capsys.readouterr().out

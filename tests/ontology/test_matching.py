@@ -71,13 +71,6 @@ def test_a_label_whose_words_stand_apart_is_found_by_overlap(matcher: Matcher) -
         assert kinds.get(Ref("OntologyClass", "credit_change")) == "overlap", question
 
 
-def test_vectors_add_what_is_not_named_below_what_is(matcher: Matcher) -> None:
-    near = {Ref("OntologyClass", "bank"): 0.9, Ref("OntologyClass", "rating"): 0.8}
-    matches = matcher.match("which bank?", vectors=near).matches
-    assert [(match.ref.key, match.kind) for match in matches] == [("bank", "label"), ("rating", "vector")]
-    assert matches[0].score > matches[1].score
-
-
 def test_a_number_belongs_to_the_numeric_attribute_beside_it(matcher: Matcher) -> None:
     found = matcher.match("注册资本超过5000万元且额度不低于1亿元的企业").ranges
     assert [(r.constraint.comparison, r.constraint.low.value, r.attribute and r.attribute.key) for r in found] == [

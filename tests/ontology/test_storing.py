@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,16 +12,14 @@ from hypothesis import strategies as st
 from ontology.conftest import plain_document
 from theworld.demo.credit import load_credit_ontology
 from theworld.errors import StoreError
-from theworld.ontology import Ontology, Words, parse_ontology
+from theworld.ontology import parse_ontology
 from theworld.ontology.index import OntologyIndexes
 from theworld.ontology.storing import (
     import_ontology,
-    pack_vector,
     remove_ontology,
     stored_ontology,
     to_edges,
     to_nodes,
-    unpack_vector,
 )
 from theworld.stores.graph_weights import co_occurrences, mixed, note_parts
 from theworld.stores.knowledge_store import KnowledgeStore
@@ -129,31 +126,6 @@ def test_a_store_without_an_ontology_keeps_no_trace(tmp_path: Path) -> None:
         store.catch_up()
         assert store.ledger.graph.version() == 0
         assert store.ledger.graph.applied() is None
-
-
-def test_vectors_of_unchanged_elements_are_not_made_again(tmp_path: Path) -> None:
-    asked: list[list[Words]] = []
-
-    def embed(texts):
-        asked.append(list(texts))
-        return {"space": np.arange(len(texts) * 4, dtype=np.float32).reshape(len(texts), 4)}
-
-    with KnowledgeStore.open(tmp_path / "s", create=True) as store:
-        import_ontology(store, SMALL, embed=embed)
-        assert not import_ontology(store, SMALL, embed=embed).changed
-        assert [len(texts) for texts in asked] == [3]
-        renamed = SMALL.model_dump(by_alias=True)
-        renamed["classes"][0]["labels"]["en"] = ["lender"]
-        import_ontology(store, Ontology.model_validate(renamed), embed=embed)
-        assert asked[1] == [Words(zh="银行", en="lender")]
-        found = OntologyIndexes(store.ledger.graph).of("default")
-        assert found is not None
-        assert set(found.vectors) == {"space"}
-
-
-def test_packed_vectors_come_back() -> None:
-    vector = np.array([0.5, -1.25, 3.0], dtype=np.float32)
-    assert unpack_vector(pack_vector(vector)).tolist() == vector.tolist()
 
 
 @given(

@@ -37,7 +37,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeStore]:
 
 def channel(store: KnowledgeStore, **settings: object) -> OntologyChannel:
     made = OntologySettings.model_validate(settings)
-    found = OntologyChannel(OntologyIndexes(store.ledger.graph), store, lambda _: None, made)
+    found = OntologyChannel(OntologyIndexes(store.ledger.graph), store, made)
     found.warm(store.ledger.graph.tenants())
     return found
 
@@ -114,7 +114,7 @@ def test_a_broken_ontology_is_left_out_and_says_so(store: KnowledgeStore) -> Non
         def of(self, tenant: str) -> None:
             raise RuntimeError("no such thing")
 
-    broken = OntologyChannel(Broken(store.ledger.graph), store, lambda _: None, OntologySettings())
+    broken = OntologyChannel(Broken(store.ledger.graph), store, OntologySettings())
     update = search(store, broken)
     assert "channel_results" not in update
     (degradation,) = update["degradations"]
@@ -137,7 +137,7 @@ def test_an_index_that_takes_too_long_is_not_waited_for(store: KnowledgeStore) -
         def of(self, tenant: str) -> None:
             time.sleep(1)
 
-    slow = OntologyChannel(Slow(store.ledger.graph), store, lambda _: None, OntologySettings())
+    slow = OntologyChannel(Slow(store.ledger.graph), store, OntologySettings())
     update = search(store, slow, context=Context(now=NOW, deadline_ms=1000))
     assert "channel_results" not in update
     assert "was too late" in update["degradations"][0].reason

@@ -54,9 +54,6 @@ def import_(
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
-    vectors: Annotated[
-        bool, typer.Option("--vectors/--no-vectors", help="Also make vectors, to recognise elements by meaning.")
-    ] = True,
     check: Annotated[
         bool, typer.Option("--check", help="Only say what is wrong or would be lost (exit code 5); write nothing.")
     ] = False,
@@ -80,8 +77,6 @@ def import_(
 
     from theworld.cli.ingesting import progress_bars
     from theworld.cli.output import console, counted, error_console, print_json
-    from theworld.ingestion.ontology import ingest_ontology
-    from theworld.models.registry import load_models
     from theworld.ontology.files.formats import load_ontology
     from theworld.ontology.storing import import_ontology
     from theworld.stores.knowledge_store import open_store
@@ -99,10 +94,7 @@ def import_(
         def progress(done: int, total: int) -> None:
             bars.update(task, completed=done, total=total)
 
-        if vectors:
-            report = ingest_ontology(ontology, opened, load_models(settings), tenant=tenant, progress=progress)
-        else:
-            report = import_ontology(opened, ontology, tenant=tenant, progress=progress)
+        report = import_ontology(opened, ontology, tenant=tenant, progress=progress)
     if as_json:
         print_json(asdict(report) | {"store": str(settings.store), "lost": [asdict(loss) for loss in losses]})
         return
@@ -243,7 +235,7 @@ def explain(
         update={"enabled": True, "hops": settings.ontology.hops if hops is None else hops}
     )
     with open_store(settings) as opened:
-        channel = OntologyChannel(OntologyIndexes(opened.ledger.graph), opened, lambda _: None, chosen)
+        channel = OntologyChannel(OntologyIndexes(opened.ledger.graph), opened, chosen)
         context = Context(tenant=check_tenant(tenant))
         answer = channel.ask(OntologyRequest(question, detect_language(question), context, Deadline.after(600_000), 10))
     if as_json:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.models.protocols import FloatArray
 from theworld.ontology.graph import OntologyGraph
 from theworld.ontology.lookup import Lookup
 from theworld.ontology.questions.descriptions import DescriptionReader
 from theworld.ontology.questions.matching import Matcher
-from theworld.ontology.storing import from_nodes, unpack_vector
+from theworld.ontology.storing import from_nodes
 from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.ledger.graph_tables import GraphTables
 
@@ -49,21 +48,6 @@ class NamedNotes:
         return which, self._notes[rows], self._worth[rows]
 
 
-class ElementVectors:
-    """The elements' vectors of one space."""
-
-    def __init__(self, nodes: Sequence[int], vectors: FloatArray) -> None:
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        self._nodes, self._unit = nodes, vectors / np.maximum(norms, 1e-9)
-
-    def near(self, query: FloatArray, *, limit: int, deviations: float) -> dict[int, float]:
-        """Return at most `limit` nodes whose cosine stands out by so many standard deviations, with the cosine."""
-        cosines = self._unit @ (query / max(float(np.linalg.norm(query)), 1e-9))
-        least = float(cosines.mean() + deviations * cosines.std())
-        best = np.argsort(-cosines, kind="stable")[:limit]
-        return {self._nodes[i]: min(1.0, float(cosines[i])) for i in best.tolist() if cosines[i] > max(least, 0.0)}
-
-
 class OntologyIndex:
     """Everything that questions need of one tenant's ontology; never changed after it was made."""
 
@@ -78,17 +62,6 @@ class OntologyIndex:
         self.descriptions = DescriptionReader(self.lookup, self.matcher)
         self.graph = OntologyGraph(self.lookup, edges)
         self.notes = NamedNotes(self.graph, links)
-        self.vectors: Mapping[str, ElementVectors] = _vectors(nodes, self.graph)
-
-
-def _vectors(nodes: Sequence[GraphNodeRecord], graph: OntologyGraph) -> dict[str, ElementVectors]:
-    found: dict[str, tuple[list[int], list[FloatArray]]] = {}
-    for node in nodes:
-        for space, packed in node.properties.get("vectors", {}).items():
-            numbers, vectors = found.setdefault(space, ([], []))
-            numbers.append(graph.number[node.kind, node.key])
-            vectors.append(unpack_vector(packed))
-    return {space: ElementVectors(numbers, np.stack(vectors)) for space, (numbers, vectors) in found.items()}
 
 
 class OntologyIndexes:

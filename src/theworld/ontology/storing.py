@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from theworld.models.protocols import FloatArray
 from theworld.ontology.lookup import Lookup
-from theworld.ontology.model import Element, Ontology, Ref, Words
+from theworld.ontology.model import Element, Ontology, Ref
 from theworld.stores.graph_weights import mixed
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord
 
 HEAD = "Ontology"
 """Kind of the node that holds what belongs to no element: id, version, description."""
-EmbedElements = Callable[[Sequence[Words]], Mapping[str, FloatArray]]
-"""What elements are about, in both languages -> by space the vectors of all of them, shape (len(texts), dimension)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +35,15 @@ def import_ontology(
     ontology: Ontology,
     *,
     tenant: str = "default",
-    embed: EmbedElements | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ImportReport:
     """Put a checked ontology in place of the tenant's old one, link the notes and weigh the edges; idempotent.
 
     Raises StoreError when the store is open for reading only.
     """
-    old = {(node.kind, node.key): node for node in store.ledger.graph.elements(tenant)}
     nodes = list(to_nodes(ontology))
-    if embed is not None:
-        nodes = _with_vectors(nodes, old, embed)
     edges = list(to_edges(ontology))
-    changed = list(old.values()) != nodes
+    changed = list(store.ledger.graph.elements(tenant)) != nodes
     if changed:
         store.put_graph(tenant, nodes, edges)
     store.catch_up(progress)
@@ -154,40 +144,3 @@ def _counted(kinds: Iterator[str]) -> dict[str, int]:
     for kind in kinds:
         found[kind] = found.get(kind, 0) + 1
     return found
-
-
-def _with_vectors(
-    nodes: Sequence[GraphNodeRecord], old: Mapping[tuple[str, str], GraphNodeRecord], embed: EmbedElements
-) -> list[GraphNodeRecord]:
-    """Return the nodes with vectors, those of unchanged elements taken from the store."""
-    kept: dict[int, Any] = {}
-    for i, node in enumerate(nodes):
-        known = old.get((node.kind, node.key))
-        if known is not None and "vectors" in known.properties and _text(known) == _text(node):
-            kept[i] = known.properties["vectors"]
-    new = [i for i, node in enumerate(nodes) if i not in kept and node.kind not in {HEAD, "EntitySample"}]
-    by_space = embed([_text(nodes[i]) for i in new]) if new else {}
-    for place, i in enumerate(new):
-        kept[i] = {space: pack_vector(vectors[place]) for space, vectors in by_space.items()}
-    return [
-        GraphNodeRecord(n.kind, n.key, n.label, {**n.properties, "vectors": kept[i]}) if i in kept else n
-        for i, n in enumerate(nodes)
-    ]
-
-
-def _text(node: GraphNodeRecord) -> Words:
-    """Return what an element is about, for its vector: its names and description."""
-    form = node.properties["form"]
-    labels, description = form["labels"], form.get("description", {})
-    zh, en = ("; ".join([*labels.get(one, ()), *filter(None, [description.get(one)])]) for one in ("zh", "en"))
-    return Words(zh=zh, en=en)
-
-
-def pack_vector(vector: FloatArray) -> str:
-    """Return a vector as float16 in base 64."""
-    return base64.b64encode(vector.astype("<f2").tobytes()).decode("ascii")
-
-
-def unpack_vector(packed: str) -> FloatArray:
-    """Return the float32 vector that was packed."""
-    return np.frombuffer(base64.b64decode(packed), "<f2").astype(np.float32)

@@ -47,13 +47,17 @@ def signs(hits: Ranking) -> tuple[float, float, float] | None:
     return 1.0, entropy, len(set(first)) / len(first)
 
 
-def channel_weights(planned: Mapping[str, float], rankings: Mapping[str, Ranking]) -> dict[str, float]:
+def channel_weights(
+    planned: Mapping[str, float], rankings: Mapping[str, Ranking], recognised: float = 0.0
+) -> dict[str, float]:
     """Return the weights by which the channels' lists are fused: the planned ones, shared by what the graph brought.
 
-    The graph's counts times its share, words' and meaning's times the rest, the ontology's as planned. Where only the
-    graph or none of it was asked, or it has no weight, the plan stands.
+    The graph's counts times its share, words' and meaning's times the rest; the ontology's times the share of the
+    question that it recognises. Where only the graph or none of it was asked, or it has no weight, their plan stands.
     """
     weights = {channel: planned.get(channel, 1.0) for channel in rankings}
+    if "ontology" in weights and len(weights) > 1:
+        weights["ontology"] *= recognised
     others = [channel for channel in SHARING if rankings.get(channel)]
     if "graph" not in rankings or not others or not weights["graph"]:
         return weights

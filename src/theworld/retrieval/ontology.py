@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from theworld.deadline import Deadline
-from theworld.models.protocols import Embedder
-from theworld.ontology import Ref
 from theworld.ontology.index import OntologyIndex, OntologyIndexes
 from theworld.ontology.questions.described import Described
 from theworld.ontology.questions.names import QueryMatches
 from theworld.ontology.retrieval import NESTED, Findings, find
 from theworld.ontology.walking import WalkParameters
-from theworld.retrieval.dense import EmbedderOf
 from theworld.retrieval.evidence_paths import telling_steps
 from theworld.retrieval.notes import NoteSource
 from theworld.settings import OntologySettings
@@ -31,8 +28,6 @@ from theworld.state import (
 from theworld.stores.filters import filter_terms, passes, wanted_terms
 from theworld.text import Language
 
-NEAREST, DEVIATIONS = 3, 2.5
-"""Elements that vectors may add, and by how many standard deviations they must stand out."""
 Hits = Sequence[tuple[str, float]]
 
 
@@ -59,10 +54,8 @@ class OntologyRequest:
 class OntologyChannel:
     """Asks the ontologies of one store."""
 
-    def __init__(
-        self, indexes: OntologyIndexes, notes: NoteSource, embedder_of: EmbedderOf, settings: OntologySettings
-    ) -> None:
-        self.indexes, self._notes, self._embedder_of, self.settings = indexes, notes, embedder_of, settings
+    def __init__(self, indexes: OntologyIndexes, notes: NoteSource, settings: OntologySettings) -> None:
+        self.indexes, self._notes, self.settings = indexes, notes, settings
         self._walking = WalkParameters(hops=settings.hops)
 
     @property
@@ -87,12 +80,13 @@ class OntologyChannel:
     def _findings(self, index: OntologyIndex, request: OntologyRequest) -> OntologyFindings | None:
         begun, context = time.perf_counter(), request.context
         now = context.now or datetime.now().astimezone()
-        matches = index.matcher.match(request.question, now=now, vectors=self._near(index, request.question))
-        if not matches.matches:
+        matches = index.matcher.match(request.question, now=now)
+        reading = index.descriptions.read(request.question, request.language)
+        share = recognised(request.question, matches, reading.described)
+        if not share:
             return None
         # A filter may take most notes away, so more are asked for.
         limit = request.limit * 4 if context.filters else request.limit
-        reading = index.descriptions.read(request.question, request.language)
         found = find(
             index,
             matches,
@@ -113,22 +107,11 @@ class OntologyChannel:
             described=tuple(shown_description(index, one, request.language) for one in reading.described),
             answered=reading.answered,
             note_paths=tuple(self._titled(found, ids, request)),
+            recognised=share,
             notes=len(kept),
             elapsed_ms=(time.perf_counter() - begun) * 1000,
         )
         return OntologyFindings(evidence, kept)
-
-    def _near(self, index: OntologyIndex, question: str) -> dict[Ref, float]:
-        """Return the elements that are near the question in meaning."""
-        best: dict[Ref, float] = {}
-        for space, vectors in sorted(index.vectors.items()):
-            embedder: Embedder | None = self._embedder_of(space)
-            if embedder is not None:
-                near = vectors.near(embedder.embed_query(question).vector, limit=NEAREST, deviations=DEVIATIONS)
-                for node, cosine in near.items():
-                    ref = index.graph.refs[node]
-                    best[ref] = max(best.get(ref, 0.0), cosine)
-        return best
 
     def _passing(self, notes: Hits, request: OntologyRequest) -> list[tuple[str, float]]:
         context = request.context
@@ -156,6 +139,15 @@ def _with_title(path: EvidencePath, title: str) -> EvidencePath:
     steps = (*path.steps[:-1], path.steps[-1].model_copy(update={"target": title}))
     text = path.text.removesuffix(path.note_id) + title
     return path.model_copy(update={"steps": steps, "text": text})
+
+
+def recognised(question: str, matches: QueryMatches, described: Sequence[Described]) -> float:
+    """Return the share of a question's letters and digits that name elements, or stand in a description of some."""
+    places = [(match.start, match.end) for match in matches.matches]
+    places += [(at, at + len(one.text)) for one in described if (at := question.find(one.text)) >= 0]
+    letters = [place for place, letter in enumerate(question) if letter.isalnum()]
+    inside = sum(any(start <= place < end for start, end in places) for place in letters)
+    return inside / len(letters) if letters else 0.0
 
 
 def shown_matches(index: OntologyIndex, matches: QueryMatches, language: Language) -> list[OntologyMatch]:

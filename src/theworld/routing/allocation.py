@@ -14,7 +14,7 @@ SHORT_MS, SHORTEST_MS = 150.0, 60.0
 """Budgets below which half as many candidates are asked for, and below which nothing is reranked."""
 LEAST_CONFIDENCE = 0.45
 """Below, a choice is widened to hybrid: trying every way costs some milliseconds, a wrong way the answer."""
-WEIGHTS: dict[Channel, float] = {"sparse": 0.45, "dense": 0.55, "graph": 1.0, "ontology": 0.5}
+WEIGHTS: dict[Channel, float] = {"sparse": 0.45, "dense": 0.55, "graph": 1.0, "ontology": 1.0}
 """Of each channel in fusion; the graph's counts times the share that its list earns on each question, that of words and
 meaning times the rest (`ranking/graph_share.py`, which was fitted over them)."""
 GRAPHS = {"graph", "ontology"}

@@ -1,15 +1,14 @@
 """What of an ontology a question speaks of: classes, attributes, relations, samples, values, ranges and times.
 
 Pure: the same question and ontology give the same matches. Both the graph retrieval and the SQL path start here. What
-is named by its labels is found with its place; a label whose words stand apart is found by overlap; vectors, where the
-caller has them, add what is meant without being named.
+is named by its labels is found with its place; a label whose words stand apart is found by overlap.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from theworld.ontology.lookup import Lookup
@@ -35,7 +34,6 @@ OVERLAP_SCORE = 0.6
 LEAST_OVERLAP = 0.5
 """Share of a label's (idf-weighted) words that must be in the question."""
 MOST_OVERLAPS = 3
-VECTOR_SCORE = 0.5
 NUMERIC = frozenset({"number", "integer"})
 
 
@@ -60,13 +58,8 @@ class Matcher:
             for word in words:
                 self._with[word].append(label)
 
-    def match(
-        self, question: str, *, now: datetime | None = None, vectors: Mapping[Ref, float] | None = None
-    ) -> QueryMatches:
-        """Return what a question speaks of; times only where `now`, the moment they refer to, is given.
-
-        `vectors` are similarities in [0, 1] of elements that the caller holds near enough to the question.
-        """
+    def match(self, question: str, *, now: datetime | None = None) -> QueryMatches:
+        """Return what a question speaks of; times only where `now`, the moment they refer to, is given."""
         asked = read_question(question)
         times = asked.times(now) if now else ()
         spans = [time.place for time in times]
@@ -84,12 +77,6 @@ class Matcher:
         covered = [*places, *spans, *((n.start, n.end) for n in numbers)]
         known = {match.ref for match in matches}
         matches += [match for match in self._overlapping(asked) if match.ref not in known]
-        known = {match.ref for match in matches}
-        matches += [
-            Match(ref, "vector", VECTOR_SCORE * similarity)
-            for ref, similarity in sorted((vectors or {}).items(), key=lambda item: (-item[1], item[0]))
-            if ref not in known
-        ]
         uncovered = tuple(
             (p.start, p.end) for p in asked.units if not any(s <= p.start and p.end <= e for s, e in covered)
         )

@@ -13,11 +13,11 @@ from theworld.ontology.questions.numbers import NumberConstraint
 from theworld.text.phrases import units
 from theworld.text.time_ranges import TimeRange
 
-MatchKind = Literal["label", "synonym", "inverse", "value", "overlap", "vector", "source_role", "target_role"]
+MatchKind = Literal["label", "synonym", "inverse", "value", "overlap", "source_role", "target_role"]
 """How an element was recognised; by a role only within a description."""
 
 SCORES: Mapping[MatchKind, float] = {"label": 1.0, "inverse": 1.0, "synonym": 0.9, "value": 0.9}
-"""How sure a name found makes us; overlap and vectors bring their own, lower scores."""
+"""How sure a name found makes us; overlap brings its own, lower score."""
 
 
 @dataclass(frozen=True, slots=True)
