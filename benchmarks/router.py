@@ -4,8 +4,8 @@ Ends with status 1 where a measure of the rules is missed: 90 % in each language
 points between the languages over all questions (of the third, one question is 1.5), no question kept from the documents
 by its wording, no small talk searched, and the 95th percentile within 2 ms.
 
-`python benchmarks/router.py DB.sqlite QUESTIONS.jsonl DOCUMENTS.jsonl ...` judges a database that is only drafted, beside
-questions to documents: those with `sql` are the database's, all others the documents'.
+`python benchmarks/router.py DB.sqlite QUESTIONS.jsonl DOCUMENTS.jsonl ...` judges a database that is only drafted,
+beside questions to documents: those with `sql` are the database's, all others the documents'.
 """
 
 from __future__ import annotations
