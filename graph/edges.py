@@ -7,7 +7,7 @@ from typing import get_args
 
 from langgraph.runtime import Runtime
 
-from theworld.answers import probability
+from theworld.answers import probability, searched_notes
 from theworld.references.quoting import asks_what_was_said
 from theworld.routing.parts import FindParts
 from theworld.settings import AnswerSettings
@@ -65,14 +65,15 @@ def after_fusion(state: QueryState) -> str:
     return "rerank_candidates" if state.route.rerank else "restore_fused_order"
 
 
-def after_reranking(settings: AnswerSettings) -> Callable[[QueryState], str]:
+def after_reranking(settings: AnswerSettings) -> Choose:
     """A reranker that failed leaves the fused order; too little evidence reaches no judge and no model."""
 
-    def choose(state: QueryState) -> str:
+    def choose(state: QueryState, runtime: Runtime[Context]) -> str:
         if state.rerank_outcome not in {"complete", "partial"} or not state.candidates:
             return "restore_fused_order"
         known = state.candidates[0].covered is not None
-        enough = not known or probability(state.candidates, state.language) >= settings.min_evidence
+        notes = searched_notes(state, context_of(runtime))
+        enough = not known or probability(state.candidates, state.language, notes) >= settings.min_evidence
         return "find_entity_candidates" if enough else "report_no_evidence"
 
     return choose

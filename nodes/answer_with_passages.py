@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from theworld.answers import answer_text, compose_passages, probability, see_also, sureness_of
+from theworld.answers import answer_text, compose_passages, probability, searched_notes, see_also, sureness_of
 from theworld.degrading import degrading
 from theworld.errors import StoreError
 from theworld.questions import read_question
@@ -32,7 +32,7 @@ def answer_with_passages(
     language = context.language or state.language
     texts = [f"{note.title} {note.text}" for note in state.candidates]
     words = read_question(state.query, state.language).words_over(texts)
-    confidence = probability(state.candidates, state.language)
+    confidence = probability(state.candidates, state.language, searched_notes(state, context))
     if short is None and confidence < settings.answers.min_evidence:
         return {"result": None}
 

@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "compose.yaml").read_text(encoding="utf-8")
 SERVICES: dict[str, Any] = yaml.safe_load(TEXT)["services"]
 SECTIONS = {"opensearch": "sparse", "qdrant": "dense", "neo4j": "graph", "postgres": "ledger"}
+SERVERS = {name: SERVICES[name] for name in SECTIONS}
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +36,7 @@ def test_the_environment_it_shows_is_read_and_names_its_ports(tmp_path: Path) ->
     assert {line.split("=")[0] for line in lines} >= set(re.findall(r"\$\{(THEWORLD_\w+)", TEXT))
     (tmp_path / ".env").write_text("\n".join(lines), encoding="utf-8")
     settings = Settings.load()
-    for name, service in SERVICES.items():
+    for name, service in SERVERS.items():
         address = urlsplit(getattr(settings, SECTIONS[name]).url)
         published = [port.split(":") for port in service["ports"]]
         assert {host for host, _, _ in published} == {"127.0.0.1"}
@@ -45,7 +46,7 @@ def test_the_environment_it_shows_is_read_and_names_its_ports(tmp_path: Path) ->
 
 
 def test_images_are_pinned_to_the_versions_that_tests_run() -> None:
-    tags = {name: service["image"].rpartition(":")[2] for name, service in SERVICES.items()}
+    tags = {name: service["image"].rpartition(":")[2] for name, service in SERVERS.items()}
     for name in ("opensearch", "neo4j"):
         pom = ElementTree.parse(ROOT / "tests" / "services" / name / "pom.xml")
         assert tags[name].removesuffix("-community") == pom.findtext("{*}version")
@@ -56,6 +57,22 @@ def test_images_are_pinned_to_the_versions_that_tests_run() -> None:
         assert f"| {called} {oldest[0]}.{oldest[1]} or newer" in documented
     assert int(tags["postgres"].partition(".")[0]) >= OLDEST_SERVER
     assert all(re.fullmatch(r"v?\d+\.\d+(\.\d+)?(-community)?", tag) for tag in tags.values()), tags
+
+
+def test_the_service_reads_the_servers_beside_it_once_they_are_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = SERVICES["theworld"]
+    for name, value in service["environment"].items():
+        monkeypatch.setenv(name, re.sub(r"\$\{\w+\}", "long-enough", value))
+    settings = Settings.load()
+    needed = {name for name, section in SECTIONS.items() if section != "ledger"}
+    assert (
+        {urlsplit(getattr(settings, SECTIONS[name]).url).hostname for name in needed}
+        == needed
+        == {*service["depends_on"]}
+    )
+    assert {one["condition"] for one in service["depends_on"].values()} == {"service_healthy"}
+    assert service["ports"] == [f"127.0.0.1:{settings.service.port}:{settings.service.port}"]
+    assert service["healthcheck"]["test"][1] in (ROOT / "Dockerfile").read_text(encoding="utf-8")
 
 
 def test_every_server_is_watched_and_keeps_its_data() -> None:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.answers import probability, sureness_of
+from theworld.answers import probability, searched_notes, sureness_of
 from theworld.answers.sureness import LIKELY, SIGNS, SURE, USUAL, WEIGHTS, signs
-from theworld.state import Candidate, ChannelHit, Sureness
+from theworld.state import Candidate, ChannelHit, ChannelResult, Context, QueryState, Sureness
 
 LISTS = {
     "good": {"dense": [0.9, 0.5, 0.45], "sparse": [9.0, 4.0, 3.0], "final": [0.8, 0.5, 0.4]},
@@ -85,6 +85,25 @@ def test_a_language_without_weights_has_those_of_english() -> None:
 
 def test_nothing_found_is_no_evidence() -> None:
     assert probability([], "en") == 0.0
+
+
+def test_few_notes_are_enough_where_they_share_the_words() -> None:
+    """The same note alone, and among a hundred others that share nothing with the question: BM25 is a tenth."""
+    alone, among = (
+        candidates([0.5], [score], [0.5]) for score in (0.9, 0.9 * math.log1p(99.5 / 1.5) / math.log1p(0.5 / 1.5))
+    )
+    assert probability(alone, "en", 1) == pytest.approx(probability(among, "en", 100)) == probability(among, "en", 5000)
+    assert probability(alone, "en", 100) < probability(alone, "en", 1)
+
+
+@pytest.mark.parametrize(
+    ("hits", "filters", "notes"), [(0, {}, 100), (3, {}, 3), (100, {}, 100), (400, {}, 100), (3, {"folder": "a"}, 100)]
+)
+def test_notes_are_counted_where_all_of_them_were_searched(hits: int, filters: dict[str, str], notes: int) -> None:
+    found = ChannelResult(channel="dense", hits=[(f"d#{n}", 0.5) for n in range(hits)])
+    state = QueryState(question="?", channel_results={"dense": found})
+    assert searched_notes(state, Context(filters=filters)) == notes
+    assert searched_notes(QueryState(question="?"), Context()) == 100
 
 
 def test_the_words_for_a_probability() -> None:

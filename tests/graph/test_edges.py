@@ -65,7 +65,7 @@ def test_zero_candidates_skip_to_the_honest_end(candidates, rerank, node):
 )
 def test_a_failed_reranker_leaves_the_fused_order(outcome, node):
     choose = edges.after_reranking(AnswerSettings())
-    assert choose(QueryState(rerank_outcome=outcome, candidates=SOME)) == node
+    assert choose(QueryState(rerank_outcome=outcome, candidates=SOME), Runtime(context=Context())) == node
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_failed_reranker_leaves_the_fused_order(outcome, node):
 def test_too_little_evidence_reaches_no_judge_or_model(covered, least, node):
     best = SOME[0].model_copy(update={"final_score": 0.01, "covered": covered})
     state = QueryState(rerank_outcome="complete", candidates=[best])
-    assert edges.after_reranking(AnswerSettings(min_evidence=least))(state) == node
+    assert edges.after_reranking(AnswerSettings(min_evidence=least))(state, Runtime(context=Context())) == node
 
 
 def test_zero_entity_candidates_never_reach_a_judge():
