@@ -107,21 +107,27 @@ def name_in_answer(answer: str) -> str:
     return name if len(name) <= LONGEST_NAME and _NAME.fullmatch(name) and not says and topic_tokens(name) else ""
 
 
+_SENTENCE_END = re.compile("[\n。；！？]")
+
+
 def name_given(question: str, answer: str, *, beside: bool = True) -> str:
     """Return the name that an answer gives to a question for one, empty where it gives none.
 
-    It is all that the first line says; else, with `beside` or where the line says the question's predicate again, its
-    first words that neither the question has nor a verb or particle is: "郭守敬" of "《授时历》由郭守敬等人编成" after
-    "《授时历》是谁编的？".
+    It is all that the first line says; else, of the sentence that says the question's predicate again, or with `beside`
+    of an answer of one sentence, the first words that neither the question has nor a verb or particle is: "郭守敬" of
+    "《授时历》由郭守敬等人编成" after "《授时历》是谁编的？".
     """
-    first = bare(answer.strip().partition("\n")[0])
-    asked, folded = fold_in_place(question), fold_in_place(first)
+    asked = fold_in_place(question)
     asking = _ASKS_FOR.search(asked)
-    predicate = bare(asked[asking.end() :]) if asking else ""
-    again = len(predicate) > 1 and predicate in folded
+    predicate = bare(asked[asking.end() :]).removesuffix("的") if asking else ""
+    sentences = [part for part in _SENTENCE_END.split(answer) if part.strip()]
+    saying = (part for part in sentences if len(predicate) > 1 and predicate in fold_in_place(part))
+    again = bool(sentence := next(saying, ""))
+    first = bare(sentence or answer.strip().partition("\n")[0])
+    folded = fold_in_place(first)
     if (name := name_in_answer(answer)) and not again:
         return name
-    if not (beside or again):
+    if not again and (len(sentences) > 1 or not beside):
         return ""
     # 编 of 谁编的 is in 编成; of a longer predicate single characters are in names too.
     own = [len(predicate) > SHORT_PREDICATE or character not in predicate for character in folded]

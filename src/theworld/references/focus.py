@@ -22,13 +22,18 @@ from theworld.text.tokens import function_words
 _LONGEST = 4000
 """Characters of a text in which names are looked for."""
 MOST_OPTIONS = 5
-_CAPITAL = r"[A-Z][\w.&-]*(?:['’](?!s\b)\w+)?"
+MOST_WORDS_OF_A_NAME = 6
+_CAPITAL = (
+    r"(?:(?:[A-Z][a-z]?|Mrs|Prof|Gen|Col|Rev|Gov|Sen|Rep)\.(?![\w.])|[A-Z](?:[\w&-]|\.(?=\w))*(?:['’](?!s\b)\w+)?)"
+)
+"""A capitalised word; a full stop at its end belongs to initials and titles only: "John F.", "St.", "Prof."."""
 _GAP = r"[^\S\n]+"
 """A name ends with its line: what is shown one below the other is apart."""
 _NAME = re.compile(
     rf"(?<![\w'’]){_CAPITAL}(?:(?:{_GAP}(?:of|de|van|von|der|la|le|du|del|the|for|&))*{_GAP}(?:{_CAPITAL}|\d+\b))*"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\"“(]\s*)$")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 _ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|which|what)\b", re.IGNORECASE)
 _BESIDE = re.compile(r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE)
 
@@ -139,11 +144,22 @@ def _names(history: Sequence[Message], question: Antecedent | None) -> tuple[Ant
 
 
 def _answer_to(history: Sequence[Message], question: Antecedent | None) -> Antecedent | None:
-    """Return the first line of the answer to a question for a name."""
+    """Return the part of the answer to a question for a name that gives it.
+
+    That is its first line where this is little more than a name; else the sentence that shares most words with the
+    question beside the names in it.
+    """
     if question is None or not _ASKS_NAME.match(question.text):
         return None
-    said = (i for i in range(question.source + 1, len(history)) if history[i].role == "assistant")
-    return next((Antecedent(text_of(history[i]).partition("\n")[0], i) for i in said), None)
+    index = next((i for i in range(question.source + 1, len(history)) if history[i].role == "assistant"), None)
+    if index is None:
+        return None
+    first = (text := text_of(history[index])[:_LONGEST]).partition("\n")[0]
+    if len(first.split()) <= MOST_WORDS_OF_A_NAME:
+        return Antecedent(first, index)
+    named = frozenset(token for name in names_in(question.text) for token in tokens(name.text))
+    asked = topic_tokens(question.text) - named or named
+    return Antecedent(max(_SENTENCE_END.split(text), key=lambda part: len(asked.intersection(tokens(part)))), index)
 
 
 def _answered(answer: Antecedent | None, question: Antecedent | None) -> Antecedent | None:

@@ -57,6 +57,10 @@ def _convert(item: Any) -> Message:
     )
 
 
+_PLACE = re.compile(r"(?m)^[^\n]{1,300}(?: › [^\n]{0,300}|\.\w{1,5}) \[\d{1,3}\][^\S\n]*\n")
+"""A line above a passage: the document's title or file, the headings, the citation's number."""
+
+
 def _plain(content: Any) -> str:
     if content is None or isinstance(content, str):
         return content or ""
@@ -66,8 +70,9 @@ def _plain(content: Any) -> str:
 
 
 def text_of(message: Message) -> str:
-    """Return the content of a message, empty where there is none."""
-    return message.content or ""
+    """Return the content of a message without the places of passages ("a.md › Summary [1]"); empty where none is."""
+    content = message.content or ""
+    return _PLACE.sub("", content) if message.role == "assistant" and "[" in content else content
 
 
 def last_turns(history: Sequence[Message], count: int) -> range:

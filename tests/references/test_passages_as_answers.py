@@ -1,0 +1,39 @@
+"""What follow-ups refer to after an answer that is a passage under its place, as the product shows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from theworld.references import ReferenceResolver
+from theworld.state import Message
+
+MOON = (
+    "apollo-11.md › The flight [1]\nApollo 11 was the flight that first brought people to the Moon. A Saturn V rocket "
+    "lifted off with it. The commander was Neil Armstrong; Buzz Aldrin flew the lunar module."
+)
+LABORATORY = (
+    "Curie's life.md [1]\nMarie Curie was born in Warsaw. Pierre Curie worked with her in Paris. The chief of the "
+    "laboratory was Gabriel Lippmann."
+)
+LIBRARY = (
+    "tianyi-pavilion.md › 天一阁 [1]\n天一阁坐落在宁波市月湖西侧，是私家藏书楼。它由范钦主持建造，建于1561年至1566年。"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "follow_up", "alone"),
+    [
+        ("Who was the commander of Apollo 11?", MOON, "Where was he born?", "Where was Neil Armstrong born?"),
+        ("Who was the chief of the laboratory?", LABORATORY, "When did he die?", "When did Gabriel Lippmann die?"),
+        ("天一阁是由谁主持建造的？", LIBRARY, "他是哪里人？", "范钦是哪里人？"),
+        ("天一阁是由谁主持建造的？", LIBRARY, "它在哪里？", "天一阁在哪里？"),
+    ],
+)
+def test_a_pronoun_stands_for_the_name_in_the_sentence_that_answers(question, answer, follow_up, alone):
+    history = [Message("user", question), Message("assistant", answer)]
+    assert ReferenceResolver().resolve(follow_up, history).standalone_query == alone
+
+
+def test_a_name_ends_with_its_sentence():
+    history = [Message("user", "Where did they land?"), Message("assistant", "They reached the Moon. Collins waited.")]
+    assert "Moon. Collins" not in (ReferenceResolver().resolve("Who saw it?", history).standalone_query or "")
