@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -15,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theworld.errors import StoreError
-from theworld.stores import opening
-from theworld.stores.graph import MappedGraph, MemoryGraph, RankingParameters, embedded, snapshot
+from theworld.stores import array_folder, opening
+from theworld.stores.graph import FORMAT, MappedGraph, MemoryGraph, RankingParameters, embedded
 from theworld.stores.graph.columns import Columns
 from theworld.stores.graph.facts import NoteFacts, note_facts
 from theworld.stores.graph.joining import joined
@@ -167,12 +168,12 @@ def test_a_reader_sees_what_is_settled_and_files_of_other_tenants_stay(tmp_path:
 
 
 def reader_files(folder: Path) -> list[Path]:
-    return sorted((folder / "graph").glob("*.graph"))
+    return sorted((folder / "graph").glob("*.arrays"))
 
 
 def test_arrays_are_mapped_and_cannot_be_written(tmp_path: Path) -> None:
     reader = MappedGraph(written(tmp_path / "graph"))
-    arrays = reader._saved.columns[TENANT].arrays
+    arrays = reader._saved.arrays[TENANT,]
     for name, array in arrays.items():
         assert not array.flags.writeable, name
         assert not array.flags.owndata, name
@@ -184,22 +185,22 @@ def damage_manifest(folder: Path) -> None:
 
 
 def damage_header(folder: Path) -> None:
-    for path in folder.glob("*.graph"):
+    for path in folder.glob("*.arrays"):
         path.write_bytes(b"\xff" * 64 + path.read_bytes()[64:])
 
 
 def cut_short(folder: Path) -> None:
-    for path in folder.glob("*.graph"):
+    for path in folder.glob("*.arrays"):
         path.write_bytes(path.read_bytes()[:-1])
 
 
 def remove_file(folder: Path) -> None:
-    for path in folder.glob("*.graph"):
+    for path in folder.glob("*.arrays"):
         path.unlink()
 
 
 def flip_content(folder: Path) -> None:
-    for path in folder.glob("*.graph"):
+    for path in folder.glob("*.arrays"):
         data = bytearray(path.read_bytes())
         data[-1] ^= 1
         path.write_bytes(data)
@@ -213,21 +214,22 @@ def test_a_damaged_graph_is_told_and_built_anew(
     damage(folder)  # type: ignore[operator]
     with caplog.at_level(logging.WARNING):
         writer = MappedGraph(folder, writable=True)
-        assert (writer.applied, "is damaged and will be built from the ledger" in caplog.text) == (0, True)
+        assert writer.applied == 0
+        assert re.search(r"is damaged \(.+\) and will be built from the ledger", caplog.text)
         if damage is not flip_content:  # a reader checks sizes and headers, not all of the content
             assert MappedGraph(folder).applied == 0
     feed(writer, *NOTES)
     writer.close()
     assert ranked(MappedGraph(folder)) == ["ada#0", "bell#0"]
-    assert len(list(folder.glob("*.graph"))) == 2
+    assert len(list(folder.glob("*.arrays"))) == 2
 
 
 def test_another_format_is_told_and_built_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     manifest = written(tmp_path / "graph") / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(f'"format": {snapshot.FORMAT}', '"format": 0'))
+    manifest.write_text(manifest.read_text().replace(f'"format": {FORMAT}', '"format": 0'))
     with caplog.at_level(logging.WARNING):
         assert MappedGraph(tmp_path / "graph").applied == 0
-    assert "has another format" in caplog.text
+    assert f"has format 0, this program knows {FORMAT}" in caplog.text
 
 
 @pytest.mark.parametrize("where", ["write_arrays", "write_atomically"])
@@ -239,13 +241,13 @@ def test_a_crash_at_any_step_leaves_the_old_state(tmp_path: Path, monkeypatch: p
     writer = MappedGraph(folder, writable=True)
     writer.apply([gone("bell#0")], 4)
     with monkeypatch.context() as patched:
-        patched.setattr(snapshot, where, crash)
+        patched.setattr(array_folder, where, crash)
         with pytest.raises(OSError, match="power cut"):
             writer.settle()
     reader = MappedGraph(folder)
     assert (reader.applied, ranked(reader)) == (3, ["ada#0", "bell#0"])
     again = MappedGraph(folder, writable=True)
-    assert len(list(folder.glob("*.graph"))) == 2
+    assert len(list(folder.glob("*.arrays"))) == 2
     again.apply([gone("bell#0")], 4)
     assert ranked(again) == ["ada#0"]
     writer.settle()
@@ -290,11 +292,11 @@ def test_a_store_without_its_graph_has_it_built_by_the_next_reader(
             assert_congruent(reader)
             assert isinstance(reader.graph, MemoryGraph)
     assert "it is built in memory" in caplog.text
-    assert not list(path.glob("graph/*.graph"))
+    assert not list(path.glob("graph/*.arrays"))
     with KnowledgeStore.open(path) as reader:
         assert_congruent(reader)
         assert not isinstance(reader.graph, MemoryGraph)
-    assert len(list(path.glob("graph/*.graph"))) == 1
+    assert len(list(path.glob("graph/*.arrays"))) == 1
 
 
 def test_with_other_parameters_tenants_that_did_not_change_are_weighed_anew_too(tmp_path: Path) -> None:

@@ -200,13 +200,13 @@ def test_a_store_that_cannot_write_its_graph_lets_go_of_the_lock_all_the_same(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:
-        raise OSError("no space left on device")
+        raise OSError(28, "No space left on device")
 
     store = KnowledgeStore.open(path, read_only=False)
     store.put([make_document(7)])
     with monkeypatch.context() as patched:
-        patched.setattr("theworld.stores.graph.snapshot.write_arrays", full)
-        with pytest.raises(OSError, match="no space"):
+        patched.setattr("theworld.stores.graph.MappedGraph._save", full)
+        with pytest.raises(OSError, match="No space"):
             store.close()
     with KnowledgeStore.open(path, read_only=False) as again:
         assert_congruent(again)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.stores.graph.columns import Arrays, Ints, Starts
+from theworld.stores.array_folder import Arrays
+from theworld.stores.graph.columns import Ints, Starts
 from theworld.stores.graph.edges import Rows, by_row
 from theworld.stores.graph.parameters import RankingParameters
 
