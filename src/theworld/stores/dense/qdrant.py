@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from qdrant_client import QdrantClient, models
 
-from theworld.errors import EngineUnavailableError, ModelMismatchError, StoreError
+from theworld.errors import EngineUnavailableError, ModelMismatchError
 from theworld.models.protocols import FloatArray
 from theworld.settings import DenseSettings
 from theworld.stores.dense import qdrant_points as points
-from theworld.stores.dense import qdrant_requests as requests
 from theworld.stores.dense.qdrant_access import MissingError, clear_errors
 from theworld.stores.dense.qdrant_collection import QdrantCollection
 from theworld.stores.dense.qdrant_points import SpaceOnServer, State
@@ -33,104 +31,68 @@ _COUNTED_EXACTLY = 100_000
 """Notes up to which tokens are counted one by one; beyond, the server's own sums are taken."""
 
 
-class QdrantDense:
+class QdrantDense(QdrantCollection):
     """Nearest neighbours by cosine on a server; thread-safe, one pool of connections for reading and one for writing.
 
     What was read is kept as long as the collection stays the same, which every search asks. Nothing is sent before it
     is needed.
     """
 
-    remote = True
-
     def __init__(
         self, settings: DenseSettings, ledger: str, *, writable: bool = False, client: QdrantClient | None = None
     ) -> None:
         """Use the server of the settings for the ledger with this identity; `client` is one to use instead."""
-        self._writable, self._params = writable, requests.search_params(settings)
-        self._collection = QdrantCollection(settings, ledger, client)
-        self.where, self._alias, self._ask = self._collection.where, self._collection.alias, self._collection.ask
-        self._applied: int | None = None
+        super().__init__(settings, ledger, client, writable=writable)
+        self._params = points.search_params(settings)
         self._seen: Seen | None = None
-        self._lock = threading.RLock()
 
-    def version(self) -> str:
-        """Return the server's version, asked now; raises EngineUnavailableError when it does not answer."""
-        return self._collection.version()
-
-    @property
-    def applied(self) -> int:
-        """Sequence number of the last change applied durably; asked of the server when it is not known."""
-        with self._lock:
-            if self._applied is None:
-                state = self._collection.state()
-                self._applied = state.applied if state is not None else 0
-            return self._applied
+    def _forget(self) -> None:
+        self._applied = self._seen = None
 
     def refresh(self) -> None:
         """Ask again how far it came; searches always see what has been applied."""
         with self._lock:
-            self._applied, self._seen = None, None
+            self._forget()
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`; a batch that fails half-way is repeated as a whole."""
         latest = list({(change.tenant, change.note_id): change for change in changes}.values())
         with self._lock:
             self._check_writable()
-            state = self._collection.state()
+            state = self._state()
             if state is None:
                 state = State()
-                self._collection.replace()
-            self._applied = self._seen = None
-            self._collection.write(state, latest, upto)
+                self._replace()
+            self._forget()
+            self._write(state, latest, upto)
             self._applied = upto
-
-    def _check_writable(self) -> None:
-        if not self._writable:
-            raise StoreError("the dense index was opened for reading.", where=self.where)
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
             self._check_writable()
-            self._applied = self._seen = None
-            self._collection.replace()
+            self._forget()
+            self._replace()
             self._applied = 0
 
     def drop(self) -> None:
         """Remove everything of this ledger from the server."""
         with self._lock:
             self._check_writable()
-            self._applied = self._seen = None
-            self._collection.drop()
-
-    def count(self) -> int:
-        """Return how many notes the collection holds."""
-        return self._collection.count()
-
-    def key_of(self, change: NoteChange) -> str:
-        """Return the id of a note's point."""
-        return points.key(change.tenant, change.note_id)
-
-    def held(self) -> Iterator[tuple[str, int]]:
-        """Return id and sequence number of all notes."""
-        return self._collection.held()
+            self._forget()
+            self._ask(lambda client: self._remove_all_but(client, None), patiently=True)
 
     def _known(self) -> Seen:
         """Return what is known of the collection as it is now."""
         seen = self._seen
         if seen is None:
-            state = self._collection.state()
+            state = self._state()
             if state is None:
                 if self._writable:
                     return Seen(State())
                 raise self._not_there()
             seen = self._seen = Seen(state)
         return seen
-
-    def _not_there(self) -> StoreError:
-        return StoreError(
-            "the dense projection is not on the server yet.", where=self.where, remedy="Run `theworld sync`."
-        )
 
     def spaces(self, tenant: str) -> dict[str, int]:
         """Return the number of notes by space name."""
@@ -182,8 +144,8 @@ class QdrantDense:
         size, largest = limit + _SPARE, max(self._spaces(seen, tenant)[space], _PAGE)
         while True:
             size = min(size, largest)
-            nearest = requests.nearest(found, vector.tolist(), wanted, size, self._params)
-            drawn = [requests.sample(found, vector.tolist(), wanted)] if spread else []
+            nearest = points.nearest_request(found, vector.tolist(), wanted, size, self._params)
+            drawn = [points.sample_request(found, vector.tolist(), wanted)] if spread else []
             hits, sample = self._asked(nearest, drawn, tenant)
             if len(hits) < size or limit < 1 or hits[-1].score < hits[limit - 1].score or size == largest:
                 break
@@ -197,12 +159,12 @@ class QdrantDense:
         self, nearest: models.QueryRequest, drawn: list[models.QueryRequest], tenant: str
     ) -> tuple[list[Hit], list[float]]:
         """Return the nearest notes, and the cosines of a sample, in one round trip that also tells the state."""
-        batch = [nearest, requests.state(), *drawn]
+        batch = [nearest, points.state_request(), *drawn]
         try:
             answers = self._ask(lambda client: _points(client.query_batch_points(self._alias, batch), len(batch)))
         except MissingError:
             raise self._not_there() from None
-        self._notice(self._collection.state_of(answers[1]))
+        self._notice(self._state_of(answers[1]))
         sample = answers[2] if drawn else []
         return [self._hit(one, tenant) for one in answers[0]], [float(one.score) for one in sample]
 
@@ -246,7 +208,7 @@ class QdrantDense:
     def _cosines_of(
         self, space: SpaceOnServer, vector: list[float], notes: Sequence[str], tenant: str
     ) -> dict[str, float]:
-        options = requests.cosines(space, vector, [points.key(tenant, note) for note in notes])
+        options = points.cosine_options(space, vector, [points.key(tenant, note) for note in notes])
         found = self._ask(lambda client: client.query_points(self._alias, **options))
         return {hit.note_id: hit.score for hit in (self._hit(one, tenant) for one in found.points)}
 
@@ -286,10 +248,6 @@ class QdrantDense:
         counts = np.zeros(max(by_id, default=-1) + 1, np.int64)
         counts[list(by_id)] = list(by_id.values())
         return TokenCounts(notes, counts)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._collection.close()
 
 
 def _points(answers: Sequence[models.QueryResponse], wanted: int) -> list[list[Any]]:

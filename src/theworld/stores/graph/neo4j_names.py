@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from theworld.errors import EngineUnavailableError
-from theworld.stores.engine_access import is_text
+from theworld.stores.engine_access import is_text, misunderstood
+from theworld.stores.graph.neo4j_client import NOT_UNDERSTOOD
 from theworld.stores.graph.neo4j_writing import uid
 
 Check = Callable[[str, str], str]
@@ -35,9 +36,8 @@ class Names:
         """Turn what goes wrong with rows that are not what they should be into EngineUnavailableError."""
         try:
             yield
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            what = f"Neo4j answered something else than it should: {type(error).__name__} {error}"
-            raise EngineUnavailableError(what, where=self.where) from error
+        except NOT_UNDERSTOOD as error:
+            raise misunderstood("Neo4j", error, self.where) from error
 
     def asked_for(self, asked: Mapping[str, str], found: str, name: str) -> str:
         """Return the name; one that is not what was asked for is an answer to another question."""
