@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.stores.graph.edges import Rows, by_row
+from theworld.stores.graph.deriving import Rows, by_row
 from theworld.stores.graph.pagerank import Floats, Walk
 from theworld.stores.graph.parameters import RankingParameters
 

@@ -13,12 +13,10 @@ from theworld.state import EvidencePath
 from theworld.stores.engine_access import RemoteProjection, sendable_terms
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.bounded_walk import BoundedWalk, Reach
-from theworld.stores.graph.fetched import Fetched
 from theworld.stores.graph.links import find_links
 from theworld.stores.graph.neighbourhood import Neighbourhood, NoteRow
 from theworld.stores.graph.neo4j_client import Neo4jClient
-from theworld.stores.graph.neo4j_moment import ChangedError, Moment, read_state, state_of
-from theworld.stores.graph.neo4j_names import Names
+from theworld.stores.graph.neo4j_moment import ChangedError, Fetched, Moment, Names, read_state, state_of
 from theworld.stores.graph.neo4j_rows import fetch_rows, read_shared, surroundings
 from theworld.stores.graph.neo4j_walking import walk_from
 from theworld.stores.graph.neo4j_writing import FORMAT, make_batch, write_batch

@@ -1,8 +1,8 @@
 """The connection to Neo4j: calls that end in time, and the driver's errors in our own words.
 
 The driver waits minutes for a server that hangs. So each call runs in a thread of its own, which is left behind when it
-is late: it ends when the server answers, or when its connection is cut with the others of its driver, which the circuit
-breaker's probe replaces.
+is late: it ends when the server answers, or with the connection. The circuit breaker's probe begins with a new driver,
+and the old one is closed by whoever uses it last, since nobody may use a driver that is being closed.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, LiteralString, TypeVar
 
@@ -59,6 +61,7 @@ class Neo4jClient:
         self._settings = settings
         self.where = f"Neo4j at {settings.url}"
         self._driver: Driver | None = None
+        self._uses: Counter[Driver] = Counter()
         self._lock = threading.Lock()
         self._planned: Sequence[Statement] = ()
         self._planning: list[Future[None]] = []
@@ -78,16 +81,19 @@ class Neo4jClient:
 
         One that has been started anew is let alone until it has planned the queries too, or each would miss its limit.
         """
-        self._cut_off(self._settings.timeout_s / 2)
+        self._retire()
         self.version()
         self._within(_PLANNING_S * len(self._planned), *self._plans())
 
-    def _cut_off(self, seconds: float) -> None:
-        """Close all connections, those that are waited for too; whoever waits gets an error."""
+    def _retire(self) -> None:
+        """Let the next call begin with new connections; the old ones are closed once nobody waits for them."""
         with self._lock:
             old, self._driver = self._driver, None
-        if old is not None:
-            wait([self._begun(old.close)], seconds)
+            unused = old is not None and not self._uses[old]
+            if unused:
+                del self._uses[old]
+        if old is not None and unused:
+            old.close()
 
     def read(self, *statements: Statement) -> list[list[Row]]:
         """Return the rows of each statement, which it collects into one list; several are asked side by side."""
@@ -172,11 +178,22 @@ class Neo4jClient:
             return misunderstood("Neo4j", error, self.where)
         return error
 
-    def _session(self, **options: Any) -> Session:
+    @contextmanager
+    def _session(self, **options: Any) -> Iterator[Session]:
         with self._lock:
-            if self._driver is None:
-                self._driver = _driver(self._settings)
-            return self._driver.session(database=self._settings.database, fetch_size=-1, **options)
+            driver = self._driver = self._driver or _driver(self._settings)
+            self._uses[driver] += 1
+        try:
+            with driver.session(database=self._settings.database, fetch_size=-1, **options) as session:
+                yield session
+        finally:
+            with self._lock:
+                self._uses[driver] -= 1
+                unused = driver is not self._driver and not self._uses[driver]
+                if unused:
+                    del self._uses[driver]
+            if unused:
+                driver.close()
 
     def _read(self, statement: Statement, limit: float) -> list[Row]:
         text, parameters = statement
@@ -225,7 +242,7 @@ class Neo4jClient:
         self._breaker.close()
         wait(self._planning, self._settings.timeout_s)
         self._closed = True
-        self._cut_off(self._settings.timeout_s)
+        self._retire()
 
 
 _VERSION: LiteralString = (

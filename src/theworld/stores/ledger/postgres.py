@@ -23,8 +23,7 @@ from theworld.errors import EngineUnavailableError, SettingsError, StoreError
 from theworld.extras import install_command
 from theworld.settings import LedgerSettings
 from theworld.stores.circuit_breaker import CircuitBreaker
-from theworld.stores.ledger.postgres_access import address, connection_parameters
-from theworld.stores.ledger.postgres_errors import explained
+from theworld.stores.ledger.postgres_access import address, connection_parameters, explained
 from theworld.stores.ledger.time_limits import TimeLimits
 
 if TYPE_CHECKING:
