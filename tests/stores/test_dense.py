@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from theworld.errors import StoreError
 from theworld.stores import array_folder
-from theworld.stores.dense import FORMAT, NumpyDense, parts
+from theworld.stores.dense import NumpyDense, parts
 from theworld.stores.protocols import NoteChange
 from theworld.stores.string_table import string_arrays
 from theworld.stores.token_codes import CODE_BYTES
@@ -115,13 +115,6 @@ def test_small_and_large_vocabulary_ids_live_together(tmp_path: Path) -> None:
     kept = store.token_codes("en", ["n001#0", "n70000#0"], TENANT)
     assert [some is not None and some.ids.tolist() for some in kept] == [[1], [70_000]]
     assert store.token_idf("en", [1]) == store.token_idf("en", [70_000]) < store.token_idf("en", [2])
-
-
-def test_a_projection_of_an_earlier_format_is_built_anew(tmp_path: Path) -> None:
-    feed(NumpyDense(tmp_path, writable=True), note(1))
-    manifest = tmp_path / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(f'"format": {FORMAT}', '"format": 1'))
-    assert (NumpyDense(tmp_path).applied, found(NumpyDense(tmp_path))) == (0, [])
 
 
 def test_results_match_a_plain_computation(tmp_path: Path) -> None:

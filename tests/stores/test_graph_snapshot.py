@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from theworld.errors import StoreError
 from theworld.stores import array_folder, opening
-from theworld.stores.graph import FORMAT, MappedGraph, MemoryGraph, RankingParameters, embedded
+from theworld.stores.graph import MappedGraph, MemoryGraph, RankingParameters, embedded
 from theworld.stores.graph.columns import Columns
 from theworld.stores.graph.facts import NoteFacts, note_facts
 from theworld.stores.graph.joining import joined
@@ -180,56 +180,18 @@ def test_arrays_are_mapped_and_cannot_be_written(tmp_path: Path) -> None:
         assert array.ctypes.data % array.itemsize == 0, name
 
 
-def damage_manifest(folder: Path) -> None:
-    (folder / "manifest.json").write_text("{")
-
-
-def damage_header(folder: Path) -> None:
-    for path in folder.glob("*.arrays"):
-        path.write_bytes(b"\xff" * 64 + path.read_bytes()[64:])
-
-
-def cut_short(folder: Path) -> None:
+def test_a_damaged_graph_is_told_and_built_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = written(tmp_path / "graph")
     for path in folder.glob("*.arrays"):
         path.write_bytes(path.read_bytes()[:-1])
-
-
-def remove_file(folder: Path) -> None:
-    for path in folder.glob("*.arrays"):
-        path.unlink()
-
-
-def flip_content(folder: Path) -> None:
-    for path in folder.glob("*.arrays"):
-        data = bytearray(path.read_bytes())
-        data[-1] ^= 1
-        path.write_bytes(data)
-
-
-@pytest.mark.parametrize("damage", [damage_manifest, damage_header, cut_short, remove_file, flip_content])
-def test_a_damaged_graph_is_told_and_built_anew(
-    tmp_path: Path, damage: object, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder = written(tmp_path / "graph")
-    damage(folder)  # type: ignore[operator]
     with caplog.at_level(logging.WARNING):
         writer = MappedGraph(folder, writable=True)
-        assert writer.applied == 0
+        assert (writer.applied, MappedGraph(folder).applied) == (0, 0)
         assert re.search(r"is damaged \(.+\) and will be built from the ledger", caplog.text)
-        if damage is not flip_content:  # a reader checks sizes and headers, not all of the content
-            assert MappedGraph(folder).applied == 0
     feed(writer, *NOTES)
     writer.close()
     assert ranked(MappedGraph(folder)) == ["ada#0", "bell#0"]
     assert len(list(folder.glob("*.arrays"))) == 2
-
-
-def test_another_format_is_told_and_built_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    manifest = written(tmp_path / "graph") / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(f'"format": {FORMAT}', '"format": 0'))
-    with caplog.at_level(logging.WARNING):
-        assert MappedGraph(tmp_path / "graph").applied == 0
-    assert f"has format 0, this program knows {FORMAT}" in caplog.text
 
 
 @pytest.mark.parametrize("where", ["write_arrays", "write_atomically"])
