@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from qdrant_client import QdrantClient, models
@@ -16,7 +16,6 @@ from theworld.stores.dense import qdrant_points as points
 from theworld.stores.dense.qdrant_access import MissingError, clear_errors
 from theworld.stores.dense.qdrant_collection import QdrantCollection
 from theworld.stores.dense.qdrant_points import SpaceOnServer, State
-from theworld.stores.dense.qdrant_seen import Asked, Seen
 from theworld.stores.protocols import DenseResult, Hit, NoteChange
 from theworld.stores.records import Filters
 from theworld.stores.token_codes import TokenCodes, TokenCounts
@@ -26,9 +25,47 @@ _DIGITS = 6
 _SPARE = 16
 """Hits asked for beyond the limit, to see whether the cut goes through a tie."""
 _MOST_SPACES = 1000
+_KEPT_VECTORS = 8
+"""Questions whose cosines are kept."""
+_KEPT_CODES = 20_000
+"""Notes whose token codes are kept, some 3 kB each."""
 _VOCABULARY = 1_000_000
 _COUNTED_EXACTLY = 100_000
 """Notes up to which tokens are counted one by one; beyond, the server's own sums are taken."""
+
+
+class Asked(NamedTuple):
+    """A question's vector in one space of a tenant."""
+
+    tenant: str
+    space: str
+    vector: bytes
+
+
+class Seen:
+    """What was learnt of one state of the collection. Tables are only ever replaced or added to, by any thread."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.spaces: dict[str, dict[str, int]] = {}
+        """Number of notes by space, by tenant."""
+        self.tokens: dict[str, TokenCounts] = {}
+        """By space."""
+        self.cosines: dict[Asked, dict[str, float]] = {}
+        """By note id: the reranker asks again for those that the search has told."""
+        self.codes: dict[tuple[str, str, str], TokenCodes | None] = {}
+        """By tenant, space and note."""
+
+    def keep_cosines(self, asked: Asked, found: Mapping[str, float]) -> None:
+        """Keep cosines beside those of the last few questions."""
+        latest = [(one, known) for one, known in list(self.cosines.items()) if one != asked][1 - _KEPT_VECTORS :]
+        self.cosines = {**dict(latest), asked: {**self.cosines.get(asked, {}), **found}}
+
+    def keep_codes(self, found: Mapping[tuple[str, str, str], TokenCodes | None]) -> None:
+        """Keep token codes, beside those of earlier questions if these are not too many."""
+        if len(self.codes) + len(found) > _KEPT_CODES:
+            self.codes = {}
+        self.codes.update(found)
 
 
 class QdrantDense(QdrantCollection):
@@ -151,7 +188,7 @@ class QdrantDense(QdrantCollection):
                 break
             size *= 4
         if self._seen is not None:
-            self._seen.add_cosines(asked, {hit.note_id: hit.score for hit in hits})
+            self._seen.keep_cosines(asked, {hit.note_id: hit.score for hit in hits})
         best = sorted(hits, key=lambda hit: (-hit.score, hit.note_id))[: max(limit, 0)]
         return DenseResult(best, float(np.mean(sample)) if sample else 0.0, float(np.std(sample)) if sample else 0.0)
 
@@ -197,12 +234,11 @@ class QdrantDense(QdrantCollection):
         if found is None:
             return np.zeros(len(note_ids), np.float32)
         asked = Asked(tenant, space, vector.tobytes())
-        known = seen.cosines(asked)
+        known = seen.cosines.get(asked, {})
         missing = [note for note in dict.fromkeys(note_ids) if note not in known]
         if missing:
-            fetched = dict.fromkeys(missing, 0.0) | self._cosines_of(found, vector.tolist(), missing, tenant)
-            seen.add_cosines(asked, fetched)
-            known |= fetched
+            known = known | dict.fromkeys(missing, 0.0) | self._cosines_of(found, vector.tolist(), missing, tenant)
+            seen.keep_cosines(asked, known)
         return np.array([known[note] for note in note_ids], np.float32)
 
     def _cosines_of(
@@ -218,16 +254,15 @@ class QdrantDense(QdrantCollection):
         found = seen.state.spaces.get(space)
         if found is None:
             return [None] * len(note_ids)
-        known = seen.codes(tenant, space, note_ids)
+        known = {note: seen.codes[tenant, space, note] for note in note_ids if (tenant, space, note) in seen.codes}
         missing = {points.key(tenant, note): note for note in note_ids if note not in known}
         if missing:
             fields = ["note", points.codes_field(found.vector)]
             rows = self._ask(lambda client: client.retrieve(self._alias, list(missing), with_payload=fields))
             with clear_errors(self.where):
                 read = {self._note_of(row, tenant): points.tokens_of(row.payload or {}, found.vector) for row in rows}
-            fetched = dict.fromkeys(missing.values()) | read
-            seen.add_codes(tenant, space, fetched)
-            known |= fetched
+            known |= dict.fromkeys(missing.values()) | read
+            seen.keep_codes({(tenant, space, note): known[note] for note in missing.values()})
         return [known[note] for note in note_ids]
 
     def token_idf(self, space: str, ids: Sequence[int]) -> FloatArray:
