@@ -85,7 +85,7 @@ def sizes(far: KnowledgeStore, near: KnowledgeStore, notes: int) -> None:
         told["OpenSearch"] = stats["_all"]["primaries"]["store"]["size_in_bytes"]
     if isinstance(far.dense, QdrantDense):
         told["Qdrant, vectors"] = notes * DIMENSION * 4
-        payloads = far.dense._collection._patient.scroll(far.dense._alias, limit=notes + 1)[0]
+        payloads = far.dense._patient.scroll(far.dense._alias, limit=notes + 1)[0]
         told["Qdrant, payload"] = sum(len(json.dumps(one.payload)) for one in payloads)
     if isinstance(far.graph, Neo4jGraph):
         mine = {"ledger": far.graph._ledger}

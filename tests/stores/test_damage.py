@@ -97,7 +97,7 @@ def test_a_bit_in_the_middle_of_a_large_file_is_found_by_reading_all(tmp_path: P
         store.put([_document(number) for number in range(600)])
     with KnowledgeStore.open(folder) as store:
         expected = _found(store)
-    vectors = next((folder / "dense").rglob("*.vectors.npy"))
+    vectors = next((folder / "dense").glob("*.arrays"))
     content = bytearray(vectors.read_bytes())
     assert len(content) > 10_000
     content[len(content) // 2] ^= 0x40

@@ -1,4 +1,4 @@
-"""What is particular to the numpy projection: segments, merging, crashes, mapped files."""
+"""What is particular to the numpy projection: parts, merging, crashes, mapped files."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theworld.errors import StoreError
-from theworld.stores.dense import FORMAT, NumpyDense, embedded, writing
+from theworld.stores import array_folder
+from theworld.stores.dense import NumpyDense, parts
 from theworld.stores.protocols import NoteChange
+from theworld.stores.string_table import string_arrays
 from theworld.stores.token_codes import CODE_BYTES
 from theworld.testing.conformance.documents import TENANT, feed, gone, put
 from theworld.testing.conformance.documents import embedded as make_embedded
@@ -31,22 +33,26 @@ def found(store: NumpyDense) -> list[str]:
 
 
 @given(st.lists(st.integers(1, 5000), max_size=60))
-def test_few_segments_remain_and_only_the_end_is_merged(sizes: list[int]) -> None:
-    segments: list[int] = []
+def test_few_parts_remain_and_only_the_end_is_merged(sizes: list[int]) -> None:
+    sizes_left: list[int] = []
     for size in sizes:
-        segments.append(size)
-        start = writing.merge_from(segments)
-        if start is not None:
-            segments[start:] = [sum(segments[start:])]
-    assert sum(segments) == sum(sizes)
-    classes = [writing.size_class(size) for size in segments]
-    assert writing.merge_from(segments) is None
+        sizes_left.append(size)
+        start = _merge_from(sizes_left)
+        sizes_left[start:] = [sum(sizes_left[start:])] if start < len(sizes_left) else []
+    assert sum(sizes_left) == sum(sizes)
+    classes = [parts.size_class(size) for size in sizes_left]
+    assert _merge_from(sizes_left) == len(sizes_left)
     for wanted in set(classes):  # a larger segment ends a run: what lies before it is merged no more
         runs = [list(run) for larger, run in groupby(classes, wanted.__lt__) if not larger]
-        assert all(run.count(wanted) < writing.FAN_IN for run in runs)
+        assert all(run.count(wanted) < parts.FAN_IN for run in runs)
 
 
-def test_many_batches_leave_few_folders(tmp_path: Path) -> None:
+def _merge_from(sizes: list[int]) -> int:
+    arrays = {**string_arrays([], "ids"), **string_arrays([], "terms"), "token.starts": np.zeros(1, np.int64)}
+    return parts.merge_from([parts.Part({**arrays, "vectors": np.empty((size, 0))}) for size in sizes])
+
+
+def test_many_batches_leave_few_files(tmp_path: Path) -> None:
     store = NumpyDense(tmp_path, writable=True)
     for number in range(70):
         feed(store, note(number), gone(f"n{number - 3:03d}#0"))
@@ -57,7 +63,7 @@ def test_many_batches_leave_few_folders(tmp_path: Path) -> None:
     assert again.applied == store.applied == 140
 
 
-@pytest.mark.parametrize("where", ["write_atomically", "write_changes"])
+@pytest.mark.parametrize("where", ["write_arrays", "write_atomically"])
 def test_a_crash_at_any_step_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     def crash(*_: object) -> None:
         raise OSError("power cut")
@@ -65,17 +71,17 @@ def test_a_crash_at_any_step_leaves_the_old_state(tmp_path: Path, monkeypatch: p
     store = NumpyDense(tmp_path, writable=True)
     feed(store, note(1), note(2))
     with monkeypatch.context() as patched:
-        patched.setattr(embedded, where, crash)
+        patched.setattr(array_folder, where, crash)
         with pytest.raises(OSError, match="power cut"):
             feed(store, note(3), gone("n001#0"))
     again = NumpyDense(tmp_path, writable=True)
     assert (again.applied, found(again)) == (2, ["n001#0", "n002#0"])
     feed(again, note(3), gone("n001#0"))
     assert found(again) == ["n002#0", "n003#0"]
-    assert sum(folder.is_dir() for folder in tmp_path.iterdir()) == 2
+    assert len(list(tmp_path.glob("*.arrays"))) == 3  # two batches, and what of the first no longer counts
 
 
-def test_a_reader_keeps_what_it_has_while_segments_are_merged_away(tmp_path: Path) -> None:
+def test_a_reader_keeps_what_it_has_while_parts_are_merged_away(tmp_path: Path) -> None:
     writer = NumpyDense(tmp_path, writable=True)
     feed(writer, note(0))
     reader = NumpyDense(tmp_path)
@@ -109,13 +115,6 @@ def test_small_and_large_vocabulary_ids_live_together(tmp_path: Path) -> None:
     kept = store.token_codes("en", ["n001#0", "n70000#0"], TENANT)
     assert [some is not None and some.ids.tolist() for some in kept] == [[1], [70_000]]
     assert store.token_idf("en", [1]) == store.token_idf("en", [70_000]) < store.token_idf("en", [2])
-
-
-def test_a_projection_of_an_earlier_format_is_built_anew(tmp_path: Path) -> None:
-    feed(NumpyDense(tmp_path, writable=True), note(1))
-    manifest = tmp_path / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(f'"format": {FORMAT}', '"format": 1'))
-    assert (NumpyDense(tmp_path).applied, found(NumpyDense(tmp_path))) == (0, [])
 
 
 def test_results_match_a_plain_computation(tmp_path: Path) -> None:
@@ -199,12 +198,12 @@ def _check_words(store: NumpyDense, kept: dict[str, int]) -> None:
 
 
 def test_what_is_overridden_is_thrown_away_when_it_is_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "_DEAD", 8)
+    monkeypatch.setattr(parts, "_DEAD", 8)
     store = NumpyDense(tmp_path, writable=True)
     feed(store, *(note(number) for number in range(20)))
     feed(store, *(gone(f"n{number:03d}#0") for number in range(11)))
     assert found(store) == [f"n{number:03d}#0" for number in range(11, 20)]
-    files = [np.load(file, mmap_mode="r") for file in tmp_path.glob("*/0.vectors.npy")]
+    files = [array_folder.map_arrays(file)["vectors"] for file in tmp_path.glob("*.arrays")]
     assert [len(array) for array in files] == [9]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -15,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theworld.errors import StoreError
-from theworld.stores import opening
-from theworld.stores.graph import MappedGraph, MemoryGraph, RankingParameters, embedded, snapshot
+from theworld.stores import array_folder, opening
+from theworld.stores.graph import MappedGraph, MemoryGraph, RankingParameters, embedded
 from theworld.stores.graph.columns import Columns
 from theworld.stores.graph.facts import NoteFacts, note_facts
 from theworld.stores.graph.joining import joined
@@ -167,67 +168,30 @@ def test_a_reader_sees_what_is_settled_and_files_of_other_tenants_stay(tmp_path:
 
 
 def reader_files(folder: Path) -> list[Path]:
-    return sorted((folder / "graph").glob("*.graph"))
+    return sorted((folder / "graph").glob("*.arrays"))
 
 
 def test_arrays_are_mapped_and_cannot_be_written(tmp_path: Path) -> None:
     reader = MappedGraph(written(tmp_path / "graph"))
-    arrays = reader._saved.columns[TENANT].arrays
+    arrays = reader._saved.arrays[TENANT,]
     for name, array in arrays.items():
         assert not array.flags.writeable, name
         assert not array.flags.owndata, name
         assert array.ctypes.data % array.itemsize == 0, name
 
 
-def damage_manifest(folder: Path) -> None:
-    (folder / "manifest.json").write_text("{")
-
-
-def damage_header(folder: Path) -> None:
-    for path in folder.glob("*.graph"):
-        path.write_bytes(b"\xff" * 64 + path.read_bytes()[64:])
-
-
-def cut_short(folder: Path) -> None:
-    for path in folder.glob("*.graph"):
-        path.write_bytes(path.read_bytes()[:-1])
-
-
-def remove_file(folder: Path) -> None:
-    for path in folder.glob("*.graph"):
-        path.unlink()
-
-
-def flip_content(folder: Path) -> None:
-    for path in folder.glob("*.graph"):
-        data = bytearray(path.read_bytes())
-        data[-1] ^= 1
-        path.write_bytes(data)
-
-
-@pytest.mark.parametrize("damage", [damage_manifest, damage_header, cut_short, remove_file, flip_content])
-def test_a_damaged_graph_is_told_and_built_anew(
-    tmp_path: Path, damage: object, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_graph_is_told_and_built_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = written(tmp_path / "graph")
-    damage(folder)  # type: ignore[operator]
+    for path in folder.glob("*.arrays"):
+        path.write_bytes(path.read_bytes()[:-1])
     with caplog.at_level(logging.WARNING):
         writer = MappedGraph(folder, writable=True)
-        assert (writer.applied, "is damaged and will be built from the ledger" in caplog.text) == (0, True)
-        if damage is not flip_content:  # a reader checks sizes and headers, not all of the content
-            assert MappedGraph(folder).applied == 0
+        assert (writer.applied, MappedGraph(folder).applied) == (0, 0)
+        assert re.search(r"is damaged \(.+\) and will be built from the ledger", caplog.text)
     feed(writer, *NOTES)
     writer.close()
     assert ranked(MappedGraph(folder)) == ["ada#0", "bell#0"]
-    assert len(list(folder.glob("*.graph"))) == 2
-
-
-def test_another_format_is_told_and_built_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    manifest = written(tmp_path / "graph") / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(f'"format": {snapshot.FORMAT}', '"format": 0'))
-    with caplog.at_level(logging.WARNING):
-        assert MappedGraph(tmp_path / "graph").applied == 0
-    assert "has another format" in caplog.text
+    assert len(list(folder.glob("*.arrays"))) == 2
 
 
 @pytest.mark.parametrize("where", ["write_arrays", "write_atomically"])
@@ -239,13 +203,13 @@ def test_a_crash_at_any_step_leaves_the_old_state(tmp_path: Path, monkeypatch: p
     writer = MappedGraph(folder, writable=True)
     writer.apply([gone("bell#0")], 4)
     with monkeypatch.context() as patched:
-        patched.setattr(snapshot, where, crash)
+        patched.setattr(array_folder, where, crash)
         with pytest.raises(OSError, match="power cut"):
             writer.settle()
     reader = MappedGraph(folder)
     assert (reader.applied, ranked(reader)) == (3, ["ada#0", "bell#0"])
     again = MappedGraph(folder, writable=True)
-    assert len(list(folder.glob("*.graph"))) == 2
+    assert len(list(folder.glob("*.arrays"))) == 2
     again.apply([gone("bell#0")], 4)
     assert ranked(again) == ["ada#0"]
     writer.settle()
@@ -290,11 +254,11 @@ def test_a_store_without_its_graph_has_it_built_by_the_next_reader(
             assert_congruent(reader)
             assert isinstance(reader.graph, MemoryGraph)
     assert "it is built in memory" in caplog.text
-    assert not list(path.glob("graph/*.graph"))
+    assert not list(path.glob("graph/*.arrays"))
     with KnowledgeStore.open(path) as reader:
         assert_congruent(reader)
         assert not isinstance(reader.graph, MemoryGraph)
-    assert len(list(path.glob("graph/*.graph"))) == 1
+    assert len(list(path.glob("graph/*.arrays"))) == 1
 
 
 def test_with_other_parameters_tenants_that_did_not_change_are_weighed_anew_too(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from theworld.stores.graph import FORMAT as GRAPH
 from theworld.stores.graph.neo4j_writing import FORMAT as NEO4J
-from theworld.stores.graph.snapshot import FORMAT as GRAPH
 from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.sparse.embedded import FORMAT as TANTIVY
 from theworld.stores.sparse.opensearch_index import FORMAT as OPENSEARCH
@@ -92,7 +92,7 @@ def test_another_table_is_another_format() -> None:
     digest = hashlib.sha256(simplified(every).encode()).hexdigest()[:16]
     numbers = {"ledger": SCHEMA_VERSION, "tantivy": TANTIVY, "opensearch": OPENSEARCH, "graph": GRAPH, "neo4j": NEO4J}
     assert {**numbers, "wikidata": WIKIDATA} == {
-        "ledger": 6, "tantivy": 5, "opensearch": 4, "graph": 3, "neo4j": 3, "wikidata": 2,
+        "ledger": 6, "tantivy": 5, "opensearch": 4, "graph": 4, "neo4j": 3, "wikidata": 2,
     }  # fmt: skip
     assert digest == "c93af4ff0bd365f5"
 

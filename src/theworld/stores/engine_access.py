@@ -1,12 +1,54 @@
-"""What the clients of all servers share: certificates, and names made from the ledger's identity."""
+"""What the projections on all servers share: certificates, state, errors, and how ids and terms are sent."""
 
 from __future__ import annotations
 
 import hashlib
 import ssl
+import threading
 
-from theworld.errors import SettingsError
+from theworld.errors import EngineUnavailableError, SettingsError, StoreError
 from theworld.settings import ServerSettings
+from theworld.stores.filters import wanted_terms
+from theworld.stores.records import Filters
+
+_LONGEST_TERM = 512
+
+
+class RemoteProjection:
+    """How far a projection on a server came, asked once and then remembered; nothing is sent before it is needed."""
+
+    remote = True
+
+    def __init__(self, kind: str, where: str, *, writable: bool) -> None:
+        """`kind` is sparse, dense or graph, `where` the server for people."""
+        self._kind, self.where, self._writable = kind, where, writable
+        self._applied: int | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def applied(self) -> int:
+        """Sequence number of the last change applied durably; asked of the server when it is not known."""
+        with self._lock:
+            if self._applied is None:
+                self._applied = self._read_applied()
+            return self._applied
+
+    def _read_applied(self) -> int:
+        raise NotImplementedError
+
+    def refresh(self) -> None:
+        """Ask again how far it came; searches always see what has been applied."""
+        with self._lock:
+            self._applied = None
+
+    def _check_writable(self) -> None:
+        if not self._writable:
+            raise StoreError(f"the {self._kind} projection was opened for reading.", where=self.where)
+
+    def _not_there(self) -> StoreError:
+        return StoreError(
+            f"the {self._kind} projection is not on the server yet.", where=self.where, remedy="Run `theworld sync`."
+        )
 
 
 def tls_context(settings: ServerSettings) -> ssl.SSLContext:
@@ -45,3 +87,24 @@ def is_text(value: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def index_term(value: str) -> str:
+    """Return a value as an index holds it; engines refuse very long ones, so a hash stands for them."""
+    return value if len(value) <= _LONGEST_TERM else f"hash:{identifier(value)}"
+
+
+def sendable_terms(filters: Filters) -> list[list[str]]:
+    """Return for each filter the terms of which a note must have one; none where no stored note can have any."""
+    return [[term for term in some if is_text(term)] for some in wanted_terms(filters)]
+
+
+def shortened(error: object) -> str:
+    """Return an error on one line of at most 200 characters."""
+    return " ".join(str(error).split())[:200]
+
+
+def misunderstood(engine: str, error: BaseException, where: str) -> EngineUnavailableError:
+    """Return what to raise for an answer of another shape than the engine's."""
+    what = f"{engine} answered something else than it should: {type(error).__name__} {shortened(error)}."
+    return EngineUnavailableError(what, where=where)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 PARTS = ("bytes", "offsets", "hashes", "order")
 """The arrays a table consists of, by which files are named."""
@@ -29,14 +29,9 @@ class StringTable:
         self._data, self._offsets, self._hashes, self._order = data, offsets, hashes, order
 
     @classmethod
-    def mapped(cls, load: Callable[[str], NDArray[Any]]) -> StringTable:
-        """Return the table whose arrays `load` gives by the names in PARTS."""
-        return cls(*(load(part) for part in PARTS))
-
-    @classmethod
-    def of(cls, strings: Sequence[str]) -> StringTable:
-        """Return a table in memory."""
-        return cls.mapped(string_arrays(strings).__getitem__)
+    def of(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> StringTable:
+        """Return the table whose arrays are called `name.PART`, as `string_arrays` names them."""
+        return cls(*(arrays[f"{name}.{part}"] for part in PARTS))
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -73,14 +68,27 @@ def hashes_of(strings: Iterable[str]) -> Hashes:
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
-def string_arrays(strings: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a table of strings, which must be distinct, by the names in PARTS."""
+def string_arrays(strings: Sequence[str], name: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a table of strings, which must be distinct, called `name.PART` by the names in PARTS."""
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     hashes = hashes_of(strings)
     order = np.argsort(hashes, kind="stable")
     return {
-        "bytes": np.frombuffer(b"".join(encoded), np.uint8),
-        "offsets": np.concatenate([[0], np.cumsum([len(one) for one in encoded])]).astype(np.int64),
-        "hashes": hashes[order],
-        "order": order.astype(np.int32),
+        f"{name}.bytes": np.frombuffer(b"".join(encoded), np.uint8),
+        f"{name}.offsets": starts_of([len(one) for one in encoded]),
+        f"{name}.hashes": hashes[order],
+        f"{name}.order": order.astype(np.int32),
     }
+
+
+def starts_of(lengths: ArrayLike) -> Rows:
+    """Return where lists of such lengths start, one after the other, and where the last one ends, (n + 1,)."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def places_of(starts: Rows, rows: NDArray[Any]) -> Rows:
+    """Return the places of the values of some lists, list after list; `starts` (n + 1,) say where each begins."""
+    lengths = starts[rows + 1] - starts[rows]
+    before = np.cumsum(lengths) - lengths
+    places: Rows = np.arange(int(lengths.sum())) + np.repeat(starts[rows] - before, lengths)
+    return places

@@ -1,56 +1,54 @@
-"""The dense projection: cosine search in numpy over segments on disk."""
+"""The dense projection: cosine search in numpy over few immutable matrices on disk, every note compared exactly.
+
+What a batch of changes brings to a tenant and space becomes a part (theworld.stores.dense.parts), merged with earlier
+ones where there are many; which rows of the others no longer count stands in one more file. All of it is published in
+one step (theworld.stores.array_folder).
+"""
 
 from __future__ import annotations
 
-import secrets
-import shutil
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from theworld.errors import ModelMismatchError, StoreError
+from theworld.errors import ModelMismatchError
 from theworld.models.protocols import FloatArray
-from theworld.stores.dense.segments import Part, Segment, open_segment, parts_of, token_counts
+from theworld.stores.array_folder import ArrayFolder, Generation, Key, Written
+from theworld.stores.dense.parts import Part, merge_from, merged, part_of, token_counts
 from theworld.stores.dense.space import Space
-from theworld.stores.dense.writing import merge_from, write_changes, write_merged
-from theworld.stores.files import is_damage, read_json, write_atomically
 from theworld.stores.protocols import DenseResult, NoteChange
 from theworld.stores.records import Filters
+from theworld.stores.string_table import hashes_of
 from theworld.stores.token_codes import TokenCodes, TokenCounts
 
-FORMAT = 4
-"""2 held ids and terms as JSON, which took a second to read for each 10,000 notes."""
-_TRIES = 5
-_DEAD = 1024
-"""Overridden rows, when they are also more than the living ones, at which all is written anew."""
+FORMAT = 5
+"""2 held ids and terms as JSON; 4 had folders of files, one an array."""
+_DEAD: Key = ("dead",)
+"""Key of the file with the dead rows of parts, by their numbers; that of a part is (tenant, space, number)."""
+
+Parts = dict[Key, Part]
 
 
 class _Opened:
-    """The segments of one moment, and what was computed from them on demand. Never changed, only replaced."""
+    """The parts of one moment, and what was computed from them on demand. Never changed, only replaced."""
 
-    def __init__(self, segments: list[Segment], applied: int) -> None:
-        self.segments, self.applied = segments, applied
-        self.parts = parts_of(segments)
+    def __init__(self, generation: Generation) -> None:
+        self.generation = generation
+        dead = generation.arrays.get(_DEAD, {})
+        keys = sorted(key for key in generation.arrays if key != _DEAD)
+        self.parts: Parts = {key: Part(generation.arrays[key], dead.get(key[2])) for key in keys}
         self._spaces: dict[tuple[str, str], Space] = {}
         self._frequencies: dict[str, TokenCounts] = {}
         self._lock = threading.RLock()
-
-    def pairs(self) -> list[tuple[str, str]]:
-        """Return the (tenant, space) pairs that ever had rows."""
-        return sorted({(part.group.tenant, part.group.space) for part in self.parts})
-
-    def _parts(self, tenant: str, space: str) -> list[Part]:
-        """Return what is left of a space: one whose notes have all gone may come again in another dimension."""
-        return [p for p in self.parts if p.alive and (p.group.tenant, p.group.space) == (tenant, space)]
 
     def space(self, tenant: str, space: str) -> Space:
         """Return a tenant's space, built on first use."""
         with self._lock:
             found = self._spaces.get((tenant, space))
             if found is None:
-                found = Space(self._parts(tenant, space))
+                found = Space([part for key, part in self.parts.items() if key[:2] == (tenant, space)])
                 if found.count:  # tenants that nobody knows are not kept: anyone may ask for any number of them
                     self._spaces[tenant, space] = found
             return found
@@ -59,133 +57,73 @@ class _Opened:
         """Return the document frequencies of a space, built on first use."""
         with self._lock:
             if space not in self._frequencies:
-                self._frequencies[space] = _frequency([p for p in self.parts if p.group.space == space])
+                parts = [part for key, part in self.parts.items() if key[1] == space]
+                self._frequencies[space] = TokenCounts(sum(part.alive for part in parts), token_counts(parts))
             return self._frequencies[space]
 
 
 class NumpyDense:
-    """Nearest neighbours, every note compared exactly; all is mapped from files.
-
-    `manifest.json` names the segments in order and the last change applied; it is replaced atomically once a new
-    segment is on disk. Thread-safe; readers in other processes see new segments after `refresh`.
-    """
+    """Nearest neighbours, mapped from files. Thread-safe; readers in other processes see changes after `refresh`."""
 
     def __init__(self, folder: Path, *, writable: bool = False) -> None:
-        """Open the projection in a folder; a reader of a folder without manifest sees an empty store."""
-        self._folder, self._writable = folder, writable
-        self._manifest = folder / "manifest.json"
+        """Open the projection in a folder; a reader of one that is missing or damaged sees an empty store."""
+        self._folder = ArrayFolder(folder, "dense", FORMAT, writable=writable)
         self._lock = threading.RLock()
-        self._opened = _Opened([], 0)
-        self.outdated = ""
-        """What is wrong when the folder holds another format, which a reader cannot build anew."""
+        self._opened = _Opened(self._folder.load(Generation()))
         if writable:
-            folder.mkdir(parents=True, exist_ok=True)
-        self.refresh()
-        if writable:
-            self._remove_unused()
+            self._folder.remove_unused(self._opened.generation)
 
     @property
     def applied(self) -> int:
         """Sequence number of the last change applied durably."""
-        return self._opened.applied
+        return self._opened.generation.applied
+
+    @property
+    def outdated(self) -> str:
+        """What is wrong when the folder is damaged or holds another format, which a reader cannot build anew."""
+        return self._folder.outdated
 
     def refresh(self) -> None:
         """See what has been written since, by this process or another."""
         with self._lock:
-            for attempt in range(_TRIES):
-                try:
-                    self._read()
-                    return
-                except Exception as error:
-                    if not is_damage(error):
-                        raise
-                    # A writer may have merged segments away between our reading of the manifest and of them.
-                    if attempt == _TRIES - 1:
-                        self._give_up(error)
-
-    def _read(self) -> None:
-        manifest = read_json(self._manifest)
-        found = manifest.get("format") if isinstance(manifest, dict) else FORMAT
-        self.outdated = "" if found == FORMAT else f"the dense index has format {found}, this program knows {FORMAT}."
-        if not isinstance(manifest, dict) or self.outdated:
-            self._opened = _Opened([], 0)
-            return
-        known = {segment.name: segment for segment in self._opened.segments}
-        segments = [known.get(name) or open_segment(self._folder, name) for name in manifest["segments"]]
-        self._opened = _Opened(segments, int(manifest["applied"]))
-
-    def _give_up(self, error: Exception) -> None:
-        if not self._writable:
-            raise StoreError(
-                f"the dense index is damaged: {error}.",
-                where=str(self._folder),
-                remedy="Delete this folder: it is built again from the ledger when the store is next opened.",
-            ) from error
-        self._publish([], 0)
-
-    def _remove_unused(self) -> None:
-        """Remove what a crash or a merge left behind; a reader that still maps a file keeps it."""
-        used = {segment.name for segment in self._opened.segments}
-        for folder in self._folder.iterdir():
-            if folder.is_dir() and folder.name not in used:
-                shutil.rmtree(folder, ignore_errors=True)
-
-    def _publish(self, names: list[str], applied: int) -> None:
-        write_atomically(self._manifest, {"format": FORMAT, "applied": applied, "segments": names})
-        self._read()
-
-    def _next_name(self) -> str:
-        # Never the name of an earlier segment, even of a folder deleted since: readers know segments by their names.
-        return f"{len(self._opened.segments):04d}-{secrets.token_hex(6)}"
+            self._opened = _Opened(self._folder.load(self._opened.generation))
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
-        """Write the changes as a segment and remember `upto`; merges segments when there are many."""
+        """Write what the changes bring, and remember `upto`."""
         with self._lock:
-            self._check_writable()
-            names = [segment.name for segment in self._opened.segments]
-            name = self._next_name()
-            if write_changes(self._folder / name, changes, self._opened.parts):
-                names.append(name)
-            self._publish(names, upto)
-            self._merge()
+            self._folder.check_writable()
+            latest = {(change.tenant, change.note_id): change for change in changes}
+            self._publish(_few(_joined(self._opened.parts, latest)), upto)
 
-    def _merge(self) -> None:
-        segments, parts = self._opened.segments, self._opened.parts
-        start = merge_from([segment.size for segment in segments])
-        if sum(len(part.dead) for part in parts) > max(sum(part.alive for part in parts), _DEAD):
-            start = 0
-        if start is None:
-            return
-        name = self._next_name()
-        write_merged(self._folder / name, segments[start:])
-        self._publish([*(segment.name for segment in segments[:start]), name], self.applied)
-        self._remove_unused()
-
-    def _check_writable(self) -> None:
-        if not self._writable:
-            raise StoreError("the dense index was opened for reading.", where=str(self._folder))
+    def _publish(self, parts: Parts, applied: int) -> None:
+        """Write the parts that are new, and which rows are dead."""
+        before = self._opened.generation
+        changed: dict[Key, Written | None] = {key: None for key in before.files if key not in parts}
+        changed |= {key: part.arrays for key, part in parts.items() if key not in before.files}
+        changed[_DEAD] = {key[2]: part.dead for key, part in parts.items() if len(part.dead)} or None
+        self._opened = _Opened(self._folder.save(before, changed, applied))
 
     def check(self) -> None:
         """Read every file; raises ValueError naming one whose content has changed."""
-        for segment in self._opened.segments:
-            open_segment(self._folder, segment.name, whole=True)
+        self._folder.check(self._opened.generation)
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
-            self._check_writable()
-            self._publish([], 0)
-            self._remove_unused()
+            self._folder.check_writable()
+            self._publish({}, 0)
 
     def close(self) -> None:
         """Let go of the mapped files."""
-        self._opened = _Opened([], self._opened.applied)
+        self._opened = _Opened(Generation(self.applied))
 
     def spaces(self, tenant: str) -> dict[str, int]:
         """Return the number of notes by space name."""
-        opened = self._opened
-        counts = {space: opened.space(owner, space).count for owner, space in opened.pairs() if owner == tenant}
-        return {space: count for space, count in counts.items() if count}
+        counts: dict[str, int] = {}
+        for (owner, space, _), part in self._opened.parts.items():
+            if owner == tenant:
+                counts[space] = counts.get(space, 0) + part.alive
+        return counts
 
     def dimension(self, space: str, tenant: str) -> int:
         """Return the length of a space's vectors, 0 for an unknown space."""
@@ -237,5 +175,35 @@ class NumpyDense:
         return self._opened.frequency(space).idf(ids)
 
 
-def _frequency(parts: Sequence[Part]) -> TokenCounts:
-    return TokenCounts(sum(part.alive for part in parts), token_counts(parts))
+def _joined(before: Mapping[Key, Part], latest: Mapping[tuple[str, str], NoteChange]) -> Parts:
+    """Return the parts after changes by (tenant, note): their earlier rows dead, and new parts; empty ones left out."""
+    ids: dict[str, list[str]] = {}
+    groups: dict[tuple[str, str], list[NoteChange]] = {}
+    for (tenant, note), change in sorted(latest.items()):
+        ids.setdefault(tenant, []).append(note)
+        for space in change.note.vectors if change.note is not None else ():
+            groups.setdefault((tenant, space), []).append(change)
+    hashes = {tenant: hashes_of(some) for tenant, some in ids.items()}
+    parts = {key: part.without(ids[key[0]], hashes[key[0]]) if key[0] in ids else part for key, part in before.items()}
+    first = _next_number(before)
+    for number, ((tenant, space), some) in enumerate(sorted(groups.items()), start=first):
+        parts[tenant, space, f"{number:012d}"] = part_of(some, space)
+    return {key: part for key, part in parts.items() if part.alive}
+
+
+def _few(parts: Parts) -> Parts:
+    """Return the parts with those of a space merged where they are many, or most of their rows dead."""
+    by_space: dict[Key, list[Key]] = {}
+    for key in sorted(parts):
+        by_space.setdefault(key[:2], []).append(key)
+    number = _next_number(parts)
+    for space, keys in by_space.items():
+        start = merge_from([parts[key] for key in keys])
+        if start < len(keys):
+            parts[*space, f"{number:012d}"] = merged([parts.pop(key) for key in keys[start:]])
+            number += 1
+    return parts
+
+
+def _next_number(parts: Iterable[Key]) -> int:
+    return 1 + max((int(key[2]) for key in parts), default=0)

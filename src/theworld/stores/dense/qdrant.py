@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from qdrant_client import QdrantClient, models
 
-from theworld.errors import EngineUnavailableError, ModelMismatchError, StoreError
+from theworld.errors import EngineUnavailableError, ModelMismatchError
 from theworld.models.protocols import FloatArray
 from theworld.settings import DenseSettings
 from theworld.stores.dense import qdrant_points as points
-from theworld.stores.dense import qdrant_requests as requests
 from theworld.stores.dense.qdrant_access import MissingError, clear_errors
 from theworld.stores.dense.qdrant_collection import QdrantCollection
 from theworld.stores.dense.qdrant_points import SpaceOnServer, State
-from theworld.stores.dense.qdrant_seen import Asked, Seen
 from theworld.stores.protocols import DenseResult, Hit, NoteChange
 from theworld.stores.records import Filters
 from theworld.stores.token_codes import TokenCodes, TokenCounts
@@ -28,109 +25,111 @@ _DIGITS = 6
 _SPARE = 16
 """Hits asked for beyond the limit, to see whether the cut goes through a tie."""
 _MOST_SPACES = 1000
+_KEPT_VECTORS = 8
+"""Questions whose cosines are kept."""
+_KEPT_CODES = 20_000
+"""Notes whose token codes are kept, some 3 kB each."""
 _VOCABULARY = 1_000_000
 _COUNTED_EXACTLY = 100_000
 """Notes up to which tokens are counted one by one; beyond, the server's own sums are taken."""
 
 
-class QdrantDense:
+class Asked(NamedTuple):
+    """A question's vector in one space of a tenant."""
+
+    tenant: str
+    space: str
+    vector: bytes
+
+
+class Seen:
+    """What was learnt of one state of the collection. Tables are only ever replaced or added to, by any thread."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.spaces: dict[str, dict[str, int]] = {}
+        """Number of notes by space, by tenant."""
+        self.tokens: dict[str, TokenCounts] = {}
+        """By space."""
+        self.cosines: dict[Asked, dict[str, float]] = {}
+        """By note id: the reranker asks again for those that the search has told."""
+        self.codes: dict[tuple[str, str, str], TokenCodes | None] = {}
+        """By tenant, space and note."""
+
+    def keep_cosines(self, asked: Asked, found: Mapping[str, float]) -> None:
+        """Keep cosines beside those of the last few questions."""
+        latest = [(one, known) for one, known in list(self.cosines.items()) if one != asked][1 - _KEPT_VECTORS :]
+        self.cosines = {**dict(latest), asked: {**self.cosines.get(asked, {}), **found}}
+
+    def keep_codes(self, found: Mapping[tuple[str, str, str], TokenCodes | None]) -> None:
+        """Keep token codes, beside those of earlier questions if these are not too many."""
+        if len(self.codes) + len(found) > _KEPT_CODES:
+            self.codes = {}
+        self.codes.update(found)
+
+
+class QdrantDense(QdrantCollection):
     """Nearest neighbours by cosine on a server; thread-safe, one pool of connections for reading and one for writing.
 
     What was read is kept as long as the collection stays the same, which every search asks. Nothing is sent before it
     is needed.
     """
 
-    remote = True
-
     def __init__(
         self, settings: DenseSettings, ledger: str, *, writable: bool = False, client: QdrantClient | None = None
     ) -> None:
         """Use the server of the settings for the ledger with this identity; `client` is one to use instead."""
-        self._writable, self._params = writable, requests.search_params(settings)
-        self._collection = QdrantCollection(settings, ledger, client)
-        self.where, self._alias, self._ask = self._collection.where, self._collection.alias, self._collection.ask
-        self._applied: int | None = None
+        super().__init__(settings, ledger, client, writable=writable)
+        self._params = points.search_params(settings)
         self._seen: Seen | None = None
-        self._lock = threading.RLock()
 
-    def version(self) -> str:
-        """Return the server's version, asked now; raises EngineUnavailableError when it does not answer."""
-        return self._collection.version()
-
-    @property
-    def applied(self) -> int:
-        """Sequence number of the last change applied durably; asked of the server when it is not known."""
-        with self._lock:
-            if self._applied is None:
-                state = self._collection.state()
-                self._applied = state.applied if state is not None else 0
-            return self._applied
+    def _forget(self) -> None:
+        self._applied = self._seen = None
 
     def refresh(self) -> None:
         """Ask again how far it came; searches always see what has been applied."""
         with self._lock:
-            self._applied, self._seen = None, None
+            self._forget()
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`; a batch that fails half-way is repeated as a whole."""
         latest = list({(change.tenant, change.note_id): change for change in changes}.values())
         with self._lock:
             self._check_writable()
-            state = self._collection.state()
+            state = self._state()
             if state is None:
                 state = State()
-                self._collection.replace()
-            self._applied = self._seen = None
-            self._collection.write(state, latest, upto)
+                self._replace()
+            self._forget()
+            self._write(state, latest, upto)
             self._applied = upto
-
-    def _check_writable(self) -> None:
-        if not self._writable:
-            raise StoreError("the dense index was opened for reading.", where=self.where)
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
             self._check_writable()
-            self._applied = self._seen = None
-            self._collection.replace()
+            self._forget()
+            self._replace()
             self._applied = 0
 
     def drop(self) -> None:
         """Remove everything of this ledger from the server."""
         with self._lock:
             self._check_writable()
-            self._applied = self._seen = None
-            self._collection.drop()
-
-    def count(self) -> int:
-        """Return how many notes the collection holds."""
-        return self._collection.count()
-
-    def key_of(self, change: NoteChange) -> str:
-        """Return the id of a note's point."""
-        return points.key(change.tenant, change.note_id)
-
-    def held(self) -> Iterator[tuple[str, int]]:
-        """Return id and sequence number of all notes."""
-        return self._collection.held()
+            self._forget()
+            self._ask(lambda client: self._remove_all_but(client, None), patiently=True)
 
     def _known(self) -> Seen:
         """Return what is known of the collection as it is now."""
         seen = self._seen
         if seen is None:
-            state = self._collection.state()
+            state = self._state()
             if state is None:
                 if self._writable:
                     return Seen(State())
                 raise self._not_there()
             seen = self._seen = Seen(state)
         return seen
-
-    def _not_there(self) -> StoreError:
-        return StoreError(
-            "the dense projection is not on the server yet.", where=self.where, remedy="Run `theworld sync`."
-        )
 
     def spaces(self, tenant: str) -> dict[str, int]:
         """Return the number of notes by space name."""
@@ -182,14 +181,14 @@ class QdrantDense:
         size, largest = limit + _SPARE, max(self._spaces(seen, tenant)[space], _PAGE)
         while True:
             size = min(size, largest)
-            nearest = requests.nearest(found, vector.tolist(), wanted, size, self._params)
-            drawn = [requests.sample(found, vector.tolist(), wanted)] if spread else []
+            nearest = points.nearest_request(found, vector.tolist(), wanted, size, self._params)
+            drawn = [points.sample_request(found, vector.tolist(), wanted)] if spread else []
             hits, sample = self._asked(nearest, drawn, tenant)
             if len(hits) < size or limit < 1 or hits[-1].score < hits[limit - 1].score or size == largest:
                 break
             size *= 4
         if self._seen is not None:
-            self._seen.add_cosines(asked, {hit.note_id: hit.score for hit in hits})
+            self._seen.keep_cosines(asked, {hit.note_id: hit.score for hit in hits})
         best = sorted(hits, key=lambda hit: (-hit.score, hit.note_id))[: max(limit, 0)]
         return DenseResult(best, float(np.mean(sample)) if sample else 0.0, float(np.std(sample)) if sample else 0.0)
 
@@ -197,12 +196,12 @@ class QdrantDense:
         self, nearest: models.QueryRequest, drawn: list[models.QueryRequest], tenant: str
     ) -> tuple[list[Hit], list[float]]:
         """Return the nearest notes, and the cosines of a sample, in one round trip that also tells the state."""
-        batch = [nearest, requests.state(), *drawn]
+        batch = [nearest, points.state_request(), *drawn]
         try:
             answers = self._ask(lambda client: _points(client.query_batch_points(self._alias, batch), len(batch)))
         except MissingError:
             raise self._not_there() from None
-        self._notice(self._collection.state_of(answers[1]))
+        self._notice(self._state_of(answers[1]))
         sample = answers[2] if drawn else []
         return [self._hit(one, tenant) for one in answers[0]], [float(one.score) for one in sample]
 
@@ -235,18 +234,17 @@ class QdrantDense:
         if found is None:
             return np.zeros(len(note_ids), np.float32)
         asked = Asked(tenant, space, vector.tobytes())
-        known = seen.cosines(asked)
+        known = seen.cosines.get(asked, {})
         missing = [note for note in dict.fromkeys(note_ids) if note not in known]
         if missing:
-            fetched = dict.fromkeys(missing, 0.0) | self._cosines_of(found, vector.tolist(), missing, tenant)
-            seen.add_cosines(asked, fetched)
-            known |= fetched
+            known = known | dict.fromkeys(missing, 0.0) | self._cosines_of(found, vector.tolist(), missing, tenant)
+            seen.keep_cosines(asked, known)
         return np.array([known[note] for note in note_ids], np.float32)
 
     def _cosines_of(
         self, space: SpaceOnServer, vector: list[float], notes: Sequence[str], tenant: str
     ) -> dict[str, float]:
-        options = requests.cosines(space, vector, [points.key(tenant, note) for note in notes])
+        options = points.cosine_options(space, vector, [points.key(tenant, note) for note in notes])
         found = self._ask(lambda client: client.query_points(self._alias, **options))
         return {hit.note_id: hit.score for hit in (self._hit(one, tenant) for one in found.points)}
 
@@ -256,16 +254,15 @@ class QdrantDense:
         found = seen.state.spaces.get(space)
         if found is None:
             return [None] * len(note_ids)
-        known = seen.codes(tenant, space, note_ids)
+        known = {note: seen.codes[tenant, space, note] for note in note_ids if (tenant, space, note) in seen.codes}
         missing = {points.key(tenant, note): note for note in note_ids if note not in known}
         if missing:
             fields = ["note", points.codes_field(found.vector)]
             rows = self._ask(lambda client: client.retrieve(self._alias, list(missing), with_payload=fields))
             with clear_errors(self.where):
                 read = {self._note_of(row, tenant): points.tokens_of(row.payload or {}, found.vector) for row in rows}
-            fetched = dict.fromkeys(missing.values()) | read
-            seen.add_codes(tenant, space, fetched)
-            known |= fetched
+            known |= dict.fromkeys(missing.values()) | read
+            seen.keep_codes({(tenant, space, note): known[note] for note in missing.values()})
         return [known[note] for note in note_ids]
 
     def token_idf(self, space: str, ids: Sequence[int]) -> FloatArray:
@@ -286,10 +283,6 @@ class QdrantDense:
         counts = np.zeros(max(by_id, default=-1) + 1, np.int64)
         counts[list(by_id)] = list(by_id.values())
         return TokenCounts(notes, counts)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._collection.close()
 
 
 def _points(answers: Sequence[models.QueryResponse], wanted: int) -> list[list[Any]]:

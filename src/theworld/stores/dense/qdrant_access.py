@@ -16,7 +16,7 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import DenseSettings
-from theworld.stores.engine_access import tls_context
+from theworld.stores.engine_access import misunderstood, shortened, tls_context
 
 _NOT_FOUND = 404
 _DENIED = frozenset({401, 403})
@@ -68,9 +68,9 @@ def clear_errors(where: str) -> Iterator[None]:
     except UnexpectedResponse as error:
         raise _told(error, where) from error
     except ResponseHandlingException as error:
-        raise EngineUnavailableError(_unreached(error.source), where=where) from error
+        raise _unreached(error.source, where) from error
     except ResourceExhaustedResponse as error:
-        raise EngineUnavailableError(f"Qdrant is not able to answer: {_short(error)}.", where=where) from error
+        raise EngineUnavailableError(f"Qdrant is not able to answer: {shortened(error)}.", where=where) from error
     except (
         ApiException,
         QdrantException,
@@ -84,16 +84,16 @@ def clear_errors(where: str) -> Iterator[None]:
     ) as error:
         if _LOCAL_MISSING.fullmatch(str(error)):
             raise MissingError(f"Qdrant has no such collection: {error}.", where=where) from error
-        what = f"Qdrant answered something else than it should: {type(error).__name__} {_short(error)}."
-        raise EngineUnavailableError(what, where=where) from error
+        raise misunderstood("Qdrant", error, where) from error
 
 
-def _unreached(error: Exception) -> str:
+def _unreached(error: Exception, where: str) -> EngineUnavailableError:
     if isinstance(error, httpx.TimeoutException):
-        return "Qdrant did not answer in time."
+        return EngineUnavailableError("Qdrant did not answer in time.", where=where)
     if isinstance(error, httpx.HTTPError | OSError):
-        return f"Qdrant cannot be reached: {type(error).__name__} {_short(error)}."
-    return f"Qdrant answered something else than it should: {type(error).__name__} {_short(error)}."
+        what = f"Qdrant cannot be reached: {type(error).__name__} {shortened(error)}."
+        return EngineUnavailableError(what, where=where)
+    return misunderstood("Qdrant", error, where)
 
 
 def _told(error: UnexpectedResponse, where: str) -> StoreError:
@@ -113,8 +113,4 @@ def _reason(error: UnexpectedResponse) -> str:
     told: object = error.reason_phrase
     with suppress(ValueError, LookupError, TypeError):
         told = error.structured()["status"]["error"]
-    return f"{error.status_code} {_short(told)}"
-
-
-def _short(error: object) -> str:
-    return " ".join(str(error).split())[:200]
+    return f"{error.status_code} {shortened(told)}"

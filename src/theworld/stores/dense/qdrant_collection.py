@@ -15,6 +15,7 @@ from theworld.stores.circuit_breaker import CircuitBreaker
 from theworld.stores.dense import qdrant_points as points
 from theworld.stores.dense.qdrant_access import MissingError, clear_errors, connect
 from theworld.stores.dense.qdrant_points import FORMAT, STATE, SpaceOnServer, State
+from theworld.stores.engine_access import RemoteProjection
 from theworld.stores.protocols import NoteChange
 
 T = TypeVar("T")
@@ -23,23 +24,23 @@ _CHUNK = 128
 _PAGE = 5000
 
 
-class QdrantCollection:
+class QdrantCollection(RemoteProjection):
     """An alias named after the ledger, the collection it points to, and the clients; thread-safe.
 
     A point in the collection says how far it came, so that a new collection takes its place and its state in one step.
     """
 
-    def __init__(self, settings: DenseSettings, ledger: str, client: QdrantClient | None) -> None:
+    def __init__(self, settings: DenseSettings, ledger: str, client: QdrantClient | None, *, writable: bool) -> None:
+        super().__init__("dense", f"Qdrant at {settings.url}", writable=writable)
         self._settings = settings
-        self.where = f"Qdrant at {settings.url}"
-        self.alias = f"{settings.prefix}-{ledger}-v{FORMAT}"
+        self._alias = f"{settings.prefix}-{ledger}-v{FORMAT}"
         self._client = client or connect(settings, settings.timeout_s)
         self._patient = client or connect(settings, settings.write_timeout_s)
         self._breaker = CircuitBreaker(
             self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self.version
         )
 
-    def ask(self, work: Callable[[QdrantClient], T], *, patiently: bool = False) -> T:
+    def _ask(self, work: Callable[[QdrantClient], T], *, patiently: bool = False) -> T:
         """Return what the work returns; MissingError without a collection, EngineUnavailableError without an answer."""
         with self._breaker.guard(), clear_errors(self.where):
             return work(self._patient if patiently else self._client)
@@ -49,49 +50,45 @@ class QdrantCollection:
         with clear_errors(self.where):
             return str(self._client.info().version)
 
-    def state(self) -> State | None:
+    def _state(self) -> State | None:
         """Return the state of the collection in use, None when there is none."""
         try:
-            found = self.ask(lambda client: client.retrieve(self.alias, [STATE]))
+            found = self._ask(lambda client: client.retrieve(self._alias, [STATE]))
         except MissingError:
             return None
-        return self.state_of(found)
+        return self._state_of(found)
 
-    def state_of(self, found: Sequence[Any]) -> State:
+    def _state_of(self, found: Sequence[Any]) -> State:
         """Return the state in the points found; EngineUnavailableError where they are others."""
         with clear_errors(self.where):
             if len(found) != 1 or found[0].id != STATE:
                 raise ValueError("the collection has no state")
             return State.of(found[0].payload)
 
-    def replace(self) -> None:
+    def _replace(self) -> None:
         """Make an empty collection, point the alias to it in one step, and delete all others of this ledger."""
-        name = f"{self.alias}-{secrets.token_hex(6)}"
+        name = f"{self._alias}-{secrets.token_hex(6)}"
 
         def switch(client: QdrantClient) -> None:
             client.create_collection(name, **points.collection_config(self._settings))
             for field, schema in points.payload_indexes().items():
                 client.create_payload_index(name, field, schema)
             _upsert(client, name, State().point())
-            remove = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self.alias))
-            add = models.CreateAlias(collection_name=name, alias_name=self.alias)
-            known = any(one.alias_name == self.alias for one in client.get_aliases().aliases)
+            remove = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self._alias))
+            add = models.CreateAlias(collection_name=name, alias_name=self._alias)
+            known = any(one.alias_name == self._alias for one in client.get_aliases().aliases)
             actions: list[Any] = [*([remove] if known else []), models.CreateAliasOperation(create_alias=add)]
             client.update_collection_aliases(actions)
             self._remove_all_but(client, name)
 
-        self.ask(switch, patiently=True)
+        self._ask(switch, patiently=True)
 
     def _remove_all_but(self, client: QdrantClient, kept: str | None) -> None:
         for one in client.get_collections().collections:
-            if one.name.startswith(f"{self.alias}-") and one.name != kept:
+            if one.name.startswith(f"{self._alias}-") and one.name != kept:
                 client.delete_collection(one.name)
 
-    def drop(self) -> None:
-        """Remove everything of this ledger from the server."""
-        self.ask(lambda client: self._remove_all_but(client, None), patiently=True)
-
-    def write(self, state: State, changes: Sequence[NoteChange], upto: int) -> None:
+    def _write(self, state: State, changes: Sequence[NoteChange], upto: int) -> None:
         """Write changes, of which none concerns the same note, and then how far they go."""
         spaces = dict(state.spaces)
         for change in changes:
@@ -99,55 +96,63 @@ class QdrantCollection:
                 spaces[space] = SpaceOnServer(points.vector_name(space), embedded.vector.size)
         new = [one for space, one in spaces.items() if state.spaces.get(space) != one]
         if new:
-            self.ask(lambda client: self._create_spaces(client, new), patiently=True)
+            self._ask(lambda client: self._create_spaces(client, new), patiently=True)
         for start in range(0, len(changes), _CHUNK):
-            self.ask(partial(self._write_some, changes=changes[start : start + _CHUNK]), patiently=True)
-        self.ask(lambda client: self._finish(client, State(upto, spaces)), patiently=True)
+            self._ask(partial(self._write_some, changes=changes[start : start + _CHUNK]), patiently=True)
+        self._ask(lambda client: self._finish(client, State(upto, spaces)), patiently=True)
 
     def _create_spaces(self, client: QdrantClient, spaces: Iterable[SpaceOnServer]) -> None:
-        known: Any = client.get_collection(self.alias).config.params.vectors or {}
+        known: Any = client.get_collection(self._alias).config.params.vectors or {}
         for space in spaces:
             size = known[space.vector].size if space.vector in known else None
             if size is not None and size != space.dimension:
                 # The ledger keeps a space to one size, so whatever had the old one is gone or about to be replaced.
-                client.delete_vector_name(self.alias, space.vector)
+                client.delete_vector_name(self._alias, space.vector)
             if size != space.dimension:
                 config = models.DenseVectorConfig(size=space.dimension, distance=models.Distance.COSINE)
-                client.create_vector_name(self.alias, space.vector, models.DenseVectorNameConfig(dense=config))
+                client.create_vector_name(self._alias, space.vector, models.DenseVectorNameConfig(dense=config))
             if self._settings.on_disk:
                 on_disk = {space.vector: models.VectorParamsDiff(on_disk=True)}
-                client.update_collection(self.alias, vectors_config=on_disk)
+                client.update_collection(self._alias, vectors_config=on_disk)
             for field, schema in points.tokens_index(space.vector).items():
-                client.create_payload_index(self.alias, field, schema)
+                client.create_payload_index(self._alias, field, schema)
 
     def _write_some(self, client: QdrantClient, changes: Sequence[NoteChange]) -> None:
-        for result in client.batch_update_points(self.alias, points.operations(changes), wait=True):
+        for result in client.batch_update_points(self._alias, points.operations(changes), wait=True):
             _check_done(result)
 
     def _finish(self, client: QdrantClient, state: State) -> None:
         """Remember how far it goes, unless it has gone further."""
         not_newer = models.FieldCondition(key="applied", range=models.Range(lte=state.applied))
-        _upsert(client, self.alias, state.point(), update_filter=models.Filter(must=[not_newer]))
-        if self.state_of(client.retrieve(self.alias, [STATE])) != state:
+        _upsert(client, self._alias, state.point(), update_filter=models.Filter(must=[not_newer]))
+        if self._state_of(client.retrieve(self._alias, [STATE])) != state:
             raise StoreError(
                 "another process has written newer changes.", where=self.where, remedy="Run one writer at a time."
             )
 
+    def _read_applied(self) -> int:
+        state = self._state()
+        return state.applied if state is not None else 0
+
     def count(self) -> int:
         """Return how many notes the collection holds."""
-        return self.ask(lambda client: client.count(self.alias, points.no_state(), exact=True)).count
+        return self._ask(lambda client: client.count(self._alias, points.no_state(), exact=True)).count
+
+    def key_of(self, change: NoteChange) -> str:
+        """Return the id of a note's point."""
+        return points.key(change.tenant, change.note_id)
 
     def held(self) -> Iterator[tuple[str, int]]:
         """Yield id and sequence number of all notes."""
         after: Any = None
         while True:
-            found, after = self.ask(partial(self._page, after=after), patiently=True)
+            found, after = self._ask(partial(self._page, after=after), patiently=True)
             yield from found
             if after is None:
                 return
 
     def _page(self, client: QdrantClient, after: Any) -> tuple[list[tuple[str, int]], Any]:
-        found, after = client.scroll(self.alias, points.no_state(), _PAGE, offset=after, with_payload=["sequence"])
+        found, after = client.scroll(self._alias, points.no_state(), _PAGE, offset=after, with_payload=["sequence"])
         return [(str(one.id), int((one.payload or {})["sequence"])) for one in found], after
 
     def close(self) -> None:

@@ -28,8 +28,8 @@ import numpy as np
 from qdrant_client import models
 
 from theworld.settings import DenseSettings
-from theworld.stores.engine_access import identifier, is_text
-from theworld.stores.filters import filter_terms, wanted_terms
+from theworld.stores.engine_access import identifier, index_term, is_text, sendable_terms
+from theworld.stores.filters import filter_terms
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import Filters
 from theworld.stores.token_codes import TokenCodes, pack_tokens, unpack_tokens
@@ -39,8 +39,13 @@ FORMAT = 2
 _NAMESPACE = uuid.UUID("6f7b5c1e-6a0f-5d0e-9d3c-7b1f0c2a4e88")
 STATE = str(uuid.uuid5(_NAMESPACE, "state"))
 """Id of the one point that is no note: how far the collection has come."""
-_LONGEST_TERM = 512
 _LONGEST_NAME = 40
+SAMPLE = 512
+"""Notes whose cosines tell mean and deviation: exact for fewer, else off by 4 % of the deviation."""
+_CANDIDATES = 128
+"""Notes looked at while the HNSW graph is followed: more than the hundred that a channel is asked for."""
+_OVERSAMPLING = 2.0
+"""How many times more notes than wanted are scored by the whole vectors, where small copies are searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +144,11 @@ def point(change: NoteChange) -> models.PointStruct:
     vectors = {vector_name(space): embedded.vector for space, embedded in change.note.vectors.items()}
     payload: dict[str, Any] = {
         "note": change.note_id,
-        "tenant": _term(change.tenant),
+        "tenant": index_term(change.tenant),
         "sequence": change.sequence,
         "lot": uuid.UUID(one).int & 0x7FFF_FFFF,
         "spaces": sorted(vectors),
-        "terms": sorted(_term(term) for term in filter_terms(change.metadata, change.document_id)),
+        "terms": sorted(index_term(term) for term in filter_terms(change.metadata, change.document_id)),
     }
     for space in change.note.vectors:
         tokens = change.note.codes.get(space)
@@ -183,10 +188,10 @@ def operations(changes: Iterable[NoteChange]) -> list[models.UpdateOperation]:
 
 def tenants_notes(tenant: str, filters: Filters, vector: str | None = None) -> models.Filter | None:
     """Return the filter for notes of a tenant that pass the filters and lie in a space; None when nothing can."""
-    wanted = [[_term(term) for term in some if is_text(term)] for some in wanted_terms(filters)]
+    wanted = [[index_term(term) for term in some] for some in sendable_terms(filters)]
     if not is_text(tenant) or not all(wanted):
         return None
-    must: list[Any] = [_is("tenant", _term(tenant))]
+    must: list[Any] = [_is("tenant", index_term(tenant))]
     must += [models.FieldCondition(key="terms", match=models.MatchAny(any=some)) for some in wanted]
     return models.Filter(must=[*must, _is("spaces", vector)] if vector is not None else must)
 
@@ -209,6 +214,43 @@ def _is(name: str, value: str) -> models.FieldCondition:
     return models.FieldCondition(key=name, match=models.MatchValue(value=value))
 
 
-def _term(value: str) -> str:
-    """Return a value as the index holds it; a hash stands for a very long one."""
-    return value if len(value) <= _LONGEST_TERM else f"hash:{identifier(value)}"
+def search_params(settings: DenseSettings) -> models.SearchParams:
+    """Return how the nearest are looked for."""
+    small = models.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING)
+    return models.SearchParams(hnsw_ef=_CANDIDATES, quantization=None if settings.quantization == "none" else small)
+
+
+def nearest_request(
+    space: SpaceOnServer, vector: list[float], wanted: models.Filter, size: int, params: models.SearchParams
+) -> models.QueryRequest:
+    """Return the request for the nearest notes."""
+    query = models.NearestQuery(nearest=vector)
+    return models.QueryRequest(
+        query=query, using=space.vector, filter=wanted, params=params, limit=size, with_payload=["note"]
+    )
+
+
+def sample_request(space: SpaceOnServer, vector: list[float], wanted: models.Filter) -> models.QueryRequest:
+    """Return the request for the cosines of notes drawn by their lots."""
+    order = models.OrderByQuery(order_by=models.OrderBy(key="lot"))
+    drawn = models.Prefetch(query=order, filter=wanted, limit=SAMPLE)
+    query = models.NearestQuery(nearest=vector)
+    return models.QueryRequest(query=query, using=space.vector, prefetch=drawn, limit=SAMPLE)
+
+
+def state_request() -> models.QueryRequest:
+    """Return the request for the collection's state."""
+    that = models.Filter(must=[models.HasIdCondition(has_id=[STATE])])
+    return models.QueryRequest(filter=that, limit=1, with_payload=True)
+
+
+def cosine_options(space: SpaceOnServer, vector: list[float], keys: list[str]) -> dict[str, Any]:
+    """Return the options of a query for the cosines of these points."""
+    return {
+        "query": vector,
+        "using": space.vector,
+        "query_filter": in_space(space.vector, keys),
+        "search_params": models.SearchParams(exact=True),
+        "limit": len(keys),
+        "with_payload": ["note"],
+    }

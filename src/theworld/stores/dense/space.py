@@ -1,4 +1,4 @@
-"""One tenant's notes in one space, as they are after all segments: what a search looks at."""
+"""One tenant's notes in one space, over all its parts: what a search looks at."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from theworld.models.protocols import FloatArray
 from theworld.single_flight import SingleFlightCache
-from theworld.stores.dense.segments import Part
+from theworld.stores.dense.parts import Part
 from theworld.stores.filters import wanted_terms
 from theworld.stores.products import inner_products
 from theworld.stores.protocols import DenseResult, Hit
@@ -33,8 +33,8 @@ class Space:
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = parts
         self.count = sum(part.alive for part in parts)
-        self.dimension = parts[0].group.dimension if parts else 0
-        self._starts = np.cumsum([0, *(part.group.rows for part in parts)])
+        self.dimension = parts[0].dimension if parts else 0
+        self._starts = np.cumsum([0, *(part.rows for part in parts)])
         self._kept: SingleFlightCache[tuple[bytes, Terms], tuple[Rows, Scores]] = SingleFlightCache(_KEPT)
 
     def search(self, vector: FloatArray, filters: Filters, limit: int) -> DenseResult:
@@ -51,7 +51,7 @@ class Space:
     def _compare(self, unit: FloatArray, terms: Terms) -> tuple[Rows, Scores]:
         """Return the rows that pass the filters and their cosines; all are compared, however few pass."""
         rows = self._passing(terms)
-        found = [inner_products(part.group.vectors, unit) for part in self.parts] if len(rows) else [np.empty(0)]
+        found = [inner_products(part.arrays["vectors"], unit) for part in self.parts] if len(rows) else [np.empty(0)]
         return rows, np.concatenate(found)[rows].astype(np.float64).round(_DIGITS)
 
     def _passing(self, terms: Terms) -> Rows:
@@ -61,7 +61,7 @@ class Space:
             wanted = np.zeros_like(mask)
             for part, start in zip(self.parts, self._starts, strict=False):
                 for term in some:
-                    wanted[start + part.group.rows_with(term)] = True
+                    wanted[start + part.rows_with(term)] = True
             mask &= wanted
         for part, start in zip(self.parts, self._starts, strict=False):
             mask[start + part.dead] = False
@@ -76,7 +76,7 @@ class Space:
 
     def _note_id(self, row: int) -> str:
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
-        return self.parts[number].group.ids[int(row - self._starts[number])]
+        return self.parts[number].ids[int(row - self._starts[number])]
 
     def _by_part(self, rows: Rows) -> Iterator[tuple[Part, Rows, Rows]]:
         """Yield parts, the rows they have of these, and where in these they stand; -1 is in none."""
@@ -89,7 +89,7 @@ class Space:
         """Return the living row of each note, -1 for an unknown one."""
         rows, hashes = np.full(len(note_ids), -1, np.int64), hashes_of(note_ids)
         for part, start in zip(self.parts, self._starts, strict=False):
-            found = part.group.ids.find(note_ids, hashes)
+            found = part.ids.find(note_ids, hashes)
             known = (found >= 0) & ~np.isin(found, part.dead)
             rows[known] = start + found[known]
         return rows
@@ -98,7 +98,7 @@ class Space:
         """Return the cosine of a vector with each note's, float32 (len(note_ids),); 0 for an unknown note."""
         found, unit = np.zeros(len(note_ids), np.float32), _unit(vector)
         for part, places, inside in self._by_part(self._rows(note_ids)):
-            found[inside] = inner_products(part.group.vectors[places], unit).round(_DIGITS)
+            found[inside] = inner_products(part.arrays["vectors"][places], unit).round(_DIGITS)
         return found
 
     def tokens(self, note_ids: Sequence[str]) -> list[TokenCodes | None]:
@@ -107,7 +107,7 @@ class Space:
         found: list[TokenCodes | None] = [None] * len(rows)
         for part, places, inside in self._by_part(rows):
             for where, place in zip(inside.tolist(), places.tolist(), strict=True):
-                found[where] = part.group.tokens(place)
+                found[where] = part.tokens(place)
         return found
 
 

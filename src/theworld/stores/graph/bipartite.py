@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,34 +12,23 @@ from numpy.typing import NDArray
 from theworld.stores.filters import wanted_terms
 from theworld.stores.graph.columns import Columns, Lists
 from theworld.stores.graph.deriving import walk_arrays
+from theworld.stores.graph.entity_graph import ByNumber, Computed, EntityGraph, NoteFace
 from theworld.stores.graph.pagerank import Walk
 from theworld.stores.graph.parameters import RankingParameters
 from theworld.stores.graph.whole_walk import WholeWalk
 from theworld.stores.records import Filters
+from theworld.stores.string_table import StringTable
 
-T = TypeVar("T")
 _MANY = 64
 """Of more notes than these only those of interest are looked at."""
 
 
-class _ByNumber(Generic[T]):
-    """Computes what belongs to a number when it is asked for."""
-
-    def __init__(self, of: Callable[[int], T]) -> None:
-        self._of = of
-
-    def __getitem__(self, number: int) -> T:
-        return self._of(number)
-
-
-@dataclass(frozen=True, slots=True)
-class _Face:
-    document_id: str
-    title: str
-
-
-class Bipartite:
+class Bipartite(EntityGraph):
     """The graph of one tenant at one moment; making it reads nothing."""
+
+    note_ids: StringTable
+    titles: Lists
+    mentions: Lists
 
     def __init__(self, columns: Columns, parameters: RankingParameters, *, weighing: str | None = None) -> None:
         """`weighing` is what the weights among the columns were made with, None for these parameters."""
@@ -49,18 +37,13 @@ class Bipartite:
         self.note_ids, self.keys = columns.notes, columns.keys
         self.titled, self.mentioned = columns.titled, columns.mentioned
         self.titles, self.mentions = columns.titles, columns.mentions
-        self.labels = _ByNumber(lambda entity: columns.texts[columns.label[entity]])
-        self.facts = _ByNumber(self._face)
-        self.rarity = _ByNumber(self._rarity)
+        self.labels = Computed(lambda entity: columns.texts[columns.label[entity]])
+        self.facts = Computed(self._face)
+        self.rarity = Computed(lambda entity: parameters.joining(self.named_by(entity)))
 
-    def _face(self, note: int) -> _Face:
+    def _face(self, note: int) -> NoteFace:
         columns = self.columns
-        return _Face(columns.documents[columns.document[note]], columns.texts[columns.title[note]])
-
-    def _rarity(self, entity: int) -> float:
-        notes = self.named_by(entity)
-        joins = self.parameters.fewest <= notes <= self.parameters.most
-        return self.parameters.rarity(notes) if joins else 0.0
+        return NoteFace(columns.documents[columns.document[note]], columns.texts[columns.title[note]])
 
     def named_by(self, entity: int) -> int:
         """Return the number of notes that name an entity, as their title or in their text."""
@@ -74,39 +57,14 @@ class Bipartite:
         """Return the numbers of the entities that exist."""
         return [row for row in self.keys.find(keys).tolist() if row >= 0]
 
-    def leads_to(self, note: int) -> Iterator[tuple[int, int, float]]:
-        """Yield (other note, entity, weight) for all that a note leads to."""
-        for entity in self.titled[note]:
-            yield from self._others(note, entity, self.titles, 1.0)
-            yield from self._others(note, entity, self.mentions, 1.0 if self.rarity[entity] else 0.0)
-        for entity in self.mentioned[note]:
-            yield from self._others(note, entity, self.titles, 1.0)
-            yield from self._others(note, entity, self.mentions, self.rarity[entity])
-
-    def reached_from(self, note: int, among: NDArray[np.int64]) -> Iterator[tuple[int, int, float]]:
-        """Yield (other note, entity, weight) for all that lead to a note: also over hubs, to what they title.
-
-        Of a hub's notes only those in `among`, ascending.
-        """
-        for entity in self.titled[note]:
-            yield from self._others(note, entity, self.titles, 1.0, among)
-            yield from self._others(note, entity, self.mentions, 1.0, among)
-        for entity in self.mentioned[note]:
-            yield from self._others(note, entity, self.titles, 1.0 if self.rarity[entity] else 0.0, among)
-            yield from self._others(note, entity, self.mentions, self.rarity[entity], among)
-
-    @staticmethod
-    def _others(
-        note: int, entity: int, notes: Lists, weight: float, among: NDArray[np.int64] | None = None
-    ) -> Iterator[tuple[int, int, float]]:
-        if weight:
-            found: NDArray[Any] = notes.array(entity)
-            if among is not None and len(found) > _MANY:
-                places = np.minimum(np.searchsorted(found, among), len(found) - 1)
-                found = among[found[places] == among]
-            for other in found.tolist():
-                if other != note:
-                    yield other, entity, weight
+    def within(self, notes: ByNumber[list[int]], entity: int, among: NDArray[np.int64]) -> list[int]:
+        """Return the notes of an entity, of very many only those in `among`."""
+        assert isinstance(notes, Lists)
+        found = notes.array(entity)
+        if len(found) > _MANY:
+            places = np.minimum(np.searchsorted(found, among), len(found) - 1)
+            return cast(list[int], among[found[places] == among].tolist())
+        return cast(list[int], found.tolist())
 
     def filtered(self, filters: Filters) -> Callable[[int], bool]:
         """Return what tells whether a note passes the filters."""

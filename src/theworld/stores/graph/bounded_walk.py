@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.stores.graph.edges import Rows, by_row
-from theworld.stores.graph.neighbourhood import rarity
+from theworld.stores.graph.deriving import Rows, by_row
 from theworld.stores.graph.pagerank import Floats, Walk
 from theworld.stores.graph.parameters import RankingParameters
 
@@ -112,12 +111,12 @@ class BoundedWalk:
         edges = [(key, title) for key in row.titled if key in self._counts]
         for key in row.mentioned:
             titles, mentions = self._counts.get(key, (0, 0))
-            edges.append((key, title if titles else shared * rarity(mentions, self._parameters)))
+            edges.append((key, title if titles else shared * self._parameters.joining(mentions)))
         self._add(0, row.note_id, edges)
 
     def _add_entity(self, row: EntitySteps) -> None:
         """By rarity an entity leads to what mentions it, and to what it titles."""
-        mentioned = self._parameters.shared_weight * rarity(row.titles + row.mentions, self._parameters)
+        mentioned = self._parameters.shared_weight * self._parameters.joining(row.titles + row.mentions)
         edges = [(note, self._parameters.title_weight) for note in row.titling]
         edges += [(note, mentioned) for note in row.mentioning]
         self._add(1, row.key, edges)

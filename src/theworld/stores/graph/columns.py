@@ -17,18 +17,15 @@ gives the same arrays, sums and ties however it was written. A *list of lists* i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from theworld.stores.array_folder import Arrays
 from theworld.stores.graph.facts import NoteFacts
 from theworld.stores.string_table import StringTable
 
 Ints = NDArray[np.int32]
 Starts = NDArray[np.int64]
-Arrays = Mapping[str, NDArray[Any]]
 
 
 class Lists:
@@ -59,8 +56,7 @@ class Columns:
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
         self.notes, self.documents, self.keys, self.texts, self.terms = (
-            StringTable.mapped(lambda part, name=name: arrays[f"{name}.{part}"])  # type: ignore[misc]
-            for name in ("notes", "documents", "keys", "texts", "terms")
+            StringTable.of(arrays, name) for name in ("notes", "documents", "keys", "texts", "terms")
         )
         self.document: Ints = arrays["document"]
         self.title: Ints = arrays["title"]

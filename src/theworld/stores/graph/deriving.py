@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.stores.graph.columns import Arrays, Ints, Starts
-from theworld.stores.graph.edges import Rows, by_row
+from theworld.stores.array_folder import Arrays
+from theworld.stores.graph.columns import Ints, Starts
 from theworld.stores.graph.parameters import RankingParameters
 
 Numbers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Rows(NamedTuple):
+    """The edges by row: those of row i lie from `starts[i]` to `starts[i + 1]`."""
+
+    starts: Numbers
+    columns: Numbers
+    weights: Floats
+
+
+def by_row(rows: Numbers, columns: Numbers, weights: Floats, size: int) -> Rows:
+    """Return the edges of a square matrix in order; the weights of one that is there twice are added."""
+    edges, places = np.unique(rows * size + columns, return_inverse=True)
+    summed = np.bincount(places, weights=weights, minlength=len(edges)).astype(np.float64)
+    return Rows(np.searchsorted(edges, np.arange(size + 1) * size), edges % size, summed)
 
 
 def derived(arrays: Arrays, parameters: RankingParameters) -> dict[str, NDArray[Any]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from theworld.state import EvidencePath
+from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key
 from theworld.stores.graph.bipartite import Bipartite
 from theworld.stores.graph.columns import Columns
 from theworld.stores.graph.deriving import walk_arrays
@@ -19,10 +20,11 @@ from theworld.stores.graph.links import find_links
 from theworld.stores.graph.pagerank import Reached
 from theworld.stores.graph.parameters import RankingParameters
 from theworld.stores.graph.paths import PathSearch
-from theworld.stores.graph.snapshot import Saved, Snapshot
 from theworld.stores.protocols import Hit, Link, NoteChange
 from theworld.stores.records import Filters
 
+FORMAT = 4
+"""Raised whenever the arrays or the keys change, so that what an older program wrote is built anew."""
 _DIGITS = 12
 """Ranks are rounded to this many decimals, so that equal ones tie."""
 _MOST_PENDING = 50_000
@@ -42,16 +44,21 @@ class MappedGraph:
     ) -> None:
         """Open the graph in a folder; a reader of one that is missing or damaged sees an empty graph."""
         self._parameters = parameters or RankingParameters()
-        self._snapshot = Snapshot(folder, writable=writable) if folder is not None else None
-        self._saved = Saved()
+        self._folder = ArrayFolder(folder, "graph", FORMAT, writable=writable) if folder is not None else None
+        self._saved = Generation()
         self._pending: dict[str, dict[str, NoteFacts | None]] = {}
         self._views: dict[str, Bipartite] = {}
         self._applied = 0
         self._lock = threading.RLock()
-        if self._snapshot is not None:
-            self._take(self._snapshot.load(self._saved, verify=writable))
+        if self._folder is not None:
+            self._take(self._folder.load(self._saved, whole=writable))
             if writable:
-                self._snapshot.remove_unused(self._saved)
+                self._folder.remove_unused(self._saved)
+
+    @property
+    def outdated(self) -> str:
+        """What is wrong when the folder is damaged or holds another format, which a reader cannot build anew."""
+        return self._folder.outdated if self._folder is not None else ""
 
     @property
     def applied(self) -> int:
@@ -81,61 +88,59 @@ class MappedGraph:
             if self._applied == self._saved.applied and not self._pending:
                 return
             weighing = self._parameters.weighing()
-            changed = {
-                tenant: joined(self._saved.columns.get(tenant), changes, self._parameters)
-                for tenant, changes in self._pending.items()
-            }
-            if self._saved.weighing != weighing:
+            changed: dict[Key, Arrays | None] = {}
+            for tenant, changes in self._pending.items():
+                known = self._saved.arrays.get((tenant,))
+                arrays = joined(Columns(known) if known is not None else None, changes, self._parameters)
+                changed[tenant,] = arrays if len(arrays["document"]) else None
+            if self._saved.label != weighing:
                 # One weighing is kept for all: tenants without changes are weighed anew with the others.
-                changed |= {
-                    tenant: {**columns.arrays, **walk_arrays(columns.arrays, self._parameters)}
-                    for tenant, columns in self._saved.columns.items()
-                    if tenant not in changed
-                }
-            if self._snapshot is not None:
-                saved = self._snapshot.save(self._saved, changed, self._applied, weighing)
-            else:
-                columns = {tenant: Columns(arrays) for tenant, arrays in changed.items()}
-                saved = Saved(self._applied, weighing, {}, {**self._saved.columns, **columns})
+                old = {key: arrays for key, arrays in self._saved.arrays.items() if key not in changed}
+                changed |= {key: {**arrays, **walk_arrays(arrays, self._parameters)} for key, arrays in old.items()}
+            saved = self._save(self._saved, changed)
             self._pending.clear()
             self._take(saved)
 
-    def _take(self, saved: Saved) -> None:
+    def _save(self, before: Generation, changed: Mapping[Key, Arrays | None]) -> Generation:
+        weighing = self._parameters.weighing()
+        if self._folder is not None:
+            return self._folder.save(before, changed, self._applied, weighing)
+        arrays = {key: some for key, some in {**before.arrays, **changed}.items() if some is not None}
+        return Generation(self._applied, weighing, arrays=arrays)
+
+    def _take(self, saved: Generation) -> None:
         self._saved, self._applied = saved, saved.applied
         self._views.clear()
 
     def refresh(self) -> None:
         """See what another process has written since."""
         with self._lock:
-            if self._snapshot is not None and not self._pending:
-                self._take(self._snapshot.load(self._saved))
+            if self._folder is not None and not self._pending:
+                self._take(self._folder.load(self._saved))
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
             self._pending.clear()
-            empty = Saved()
-            if self._snapshot is not None:
-                empty = self._snapshot.save(empty, {}, 0, self._parameters.weighing())
-            self._take(empty)
+            self._applied = 0
+            self._take(self._save(Generation(), {}))
 
     def close(self) -> None:
         """Write what was applied, and let go of the files."""
         with self._lock:
-            if self._snapshot is not None:
+            if self._folder is not None:
                 self.settle()
             self._pending.clear()
             self._views.clear()
-            self._saved = Saved(self._applied)
+            self._saved = Generation(self._applied)
 
     def _graph(self, tenant: str) -> Bipartite:
         with self._lock:
             if self._pending:
                 self.settle()
             if tenant not in self._views:
-                columns = self._saved.columns.get(tenant)
-                known = Columns(_NO_ARRAYS) if columns is None else columns
-                self._views[tenant] = Bipartite(known, self._parameters, weighing=self._saved.weighing)
+                columns = Columns(self._saved.arrays.get((tenant,), _NO_ARRAYS))
+                self._views[tenant] = Bipartite(columns, self._parameters, weighing=self._saved.label)
             return self._views[tenant]
 
     def entities(self, keys: Sequence[str], *, tenant: str) -> dict[str, int]:

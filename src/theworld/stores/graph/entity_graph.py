@@ -1,15 +1,16 @@
-"""What links and paths read of a graph, be it whole and in memory or a part of one on a server."""
+"""What links and paths read of a graph, be it whole and mapped from files or a part of one on a server."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theworld.stores.graph.parameters import RankingParameters
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -20,63 +21,76 @@ class ByNumber(Protocol[T_co]):
         """Return what belongs to a number."""
 
 
-class NoteFace(Protocol):
+class Computed(Generic[T]):
+    """Computes what belongs to a number when it is asked for."""
+
+    def __init__(self, of: Callable[[int], T]) -> None:
+        self._of = of
+
+    def __getitem__(self, number: int) -> T:
+        return self._of(number)
+
+
+class NoteFace(NamedTuple):
     """A note as links and paths see it."""
 
-    @property
-    def document_id(self) -> str:
-        """Id of its document."""
-
-    @property
-    def title(self) -> str:
-        """Title of its document."""
+    document_id: str
+    title: str
 
 
-class EntityGraph(Protocol):
+class EntityGraph:
     """Notes and entities, each numbered in the order of ids or keys."""
 
     parameters: RankingParameters
-
-    @property
-    def note_ids(self) -> ByNumber[str]:
-        """Ids of the notes."""
-
-    @property
-    def facts(self) -> ByNumber[NoteFace]:
-        """The notes."""
-
-    @property
-    def labels(self) -> ByNumber[str]:
-        """Names of the entities."""
-
-    @property
-    def titled(self) -> ByNumber[list[int]]:
-        """For each note the entities that are its document's title or alias."""
-
-    @property
-    def mentioned(self) -> ByNumber[list[int]]:
-        """For each note the further entities it mentions."""
-
-    @property
-    def titles(self) -> ByNumber[list[int]]:
-        """For each entity the notes it is the title of."""
-
-    @property
-    def mentions(self) -> ByNumber[list[int]]:
-        """For each entity the other notes that mention it."""
-
-    @property
-    def rarity(self) -> ByNumber[float]:
-        """For each entity the weight of a link between notes that mention it; 0 for a hub or what joins nothing."""
+    note_ids: ByNumber[str]
+    facts: ByNumber[NoteFace]
+    labels: ByNumber[str]
+    """Names of the entities."""
+    titled: ByNumber[list[int]]
+    """For each note the entities that are its document's title or alias."""
+    mentioned: ByNumber[list[int]]
+    """For each note the further entities it mentions."""
+    titles: ByNumber[list[int]]
+    """For each entity the notes it is the title of."""
+    mentions: ByNumber[list[int]]
+    """For each entity the other notes that mention it."""
+    rarity: ByNumber[float]
+    """For each entity the weight of a link between notes that mention it; 0 for a hub or what joins nothing."""
 
     def named_by(self, entity: int) -> int:
         """Return the number of notes that name an entity, as their title or in their text."""
+        raise NotImplementedError
 
     def leads_to(self, note: int) -> Iterator[tuple[int, int, float]]:
         """Yield (other note, entity, weight) for all that a note leads to."""
+        for entity in self.titled[note]:
+            yield from _others(note, entity, self.titles[entity], 1.0)
+            yield from _others(note, entity, self.mentions[entity] if self.rarity[entity] else (), 1.0)
+        for entity in self.mentioned[note]:
+            yield from _others(note, entity, self.titles[entity], 1.0)
+            rarity = self.rarity[entity]
+            yield from _others(note, entity, self.mentions[entity] if rarity else (), rarity)
 
     def reached_from(self, note: int, among: NDArray[np.int64]) -> Iterator[tuple[int, int, float]]:
         """Yield (other note, entity, weight) for all that lead to a note: also over hubs, to what they title.
 
         Only those in `among`, ascending, are of interest; others may be left out.
         """
+        for entity in self.titled[note]:
+            yield from _others(note, entity, self.within(self.titles, entity, among), 1.0)
+            yield from _others(note, entity, self.within(self.mentions, entity, among), 1.0)
+        for entity in self.mentioned[note]:
+            rarity = self.rarity[entity]
+            if rarity:
+                yield from _others(note, entity, self.within(self.titles, entity, among), 1.0)
+                yield from _others(note, entity, self.within(self.mentions, entity, among), rarity)
+
+    def within(self, notes: ByNumber[list[int]], entity: int, among: NDArray[np.int64]) -> list[int]:  # noqa: ARG002
+        """Return the notes of an entity, those in `among` at least."""
+        return notes[entity]
+
+
+def _others(note: int, entity: int, notes: Sequence[int], weight: float) -> Iterator[tuple[int, int, float]]:
+    for other in notes:
+        if other != note:
+            yield other, entity, weight

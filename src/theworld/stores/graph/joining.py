@@ -13,7 +13,7 @@ from theworld.stores.graph.columns import Columns, Ints, Starts
 from theworld.stores.graph.deriving import derived
 from theworld.stores.graph.facts import NoteFacts
 from theworld.stores.graph.parameters import RankingParameters
-from theworld.stores.string_table import string_arrays
+from theworld.stores.string_table import places_of, starts_of, string_arrays
 
 _TABLES = ("documents", "keys", "texts", "terms")
 _REFERRING = {
@@ -99,21 +99,13 @@ def _kept(base: Columns, changed: Sequence[str]) -> _Part:
     return _Part(ids, {name: list(table) for name, table in tables.items()}, arrays, lengths)
 
 
-def places_of(starts: Starts, rows: NDArray[Any]) -> Starts:
-    """Return the places of the values of some lists, one list after the other."""
-    lengths = starts[rows + 1] - starts[rows]
-    before = np.cumsum(lengths) - lengths
-    places: Starts = np.arange(int(lengths.sum())) + np.repeat(starts[rows] - before, lengths)
-    return places
-
-
 def _merged(parts: Sequence[_Part]) -> dict[str, NDArray[Any]]:
     ids = [note for part in parts for note in part.notes]
     order = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
-    arrays: dict[str, NDArray[Any]] = dict(_strings("notes", [ids[row] for row in order.tolist()]))
+    arrays: dict[str, NDArray[Any]] = dict(string_arrays([ids[row] for row in order.tolist()], "notes"))
     for table, names in _REFERRING.items():
         numbers, used = _renumbered(table, names, parts)
-        arrays |= numbers | _strings(table, used)
+        arrays |= numbers | string_arrays(used, table)
     arrays |= {name: arrays[name][order] for name in _EACH}
     for name, values in _LISTS.items():
         lengths = np.concatenate([part.lengths[name] for part in parts])
@@ -121,11 +113,6 @@ def _merged(parts: Sequence[_Part]) -> dict[str, NDArray[Any]]:
         arrays |= {f"{name}.{one}": arrays[f"{name}.{one}"][places] for one in values}
         arrays[f"{name}.starts"] = starts_of(lengths[order])
     return arrays
-
-
-def starts_of(lengths: NDArray[Any]) -> Starts:
-    """Return where lists of such lengths start, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def _renumbered(table: str, names: Iterable[str], parts: Sequence[_Part]) -> tuple[dict[str, NDArray[Any]], list[str]]:
@@ -144,7 +131,3 @@ def _renumbered(table: str, names: Iterable[str], parts: Sequence[_Part]) -> tup
         for name in names
     }
     return arrays, ordered
-
-
-def _strings(name: str, strings: Sequence[str]) -> dict[str, NDArray[Any]]:
-    return {f"{name}.{part}": array for part, array in string_arrays(strings).items()}

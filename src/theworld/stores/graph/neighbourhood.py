@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from theworld.stores.graph.entity_graph import EntityGraph, NoteFace
 from theworld.stores.graph.parameters import RankingParameters
 
 
@@ -59,19 +57,13 @@ class EntityRow:
     """Its name, where it was asked for without the notes."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """What links and paths want of a note itself."""
-
-    document_id: str
-    title: str
-
-
-class Neighbourhood:
+class Neighbourhood(EntityGraph):
     """Rows numbered in the order of their ids, with the same faces as the embedded graph, which links and paths read.
 
     Counts are those of the whole graph, lists those of the rows.
     """
+
+    note_ids: list[str]
 
     def __init__(self, notes: Iterable[NoteRow], entities: Iterable[EntityRow], parameters: RankingParameters) -> None:
         rows, by_key = {row.note_id: row for row in notes}, {row.key: row for row in entities}
@@ -80,7 +72,7 @@ class Neighbourhood:
         self.note_ids = sorted({*rows, *naming})
         self.note_of = {note: i for i, note in enumerate(self.note_ids)}
         self.facts = [
-            _Facts(rows[note].document_id, rows[note].title) if note in rows else _Facts("", naming[note].title)
+            NoteFace(rows[note].document_id, rows[note].title) if note in rows else NoteFace("", naming[note].title)
             for note in self.note_ids
         ]
         self.keys = sorted(by_key)
@@ -89,7 +81,7 @@ class Neighbourhood:
         self.labels = [_label(row) for row in self._rows]
         self.titles = [[self.note_of[one.note_id] for one in row.titling] for row in self._rows]
         self.mentions = [[self.note_of[one.note_id] for one in row.mentioning] for row in self._rows]
-        self.rarity = [rarity(row.titles + row.mentions, parameters) for row in self._rows]
+        self.rarity = [parameters.joining(row.titles + row.mentions) for row in self._rows]
         self.titled = self._named(rows, self.titles, titled=True)
         self.mentioned = self._named(rows, self.mentions, titled=False)
 
@@ -107,36 +99,6 @@ class Neighbourhood:
     def named_by(self, entity: int) -> int:
         """Return the number of notes that name an entity, known or not."""
         return self._rows[entity].titles + self._rows[entity].mentions
-
-    def leads_to(self, note: int) -> Iterator[tuple[int, int, float]]:
-        """Yield (other note, entity, weight) for all that a note leads to."""
-        for entity in self.titled[note]:
-            yield from _others(note, entity, self.titles[entity], 1.0)
-            yield from _others(note, entity, self.mentions[entity], 1.0 if self.rarity[entity] else 0.0)
-        for entity in self.mentioned[note]:
-            yield from _others(note, entity, self.titles[entity], 1.0)
-            yield from _others(note, entity, self.mentions[entity], self.rarity[entity])
-
-    def reached_from(self, note: int, among: NDArray[np.int64]) -> Iterator[tuple[int, int, float]]:  # noqa: ARG002
-        """Yield (other note, entity, weight) for all that lead to a note: also over hubs, to what they title."""
-        for entity in self.titled[note]:
-            yield from _others(note, entity, self.titles[entity], 1.0)
-            yield from _others(note, entity, self.mentions[entity], 1.0)
-        for entity in self.mentioned[note]:
-            yield from _others(note, entity, self.titles[entity], 1.0 if self.rarity[entity] else 0.0)
-            yield from _others(note, entity, self.mentions[entity], self.rarity[entity])
-
-
-def rarity(notes: int, parameters: RankingParameters) -> float:
-    """Return the weight of a link over an entity that so many notes name; 0 for a hub or what joins nothing."""
-    return parameters.rarity(notes) if parameters.fewest <= notes <= parameters.most else 0.0
-
-
-def _others(note: int, entity: int, notes: Sequence[int], weight: float) -> Iterator[tuple[int, int, float]]:
-    if weight:
-        for other in notes:
-            if other != note:
-                yield other, entity, weight
 
 
 def _label(row: EntityRow) -> str:

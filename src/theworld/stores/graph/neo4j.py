@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from neo4j import AsyncTransaction
-
-from theworld.errors import EngineUnavailableError, StoreError
+from theworld.errors import EngineUnavailableError
 from theworld.settings import GraphSettings
 from theworld.state import EvidencePath
-from theworld.stores.engine_access import is_text
-from theworld.stores.filters import wanted_terms
+from theworld.stores.engine_access import RemoteProjection, sendable_terms
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.bounded_walk import BoundedWalk, Reach
-from theworld.stores.graph.fetched import Fetched
 from theworld.stores.graph.links import find_links
 from theworld.stores.graph.neighbourhood import Neighbourhood, NoteRow
 from theworld.stores.graph.neo4j_client import Neo4jClient
-from theworld.stores.graph.neo4j_moment import ChangedError, Moment, read_state, state_of
-from theworld.stores.graph.neo4j_names import Names
+from theworld.stores.graph.neo4j_moment import ChangedError, Fetched, Moment, Names, read_state, state_of
 from theworld.stores.graph.neo4j_rows import fetch_rows, read_shared, surroundings
 from theworld.stores.graph.neo4j_walking import walk_from
 from theworld.stores.graph.neo4j_writing import FORMAT, make_batch, write_batch
@@ -42,14 +36,12 @@ _TRIES = 5
 """How often a call begins anew because the graph has changed under it."""
 
 
-class Neo4jGraph:
+class Neo4jGraph(RemoteProjection):
     """Notes and entities on a server; thread-safe, one pool of connections.
 
     Ranking, links and paths fetch the part of the graph they need, never more, and then compute what the embedded twin
     computes. Rows are kept as long as the graph stays the same. Nothing is sent before it is needed.
     """
-
-    remote = True
 
     def __init__(
         self,
@@ -62,32 +54,22 @@ class Neo4jGraph:
     ) -> None:
         """Use the server of the settings for the ledger with this identity."""
         self._client = Neo4jClient(settings)
-        self._ledger, self._writable = f"{settings.prefix}-{ledger}", writable
+        super().__init__("graph", self._client.where, writable=writable)
+        self._ledger = f"{settings.prefix}-{ledger}"
         self._names = Names(self._ledger, self._client.where)
         self._parameters, self._reach = parameters or RankingParameters(), reach or Reach()
         self._bounds = {"most": self._parameters.most, "longest": LONGEST_LIST, "at_once": self._reach.at_once}
-        self._applied: int | None = None
         self._prepared = self._warm = False
         self._fetched: dict[str, Fetched] = {}
-        self._lock = threading.RLock()
-
-    @property
-    def where(self) -> str:
-        """The server, for people."""
-        return self._client.where
 
     def version(self) -> str:
         """Return the server's version, asked now; raises EngineUnavailableError when it does not answer."""
         return self._client.version()
 
-    @property
-    def applied(self) -> int:
-        """Sequence number of the last change applied durably; asked of the server when it is not known."""
-        with self._lock:
-            if self._applied is None:
-                self._applied = self._read_state()[0]
-                self._warm_up()
-            return self._applied
+    def _read_applied(self) -> int:
+        applied = self._read_state()[0]
+        self._warm_up()
+        return applied
 
     def _warm_up(self) -> None:
         """Once, when the store is opened: let the server plan the queries before the first question needs them."""
@@ -102,28 +84,22 @@ class Neo4jGraph:
         with self._names.read():
             return read_state(self._client.read(state_of(self._ledger))[0])
 
-    def refresh(self) -> None:
-        """Ask again how far it came; queries always see what has been applied."""
-        with self._lock:
-            self._applied = None
-
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`, in one transaction."""
         batch = make_batch(self._ledger, changes)
         with self._lock:
             self._prepare()
             expected, self._applied = self.applied, None
-
-            async def work(transaction: AsyncTransaction) -> None:
-                await write_batch(transaction, self._ledger, batch, expected=expected, upto=upto, where=self.where)
-
-            self._client.write(work)
+            self._client.write(
+                lambda transaction: write_batch(
+                    transaction, self._ledger, batch, expected=expected, upto=upto, where=self.where
+                )
+            )
             self._applied = upto
 
     def _prepare(self) -> None:
         """Make constraints and indexes, and end a clearing that was interrupted, once."""
-        if not self._writable:
-            raise StoreError("the graph was opened for reading.", where=self.where)
+        self._check_writable()
         if self._prepared:
             return
         for statement in cypher.SCHEMA:
@@ -219,7 +195,7 @@ class Neo4jGraph:
 
     def _passing(self, notes: Sequence[str], tenant: str, filters: Filters, limit: int) -> Iterable[str]:
         """Yield the notes that pass the filters, in their order, asking for some at a time."""
-        wanted = [[term for term in some if is_text(term)] for some in wanted_terms(filters)]
+        wanted = sendable_terms(filters)
         if not all(wanted):
             return
         size = max(10 * limit, 200)

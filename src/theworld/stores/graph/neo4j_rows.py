@@ -9,8 +9,7 @@ from theworld.stores.engine_access import is_text
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.neighbourhood import EntityRow, NamedEntity, NamingNote, NoteRow, commonest
 from theworld.stores.graph.neo4j_client import Row, Statement
-from theworld.stores.graph.neo4j_moment import Moment
-from theworld.stores.graph.neo4j_names import Check
+from theworld.stores.graph.neo4j_moment import Check, Moment
 
 _FRONTIER = 1000
 """Notes followed from one hop to the next, by id."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from neo4j import AsyncTransaction
+from neo4j import Transaction
 
 from theworld.errors import StoreError
 from theworld.stores.engine_access import identifier
@@ -75,20 +75,18 @@ def _add(batch: Batch, ledger: str, change: NoteChange) -> None:
     batch.mentions += [{"note": note, "entity": entities[key], "surfaces": some} for key, some in mentions.items()]
 
 
-async def write_batch(
-    transaction: AsyncTransaction, ledger: str, batch: Batch, *, expected: int, upto: int, where: str
-) -> None:
+def write_batch(transaction: Transaction, ledger: str, batch: Batch, *, expected: int, upto: int, where: str) -> None:
     """Write a batch and how far it goes; StoreError when another process has written since `expected` was read."""
-    locked = await transaction.run(cypher.LOCK_STATE, given={"ledger": ledger, "format": FORMAT})
-    applied = (await locked.values())[0][0]
+    locked = transaction.run(cypher.LOCK_STATE, given={"ledger": ledger, "format": FORMAT})
+    applied = locked.values()[0][0]
     if applied != expected:
         raise StoreError(
             f"another process has written to the graph: it stands at {applied}, not {expected}.",
             where=where,
             remedy="Run one writer at a time; what is missing is written by the next `theworld sync`.",
         )
-    detached = await transaction.run(cypher.DETACH, given={"uids": batch.touched})
-    loose = (await detached.values())[0][0]
+    detached = transaction.run(cypher.DETACH, given={"uids": batch.touched})
+    loose = detached.values()[0][0]
     steps: tuple[tuple[Any, Sequence[Any], str], ...] = (
         (cypher.REMOVE_NOTES, batch.removed, "uids"),
         (cypher.PUT_NOTES, batch.notes, "rows"),
@@ -99,6 +97,6 @@ async def write_batch(
     )
     for text, rows, name in steps:
         if rows:
-            await (await transaction.run(text, given={name: rows})).consume()
+            transaction.run(text, given={name: rows}).consume()
     state = {"ledger": ledger, "applied": upto, "format": FORMAT, "clearing": False}
-    await (await transaction.run(cypher.SET_STATE, given=state)).consume()
+    transaction.run(cypher.SET_STATE, given=state).consume()

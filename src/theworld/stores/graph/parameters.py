@@ -31,6 +31,10 @@ class RankingParameters:
         """Return 1 / (1 + ln(df / 2)), the weight of an entity that `notes` notes name."""
         return 1.0 / (1.0 + math.log(max(notes, 2) / 2.0))
 
+    def joining(self, notes: int) -> float:
+        """Return the weight of a link over an entity that so many notes name; 0 for a hub or what joins nothing."""
+        return self.rarity(notes) if self.fewest <= notes <= self.most else 0.0
+
     def weighing(self) -> str:
         """Return what the weights of edges depend on, as a key."""
         return f"{self.title_weight!r} {self.shared_weight!r} {self.fewest} {self.most}"

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.stores.graph.edges import Product
 from theworld.stores.graph.pagerank import Floats, Nodes, Reached
 from theworld.stores.graph.parameters import RankingParameters
 
@@ -25,6 +24,19 @@ LEFT = 1000
 _MOST_STEPS = 1000
 _SLOWER = 2.0
 """Chebyshev's iteration is given up when its residual is so many times what following the walk would have left."""
+
+
+class Product:
+    """A sparse matrix of (into, from, weight) to be multiplied with vectors, from the edges in any order."""
+
+    def __init__(self, into: NDArray[np.integer], source: NDArray[np.integer], weights: Floats, size: int) -> None:
+        self._into, self._source = into.astype(np.intp), source.astype(np.intp)
+        self._weights, self._size = weights, size
+
+    def __matmul__(self, vector: Floats) -> Floats:
+        """Return the sum of weight times the source's value for each of the `size` places led into."""
+        sums = np.bincount(self._into, weights=self._weights * vector[self._source], minlength=self._size)
+        return sums.astype(np.float64, copy=False)  # of no edges numpy makes whole numbers
 
 
 class WholeWalk:

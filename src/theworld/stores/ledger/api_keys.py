@@ -13,9 +13,8 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import insert, select, update
 
 from theworld.errors import SettingsError
 from theworld.stores.ledger.service_ledger import ServiceLedger
@@ -96,18 +95,15 @@ class KeyRing:
             "scopes": [scope for scope in SCOPES if scope in scopes],
             "created_ms": int(time.time() * 1000),
             "expires_ms": expires_ms,
-            "revoked_ms": None,
         }
-        with self._ledger.writing() as connection:
-            connection.execute(insert(ApiKey), [row])
+        self._ledger.execute(insert(ApiKey).values(**row))
         return f"tw_{key_id}_{secret}"
 
     def verify(self, token: str) -> Principal | None:
         """Return whose token it is; None for a wrong, expired or revoked one."""
         match = _TOKEN.fullmatch(token)
         key_id, secret = match.groups() if match else ("", "")
-        with self._ledger.reading() as connection:
-            row = connection.execute(select(ApiKey.__table__).where(ApiKey.key_id == key_id)).one_or_none()
+        row = self._ledger.row(select(ApiKey.__table__).where(ApiKey.key_id == key_id))
         right = hmac.compare_digest(_hash(secret), row.hash if row is not None else _NO_HASH)
         if row is None or not right or row.revoked_ms is not None:
             return None
@@ -119,20 +115,23 @@ class KeyRing:
         """Make a key worthless; False when there is none such or it already was."""
         now = int(time.time() * 1000)
         statement = update(ApiKey).where(ApiKey.key_id == key_id, ApiKey.revoked_ms.is_(None)).values(revoked_ms=now)
-        with self._ledger.writing() as connection:
-            return bool(connection.execute(statement).rowcount)
+        return bool(self._ledger.execute(statement))
 
     def known(self) -> list[KeyFacts]:
         """Return all keys, oldest first."""
-        with self._ledger.reading() as connection:
-            return [_facts(row) for row in connection.execute(select(ApiKey.__table__).order_by(ApiKey.id))]
+        return [
+            KeyFacts(
+                row.key_id,
+                row.name,
+                tuple(row.tenants),
+                tuple(row.scopes),
+                row.created_ms,
+                row.expires_ms,
+                row.revoked_ms,
+            )
+            for row in self._ledger.rows(select(ApiKey.__table__).order_by(ApiKey.id))
+        ]
 
 
 def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8")).hexdigest()
-
-
-def _facts(row: Row[Any]) -> KeyFacts:
-    return KeyFacts(
-        row.key_id, row.name, tuple(row.tenants), tuple(row.scopes), row.created_ms, row.expires_ms, row.revoked_ms
-    )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, insert, select, update
+from sqlalchemy import Row, Select, func, insert, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
 from theworld.stores.ledger.service_ledger import ServiceLedger
@@ -62,6 +62,10 @@ class DatasetSummary:
     created_ms: int
 
 
+_COUNTED = select(func.count()).where(EvalQuery.dataset == EvalDataset.id).scalar_subquery().label("questions")
+_JOB = select(EvalJob.id.label("row"), *(getattr(EvalJob, one.name) for one in fields(StoredJob)[1:]))
+
+
 class Evaluations:
     """Evaluation sets and jobs on record."""
 
@@ -71,144 +75,105 @@ class Evaluations:
     def add_dataset(self, tenant: str, name: str, queries: Sequence[StoredQuery], provenance: Mapping[str, Any]) -> str:
         """Keep a question set; return its id."""
         dataset_id = uuid.uuid4().hex
-        row = {
-            "tenant": tenant,
-            "dataset_id": dataset_id,
-            "name": name,
-            "provenance": dict(provenance),
-            "created_ms": now_ms(),
-        }
+        row = {"tenant": tenant, "dataset_id": dataset_id, "name": name, "provenance": dict(provenance)}
         with self._ledger.writing() as connection:
-            dataset = connection.scalar(insert(EvalDataset).values(**row).returning(EvalDataset.id))
-            rows = [
-                {
-                    "dataset": dataset,
-                    "position": position,
-                    "query_id": query.query_id,
-                    "text": query.text,
-                    "type": query.type,
-                    "answers": list(query.answers),
-                    "grades": dict(query.grades),
-                    "provenance": dict(query.provenance),
-                }
-                for position, query in enumerate(queries)
-            ]
+            statement = insert(EvalDataset).values(**row, created_ms=now_ms()).returning(EvalDataset.id)
+            dataset = connection.scalar(statement)
+            rows = [{"dataset": dataset, "position": i, **asdict(query)} for i, query in enumerate(queries)]
             if rows:
                 connection.execute(insert(EvalQuery), rows)
         return dataset_id
 
     def dataset(self, dataset_id: str, *, tenant: str) -> tuple[int, str, int] | None:
         """Return (row, name, number of questions) of a tenant's set; None alike when unknown and when foreign."""
-        query = select(EvalDataset.id, EvalDataset.name).where(
-            EvalDataset.tenant == tenant, EvalDataset.dataset_id == dataset_id
+        table = EvalDataset
+        found = self._ledger.row(
+            select(table.id, table.name, _COUNTED).where(table.tenant == tenant, table.dataset_id == dataset_id)
         )
-        with self._ledger.reading() as connection:
-            found = connection.execute(query).one_or_none()
-            if found is None:
-                return None
-            count = select(func.count()).select_from(EvalQuery).where(EvalQuery.dataset == found.id)
-            return found.id, found.name, connection.scalar(count) or 0
+        return (found.id, found.name, found.questions) if found is not None else None
 
     def dataset_facts(self, row: int) -> tuple[str, str, Mapping[str, Any]]:
         """Return (id, name, provenance) of a set by its row."""
         query = select(EvalDataset.dataset_id, EvalDataset.name, EvalDataset.provenance).where(EvalDataset.id == row)
-        with self._ledger.reading() as connection:
-            found = connection.execute(query).one()
-            return found.dataset_id, found.name, found.provenance
+        ((dataset_id, name, provenance),) = self._ledger.rows(query)
+        return dataset_id, name, provenance
 
     def datasets(self, tenant: str, *, after: str, limit: int) -> tuple[list[DatasetSummary], int, str | None]:
         """Return a page of a tenant's sets, the newest first, how many there are, and the id to go on after."""
         table = EvalDataset
-        counted = select(func.count()).where(EvalQuery.dataset == table.id).scalar_subquery()
-        query = select(table.dataset_id, table.name, counted.label("questions"), table.provenance, table.created_ms)
-        with self._ledger.reading() as connection:
-            rows, total, next_after = _page(connection, query, table, table.dataset_id, (tenant, after, limit))
-            return [DatasetSummary(**row._mapping) for row in rows], total, next_after
+        query = select(table.dataset_id, table.name, _COUNTED, table.provenance, table.created_ms)
+        rows, total, next_after = self._page(query, table.dataset_id, tenant, after, limit)
+        return [DatasetSummary(**row._mapping) for row in rows], total, next_after
 
     def jobs(self, tenant: str, *, after: str, limit: int) -> tuple[list[StoredJob], int, str | None]:
         """Return a page of a tenant's jobs, the newest first, how many there are, and the id to go on after."""
-        query = select(EvalJob.__table__)
+        rows, total, next_after = self._page(_JOB, EvalJob.job_id, tenant, after, limit)
+        return [StoredJob(**row._mapping) for row in rows], total, next_after
+
+    def _page(
+        self, query: Select[Any], public_id: InstrumentedAttribute[str], tenant: str, after: str, limit: int
+    ) -> tuple[Sequence[Row[Any]], int, str | None]:
+        """Return at most `limit` rows after an id, the newest first; an id nobody knows ends the list."""
+        table = public_id.class_
+        mine = table.tenant == tenant
+        query = query.where(mine).order_by(table.id.desc()).limit(limit + 1)
+        if after:
+            query = query.where(table.id < select(table.id).where(mine, public_id == after).scalar_subquery())
         with self._ledger.reading() as connection:
-            rows, total, next_after = _page(connection, query, EvalJob, EvalJob.job_id, (tenant, after, limit))
-            return [_job(row) for row in rows], total, next_after
+            total = connection.scalar(select(func.count()).select_from(table).where(mine)) or 0
+            rows = connection.execute(query).all()
+        return rows[:limit], total, getattr(rows[limit - 1], public_id.key) if len(rows) > limit else None
 
     def queries(self, dataset: int) -> list[StoredQuery]:
         """Return the questions of a set, in order."""
-        query = select(EvalQuery.__table__).where(EvalQuery.dataset == dataset).order_by(EvalQuery.position)
-        with self._ledger.reading() as connection:
-            return [
-                StoredQuery(row.query_id, row.text, tuple(row.answers), row.grades, row.type, row.provenance)
-                for row in connection.execute(query)
-            ]
+        table = EvalQuery
+        query = select(table.query_id, table.text, table.answers, table.grades, table.type, table.provenance)
+        rows = self._ledger.rows(query.where(table.dataset == dataset).order_by(table.position))
+        return [StoredQuery(row[0], row[1], tuple(row[2]), *row[3:]) for row in rows]
 
     def all_questions(self, tenant: str) -> list[str]:
         """Return the texts of all questions in the tenant's sets, so that a new set can leave them out."""
-        query = (
-            select(EvalQuery.text)
-            .join(EvalDataset, EvalDataset.id == EvalQuery.dataset)
-            .where(EvalDataset.tenant == tenant)
-            .order_by(EvalQuery.id)
-        )
-        with self._ledger.reading() as connection:
-            return list(connection.scalars(query))
+        query = select(EvalQuery.text).join(EvalDataset, EvalDataset.id == EvalQuery.dataset)
+        return [row.text for row in self._ledger.rows(query.where(EvalDataset.tenant == tenant).order_by(EvalQuery.id))]
 
     def add_job(self, tenant: str, dataset: int, request: Mapping[str, Any], total: int) -> str:
         """Queue a job; return its id."""
         job_id = uuid.uuid4().hex
-        row = {
-            "tenant": tenant,
-            "job_id": job_id,
-            "dataset": dataset,
-            "status": "queued",
-            "request": dict(request),
-            "total": total,
-            "done": 0,
-            "cancel": False,
-            "error": "",
-            "report": None,
-            "created_ms": now_ms(),
-            "started_ms": None,
-            "finished_ms": None,
-        }
-        with self._ledger.writing() as connection:
-            connection.execute(insert(EvalJob), [row])
+        row = {"tenant": tenant, "job_id": job_id, "dataset": dataset, "request": dict(request), "total": total}
+        fresh = {"status": "queued", "done": 0, "cancel": False, "error": "", "created_ms": now_ms()}
+        self._ledger.execute(insert(EvalJob).values(**row, **fresh))
         return job_id
 
     def job(self, job_id: str, *, tenant: str) -> StoredJob | None:
         """Return a tenant's job; None alike when unknown and when foreign."""
-        query = select(EvalJob.__table__).where(EvalJob.tenant == tenant, EvalJob.job_id == job_id)
-        with self._ledger.reading() as connection:
-            row = connection.execute(query).one_or_none()
-            return _job(row) if row is not None else None
+        return self._job(_JOB.where(EvalJob.tenant == tenant, EvalJob.job_id == job_id))
 
     def next_job(self) -> StoredJob | None:
         """Return the oldest job that is not over: one that was cut short comes before those that wait."""
-        query = select(EvalJob.__table__).where(EvalJob.status.in_(OPEN)).order_by(EvalJob.status.desc(), EvalJob.id)
-        with self._ledger.reading() as connection:
-            row = connection.execute(query.limit(1)).one_or_none()
-            return _job(row) if row is not None else None
+        return self._job(_JOB.where(EvalJob.status.in_(OPEN)).order_by(EvalJob.status.desc(), EvalJob.id).limit(1))
+
+    def _job(self, query: Select[Any]) -> StoredJob | None:
+        row = self._ledger.row(query)
+        return StoredJob(**row._mapping) if row is not None else None
 
     def cancel(self, job_id: str, *, tenant: str) -> bool:
         """Ask a job to stop; one that waits is over at once. False when the tenant has no such job."""
         mine = (EvalJob.tenant == tenant, EvalJob.job_id == job_id)
-        with self._ledger.writing() as connection:
-            connection.execute(update(EvalJob).where(*mine, EvalJob.status.in_(OPEN)).values(cancel=True))
-            connection.execute(
-                update(EvalJob)
-                .where(*mine, EvalJob.status == "queued")
-                .values(status="cancelled", finished_ms=now_ms())
-            )
-            return connection.scalar(select(EvalJob.id).where(*mine)) is not None
+        over = {"status": "cancelled", "finished_ms": now_ms()}
+        self._ledger.execute(
+            update(EvalJob).where(*mine, EvalJob.status.in_(OPEN)).values(cancel=True),
+            update(EvalJob).where(*mine, EvalJob.status == "queued").values(**over),
+        )
+        return self._ledger.value(select(EvalJob.id).where(*mine)) is not None
 
     def is_cancelled(self, row: int) -> bool:
         """Tell whether a job is to stop."""
-        with self._ledger.reading() as connection:
-            return bool(connection.scalar(select(EvalJob.cancel).where(EvalJob.id == row)))
+        return bool(self._ledger.value(select(EvalJob.cancel).where(EvalJob.id == row)))
 
     def start(self, row: int) -> None:
         """Note that a job is under way; the first start is kept."""
         values = {"status": "running", "started_ms": func.coalesce(EvalJob.started_ms, now_ms())}
-        self._set(row, values)
+        self._ledger.execute(update(EvalJob).where(EvalJob.id == row).values(**values))
 
     def finish(
         self,
@@ -220,65 +185,39 @@ class Evaluations:
         error: str = "",
     ) -> None:
         """End a job, with the metrics of each arm and the report, in one transaction."""
-        with self._ledger.writing() as connection:
-            for arm, metrics in (results or {}).items():
-                connection.execute(insert(EvalResult), [{"job": row, "arm": arm, "metric_json": dict(metrics)}])
-            values = {"status": status, "report": dict(report) if report else None, "error": error}
-            connection.execute(update(EvalJob).where(EvalJob.id == row).values(**values, finished_ms=now_ms()))
-
-    def _set(self, row: int, values: Mapping[str, Any]) -> None:
-        with self._ledger.writing() as connection:
-            connection.execute(update(EvalJob).where(EvalJob.id == row).values(**values))
+        values = {"status": status, "report": dict(report) if report else None, "error": error}
+        self._ledger.execute(
+            update(EvalJob).where(EvalJob.id == row).values(**values, finished_ms=now_ms()),
+            *(
+                insert(EvalResult).values(job=row, arm=arm, metric_json=dict(metrics))
+                for arm, metrics in (results or {}).items()
+            ),
+        )
 
     def set_total(self, row: int, total: int) -> None:
         """Change how many steps a job has."""
-        self._set(row, {"total": total})
+        self._ledger.execute(update(EvalJob).where(EvalJob.id == row).values(total=total))
 
     def add_answer(self, row: int, arm: str, position: int, outcome: Mapping[str, Any]) -> None:
         """Keep what one arm gave for one question, and count it."""
-        with self._ledger.writing() as connection:
-            values = {"job": row, "arm": arm, "position": position, "outcome": dict(outcome)}
-            connection.execute(insert(EvalAnswer), [values])
-            done = select(func.count()).select_from(EvalAnswer).where(EvalAnswer.job == row).scalar_subquery()
-            connection.execute(update(EvalJob).where(EvalJob.id == row).values(done=done))
+        done = select(func.count()).select_from(EvalAnswer).where(EvalAnswer.job == row).scalar_subquery()
+        self._ledger.execute(
+            insert(EvalAnswer).values(job=row, arm=arm, position=position, outcome=dict(outcome)),
+            update(EvalJob).where(EvalJob.id == row).values(done=done),
+        )
 
     def answers(self, row: int) -> dict[tuple[str, int], Mapping[str, Any]]:
         """Return what is there so far, by (arm, position)."""
-        query = select(EvalAnswer.__table__).where(EvalAnswer.job == row).order_by(EvalAnswer.arm, EvalAnswer.position)
-        with self._ledger.reading() as connection:
-            return {(found.arm, found.position): found.outcome for found in connection.execute(query)}
+        query = select(EvalAnswer.arm, EvalAnswer.position, EvalAnswer.outcome).where(EvalAnswer.job == row)
+        rows = self._ledger.rows(query.order_by(EvalAnswer.arm, EvalAnswer.position))
+        return {(arm, position): outcome for arm, position, outcome in rows}
 
     def results(self, row: int) -> dict[str, Mapping[str, Any]]:
         """Return the metrics by arm."""
         query = select(EvalResult.arm, EvalResult.metric_json).where(EvalResult.job == row).order_by(EvalResult.id)
-        with self._ledger.reading() as connection:
-            return {row.arm: row.metric_json for row in connection.execute(query)}
-
-
-def _page(
-    connection: Connection,
-    query: Select[Any],
-    table: type[EvalDataset] | type[EvalJob],
-    public_id: InstrumentedAttribute[str],
-    wanted: tuple[str, str, int],
-) -> tuple[Sequence[Row[Any]], int, str | None]:
-    """Return a page of (tenant, id to go on after, number of rows), the newest first."""
-    tenant, after, limit = wanted
-    mine = table.tenant == tenant
-    total = connection.scalar(select(func.count()).select_from(table).where(mine)) or 0
-    query = query.where(mine).order_by(table.id.desc()).limit(limit + 1)
-    if after:  # an id nobody knows ends the list
-        query = query.where(table.id < select(table.id).where(mine, public_id == after).scalar_subquery())
-    rows = connection.execute(query).all()
-    return rows[:limit], total, getattr(rows[limit - 1], public_id.key) if len(rows) > limit else None
+        return dict(self._ledger.rows(query))
 
 
 def now_ms() -> int:
     """Return the time in milliseconds since 1970."""
     return int(time.time() * 1000)
-
-
-def _job(row: Row[Any]) -> StoredJob:
-    names = ("tenant", "job_id", "dataset", "status", "request", "total", "done", "cancel", "error", "report")
-    times = ("created_ms", "started_ms", "finished_ms")
-    return StoredJob(row=row.id, **{name: getattr(row, name) for name in (*names, *times)})

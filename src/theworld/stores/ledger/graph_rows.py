@@ -70,11 +70,6 @@ def read_edges(connection: Connection, tenant: str, *, of_notes: bool) -> list[G
     return [GraphEdgeRecord((r[0], r[1]), (r[2], r[3]), r[4], r[5], r[6]) for r in connection.execute(query)]
 
 
-def has_elements(connection: Connection) -> bool:
-    """Return whether any tenant has an ontology."""
-    return connection.execute(select(models.GraphNode.id).limit(1)).first() is not None
-
-
 def replace_elements(
     connection: Connection, tenant: str, nodes: Sequence[GraphNodeRecord], edges: Sequence[GraphEdgeRecord]
 ) -> None:
@@ -137,11 +132,6 @@ def replace_links(connection: Connection, tenant: str, note_ids: Sequence[str], 
     )
 
 
-def remove_links(connection: Connection) -> None:
-    """Remove all notes from the graphs of all tenants."""
-    connection.execute(delete(models.GraphNode).where(models.GraphNode.kind == NOTE))
-
-
 @dataclass(frozen=True, slots=True)
 class WeighedEdge:
     """An edge among elements by its rows."""
@@ -173,20 +163,6 @@ def set_weights(connection: Connection, changed: Sequence[tuple[int, float, Mapp
         new = {"weight": bindparam("new_weight"), "parts": bindparam("new_parts", type_=table.c.parts.type)}
         rows = [{"row": row, "new_weight": weight, "new_parts": dict(parts)} for row, weight, parts in changed]
         connection.execute(update(table).where(table.c.id == bindparam("row")).values(new), rows)
-
-
-def read_numbers(connection: Connection, keys: Sequence[str]) -> dict[str, int]:
-    """Return numbers of the meta table, 0 for one that is not there."""
-    meta = models.Meta
-    found = dict(connection.execute(select(meta.key, meta.number).where(meta.key.in_(keys))).all())
-    return {key: found.get(key, 0) for key in keys}
-
-
-def set_number(connection: Connection, key: str, number: int) -> None:
-    """Write a number of the meta table."""
-    meta = models.Meta
-    if connection.execute(update(meta).where(meta.key == key).values(number=number)).rowcount == 0:
-        connection.execute(insert(meta).values(key=key, number=number))
 
 
 def check_graph(nodes: Sequence[GraphNodeRecord], edges: Sequence[GraphEdgeRecord]) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, select
 
 from theworld.stores.graph_weights import co_occurrences, mixed
 from theworld.stores.ledger import graph_rows, models
 from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord, NoteLink
+from theworld.stores.ledger.statements import read_number, set_number
 
 VERSION, APPLIED = "graph_version", "graph_applied"
 """Names in the meta table: changes of the graph so far, and the last change of notes that the links have seen."""
@@ -51,17 +52,14 @@ class GraphTables:
     def applied(self) -> int | None:
         """Return the last change of notes that the links have seen; None when no tenant has an ontology."""
         with self._reading() as connection:
-            numbers = graph_rows.read_numbers(connection, [VERSION, APPLIED])
-            if not numbers[VERSION] or not graph_rows.has_elements(connection):
+            if not _version(connection) or connection.scalar(select(models.GraphNode.id).limit(1)) is None:
                 return None
-            return numbers[APPLIED]
+            return read_number(connection, APPLIED) or 0
 
     def tenants(self) -> list[str]:
         """Return the tenants that have an ontology."""
         with self._reading() as connection:
-            return list(
-                connection.scalars(select(models.GraphNode.tenant).distinct().order_by(models.GraphNode.tenant))
-            )
+            return _tenants(connection)
 
     def elements(self, tenant: str) -> list[GraphNodeRecord]:
         """Return the nodes of a tenant's ontology in the order of the import."""
@@ -92,7 +90,7 @@ class GraphTables:
         graph_rows.check_graph(nodes, edges)
         with self._writing() as connection:
             graph_rows.replace_elements(connection, tenant, nodes, edges)
-            graph_rows.set_number(connection, APPLIED, 0)
+            set_number(connection, APPLIED, 0)
             _count_up(connection)
 
     def apply(
@@ -104,21 +102,21 @@ class GraphTables:
         meanwhile, or the ontology was replaced.
         """
         with self._writing() as connection:
-            if graph_rows.read_numbers(connection, [APPLIED, VERSION]) != {APPLIED: after, VERSION: version}:
+            if (read_number(connection, APPLIED) or 0, _version(connection)) != (after, version):
                 return None
             for tenant, (note_ids, links) in changes.items():
                 graph_rows.replace_links(connection, tenant, note_ids, links)
             if weigh:
                 for tenant in _tenants(connection):
                     _weigh(connection, tenant)
-            graph_rows.set_number(connection, APPLIED, upto)
+            set_number(connection, APPLIED, upto)
             return _count_up(connection)
 
     def clear_links(self) -> None:
         """Forget what the notes name."""
         with self._writing() as connection:
-            graph_rows.remove_links(connection)
-            graph_rows.set_number(connection, APPLIED, 0)
+            connection.execute(delete(models.GraphNode).where(models.GraphNode.kind == graph_rows.NOTE))
+            set_number(connection, APPLIED, 0)
             _count_up(connection)
 
 
@@ -127,9 +125,13 @@ def _tenants(connection: Connection) -> list[str]:
     return list(connection.scalars(select(tenant).distinct().order_by(tenant)))
 
 
+def _version(connection: Connection) -> int:
+    return read_number(connection, VERSION) or 0
+
+
 def _count_up(connection: Connection) -> int:
-    version = graph_rows.read_numbers(connection, [VERSION])[VERSION] + 1
-    graph_rows.set_number(connection, VERSION, version)
+    version = _version(connection) + 1
+    set_number(connection, VERSION, version)
     return version
 
 

@@ -23,9 +23,8 @@ from theworld.errors import EngineUnavailableError, SettingsError, StoreError
 from theworld.extras import install_command
 from theworld.settings import LedgerSettings
 from theworld.stores.circuit_breaker import CircuitBreaker
-from theworld.stores.ledger.postgres_access import address, connection_parameters
-from theworld.stores.ledger.postgres_errors import explained
-from theworld.stores.ledger.time_limits import TimeLimits
+from theworld.stores.ledger.postgres_access import address, connection_parameters, explained
+from theworld.stores.ledger.time_limits import time_limit
 
 if TYPE_CHECKING:
     import psycopg
@@ -51,7 +50,6 @@ class PostgresDatabase:
         self.namespace, self.where, self.writable = settings.namespace, address(settings), writable
         self._settings, self._parameters = settings, connection_parameters(settings)
         self._connect: type[psycopg.Connection[Any]] = psycopg.Connection
-        self._limits = TimeLimits()
         self._breaker = CircuitBreaker(
             self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self._probe
         )
@@ -93,7 +91,7 @@ class PostgresDatabase:
                     connection = plain.execution_options(**options)
                     raw = connection.connection.dbapi_connection
                     assert raw is not None
-                    with self._limits.on(raw, seconds) as limit, connection.begin():  # type: ignore[arg-type]
+                    with time_limit(raw, seconds) as limit, connection.begin():  # type: ignore[arg-type]
                         yield connection
             except DBAPIError as error:
                 late = limit is not None and limit.passed
@@ -161,7 +159,7 @@ class PostgresDatabase:
             connection = self._reached()
         with closing(connection):
             connection.autocommit = True
-            with self._limits.on(connection, self._settings.timeout_s):
+            with time_limit(connection, self._settings.timeout_s):
                 try:
                     row = connection.execute(taken.encode()).fetchone()
                 except self._connect.Error as error:
@@ -172,7 +170,7 @@ class PostgresDatabase:
             finally:
                 if alone:
                     # The server ends a closed connection's session, and with it the lock, only some time later.
-                    with suppress(self._connect.Error), self._limits.on(connection, self._settings.timeout_s):
+                    with suppress(self._connect.Error), time_limit(connection, self._settings.timeout_s):
                         connection.execute(f"SELECT pg_advisory_unlock({number})".encode())
 
     def check(self) -> None:
@@ -204,7 +202,6 @@ class PostgresDatabase:
     def close(self) -> None:
         """Close all connections."""
         self._breaker.close()
-        self._limits.close()
         self._engine.dispose()
 
 

@@ -91,14 +91,12 @@ class RequestJournal:
     def knows(self, request_id: str, *, tenant: str) -> bool:
         """Tell whether a tenant has such a request."""
         query = select(RequestLog.id).where(RequestLog.tenant == tenant, RequestLog.request_id == request_id)
-        with self._ledger.reading() as connection:
-            return connection.scalar(query) is not None
+        return self._ledger.value(query) is not None
 
     def tenant_of(self, request_id: str) -> str | None:
         """Return whose request it is (for the command line, which is its owner's)."""
         query = select(RequestLog.tenant).where(RequestLog.request_id == request_id)
-        with self._ledger.reading() as connection:
-            return connection.scalar(query)
+        return self._ledger.value(query)
 
     def requests(
         self, tenant: str, *, since_ms: int = 0, endpoints: Sequence[str] = (), arm: str | None = "main"
@@ -121,8 +119,7 @@ class RequestJournal:
                 query = query.where(log.endpoint.in_(endpoints))
             if arm is not None:
                 query = query.where(log.arm == arm)
-            with self._ledger.reading() as connection:
-                rows = connection.execute(query).all()
+            rows = self._ledger.rows(query)
             for row in rows:
                 yield {**_columns(row), "feedback": latest.get(row.request_id)}
             if len(rows) < PAGE:
@@ -132,19 +129,16 @@ class RequestJournal:
     def arms(self, parent: str, *, tenant: str) -> list[str]:
         """Return the request ids of the other arms run beside a request."""
         query = select(RequestLog.request_id).where(RequestLog.tenant == tenant, RequestLog.parent == parent)
-        with self._ledger.reading() as connection:
-            return list(connection.scalars(query.order_by(RequestLog.id)))
+        return [row.request_id for row in self._ledger.rows(query.order_by(RequestLog.id))]
 
     def add_feedback(self, values: Mapping[str, Any]) -> None:
         """Keep what a user said of an answer."""
-        with self._ledger.writing() as connection:
-            connection.execute(insert(Feedback), [dict(values)])
+        self._ledger.execute(insert(Feedback).values(**values))
 
     def feedback(self, request_id: str, *, tenant: str) -> list[Columns]:
         """Return what was said of one answer, oldest first."""
         query = select(Feedback.__table__).where(Feedback.tenant == tenant, Feedback.request_id == request_id)
-        with self._ledger.reading() as connection:
-            return [_columns(row) for row in connection.execute(query.order_by(Feedback.id))]
+        return [_columns(row) for row in self._ledger.rows(query.order_by(Feedback.id))]
 
     def judgements(
         self, tenant: str, *, verdict: str | None = None, after: int = 0, limit: int = 100
@@ -169,8 +163,7 @@ class RequestJournal:
 
     def _latest_feedback(self, tenant: str) -> dict[str, Columns]:
         query = select(Feedback.__table__).where(Feedback.tenant == tenant).order_by(Feedback.id)
-        with self._ledger.reading() as connection:
-            return {row.request_id: _columns(row) for row in connection.execute(query)}
+        return {row.request_id: _columns(row) for row in self._ledger.rows(query)}
 
     def route_outcomes(self, tenant: str, *, since_ms: int = 0) -> dict[str, tuple[int, int]]:
         """Return (successes, attempts) by the router's path, from the requests that users gave feedback on.
@@ -192,18 +185,17 @@ class RequestJournal:
             .order_by(RouterDecisionLog.path)
         )
         found: dict[str, tuple[int, int]] = {}
-        with self._ledger.reading() as connection:
-            for path, verdict, count in connection.execute(query):
-                successes, attempts = found.get(path, (0, 0))
-                found[path] = (successes + (count if verdict == "good" else 0), attempts + count)
+        for path, verdict, count in self._ledger.rows(query):
+            successes, attempts = found.get(path, (0, 0))
+            found[path] = (successes + (count if verdict == "good" else 0), attempts + count)
         return found
 
     def prune(self, before_ms: int) -> int:
         """Delete the records and feedback made before a moment; return how many records."""
-        with self._ledger.writing() as connection:
-            removed = connection.execute(delete(RequestLog).where(RequestLog.created_ms < before_ms)).rowcount
-            connection.execute(delete(Feedback).where(Feedback.created_ms < before_ms))
-            return int(removed)
+        return self._ledger.execute(
+            delete(RequestLog).where(RequestLog.created_ms < before_ms),
+            delete(Feedback).where(Feedback.created_ms < before_ms),
+        )
 
 
 def _columns(row: Row[Any]) -> Columns:

@@ -1,13 +1,12 @@
 """The tables of a ledger: made at once for a new one, brought up to date step by step for an older one.
 
-New ledgers get the tables of the models and their version; an older one is led there by Alembic's operations, one
-revision a version, in one transaction. The version stands in the table `meta`, and nowhere else.
+New ledgers get the tables of the models and their version; an older one is led there in one transaction, as
+theworld.stores.ledger.migrations says. The version stands in the table `meta`, and nowhere else.
 """
 
 from __future__ import annotations
 
 import secrets
-from pathlib import Path
 
 from sqlalchemy import Connection, Inspector, insert, inspect, select, text, update
 
@@ -20,7 +19,6 @@ from theworld.stores.ledger.models import SCHEMA_VERSION, Meta
 OLDEST = 2
 """The first version from which a ledger can be brought up to date."""
 MIGRATE = "Bring it up to date: `theworld ledger migrate`."
-_VERSIONS = Path(__file__).parent / "migrations" / "versions"
 _VERSION = select(Meta.number).where(Meta.key == "schema_version")
 
 assert service_tables.ApiKey.metadata is Base.metadata
@@ -79,11 +77,8 @@ def is_older(database: Database) -> bool:
 
 def migrate(database: Database) -> list[int]:
     """Bring the tables up to date in one transaction; return the versions gone through, none when they are."""
-    from alembic.operations import Operations
-    from alembic.runtime.migration import MigrationContext
-    from alembic.script import ScriptDirectory
+    from theworld.stores.ledger.migrations import upgrade
 
-    script = ScriptDirectory(str(_VERSIONS.parent))
     with database.writing() as connection:
         version = connection.scalar(_VERSION)
         if version == SCHEMA_VERSION:
@@ -94,10 +89,6 @@ def migrate(database: Database) -> list[int]:
                 where=database.where,
                 remedy="Use the version of TheWorld that wrote it, or ingest into a new store.",
             )
-        steps = list(script.iterate_revisions("head", f"{version:04d}"))
-        with Operations.context(MigrationContext.configure(connection)):
-            for step in reversed(steps):
-                step.module.upgrade()
-        done = [int(step.revision) for step in reversed(steps)]
-        connection.execute(update(Meta).where(Meta.key == "schema_version").values(number=done[-1]))
-        return done
+        upgrade(connection, version)
+        connection.execute(update(Meta).where(Meta.key == "schema_version").values(number=SCHEMA_VERSION))
+        return list(range(version + 1, SCHEMA_VERSION + 1))

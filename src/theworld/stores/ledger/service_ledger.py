@@ -6,16 +6,19 @@ one short transaction of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Executable, Select
 
 from theworld.settings import LedgerSettings, Settings
 from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.opening import open_database
+
+T = TypeVar("T")
 
 
 class ServiceLedger:
@@ -44,6 +47,27 @@ class ServiceLedger:
     def reading(self) -> AbstractContextManager[Connection]:
         """Enter a connection that sees one state of the tables."""
         return self._database.reading()
+
+    def rows(self, query: Select[*tuple[Any, ...]]) -> Sequence[Any]:
+        """Return what a query finds."""
+        with self.reading() as connection:
+            return connection.execute(query).all()
+
+    def row(self, query: Select[*tuple[Any, ...]]) -> Any:
+        """Return the one row that a query finds, None when there is none."""
+        with self.reading() as connection:
+            return connection.execute(query).one_or_none()
+
+    def value(self, query: Select[T]) -> T | None:
+        """Return the first value that a query finds, None when there is none."""
+        with self.reading() as connection:
+            return connection.scalar(query)
+
+    def execute(self, *statements: Executable) -> int:
+        """Execute statements in one transaction; return how many rows the first has changed."""
+        with self.writing() as connection:
+            first, *_ = [connection.execute(statement) for statement in statements]
+            return int(first.rowcount)
 
     def lock_alone(self, name: str) -> AbstractContextManager[bool]:
         """Enter with whether this process alone has the lock of that name, on whatever machine the others run."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, insert, select, update
 
 from theworld.stores.ledger.models import Meta
 
@@ -24,3 +24,9 @@ def batches(items: Sequence[T], size: int = BATCH) -> Iterator[Sequence[T]]:
 def read_number(connection: Connection, key: str) -> int | None:
     """Return a number of the meta table, None when it is not there."""
     return connection.scalar(select(Meta.number).where(Meta.key == key))
+
+
+def set_number(connection: Connection, key: str, number: int) -> None:
+    """Write a number of the meta table."""
+    if connection.execute(update(Meta).where(Meta.key == key).values(number=number)).rowcount == 0:
+        connection.execute(insert(Meta).values(key=key, number=number))

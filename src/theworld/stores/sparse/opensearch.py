@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import secrets
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -17,6 +16,7 @@ from opensearchpy.exceptions import ConflictError, NotFoundError
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import SparseSettings
 from theworld.stores.circuit_breaker import CircuitBreaker
+from theworld.stores.engine_access import RemoteProjection
 from theworld.stores.protocols import Hit, NoteChange
 from theworld.stores.records import Filters
 from theworld.stores.sparse.opensearch_client import clear_errors, connect
@@ -41,7 +41,7 @@ _CONFLICT = 409
 _MISSING = 404
 
 
-class OpenSearchSparse:
+class OpenSearchSparse(RemoteProjection):
     """BM25 over our own tokens, scored as by the embedded twin; thread-safe, one pool of connections.
 
     An alias named after the ledger points to the index in use, and a document in that index says how far it came, so
@@ -49,16 +49,12 @@ class OpenSearchSparse:
     is whole. Nothing is sent before it is needed: a server that is down does not keep the store from opening.
     """
 
-    remote = True
-
     def __init__(self, settings: SparseSettings, ledger: str, *, writable: bool = False) -> None:
         """Use the server of the settings for the ledger with this identity."""
-        self._settings, self._writable = settings, writable
-        self.where = f"OpenSearch at {settings.url}"
+        super().__init__("sparse", f"OpenSearch at {settings.url}", writable=writable)
+        self._settings = settings
         self._alias = f"{settings.prefix}-{ledger}-v{FORMAT}"
         self._client = connect(settings)
-        self._applied: int | None = None
-        self._lock = threading.RLock()
         self._breaker = CircuitBreaker(
             self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self.version
         )
@@ -75,25 +71,15 @@ class OpenSearchSparse:
         with clear_errors(self.where):
             return str(self._client.info()["version"]["number"])
 
-    @property
-    def applied(self) -> int:
-        """Sequence number of the last change applied durably; asked of the server when it is not known."""
-        with self._lock:
-            if self._applied is None:
-                self._applied = self._ask(self._read_applied)
-            return self._applied
+    def _read_applied(self) -> int:
+        return self._ask(self._ask_applied)
 
-    def _read_applied(self, client: OpenSearch) -> int:
+    def _ask_applied(self, client: OpenSearch) -> int:
         found = client.get(index=self._alias, id=STATE, params=_IF_THERE)
         if found.get("status") == _MISSING or found.get("found") is False:
             return 0
         state = found["_source"]
         return int(state["applied"]) if state["format"] == FORMAT else 0
-
-    def refresh(self) -> None:
-        """Ask again how far it came; searches always see what has been applied."""
-        with self._lock:
-            self._applied = None
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`; a batch that fails half-way is repeated as a whole."""
@@ -104,10 +90,6 @@ class OpenSearchSparse:
             self._applied = None
             self._write(index, latest.values(), upto)
             self._applied = upto
-
-    def _check_writable(self) -> None:
-        if not self._writable:
-            raise StoreError("the sparse index was opened for reading.", where=self.where)
 
     def _current(self, client: OpenSearch) -> str | None:
         """Return the name of the index in use."""
@@ -242,9 +224,7 @@ class OpenSearchSparse:
         except NotFoundError:
             if self._writable:
                 return []
-            raise StoreError(
-                "the sparse projection is not on the server yet.", where=self.where, remedy="Run `theworld sync`."
-            ) from None
+            raise self._not_there() from None
 
     def _with_ties(self, client: OpenSearch, asked: dict[str, Any], tenant: str, limit: int) -> list[Hit]:
         """Return the best hits; among those that tie with the last, the first by note id."""

@@ -21,7 +21,7 @@ from opensearchpy.exceptions import (
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import SparseSettings
-from theworld.stores.engine_access import tls_context
+from theworld.stores.engine_access import misunderstood, shortened, tls_context
 
 # The client warns of every failure; ours are raised and named, and an application that wants both sets up logging.
 logging.getLogger("opensearch").addHandler(logging.NullHandler())
@@ -76,7 +76,7 @@ def clear_errors(where: str) -> Iterator[None]:
     except ConnectionTimeout as error:
         raise EngineUnavailableError("OpenSearch did not answer in time.", where=where) from error
     except ConnectionError as error:
-        raise EngineUnavailableError(f"OpenSearch cannot be reached: {_short(error.error)}.", where=where) from error
+        raise EngineUnavailableError(f"OpenSearch cannot be reached: {shortened(error.error)}.", where=where) from error
     except (AuthenticationException, AuthorizationException) as error:
         raise StoreError(
             f"OpenSearch refuses the user: {_reason(error)}.",
@@ -96,8 +96,7 @@ def clear_errors(where: str) -> Iterator[None]:
         AttributeError,
         StopIteration,
     ) as error:
-        what = f"OpenSearch answered something else than it should: {type(error).__name__} {_short(error)}."
-        raise EngineUnavailableError(what, where=where) from error
+        raise misunderstood("OpenSearch", error, where) from error
 
 
 def _reason(error: TransportError) -> str:
@@ -106,8 +105,4 @@ def _reason(error: TransportError) -> str:
     if isinstance(told, dict):
         causes = told.get("root_cause") or [told]
         told = causes[0].get("reason") or told.get("reason")
-    return f"{error.status_code} {_short(told or error.error)}"
-
-
-def _short(error: object) -> str:
-    return " ".join(str(error).split())[:200]
+    return f"{error.status_code} {shortened(told or error.error)}"

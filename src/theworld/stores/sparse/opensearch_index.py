@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from theworld.settings import SparseSettings
-from theworld.stores.engine_access import identifier, is_text
-from theworld.stores.filters import filter_terms, wanted_terms
+from theworld.stores.engine_access import identifier, index_term, is_text, sendable_terms
+from theworld.stores.filters import filter_terms
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import Filters
 from theworld.stores.sparse.indexed_words import LONGEST_TOKEN, indexed_words
@@ -22,7 +22,6 @@ MOST_CLAUSES = 1000
 """Distinct words of one query; the server refuses more than 1,024 clauses."""
 
 _K1, _B = 1.2, 0.75
-_LONGEST_TERM = 512
 _NOTHING: dict[str, Any] = {"match_none": {}}
 
 
@@ -68,8 +67,8 @@ def actions(change: NoteChange) -> list[dict[str, Any]]:
         return [{"delete": meta}]
     note = {
         "note": change.note_id,
-        "tenant": _term(change.tenant),
-        "terms": sorted(_term(term) for term in filter_terms(change.metadata, change.document_id)),
+        "tenant": index_term(change.tenant),
+        "terms": sorted(index_term(term) for term in filter_terms(change.metadata, change.document_id)),
         "body": " ".join(indexed_words(change.title, change.note)),
     }
     return [{"index": meta}, note]
@@ -85,14 +84,9 @@ def query(words: Mapping[str, int], tenant: str, filters: Filters) -> dict[str, 
 
     OpenSearch 2 multiplies by k1 + 1, as the embedded twin does; version 3 leaves this constant out.
     """
-    wanted = [[_term(term) for term in some if is_text(term)] for some in wanted_terms(filters)]
+    wanted = [[index_term(term) for term in some] for some in sendable_terms(filters)]
     if not words or not is_text(tenant) or not all(wanted):
         return _NOTHING
     should = [{"term": {"body": {"value": word, "boost": float(times)}}} for word, times in words.items()]
-    required = [{"term": {"tenant": _term(tenant)}}, *({"terms": {"terms": some}} for some in wanted)]
+    required = [{"term": {"tenant": index_term(tenant)}}, *({"terms": {"terms": some}} for some in wanted)]
     return {"bool": {"should": should, "minimum_should_match": 1, "filter": required}}
-
-
-def _term(value: str) -> str:
-    """Return a value as an index term; the engine refuses very long ones, so a hash stands for them."""
-    return value if len(value) <= _LONGEST_TERM else f"hash:{identifier(value)}"

@@ -1,17 +1,21 @@
-"""Keys of entities in simplified Chinese; entities that differed only in script become one."""
+"""An older ledger brought up to date: what its tables lack is added by the models, what they hold is changed by steps.
+
+Tables, columns and indexes that the models have and the ledger has not are made; new columns may be null or have a
+constant default, which rewrites no row. Content that means something else in a later version is changed by the step of
+that version, on plain tables that no later model changes.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from alembic import op
+from sqlalchemy.schema import CreateColumn
 
+from theworld.stores.ledger.columns import Base
 from theworld.text.folding import simplified
-
-revision = "0004"
-down_revision = "0003"
 
 _LOG = logging.getLogger(__name__)
 _ENTITY = sa.table("entity", *map(sa.column, ("id", "tenant", "key", "type", "qid")))
@@ -22,9 +26,33 @@ _NODE = sa.table("graph_node", sa.column("kind"))
 _META = sa.table("meta", sa.column("key"), sa.column("number"))
 
 
-def upgrade() -> None:
-    """Fold the keys. The projections are built anew, as their formats have changed, and so are the ontology's links."""
-    connection = op.get_bind()
+def upgrade(connection: sa.Connection, version: int) -> None:
+    """Bring the tables and content of a ledger of this version to those of the models."""
+    _complete_tables(connection)
+    for later, step in sorted(STEPS.items()):
+        if later > version:
+            step(connection)
+
+
+def _complete_tables(connection: sa.Connection) -> None:
+    """Make the tables, columns and indexes that are not there yet."""
+    Base.metadata.create_all(connection)
+    found = sa.inspect(connection)
+    for table in Base.metadata.sorted_tables:
+        known = {column["name"] for column in found.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in known:
+                described = CreateColumn(column).compile(dialect=connection.dialect)
+                connection.execute(sa.text(f'ALTER TABLE "{table.name}" ADD COLUMN {described}'))
+        for index in table.indexes:
+            index.create(connection, checkfirst=True)
+
+
+def _simplify_keys(connection: sa.Connection) -> None:
+    """Fold the keys of entities to simplified Chinese; those that differed only in script become one.
+
+    The projections are built anew, as their formats have changed, and so are the ontology's links.
+    """
     rows = connection.execute(sa.select(_ENTITY).order_by(_ENTITY.c.id)).all()
     known = {(row.tenant, row.key): row for row in rows}
     changed = [row for row in rows if simplified(row.key) != row.key]
@@ -61,3 +89,14 @@ def _join(connection: sa.Connection, row: sa.Row[Any], kept: sa.Row[Any]) -> Non
     better = {"type": row.type if kept.type == "other" else kept.type, "qid": kept.qid or row.qid}
     connection.execute(sa.update(_ENTITY).where(_ENTITY.c.id == kept.id).values(**better))
     connection.execute(sa.delete(_ENTITY).where(_ENTITY.c.id == row.id))
+
+
+def _tell_missing_sections(connection: sa.Connection) -> None:
+    """Say that notes lack what only ingestion can tell."""
+    notes = connection.scalar(sa.select(sa.func.count()).select_from(sa.table("note")))
+    if notes:
+        _LOG.warning("%d notes do not know their sections yet: ingest the same folders again to tell them", notes)
+
+
+STEPS: Mapping[int, Callable[[sa.Connection], None]] = {4: _simplify_keys, 5: _tell_missing_sections}
+"""What has to be done to the content of a ledger that is older than a version."""

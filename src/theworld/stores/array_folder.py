@@ -1,0 +1,189 @@
+"""Arrays on disk: files that never change, and a manifest that says which of them count, and what they reflect.
+
+    manifest.json    {"format", "applied", "label", "files": [[key, file name]], "sums": theworld.stores.files.Sums}
+    *.arrays         named arrays in the layout of safetensors: the length of the header (8 bytes, little-endian), the
+                     header (JSON: of each array its type, shape and place), then the arrays, the widest types first, so
+                     that each lies at a multiple of its width
+
+Files are mapped, not read, when they are opened. The manifest is replaced atomically once new files are on disk; what
+it no longer names is then removed, and a reader that still maps it keeps it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import math
+import mmap
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theworld.errors import StoreError
+from theworld.stores.files import Sums, check_sums, is_damage, read_json, sums_of, write_atomically
+
+_LOG = logging.getLogger(__name__)
+_KINDS = {"I64": "<i8", "U64": "<u8", "F64": "<f8", "I32": "<i4", "U32": "<u4", "F32": "<f4", "U16": "<u2", "U8": "|u1"}
+_NAMES = {np.dtype(kind): name for name, kind in _KINDS.items()}
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """An array to be written that may be larger than the memory."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    blocks: Callable[[], Iterable[NDArray[Any]]]
+    """Yields its rows, some at a time."""
+
+    @property
+    def nbytes(self) -> int:
+        """Return its size."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+Arrays = Mapping[str, NDArray[Any]]
+Written = Mapping[str, NDArray[Any] | Pieces]
+Key = tuple[str, ...]
+"""By which a file of arrays is known."""
+
+
+def write_arrays(path: Path, arrays: Written) -> None:
+    """Write a file, and wait until it is on disk."""
+    ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
+    described: dict[str, Any] = {}
+    place = 0
+    for name, array in ordered:
+        end = place + array.nbytes
+        described[name] = {"dtype": _NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [place, end]}
+        place = end
+    header = json.dumps(described).encode()
+    header += b" " * (-len(header) % 8)
+    with path.open("xb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        for _, array in ordered:
+            for block in array.blocks() if isinstance(array, Pieces) else [array]:
+                if block.size:
+                    file.write(np.ascontiguousarray(block, array.dtype).reshape(-1).view(np.uint8).data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def map_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file; raises what `is_damage` knows when it is damaged."""
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    length = int.from_bytes(mapped[:8], "little")
+    if length > len(mapped) - 8:
+        raise ValueError(f"{path.name} ends within its header")
+    found: dict[str, NDArray[Any]] = {}
+    for name, one in json.loads(mapped[8 : 8 + length]).items():
+        kind, (start, end) = np.dtype(_KINDS[one["dtype"]]), one["data_offsets"]
+        array = np.frombuffer(mapped, kind, (end - start) // kind.itemsize, 8 + length + start)
+        found[name] = array.reshape(one["shape"])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What a manifest says, and the files it names, mapped."""
+
+    applied: int = 0
+    label: str | None = None
+    """What else is to be known of the arrays."""
+    files: Mapping[Key, str] = field(default_factory=dict)
+    sums: Sums = field(default_factory=dict)
+    arrays: Mapping[Key, Arrays] = field(default_factory=dict)
+
+
+class ArrayFolder:
+    """The folder of a projection called `name`; not locked, so one thread at a time."""
+
+    def __init__(self, folder: Path, name: str, form: int, *, writable: bool) -> None:
+        self.folder, self._name, self._format, self._writable = folder, name, form, writable
+        self._manifest = folder / "manifest.json"
+        self.outdated = ""
+        """What is wrong when the folder is damaged or holds another format, which a reader cannot build anew."""
+        if writable:
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def load(self, known: Generation, *, whole: bool = False) -> Generation:
+        """Return what is on disk, files that are mapped already not mapped again; nothing, and a warning, when damaged.
+
+        Sizes and both ends of new files are checked, with `whole` all of their content.
+        """
+        self.outdated, trouble = "", ""
+        for _ in range(_TRIES):
+            try:
+                return self._read(known, whole=whole)
+            except Exception as error:
+                if not is_damage(error):
+                    raise
+                # A writer may have replaced a file between our reading of the manifest and of it.
+                trouble = str(error) or type(error).__name__
+        self._tell(f"is damaged ({trouble})")
+        return Generation()
+
+    def _tell(self, what: str) -> None:
+        if not self._writable:  # a writer is about to build it
+            self.outdated = f"the {self._name} index {what}."
+        _LOG.warning("the %s index in %s %s and will be built from the ledger", self._name, self.folder, what)
+
+    def _read(self, known: Generation, *, whole: bool) -> Generation:
+        manifest = read_json(self._manifest)
+        if manifest is None:
+            if self._manifest.exists():
+                raise ValueError("its manifest is no JSON")
+            return Generation()
+        if manifest["format"] != self._format:
+            self._tell(f"has format {manifest['format']}, this program knows {self._format},")
+            return Generation()
+        files, sums = {tuple(key): file for key, file in manifest["files"]}, manifest["sums"]
+        arrays = {key: known.arrays[key] for key, file in files.items() if known.files.get(key) == file}
+        new = {key: file for key, file in files.items() if key not in arrays}
+        check_sums(self.folder, {file: sums[file] for file in new.values()}, whole=whole)
+        arrays |= {key: map_arrays(self.folder / file) for key, file in new.items()}
+        return Generation(int(manifest["applied"]), manifest["label"], files, sums, arrays)
+
+    def check_writable(self) -> None:
+        """Raise StoreError when the folder was opened for reading."""
+        if not self._writable:
+            raise StoreError(f"the {self._name} index was opened for reading.", where=str(self.folder))
+
+    def save(
+        self, before: Generation, changed: Mapping[Key, Written | None], applied: int, label: str | None = None
+    ) -> Generation:
+        """Write changed arrays (None takes them away), publish them, and return all."""
+        self.check_writable()
+        files = {key: file for key, file in before.files.items() if key not in changed}
+        for key, arrays in sorted(changed.items()):
+            if arrays is not None:
+                files[key] = f"{secrets.token_hex(6)}.arrays"
+                write_arrays(self.folder / files[key], arrays)
+        sums = sums_of((self.folder / file for file in files.values()), before.sums)
+        manifest = {"format": self._format, "applied": applied, "label": label, "files": list(files.items())}
+        write_atomically(self._manifest, {**manifest, "sums": sums})
+        saved = self._read(before, whole=False)
+        self.remove_unused(saved)
+        return saved
+
+    def remove_unused(self, used: Generation) -> None:
+        """Remove what a crash, a later file or an earlier format left behind."""
+        known = {*used.files.values(), self._manifest.name}
+        for path in self.folder.iterdir():
+            if path.name not in known:
+                with contextlib.suppress(OSError):  # where a mapped file cannot be removed, a later writer does it
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def check(self, used: Generation) -> None:
+        """Read all files; raises ValueError naming one whose content has changed."""
+        check_sums(self.folder, used.sums, whole=True)
