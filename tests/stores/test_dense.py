@@ -207,6 +207,18 @@ def test_what_is_overridden_is_thrown_away_when_it_is_most(tmp_path: Path, monke
     assert [len(array) for array in files] == [9]
 
 
+def test_what_is_merged_never_takes_the_place_of_a_part_that_has_just_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "_DEAD", 8)
+    store = NumpyDense(tmp_path, writable=True)
+    feed(store, *(note(number) for number in range(20)))
+    feed(store, *(note(number) for number in range(20, 23)))
+    store.apply([gone(f"n{number:03d}#0") for number in (*range(11), 20, 21, 22)], store.applied + 14)
+    expected = [f"n{number:03d}#0" for number in range(11, 20)]
+    assert found(store) == found(NumpyDense(tmp_path)) == expected
+
+
 def test_a_space_whose_notes_are_all_gone_may_come_again_in_another_dimension(tmp_path: Path) -> None:
     store = NumpyDense(tmp_path, writable=True)
     feed(store, put("old#0", "x", vectors={"en": make_embedded(1, 0)}))

@@ -93,7 +93,9 @@ class NumpyDense:
         with self._lock:
             self._folder.check_writable()
             latest = {(change.tenant, change.note_id): change for change in changes}
-            self._publish(_few(_joined(self._opened.parts, latest)), upto)
+            before = self._opened.parts
+            parts = _joined(before, latest)
+            self._publish(_few(parts, _next_number([*before, *parts])), upto)
 
     def _publish(self, parts: Parts, applied: int) -> None:
         """Write the parts that are new, and which rows are dead."""
@@ -191,12 +193,14 @@ def _joined(before: Mapping[Key, Part], latest: Mapping[tuple[str, str], NoteCha
     return {key: part for key, part in parts.items() if part.alive}
 
 
-def _few(parts: Parts) -> Parts:
-    """Return the parts with those of a space merged where they are many, or most of their rows dead."""
+def _few(parts: Parts, number: int) -> Parts:
+    """Return the parts with those of a space merged where they are many, or most of their rows dead.
+
+    What is merged gets the numbers from `number` on, which no part has, or had before these changes.
+    """
     by_space: dict[Key, list[Key]] = {}
     for key in sorted(parts):
         by_space.setdefault(key[:2], []).append(key)
-    number = _next_number(parts)
     for space, keys in by_space.items():
         start = merge_from([parts[key] for key in keys])
         if start < len(keys):
