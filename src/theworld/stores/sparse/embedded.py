@@ -32,6 +32,9 @@ FORMAT = 5
 _HEAP_BYTES = 50_000_000
 _NOT_SCORED = 0.0
 _TRIES = 5
+RENEWED_ANYWAY, RENEWED_FOR_EACH = 1000, 200
+"""Notes that are indexed anew to be rid of replaced ones: so many (a fifth of a second), and more for each replaced
+one, which took its models about as long."""
 _DEPTH, _KEPT = 100, 8
 """Hits that are found at least (a search for fewer gets the first of them), and questions whose hits are kept."""
 _EVERY = "\x1f"
@@ -88,6 +91,15 @@ class TantivySparse:
         searcher = self._index.searcher()
         total = searcher.doc_freq("tenant", _EVERY)
         return 1.0 - searcher.num_docs / total if total else 0.0
+
+    @property
+    def worth_renewing(self) -> bool:
+        """Whether replaced notes count in the scores and indexing all notes anew is cheap beside what replaced them."""
+        if self._index is None or not self.replaced:
+            return False
+        searcher = self._index.searcher()
+        gone = searcher.doc_freq("tenant", _EVERY) - searcher.num_docs
+        return bool(searcher.num_docs <= RENEWED_ANYWAY + RENEWED_FOR_EACH * gone)
 
     def refresh(self) -> None:
         """See what has been committed since, by this process or another."""
