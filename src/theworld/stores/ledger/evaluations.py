@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.ledger.service_tables import EvalAnswer, EvalDataset, EvalJob, EvalQuery, EvalResult
 
 OPEN = ("queued", "running")
+MOST_OPEN = 16
+"""Jobs of a tenant that may wait or run; a table would grow without end, and a job may take an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +154,8 @@ class Evaluations:
         with self._ledger.reading() as connection:
             return list(connection.scalars(query))
 
-    def add_job(self, tenant: str, dataset: int, request: Mapping[str, Any], total: int) -> str:
-        """Queue a job; return its id."""
+    def add_job(self, tenant: str, dataset: int, request: Mapping[str, Any], total: int) -> str | None:
+        """Queue a job; return its id, None when the tenant has MOST_OPEN that are not over."""
         job_id = uuid.uuid4().hex
         row = {
             "tenant": tenant,
@@ -170,7 +172,10 @@ class Evaluations:
             "started_ms": None,
             "finished_ms": None,
         }
+        unfinished = select(func.count()).where(EvalJob.tenant == tenant, EvalJob.status.in_(OPEN))
         with self._ledger.writing() as connection:
+            if (connection.scalar(unfinished) or 0) >= MOST_OPEN:
+                return None
             connection.execute(insert(EvalJob), [row])
         return job_id
 
@@ -182,8 +187,14 @@ class Evaluations:
             return _job(row) if row is not None else None
 
     def next_job(self) -> StoredJob | None:
-        """Return the oldest job that is not over: one that was cut short comes before those that wait."""
-        query = select(EvalJob.__table__).where(EvalJob.status.in_(OPEN)).order_by(EvalJob.status.desc(), EvalJob.id)
+        """Return the job to work on next: one that was cut short, else the oldest of the tenant whose turn it is.
+
+        Tenants take turns: the one whose last job began longest ago comes first.
+        """
+        others = aliased(EvalJob)
+        begun = select(func.max(others.started_ms)).where(others.tenant == EvalJob.tenant).scalar_subquery()
+        turn = (EvalJob.status.desc(), func.coalesce(begun, 0), EvalJob.id)
+        query = select(EvalJob.__table__).where(EvalJob.status.in_(OPEN)).order_by(*turn)
         with self._ledger.reading() as connection:
             row = connection.execute(query.limit(1)).one_or_none()
             return _job(row) if row is not None else None
