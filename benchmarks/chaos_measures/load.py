@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace, results: Results) -> None:
                 watching = _watching(process.pid, clients.stop, samples)
                 asyncio.run(clients.run(url, dice.randrange(10**6), lambda watching=watching: watching))
                 _keep(results, piece, clients, samples, arguments.minutes)
-        results.add("load", "store afterwards", served_store(folder, made, there))
+        results.add("load", "store afterwards", served_store(folder, made, there, records=False))
 
 
 async def _watching(pid: int, stop: float, samples: list[dict[str, float]]) -> None:
