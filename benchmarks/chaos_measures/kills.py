@@ -39,7 +39,11 @@ def run(arguments: argparse.Namespace, results: Results) -> None:
         for number in range(arguments.times):
             victim = dice.choices(VICTIMS, WEIGHTS)[0]
             if victim == "serve uploads":
-                outcome = serving.killed_round(made, dice, slow=arguments.slow_disk)
+                try:
+                    outcome = serving.killed_round(made, dice, slow=arguments.slow_disk)
+                except SystemExit as error:  # on a machine that is too busy; no round
+                    print(error, flush=True)
+                    continue
             else:
                 outcome = _round(made, victim, dice, taken, slow=arguments.slow_disk)
             results.add(part, victim, outcome, seed=arguments.seed, number=number)

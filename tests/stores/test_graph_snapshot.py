@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from theworld.errors import StoreError
 from theworld.stores import opening
+from theworld.stores.files import read_json, write_atomically
 from theworld.stores.graph import MappedGraph, MemoryGraph, RankingParameters, embedded, snapshot
 from theworld.stores.graph.columns import Columns
 from theworld.stores.graph.facts import NoteFacts, note_facts
@@ -224,7 +225,7 @@ def test_a_damaged_graph_is_told_and_built_anew(
 
 def test_another_format_is_told_and_built_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     manifest = written(tmp_path / "graph") / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(f'"format": {snapshot.FORMAT}', '"format": 0'))
+    write_atomically(manifest, read_json(manifest) | {"format": 0})
     with caplog.at_level(logging.WARNING):
         assert MappedGraph(tmp_path / "graph").applied == 0
     assert "has another format" in caplog.text

@@ -20,7 +20,6 @@ and a removal is an overridden row without a new one. Everything but a short des
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -31,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.models.protocols import FloatArray, IntArray
-from theworld.stores.files import check_sums
+from theworld.stores.files import check_sums, read_json
 from theworld.stores.string_table import Rows, StringTable
 from theworld.stores.token_codes import Codes, Ids, TokenCodes
 
@@ -96,7 +95,9 @@ class Segment:
 def open_segment(parent: Path, name: str, *, whole: bool = False) -> Segment:
     """Open a segment; raises OSError or ValueError when a file is missing or damaged, with `whole` anywhere in it."""
     folder = parent / name
-    described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    described = read_json(folder / DESCRIPTION)
+    if described is None:
+        raise ValueError(f"{DESCRIPTION} is missing or has changed")
     check_sums(folder, described.get("files", {}), whole=whole)
     groups = [Group(folder, number, group) for number, group in enumerate(described["groups"])]
     places = [(str(segment), int(group)) for segment, group in described["overrides"]]
