@@ -4,8 +4,8 @@
     python benchmarks/service.py load DATASET [--seconds 300]        errors, percentiles, throughput, memory's slope
     python benchmarks/service.py overhead DATASET [--requests 300]   HTTP and records over `invoke`, in pairs
     python benchmarks/service.py doors DATASET [--requests 200]      every front door over `invoke`, in one table
-    python benchmarks/service.py kill DATASET [--rounds 5]           kill -9 under load: nothing half-written
     python benchmarks/service.py jobs DATASET [--seconds 60]         P95 with and without an evaluation job
+    python benchmarks/service.py uploads DATASET [--seconds 30]      P95 of keyed questions beside ten uploads
     python benchmarks/service.py tenants [--calls 5000]              leaks, and the timing of foreign ids
     python benchmarks/service.py fuzz [--cases 10000]                schemathesis over the OpenAPI
     python benchmarks/service.py failures DATASET [--html FILE]      the share of failures with a named culprit
@@ -21,16 +21,16 @@ import argparse
 import sys
 
 from environment import environment
-from service_measures import doors, exact, failures, fuzz, jobs, kill, load, overhead, tenants
+from service_measures import doors, exact, failures, fuzz, jobs, load, overhead, tenants, uploads
 
 MEASURES = {
     "exact": exact,
     "load": load,
     "overhead": overhead,
     "doors": doors,
-    "kill": kill,
     "jobs": jobs,
     "tenants": tenants,
+    "uploads": uploads,
     "fuzz": fuzz,
     "failures": failures,
 }

@@ -33,10 +33,10 @@ def dataset_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", type=Path, metavar="DATASET", help="BEIR folder")
 
 
-def prepared(folder: Path) -> tuple[Dataset, Settings]:
+def prepared(folder: Path, store: Path | None = None) -> tuple[Dataset, Settings]:
     """Read a dataset and make its store, unless it is there."""
     dataset = load_dataset(folder)
-    settings = Settings.load(store=store_path(dataset, Settings.load()))
+    settings = Settings.load(store=store or store_path(dataset, Settings.load()))
     if not settings.store.exists():
         ingest_paths([dataset.corpus], settings)
     return dataset, settings

@@ -12,7 +12,7 @@ from docx import Document
 from fpdf import FPDF
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import SourceDocument, read_source
+from theworld.ingestion.readers import SourceDocument, converted, read_source
 from theworld.ingestion.readers.document import LONGEST_LINE
 from theworld.ingestion.report import FailedSource
 
@@ -184,7 +184,7 @@ def test_missing_extra_names_the_command(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(builtins, "__import__", without_markitdown)
     with pytest.raises(IngestionError, match=r"pip install .*\[documents\]"):
-        read_one(write(tmp_path / "a.pdf", "%PDF"))
+        converted.convert(b"%PDF", tmp_path / "a.pdf")
 
 
 def lines(path: Path, *rows: object) -> Path:

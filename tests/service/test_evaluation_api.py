@@ -14,6 +14,7 @@ from theworld.evaluation.metrics import ndcg_at, recall_at, reciprocal_rank
 from theworld.service.app import create_app
 from theworld.service.jobs.evaluate import JobStoppedError, run_job
 from theworld.service.runtime import open_service
+from theworld.stores.ledger import evaluations
 
 pytestmark = pytest.mark.slow
 JOBS, DATASETS = "/api/v1/eval/jobs", "/api/v1/eval/datasets"
@@ -145,6 +146,12 @@ def test_a_job_can_be_cancelled(service, call, client):
     assert client.delete(f"{JOBS}/{job_id}").json()["code"] == 0
     assert finished(service, call, job_id)["status"] == "cancelled"
     assert client.delete(f"{JOBS}/{'f' * 32}").status_code == 404
+
+
+def test_a_tenant_has_so_many_jobs_at_once(service, call, client, monkeypatch):
+    monkeypatch.setattr(evaluations, "MOST_OPEN", 0)
+    reply = client.post(JOBS, json={"dataset_id": dataset(call)})
+    assert (reply.status_code, reply.json()["code"], reply.headers["retry-after"]) == (429, 1006, "1")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from theworld.errors import StoreError
 from theworld.stores import array_folder, opening
+from theworld.stores.files import read_json, write_atomically
 from theworld.stores.graph import MappedGraph, MemoryGraph, RankingParameters, embedded
 from theworld.stores.graph.columns import Columns
 from theworld.stores.graph.facts import NoteFacts, note_facts
@@ -192,6 +193,14 @@ def test_a_damaged_graph_is_told_and_built_anew(tmp_path: Path, caplog: pytest.L
     writer.close()
     assert ranked(MappedGraph(folder)) == ["ada#0", "bell#0"]
     assert len(list(folder.glob("*.arrays"))) == 2
+
+
+def test_another_format_is_told_and_built_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    manifest = written(tmp_path / "graph") / "manifest.json"
+    write_atomically(manifest, read_json(manifest) | {"format": 0})
+    with caplog.at_level(logging.WARNING):
+        assert MappedGraph(tmp_path / "graph").applied == 0
+    assert "has format 0" in caplog.text
 
 
 @pytest.mark.parametrize("where", ["write_arrays", "write_atomically"])

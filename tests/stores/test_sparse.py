@@ -8,12 +8,19 @@ import pytest
 
 from theworld.errors import StoreError
 from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.protocols import Hit
 from theworld.stores.sparse import TantivySparse, embedded
 from theworld.testing.conformance.documents import TENANT, assert_congruent, feed, gone, make_document, put
+
+QUERIES = ("river science", "科学 电影 鲁迅", "Marie Curie Warsaw", "Paper 4")
 
 
 def found(store: TantivySparse, query: str = "word") -> list[str]:
     return [hit.note_id for hit in store.search(query, tenant=TENANT, filters={}, limit=100)]
+
+
+def search(store: KnowledgeStore, query: str) -> list[Hit]:
+    return store.sparse.search(query, tenant=TENANT, filters={}, limit=50)
 
 
 def test_a_crash_between_commit_and_remembering_doubles_nothing(
@@ -70,7 +77,6 @@ def test_replaced_notes_are_counted_until_it_is_renewed(tmp_path: Path) -> None:
 
 def test_scores_do_not_depend_on_how_the_store_was_written(tmp_path: Path) -> None:
     final = [make_document(number, version=2) for number in range(12)]
-    queries = ["river science", "科学 电影 鲁迅", "Marie Curie Warsaw", "Paper 4"]
     results = []
     for name, steps in {"at once": [final], "in steps": [[make_document(n) for n in range(12)], final]}.items():
         with KnowledgeStore.open(tmp_path / name, create=True) as store:
@@ -78,9 +84,40 @@ def test_scores_do_not_depend_on_how_the_store_was_written(tmp_path: Path) -> No
                 store.put(documents)
                 store.catch_up()
             assert_congruent(store)
-            results.append([store.sparse.search(query, tenant=TENANT, filters={}, limit=50) for query in queries])
+            results.append([search(store, query) for query in QUERIES])
     assert results[0] == results[1]
     assert all(results[0])
+
+
+@pytest.mark.parametrize("anyway", [1000, 0])
+def test_one_deleted_document_leaves_no_trace_in_the_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anyway: int
+) -> None:
+    monkeypatch.setattr(embedded, "RENEWED_ANYWAY", anyway)
+    monkeypatch.setattr(embedded, "RENEWED_FOR_EACH", 0)
+    results = []
+    for name, removed in {"never there": [], "deleted": ["doc-00012"]}.items():
+        with KnowledgeStore.open(tmp_path / name, create=True) as store:
+            store.put([make_document(number) for number in range(12 + len(removed))])
+            store.catch_up()
+            store.delete(removed, tenant=TENANT)
+            store.catch_up()
+            results.append([hit for query in QUERIES for hit in search(store, query)])
+            if anyway == 0:  # dear, so that it is left to `theworld sync`
+                store.renew_sparse()
+                results[-1] = [hit for query in QUERIES for hit in search(store, query)]
+    assert results[0] == results[1]
+
+
+def test_many_replaced_notes_pay_for_indexing_all_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "RENEWED_ANYWAY", 0)
+    monkeypatch.setattr(embedded, "RENEWED_FOR_EACH", 2)
+    store = TantivySparse(tmp_path, writable=True)
+    feed(store, *[put(f"n{i}#0", "word") for i in range(6)])
+    for times, worth in [(1, False), (2, False), (3, True)]:
+        feed(store, put(f"n{times}#0", "word again"))
+        assert store.worth_renewing is worth
+    store.close()
 
 
 def test_a_reader_that_comes_as_the_index_is_replaced_looks_again(

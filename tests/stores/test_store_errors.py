@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sqlite3
@@ -15,6 +14,7 @@ import pytest
 
 from theworld.errors import StoreError, StoreLockedError, StoreVersionError
 from theworld.models.protocols import Embedded, TokenVectors
+from theworld.stores.files import read_json, write_atomically
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.records import DocumentRecord
 from theworld.stores.writer_lock import WriterLock
@@ -175,8 +175,7 @@ def _refused(*_args: object, **_kwargs: object) -> None:
 def test_a_projection_of_another_format_is_named_and_built_anew_when_it_can_be(
     path: Path, name: str, file: str
 ) -> None:
-    described = json.loads((path / name / file).read_text())
-    (path / name / file).write_text(json.dumps(described | {"format": 1}))
+    write_atomically(path / name / file, read_json(path / name / file) | {"format": 1})
     writer = WriterLock(path)
     writer.acquire()
     try:

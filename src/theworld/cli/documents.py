@@ -113,6 +113,7 @@ def sync(
         for projection in dict.fromkeys(rebuild or ()):
             opened.rebuild(projection.value)
         opened.catch_up(lambda done, total: progress.update(task, completed=done, total=total or 1))
+        opened.renew_sparse()
         lag, troubles = opened.info()["lag"], dict(opened.troubles)
         damaged = opened.check_files() if verify else []
         differences = verified(opened) if verify and not troubles else None

@@ -12,9 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+_SUM = "sum"
 
-def write_atomically(path: Path, value: Any) -> None:
-    """Write JSON so that a crash leaves either the old file or the new one."""
+
+def write_atomically(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a JSON object, with its checksum, so that a crash leaves either the old file or the new one."""
+    value = {**value, _SUM: _sum_of(value)}
     temporary = path.with_name(path.name + ".new")
     with temporary.open("w", encoding="utf-8") as file:
         json.dump(value, file, ensure_ascii=False)
@@ -25,11 +28,19 @@ def write_atomically(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Return the JSON value of a file; None when there is no file or it is damaged."""
+    """Return the JSON value of a file; None when there is no file, it is damaged, or its checksum tells so."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
+    if isinstance(value, dict) and _SUM in value:  # older versions wrote none
+        written = value.pop(_SUM)
+        return value if written == _sum_of(value) else None
+    return value
+
+
+def _sum_of(value: object) -> str:
+    return hashlib.blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def sync_file(path: Path) -> None:

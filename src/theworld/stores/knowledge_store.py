@@ -258,6 +258,15 @@ class KnowledgeStore:
         with self._writing:
             self.projections.clear(name)
 
+    def renew_sparse(self) -> None:
+        """Let the BM25 index in the folder score as if made in one go, whatever was replaced or deleted since.
+
+        `catch_up` does so by itself where that is cheap beside what was replaced.
+        """
+        self._check_writable()
+        with self._writing:
+            self.projections.renew_sparse(self.ledger.sequence())
+
     def check_files(self) -> list[str]:
         """Read all files of the projections in the folder; return the names of those that were damaged.
 

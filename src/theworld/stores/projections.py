@@ -27,8 +27,6 @@ Progress = Callable[[int, int], None]
 """Called with (changes applied, changes in all)."""
 
 _REBUILD = "{} It is built anew once the store can be written to: run `theworld sync --store {}`."
-_MOST_REPLACED = 0.2
-"""Share of replaced notes in the sparse index at which it is built anew."""
 
 
 class _Steps:
@@ -114,7 +112,8 @@ class Projections:
         feeders = [f for f in feeders if f.durable or not durable_only]
         troubles = self._feed(feeders, last, progress)
         troubles |= {f.name: _REBUILD.format(f.outdated, self._path) for f in self.feeders if f.outdated}
-        self._renew_sparse(last)
+        if self._writable and isinstance(self.sparse, sparse.TantivySparse) and self.sparse.worth_renewing:
+            self.renew_sparse(last)
         return troubles
 
     def _feed(self, feeders: list[ProjectionFeeder], last: int, progress: Progress | None) -> dict[str, str]:
@@ -181,12 +180,11 @@ class Projections:
         finally:
             del self._waited_for[feeder.name]
 
-    def _renew_sparse(self, last: int) -> None:
-        """Build the sparse index anew when too many replaced notes distort its document frequencies."""
-        # A server merges its segments by itself.
-        if not self._writable or not isinstance(self.sparse, sparse.TantivySparse):
-            return
-        if self.sparse.replaced > _MOST_REPLACED:
+    def renew_sparse(self, last: int) -> None:
+        """Build the sparse index in the folder anew where it counts replaced notes, so that it scores as if it never
+        had them; a server merges its segments by itself.
+        """
+        if isinstance(self.sparse, sparse.TantivySparse) and self.sparse.replaced:
             self.sparse.renew(self._all_changes(self._named("sparse"), last), last)
 
     def _named(self, name: str) -> ProjectionFeeder:

@@ -1,6 +1,7 @@
 """PDF, Word, PowerPoint, Excel and EPUB files through markitdown (extra `documents`) and openpyxl, which it brings.
 
 All but PDF are zip archives, in which a few bytes can stand for gigabytes: what one would unpack to is looked at first.
+What is small and yet without end for a parser is stopped by the process it runs in (apart.py).
 Offsets refer to the Markdown they are converted to.
 """
 
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
+from theworld.ingestion.readers.apart import converted_apart
 from theworld.ingestion.readers.document import SourceDocument, needs_extra, require_text, title_from_name
 from theworld.ingestion.readers.encoding import read_bytes
 from theworld.ingestion.readers.markdown import described
@@ -35,14 +37,16 @@ _BOOK_TITLE = re.compile(r"\A\*\*Title:\*\* (.+)$", re.MULTILINE)
 def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the file's one document; the title is that of the book or workbook, else the first heading or the name."""
     data = read_bytes(path)
-    title, text = _convert(data, path)
+    if path.suffix.lower() != ".pdf":
+        _check_unpacked(data, path)
+    title, text = converted_apart(convert, data, path)
     if not text.strip():
         remedy = "If its pages are scanned images, run OCR on it first." if path.suffix.lower() == ".pdf" else ""
         raise IngestionError("there is no text in it", where=str(path), remedy=remedy)
     yield described(cleaned(require_text(text, path)), path, title=" ".join(title.split()))
 
 
-def _convert(data: bytes, path: Path) -> tuple[str, str]:
+def convert(data: bytes, path: Path) -> tuple[str, str]:
     """Return title and Markdown; raises IngestionError for missing packages, damaged and exploding files."""
     kind = path.suffix.lower()
     try:
@@ -55,30 +59,35 @@ def _convert(data: bytes, path: Path) -> tuple[str, str]:
         ".pdf": PdfConverter, ".docx": DocxConverter, ".pptx": PptxConverter, ".epub": EpubConverter
     }  # fmt: skip
     try:
-        if kind != ".pdf":
-            _check_unpacked(data, path)
         if kind == ".xlsx":
             return _workbook(data, path)
         text = str(converters[kind]().convert(BytesIO(data), StreamInfo(extension=kind)).markdown)
-    except IngestionError:
+    except MemoryError:
         raise
     except (MissingDependencyException, ModuleNotFoundError) as error:
         raise needs_extra(path) from error
     except Exception as error:  # whatever the parsers below raise on damaged or encrypted files
-        reason = " ".join(f"{type(error).__name__} {error}".split())[:300]
-        raise IngestionError(
-            f"it is damaged, encrypted or no {path.suffix} file ({reason})",
-            where=str(path),
-            remedy="Open it and save it anew.",
-        ) from error
+        raise _damaged(path, error) from error
     book = _BOOK_TITLE.match(text) if kind == ".epub" else None
     return (book[1] if book else ""), text
 
 
+def _damaged(path: Path, error: Exception) -> IngestionError:
+    reason = " ".join(f"{type(error).__name__} {error}".split())[:300]
+    return IngestionError(
+        f"it is damaged, encrypted or no {path.suffix} file ({reason})",
+        where=str(path),
+        remedy="Open it and save it anew.",
+    )
+
+
 def _check_unpacked(data: bytes, path: Path) -> None:
     """Refuse an archive that would fill the memory. A size that is declared too low only cuts what is read."""
-    with zipfile.ZipFile(BytesIO(data)) as archive:
-        size = sum(entry.file_size for entry in archive.infolist())
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+    except Exception as error:  # zipfile raises many kinds on damaged archives
+        raise _damaged(path, error) from error
     if size > LARGEST_UNPACKED or (size > SUSPECT_UNPACKED and size > MOST_PACKED * len(data)):
         raise IngestionError(
             f"its {len(data):,} bytes would unpack to {size:,}, more than can be read safely",

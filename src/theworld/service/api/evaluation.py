@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from theworld.evaluation.failure_report import as_html, as_markdown
 from theworld.service.api.envelope import Code, Envelope, reply
-from theworld.service.api.errors import WITH_BODY, documented, must_exist
+from theworld.service.api.errors import WITH_BODY, ApiError, documented, must_exist
 from theworld.service.api.markup import markdown_html
 from theworld.service.api.question_sets import After, Evaluating, Limit
 from theworld.service.api.schemas import TEXT
@@ -17,7 +17,7 @@ from theworld.service.api.schemas import Body as Strict
 from theworld.service.api.serving import in_thread, service_of
 from theworld.service.requests.strategies import Strategy
 from theworld.service.runtime import Service
-from theworld.stores.ledger.evaluations import StoredJob
+from theworld.stores.ledger.evaluations import MOST_OPEN, StoredJob
 
 router = APIRouter(
     prefix="/api/v1/eval",
@@ -94,7 +94,13 @@ class ReportData(BaseModel):
     report: str = Field(description="The document")
 
 
-@router.post("/jobs", response_model=Envelope[JobData], status_code=202, summary="Start an evaluation")
+@router.post(
+    "/jobs",
+    response_model=Envelope[JobData],
+    status_code=202,
+    summary="Start an evaluation",
+    responses=documented(Code.TOO_MANY),
+)
 async def add_job(request: Request, body: Annotated[JobRequest, Body()], caller: Evaluating) -> Response:
     """Queue an evaluation; a process of low priority works on it, also after a restart."""
     service = service_of(request)
@@ -109,6 +115,8 @@ async def add_job(request: Request, body: Annotated[JobRequest, Body()], caller:
         count = min(questions, body.limit or questions)
         wanted = body.model_dump(mode="json", exclude={"dataset_id"})
         job_id = service.evaluations.add_job(caller.tenant, row, wanted, count * len(body.strategies))
+        if job_id is None:
+            raise ApiError(Code.TOO_MANY, details={"unfinished_jobs": MOST_OPEN})
         service.jobs.start()
         return _job(service, job_id, caller.tenant)
 

@@ -9,12 +9,14 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from sqlalchemy import Row, Select, func, insert, select, update
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.ledger.service_tables import EvalAnswer, EvalDataset, EvalJob, EvalQuery, EvalResult
 
 OPEN = ("queued", "running")
+MOST_OPEN = 16
+"""Jobs of a tenant that may wait or run; a table would grow without end, and a job may take an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +138,16 @@ class Evaluations:
         query = select(EvalQuery.text).join(EvalDataset, EvalDataset.id == EvalQuery.dataset)
         return [row.text for row in self._ledger.rows(query.where(EvalDataset.tenant == tenant).order_by(EvalQuery.id))]
 
-    def add_job(self, tenant: str, dataset: int, request: Mapping[str, Any], total: int) -> str:
-        """Queue a job; return its id."""
+    def add_job(self, tenant: str, dataset: int, request: Mapping[str, Any], total: int) -> str | None:
+        """Queue a job; return its id, None when the tenant has MOST_OPEN that are not over."""
         job_id = uuid.uuid4().hex
         row = {"tenant": tenant, "job_id": job_id, "dataset": dataset, "request": dict(request), "total": total}
         fresh = {"status": "queued", "done": 0, "cancel": False, "error": "", "created_ms": now_ms()}
-        self._ledger.execute(insert(EvalJob).values(**row, **fresh))
+        unfinished = select(func.count()).where(EvalJob.tenant == tenant, EvalJob.status.in_(OPEN))
+        with self._ledger.writing() as connection:
+            if (connection.scalar(unfinished) or 0) >= MOST_OPEN:
+                return None
+            connection.execute(insert(EvalJob).values(**row, **fresh))
         return job_id
 
     def job(self, job_id: str, *, tenant: str) -> StoredJob | None:
@@ -149,8 +155,14 @@ class Evaluations:
         return self._job(_JOB.where(EvalJob.tenant == tenant, EvalJob.job_id == job_id))
 
     def next_job(self) -> StoredJob | None:
-        """Return the oldest job that is not over: one that was cut short comes before those that wait."""
-        return self._job(_JOB.where(EvalJob.status.in_(OPEN)).order_by(EvalJob.status.desc(), EvalJob.id).limit(1))
+        """Return the job to work on next: one that was cut short, else the oldest of the tenant whose turn it is.
+
+        Tenants take turns: the one whose last job began longest ago comes first.
+        """
+        others = aliased(EvalJob)
+        begun = select(func.max(others.started_ms)).where(others.tenant == EvalJob.tenant).scalar_subquery()
+        turn = (EvalJob.status.desc(), func.coalesce(begun, 0), EvalJob.id)
+        return self._job(_JOB.where(EvalJob.status.in_(OPEN)).order_by(*turn).limit(1))
 
     def _job(self, query: Select[Any]) -> StoredJob | None:
         row = self._ledger.row(query)

@@ -7,7 +7,7 @@ import secrets
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,9 @@ FORMAT = 5
 _HEAP_BYTES = 50_000_000
 _NOT_SCORED = 0.0
 _TRIES = 5
+RENEWED_ANYWAY, RENEWED_FOR_EACH = 1000, 200
+"""Notes that are indexed anew to be rid of replaced ones: so many (a fifth of a second), and more for each replaced
+one, which took its models about as long."""
 _DEPTH, _KEPT = 100, 8
 """Hits that are found at least (a search for fewer gets the first of them), and questions whose hits are kept."""
 _EVERY = "\x1f"
@@ -89,6 +92,15 @@ class TantivySparse:
         total = searcher.doc_freq("tenant", _EVERY)
         return 1.0 - searcher.num_docs / total if total else 0.0
 
+    @property
+    def worth_renewing(self) -> bool:
+        """Whether replaced notes count in the scores and indexing all notes anew is cheap beside what replaced them."""
+        if self._index is None or not self.replaced:
+            return False
+        searcher = self._index.searcher()
+        gone = searcher.doc_freq("tenant", _EVERY) - searcher.num_docs
+        return bool(searcher.num_docs <= RENEWED_ANYWAY + RENEWED_FOR_EACH * gone)
+
     def refresh(self) -> None:
         """See what has been committed since, by this process or another."""
         with self._lock:
@@ -117,7 +129,9 @@ class TantivySparse:
         self.outdated = "" if found == FORMAT else f"the sparse index has format {found}, this program {FORMAT}."
         if not isinstance(state, dict) or self.outdated:
             return False
-        self._open(str(state["index"]), int(state["applied"]), state.get("files", {}))
+        folder = self._folder / str(state["index"])
+        _check_described(folder, state.get("described", {}))
+        self._open(folder.name, int(state["applied"]), state.get("files", {}))
         return True
 
     def _open(self, name: str, applied: int, sums: Sums) -> None:
@@ -140,6 +154,7 @@ class TantivySparse:
         folder = self._folder / self._name
         self._sums = sums_of((folder / name for name in _of_segments(folder)), self._sums)
         state = {"format": FORMAT, "applied": sequence, "index": self._name, "files": self._sums}
+        state["described"] = _described(folder)
         write_atomically(self._state, state)
         self._applied = sequence
 
@@ -195,6 +210,10 @@ class TantivySparse:
     def check(self) -> None:
         """Read every file; raises ValueError naming one whose content has changed."""
         folder = self._folder / self._name
+        state = read_json(self._state)
+        if state is None:
+            raise ValueError(f"{self._state.name} has changed")
+        _check_described(folder, state.get("described", {}))
         check_sums(folder, _of_segments(folder, self._sums), whole=True)
 
     def clear(self) -> None:
@@ -275,6 +294,22 @@ class TantivySparse:
             self._index = None
             self._let_go_of_place()
             self._kept = _new_hits()
+
+
+def _described(folder: Path) -> dict[str, Any]:
+    """Return what of tantivy's own description of an index must not change: schema, settings, sizes of segments."""
+    described = json.loads((folder / "meta.json").read_text("utf-8"))
+    sizes = {segment["segment_id"]: segment["max_doc"] for segment in described["segments"]}
+    return {"schema": described["schema"], "settings": described["index_settings"], "sizes": sizes}
+
+
+def _check_described(folder: Path, known: Mapping[str, Any]) -> None:
+    """Raise ValueError where tantivy's description has changed; segments may have come and gone by merging."""
+    if known:
+        found = _described(folder)
+        same = all(known["sizes"].get(segment, size) == size for segment, size in found["sizes"].items())
+        if not same or any(found[part] != known[part] for part in ("schema", "settings")):
+            raise ValueError("the content of meta.json has changed")
 
 
 def _of_segments(folder: Path, sums: Sums | None = None) -> Sums:

@@ -22,7 +22,7 @@ import pytest
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger, NoteParts
 from theworld.stores.ledger.api_keys import KeyRing
-from theworld.stores.ledger.evaluations import Evaluations, StoredQuery
+from theworld.stores.ledger.evaluations import MOST_OPEN, Evaluations, StoredQuery
 from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
 from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.protocols import NoteChange
@@ -221,6 +221,7 @@ class ServiceLedgerConformance:
         assert evaluations.all_questions(TENANT) == [query.text for query in queries]
         name = evaluations.add_job(TENANT, found[0], {"arms": ["a"]}, total=3)
         job = evaluations.next_job()
+        assert name is not None
         assert job is not None
         evaluations.start(job.row)
         evaluations.add_answer(job.row, "a", 0, {"hits": []})
@@ -236,6 +237,26 @@ class ServiceLedgerConformance:
         evaluations.finish(job.row, "done", results={"a": {"recall": 0.5}}, report={"x": 1})
         assert evaluations.results(job.row) == {"a": {"recall": 0.5}}
         assert evaluations.next_job() is None
+
+    def test_tenants_take_turns_with_jobs_and_each_may_have_so_many(self, service: ServiceLedger) -> None:
+        evaluations, rows = Evaluations(service), {}
+        for tenant in (TENANT, OTHER):
+            identity = evaluations.add_dataset(tenant, "set", [StoredQuery("q", "?", (), {})], {})
+            found = evaluations.dataset(identity, tenant=tenant)
+            assert found is not None
+            rows[tenant] = found[0]
+        mine = [evaluations.add_job(TENANT, rows[TENANT], {}, 1) for _ in range(MOST_OPEN + 1)]
+        assert mine.index(None) == MOST_OPEN
+        assert evaluations.add_job(OTHER, rows[OTHER], {}, 1) is not None
+        order = []
+        for _ in range(3):
+            job = evaluations.next_job()
+            assert job is not None
+            order.append(job.tenant)
+            evaluations.start(job.row)
+            evaluations.finish(job.row, "done")
+        assert order == [TENANT, OTHER, TENANT]
+        assert evaluations.add_job(TENANT, rows[TENANT], {}, 1) is not None
 
     def test_one_process_at_a_time_has_a_lock(self, service: ServiceLedger, make_service: MakeService) -> None:
         with make_service() as elsewhere:

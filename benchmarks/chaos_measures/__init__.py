@@ -1,0 +1,1 @@
+"""One kind of harm a file, each with `add_arguments` and `run`, which keeps how every round ended."""
