@@ -245,7 +245,7 @@ def test_10_2_1_the_hybrid_chain_end_to_end(own):
     data = ask(client)
     assert "Vienna" in data["answer"]
     assert data["route"]["path"] == "hybrid"
-    assert {name for c in data["candidates"] for name in c["channels"]} == {"sparse", "dense", "graph"}
+    assert {name for c in data["candidates"] for name in c["channels"]} >= {"sparse", "dense", "graph"}
     stages = [stage["stage"] for stage in data["stages"]]
     order = ["resolve_references", "route_query", "fuse_candidates", "rerank_candidates", "finish_answer"]
     assert [stage for stage in stages if stage in order] == order
