@@ -10,7 +10,7 @@ JOBS ?= 2
 PRODUCT := $(VENV)/.product
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-services check format lint types fast clean docs
+.PHONY: demo test test-services check format lint types fast clean docs site
 
 demo: $(PRODUCT)
 	$(BIN)/theworld demo
@@ -54,5 +54,10 @@ docs: $(STAMP)
 	$(BIN)/python -m theworld.graph.picture docs/architecture.md
 	$(BIN)/python -m theworld.cli.settings_reference docs/settings.md
 
+# The documents as a site, in site/: a broken link is an error.
+site: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[site]"
+	$(BIN)/zensical build --strict --config-file mkdocs.yml
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo site
