@@ -88,22 +88,21 @@ def test_nothing_found_is_no_evidence() -> None:
 
 
 def test_few_notes_are_enough_where_they_share_the_words() -> None:
-    """The same note alone, and among a hundred others that share nothing with the question: BM25 is a tenth."""
-    alone, among = (
-        candidates([0.5], [score], [0.5]) for score in (0.9, 0.9 * math.log1p(99.5 / 1.5) / math.log1p(0.5 / 1.5))
-    )
-    assert probability(alone, "en", 1) == pytest.approx(probability(among, "en", 100)) == probability(among, "en", 5000)
-    assert probability(alone, "en", 100) < probability(alone, "en", 1)
+    """The same note alone, and among thirty that share nothing else with the question: BM25 is a tenth."""
+    rarer = math.log1p(29.5 / 1.5) / math.log1p(0.5 / 1.5)
+    alone, among = (candidates([0.5], [score], [0.5]) for score in (0.9, 0.9 * rarer))
+    assert probability(alone, "en", 1) == pytest.approx(probability(among, "en", 30)) == probability(among, "en", 5000)
+    assert probability(alone, "en", 30) < probability(alone, "en", 1)
 
 
 @pytest.mark.parametrize(
-    ("hits", "filters", "notes"), [(0, {}, 100), (3, {}, 3), (100, {}, 100), (400, {}, 100), (3, {"folder": "a"}, 100)]
+    ("hits", "filters", "notes"), [(0, {}, 30), (3, {}, 3), (30, {}, 30), (400, {}, 30), (3, {"folder": "a"}, 30)]
 )
 def test_notes_are_counted_where_all_of_them_were_searched(hits: int, filters: dict[str, str], notes: int) -> None:
     found = ChannelResult(channel="dense", hits=[(f"d#{n}", 0.5) for n in range(hits)])
     state = QueryState(question="?", channel_results={"dense": found})
     assert searched_notes(state, Context(filters=filters)) == notes
-    assert searched_notes(QueryState(question="?"), Context()) == 100
+    assert searched_notes(QueryState(question="?"), Context()) == 30
 
 
 def test_the_words_for_a_probability() -> None:

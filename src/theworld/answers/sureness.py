@@ -22,7 +22,7 @@ SURE, LIKELY = 0.8, 0.3
 """Probabilities from which an answer is called sure, and likely; below, unsure."""
 
 
-ENOUGH_NOTES = 100
+ENOUGH_NOTES = 30
 """Notes from which BM25 is taken as it is: among fewer, every word is common and no score is high."""
 
 
