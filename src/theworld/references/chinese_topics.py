@@ -114,8 +114,8 @@ def name_given(question: str, answer: str, *, beside: bool = True) -> str:
     """Return the name that an answer gives to a question for one, empty where it gives none.
 
     It is all that the first line says; else, of the sentence that says the question's predicate again, or with `beside`
-    of an answer of one sentence, the first words that neither the question has nor a verb or particle is: "郭守敬" of
-    "《授时历》由郭守敬等人编成" after "《授时历》是谁编的？".
+    of the first line (where the answer goes on, only what it names again), the first words that neither the question
+    has nor a verb or particle is: "郭守敬" of "《授时历》由郭守敬等人编成" after "《授时历》是谁编的？".
     """
     asked = fold_in_place(question)
     asking = _ASKS_FOR.search(asked)
@@ -127,7 +127,7 @@ def name_given(question: str, answer: str, *, beside: bool = True) -> str:
     folded = fold_in_place(first)
     if (name := name_in_answer(answer)) and not again:
         return name
-    if not again and (len(sentences) > 1 or not beside):
+    if not (beside or again):
         return ""
     # 编 of 谁编的 is in 编成; of a longer predicate single characters are in names too.
     own = [len(predicate) > SHORT_PREDICATE or character not in predicate for character in folded]
@@ -137,7 +137,8 @@ def name_given(question: str, answer: str, *, beside: bool = True) -> str:
     for match in re.finditer(rf"{any_of('verbs').pattern}|等人?|[由被是在的了和与为]|[^\w·•‧・]", folded):
         own[match.start() : match.end()] = [False] * len(match.group())
     runs = "".join(character if kept else " " for character, kept in zip(first, own, strict=True)).split()
-    return name_in_answer(next((run for run in runs if len(run) > 1), ""))
+    name = name_in_answer(next((run for run in runs if len(run) > 1), ""))
+    return name if again or len(sentences) == 1 or answer.count(name) > 1 else ""
 
 
 def joined_names(topic: str) -> tuple[str, ...]:
