@@ -20,7 +20,13 @@ from theworld.testing.conformance.documents import feed, put
 from theworld.testing.conformance.leaks import leaks_of_graph
 from theworld.testing.conformance.twins import assert_graph_twins
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    # A peer that closes while Neo4j's driver opens a connection leaves one that its finalizer cannot close.
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored in. <(function Bolt.__del__|socket.socket):pytest.PytestUnraisableExceptionWarning"
+    ),
+]
 
 
 @pytest.fixture
