@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from growth import grows_linearly
@@ -63,6 +63,8 @@ def test_any_pieces_give_the_value_in_the_end(value, size):
     assert parser.snapshot().data == value
 
 
+@example('{"a": 1 /', 1)
+@example('/er na:,"{”an/e3bu2"r/', 6)
 @given(st.text("{}[]\",:\\ntrue0123 “”，：ab'/*`<think>", max_size=80), st.integers(1, 9))
 def test_any_text_in_any_pieces_gives_the_same(text, size):
     parser = PartialParser(User)

@@ -98,7 +98,8 @@ class StreamReader:
             return self._string(position)
         mark = MARK.search(self._text, position)
         if mark is None:
-            return max(position, len(self._text) - 1) if self._text[-1] == "/" else len(self._text)
+            last = len(self._text) - (self._text[-1] == "/")  # which may begin a comment
+            return last if last > position else WAIT
         return self._marked(mark[0], mark.start(), mark.end(), position)
 
     def _marked(self, mark: str, start: int, end: int, position: int) -> int:
