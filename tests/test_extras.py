@@ -66,10 +66,10 @@ def read_turtle(folder: Path) -> None:
     load_ontology(folder / "a.ttl")
 
 
-def mend(_: Path) -> None:
-    from theworld.structure.reading import mending
+def repair_json(_: Path) -> None:
+    from theworld.structure.reading import repairing
 
-    mending._parser_class()
+    repairing._parser_class()
 
 
 def compare(_: Path) -> None:
@@ -88,7 +88,7 @@ def ask_database(_: Path) -> None:
         ("docutils", "documents", read_rst),
         ("markdownify", "documents", read_html),
         ("rdflib", "ontology", read_turtle),
-        ("json_repair", "structured", mend),
+        ("json_repair", "structured", repair_json),
         ("scipy", "evaluation", compare),
         ("sqlglot", "sql", ask_database),
     ],
@@ -106,7 +106,7 @@ def test_what_needs_an_extra_says_how_to_install_it(
     loaded = [name for name in sys.modules if name.partition(".")[0] == package]
     for name in [*loaded, "theworld.ontology.files.rdf"]:
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setattr("theworld.structure.reading.mending._PARSER", None)
+    monkeypatch.setattr("theworld.structure.reading.repairing._PARSER", None)
     monkeypatch.setattr(sys, "meta_path", [Without(finder) for finder in sys.meta_path if hasattr(finder, "find_spec")])
     with pytest.raises(TheWorldError) as caught:
         use(tmp_path)

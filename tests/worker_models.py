@@ -8,11 +8,13 @@ import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from theworld.errors import ModelError
 from theworld.models.registry import Models
 from theworld.settings import Settings
 from theworld.state import Mention
+from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.testing import FakeEmbedder, FakeTagger
 
 
@@ -52,6 +54,22 @@ def missing_models() -> Models:
 def deadly_models() -> Models:
     """End the process."""
     os._exit(3)
+
+
+def changes(path: Path) -> list[Any]:
+    """Return all that a store's ledger holds of its notes, in the order written."""
+    with KnowledgeStore.open(path) as store:
+        found, _ = store.ledger.changes(0, 10_000)
+    return [
+        (
+            change.note_id,
+            change.note.mentions,
+            {space: one.vector.tobytes() for space, one in change.note.vectors.items()},
+            {space: (one.ids.tobytes(), one.codes.tobytes()) for space, one in change.note.codes.items()},
+        )
+        for change in found
+        if change.note is not None
+    ]
 
 
 def leave_slowly(settings: Settings) -> None:

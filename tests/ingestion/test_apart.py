@@ -1,4 +1,4 @@
-"""Files that are small and yet without end for a parser: they are told by name, and the next file is read."""
+"""Files that are small and yet without end for a parser: they are reported by name, and the next file is read."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_other_encodings_are_refused_with_a_remedy(data: bytes) -> None:
 
 
 def test_a_bad_byte_is_shown_where_it_stands() -> None:
-    with pytest.raises(IngestionError, match=r"byte 0xff in line 3.*Mend that byte"):
+    with pytest.raises(IngestionError, match=r"byte 0xff in line 3.*Fix that byte"):
         decode(b"Good words.\n\nBad \xff\xfe\xfa ones \x80.\n", Path("x.txt"))
 
 

@@ -136,6 +136,18 @@ def test_order_of_arrival_does_not_matter_for_nested_names(text: str, titles: li
     assert found == join_mentions(text, (), index_of(*titles).find(text))
 
 
+@given(WORDS, st.lists(st.sampled_from(NAMES), unique=True))
+def test_where_a_name_is_found_its_letters_may_occur(text: str, titles: list[str]) -> None:
+    index = index_of(*titles)
+    assert index.may_occur(text) or not index.find(text)
+
+
+def test_letters_do_not_occur_where_no_name_is() -> None:
+    assert index_of("Ada Lovelace").may_occur("On ada lovelaces' table")
+    assert not index_of("Ada Lovelace").may_occur("On Ada's table")
+    assert not index_of().may_occur("Ada")
+
+
 def test_nothing_to_find() -> None:
     assert NameIndex([]).find("anything") == []
     assert names_of([("a", "", ["", "x", "12"])]) == frozenset()

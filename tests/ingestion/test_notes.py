@@ -52,7 +52,7 @@ def of_markdown(text: str, **limits: int) -> list[NoteSpan]:
 
 
 def is_exact(text: str, notes: list[NoteSpan]) -> bool:
-    """Tell whether notes are exact slices without white space around, ascending and apart."""
+    """Return whether notes are exact slices without white space around, ascending and apart."""
     exact = all(note.text == text[note.start : note.end] for note in notes)
     trimmed = all(note.text and note.text == note.text.strip() for note in notes)
     return exact and trimmed and all(left.end <= right.start for left, right in pairwise(notes))

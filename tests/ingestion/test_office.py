@@ -29,6 +29,7 @@ def kinds(document: SourceDocument) -> list[tuple[str, tuple[str, ...]]]:
     return [(block.kind, block.section) for block in document.blocks]
 
 
+@pytest.mark.slow
 def test_slides(tmp_path: Path) -> None:
     slides = Presentation()
     first = slides.slides.add_slide(slides.slide_layouts[1])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 
 from theworld.errors import IngestionError, ModelError, ModelMismatchError
@@ -133,6 +134,7 @@ def test_reembed_makes_everything_anew(world: Ingestor) -> None:
     assert list(world.notes()) == ["a.md#0"]
 
 
+@pytest.mark.slow
 def test_bad_sources_are_named_and_the_rest_goes_on(world: Ingestor) -> None:
     world.write("good.md", "Text.")
     world.write("empty.txt", "")
@@ -411,3 +413,29 @@ def test_title_is_embedded_with_notes_that_lack_it(world: Ingestor) -> None:
     world()
     hits = world.store.dense.search("fake-en", query, tenant="default", filters={}, limit=2).hits
     assert [hit.note_id for hit in hits] == ["a.md#0", "b.md#0"]
+
+
+def test_documents_at_a_url_are_read_kept_and_pruned_as_those_of_a_folder(world: Ingestor) -> None:
+    files = fsspec.filesystem("memory")
+    root = "memory://handbook"
+    files.pipe("/handbook/en/ada.md", b"# Ada Lovelace\n\nBorn in London.")
+    files.pipe("/handbook/rows.jsonl", b'{"_id": "a", "text": "One."}\nnot JSON\n')
+    files.pipe("/handbook/picture.png", b"\x89PNG")
+    try:
+        first = ingest(root, world.store, world.models, world.settings)
+        assert (first.documents, first.skipped_kinds) == (2, {".png": 1})
+        assert [failure.path for failure in first.failed] == [f"{root}/rows.jsonl:2"]
+        assert world.notes()["en/ada.md#0"].source == f"{root}/en/ada.md"
+        files.pipe("/handbook/en/ada.md", b"# Ada Lovelace\n\nBorn in Paris.")
+        files.rm("/handbook/rows.jsonl")
+        second = ingest(root, world.store, world.models, world.settings, prune=True)
+        assert (second.documents, second.unchanged, second.pruned) == (1, 0, 1)
+        assert {note.text for note in world.notes().values()} == {"Born in Paris."}
+    finally:
+        files.rm("/handbook", recursive=True)
+
+
+@pytest.mark.parametrize("url", ["nothing-known://bucket/folder", "memory://not-there"])
+def test_a_url_that_cannot_be_read_is_named(world: Ingestor, url: str) -> None:
+    with pytest.raises(IngestionError, match=url):
+        ingest(url, world.store, world.models, world.settings)

@@ -25,7 +25,7 @@ from theworld.models.registry import Models, load_models
 from theworld.settings import EmbeddingSettings, IngestionSettings, Settings
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.testing import FakeTagger
-from worker_models import deadly_models, missing_models, perilous_models
+from worker_models import changes, deadly_models, missing_models, perilous_models
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the tests send signals that Windows has not")
 
@@ -50,22 +50,6 @@ def run(path: Path, store: Path, processes: int, models: Models | None = None, *
     settings = Settings(store=store, ingestion=IngestionSettings(processes=processes))
     with KnowledgeStore.open(store, create=True) as opened:
         return ingest([path], opened, models or perilous_models(), settings, **options)
-
-
-def changes(path: Path) -> list[Any]:
-    """Return all that a store's ledger holds of its notes, in the order written."""
-    with KnowledgeStore.open(path) as store:
-        found, _ = store.ledger.changes(0, 10_000)
-    return [
-        (
-            change.note_id,
-            change.note.mentions,
-            {space: one.vector.tobytes() for space, one in change.note.vectors.items()},
-            {space: (one.ids.tobytes(), one.codes.tobytes()) for space, one in change.note.codes.items()},
-        )
-        for change in found
-        if change.note is not None
-    ]
 
 
 @pytest.mark.slow
@@ -195,7 +179,7 @@ def complete(tmp_path: Path, written: int) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Tell whether a process runs; one that has ended but that nobody has waited for does not."""
+    """Return whether a process runs; one that has ended but that nobody has waited for does not."""
     try:
         os.kill(pid, 0)
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

@@ -138,6 +138,7 @@ def test_html_title_falls_back_to_name(tmp_path: Path) -> None:
     assert read_one(write(tmp_path / "a-page.html", "<p>x</p>")).title == "a page"
 
 
+@pytest.mark.slow
 def test_pdf(tmp_path: Path) -> None:
     pdf = FPDF()
     pdf.add_page()

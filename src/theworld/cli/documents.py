@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,9 +17,20 @@ if TYPE_CHECKING:
 NOTHING_INGESTED = 5
 
 
+class Engine(StrEnum):
+    """What reads documents and runs the models over them."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
 def ingest(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Files and folders: documents, tables, code, any text.")
+        list[str],
+        typer.Argument(
+            metavar="PATH...",
+            help="Files and folders: documents, tables, code, any text; or URLs (s3://, hdfs://, ...).",
+        ),
     ],
     *,
     store: StoreOption = None,
@@ -28,6 +39,11 @@ def ingest(
     prune: Annotated[
         bool, typer.Option("--prune", help="Delete documents whose file is gone from the given folders.")
     ] = False,
+    engine: Annotated[Engine, typer.Option("--engine", help="What reads and runs the models.")] = Engine.LOCAL,
+    address: Annotated[
+        str | None,
+        typer.Option("--address", metavar="HOST:PORT", help="Of a running Ray, or auto; none: Ray is started here."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Read documents into a store; only what is new or changed costs time. Exit code 5 when nothing could be read."""
@@ -35,7 +51,10 @@ def ingest(
     from theworld.cli.output import console, error_console, print_json
 
     settings = settings_for(store)
-    report = ingest_paths(paths, settings, tenant=check_tenant(tenant), reembed=reembed, prune=prune)
+    if address and engine is not Engine.RAY:
+        raise typer.BadParameter("only the engine ray has an address: add --engine ray", param_hint="--address")
+    options: dict[str, Any] = {"reembed": reembed, "prune": prune, "engine": engine.value, "address": address}
+    report = ingest_paths(paths, settings, tenant=check_tenant(tenant), **options)
     if as_json:
         print_json(asdict(report) | {"store": str(settings.store)})
     else:

@@ -39,7 +39,9 @@ def documents(
     failures: Annotated[bool, typer.Option("--failures", help="List each failed question with its cause.")] = False,
     compare: Annotated[
         bool,
-        typer.Option("--compare", help="Measure BM25, LangChain and LlamaIndex too, on the same files and questions."),
+        typer.Option(
+            "--compare", help="Measure BM25, LangChain, LlamaIndex and Haystack too, on the same files and questions."
+        ),
     ] = False,
     results: Annotated[
         Path | None,

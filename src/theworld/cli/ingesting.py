@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -75,30 +75,31 @@ def progress_bars(out: Console) -> Iterator[Progress]:
 
 
 def ingest_paths(
-    paths: Sequence[Path],
+    paths: Sequence[Path | str],
     settings: Settings,
     *,
     models: Models | None = None,
-    tenant: str = "default",
-    reembed: bool = False,
-    prune: bool = False,
+    **options: Any,
 ) -> IngestReport:
-    """Bring the settings' store up to date, making it if need be; Ctrl-C says what is saved and exits with 130."""
+    """Bring the settings' store up to date, making it if need be; Ctrl-C says what is saved and exits with 130.
+
+    `options` are those of `theworld.ingestion.ingest`.
+    """
     from theworld.ingestion import IngestInterrupted, ingest
-    from theworld.ingestion.sources import root_of
+    from theworld.ingestion.sources import as_path, root_of
     from theworld.models.registry import load_models
     from theworld.stores.knowledge_store import open_store
 
     for path in paths:
-        root_of(path)  # a path that is not there is told before a store is made
+        root_of(as_path(path))  # a path that is not there is reported before a store is made
     out = error_console()
     models = models or load_models(settings)
     with open_store(settings, create=True) as store, progress_bars(out) as progress:
-        if not reembed:
+        if not options.get("reembed"):
             store.check_embedders({language: models.space_of(language) for language in models.embedders})
         bars = ProgressBars(progress)
         try:
-            report = ingest(paths, store, models, settings, tenant=tenant, progress=bars, reembed=reembed, prune=prune)
+            report = ingest(paths, store, models, settings, progress=bars, **options)
         except IngestInterrupted as stop:
             progress.stop()
             show_report(out, stop.report, settings.store)

@@ -15,7 +15,7 @@ from theworld.cli.options import StoreOption, TenantOption, check_tenant, settin
 def mcp(
     store: StoreOption = None,
     tenant: TenantOption = "default",
-    log: Annotated[bool, typer.Option("--log", help="Tell on standard error what runs.")] = False,
+    log: Annotated[bool, typer.Option("--log", help="Log to standard error what runs.")] = False,
 ) -> None:
     """Serve the Model Context Protocol over standard input and output: tools search, fetch and ask.
 

@@ -70,8 +70,8 @@ def import_(
 ) -> None:
     """Put an ontology into a store in place of the old one, and link the notes that name its elements.
 
-    Everything that is wrong is told at once, by line and element, and then nothing is written (exit code 5). What of an
-    RDF file is not used is told with counts and reasons. Importing the same file again changes nothing.
+    Everything that is wrong is reported at once, by line and element, and then nothing is written (exit code 5).
+    What of an RDF file is not used is reported with counts and reasons. Importing the same file again changes nothing.
     """
     from dataclasses import asdict
 

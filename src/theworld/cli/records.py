@@ -75,7 +75,7 @@ def replay(
 ) -> None:
     """Run a stored request again and compare; exit code 1 when anything but times differs.
 
-    With --strategy the request is asked differently, and what that changes is told stage by stage (exit code 0).
+    With --strategy the request is asked differently, and what that changes is reported stage by stage (exit code 0).
     """
     from theworld.cli.output import print_json
     from theworld.graph import open_resources

@@ -28,5 +28,5 @@ class Block(NamedTuple):
 
 
 def introduces(text: str, block: Block) -> bool:
-    """Tell whether a paragraph belongs to the block after it: it ends with a colon or is a bold line, a title."""
+    """Return whether a paragraph belongs to the block after it: it ends with a colon or is a bold line, a title."""
     return block.kind == "paragraph" and announces(text[block.start : block.end])

@@ -28,7 +28,7 @@ class Interruption:
         self._inside = False
 
     def is_asked(self) -> bool:
-        """Tell whether Ctrl-C was pressed."""
+        """Return whether Ctrl-C was pressed."""
         return self._asked
 
     @contextmanager

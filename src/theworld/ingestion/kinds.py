@@ -24,7 +24,7 @@ INSTALLED = frozenset({"node_modules", "site-packages", "__pycache__", "bower_co
 
 
 def is_document(path: Path) -> bool:
-    """Tell whether a file is read: its kind is known, or it begins with text and is nothing of the above."""
+    """Return whether a file is read: its kind is known, or it begins with text and is nothing of the above."""
     name, ending = path.name.lower(), path.suffix.lower()
     if ending in NOT_DOCUMENTS or name in LOCK_FILES or name.endswith(MINIFIED) or _belongs_to_corpus(path):
         return False
@@ -32,7 +32,7 @@ def is_document(path: Path) -> bool:
 
 
 def _belongs_to_corpus(path: Path) -> bool:
-    """Tell whether a file holds the questions or relevance marks of a corpus in the BEIR layout."""
+    """Return whether a file holds the questions or relevance marks of a corpus in the BEIR layout."""
     if path.name == CORPUS or path.suffix.lower() not in {".jsonl", ".tsv"}:
         return False
     return (path.parent / CORPUS).exists() or (path.parent.name == "qrels" and (path.parent.parent / CORPUS).exists())

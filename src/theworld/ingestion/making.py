@@ -2,115 +2,20 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator, Sequence
 
 from theworld.errors import IngestionError
-from theworld.ingestion.modelling import FailedNote, MadeNote, NoteText, Outcome, model_notes
+from theworld.ingestion.modelling import FailedNote, MadeNote, NoteText, Outcome
 from theworld.ingestion.names import NameIndex, join_mentions
 from theworld.ingestion.notes import NoteSpan
 from theworld.ingestion.plan import PlannedDocument
-from theworld.ingestion.report import FailedSource, IngestProgress
-from theworld.ingestion.stopwatch import Stopwatch
-from theworld.ingestion.worker_pool import WorkerPool, processes_for
+from theworld.ingestion.report import FailedSource
 from theworld.state import Mention
 from theworld.stores.records import DocumentRecord, NoteRecord
 
-if TYPE_CHECKING:
-    from theworld.models.registry import Models
-    from theworld.settings import Settings
-
 BATCH_NOTES = 256
 """Notes written at once, and so lost at most when the process is killed."""
-AHEAD = 2
-"""Batches that processes work on while the one before them is linked and written."""
-
 Batch = list[PlannedDocument]
-Outcomes = Callable[[], list[Outcome]]
-"""Waits for what became of a batch's notes."""
-
-
-class NoteMaker(Protocol):
-    """Where the models run."""
-
-    ahead: int
-    """How many batches are begun before the first is waited for."""
-    processes: int
-    """How many processes run the models."""
-
-    def begin(self, notes: Sequence[NoteText]) -> Outcomes:
-        """Begin with some notes; what is returned waits for their outcomes."""
-
-
-class MakerHere:
-    """Runs the models in this process, when the outcomes are waited for."""
-
-    ahead, processes = 0, 1
-
-    def __init__(self, models: Models, watch: Stopwatch, progress: IngestProgress) -> None:
-        self._models, self._watch, self._progress = models, watch, progress
-
-    def begin(self, notes: Sequence[NoteText]) -> Outcomes:
-        """Begin with some notes."""
-
-        def outcomes() -> list[Outcome]:
-            advance = _advance(self._progress)
-            made: list[Outcome] = []
-            with self._watch.shared("models"):
-                for first in range(0, len(notes), BATCH_NOTES):  # a document may have any number of them
-                    some = notes[first : first + BATCH_NOTES]
-                    made += model_notes(self._models, some, self._watch, advance, side_by_side=True)
-            return made
-
-        return outcomes
-
-
-class MakerElsewhere:
-    """Runs the models in a pool of processes."""
-
-    ahead = AHEAD
-
-    def __init__(self, pool: WorkerPool, progress: IngestProgress) -> None:
-        self._pool, self._progress, self.processes = pool, progress, pool.processes
-
-    def begin(self, notes: Sequence[NoteText]) -> Outcomes:
-        """Begin with some notes."""
-        chunks = self._pool.submit(notes)
-
-        def outcomes() -> list[Outcome]:
-            found: list[Outcome] = []
-            for chunk in chunks:
-                some = chunk.result()
-                self._progress.advance("notes", len(some))
-                found += some
-            return found
-
-        return outcomes
-
-
-@contextmanager
-def note_maker(
-    models: Models, settings: Settings, notes: int, watch: Stopwatch, progress: IngestProgress
-) -> Iterator[NoteMaker]:
-    """Enter what makes so many notes: processes where they pay and can load the same models, else this process."""
-    processes, load = processes_for(settings, notes), models.reloader()
-    with ExitStack() as stack:
-        if processes > 1 and load is not None:
-            yield MakerElsewhere(stack.enter_context(WorkerPool(load, processes, watch)), progress)
-        else:
-            yield MakerHere(models, watch, progress)
-
-
-def made_ahead(maker: NoteMaker, batches: Iterable[Batch]) -> Iterator[tuple[Batch, Outcomes]]:
-    """Yield batches in order, each with what waits for its notes, the next ones begun already."""
-    begun: deque[tuple[Batch, Outcomes]] = deque()
-    for batch in batches:
-        begun.append((batch, maker.begin([note for document in batch for note in note_texts(document)])))
-        if len(begun) > maker.ahead:
-            yield begun.popleft()
-    yield from begun
 
 
 def note_texts(document: PlannedDocument) -> list[NoteText]:
@@ -188,7 +93,3 @@ class RecordMaker:
             notes=notes,
             tenant=self._tenant,
         )
-
-
-def _advance(progress: IngestProgress) -> Callable[[int], None]:
-    return lambda steps: progress.advance("notes", steps)

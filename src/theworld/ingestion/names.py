@@ -144,6 +144,10 @@ class NameIndex:
         if not self._empty:
             self._automaton.make_automaton()
 
+    def may_occur(self, text: str) -> bool:
+        """Return whether the letters of a name stand in a text: true for every text in which `find` finds one."""
+        return not self._empty and next(self._automaton.iter(text.translate(_LOWER)), None) is not None
+
     def find(self, text: str, mentions: Sequence[Mention] = ()) -> list[TitleMatch]:
         """Return the names in a text, the longest of overlapping ones, ascending.
 
@@ -187,7 +191,7 @@ def _same_letters(written: str, form: str) -> bool:
 
 
 def _is_edge(text: str, outside: int, inside: int) -> bool:
-    """Tell whether a Latin word ends between two neighbouring characters; Chinese has no such borders."""
+    """Return whether a Latin word ends between two neighbouring characters; Chinese has no such borders."""
     if not 0 <= outside < len(text):
         return True
     return not (_is_latin(text[outside]) and _is_latin(text[inside]))
@@ -215,8 +219,8 @@ def join_mentions(text: str, mentions: Sequence[Mention], matches: Sequence[Titl
 
     A mention of the same span, or of the same words but for an article or possessive, keeps its type and becomes
     `titled`; so does one drawn too wide, cut to the name (`Sir Isaac Newton`). Several names in a row that the tagger
-    took for one are told apart. Otherwise the name takes the place of the mentions it overlaps where it is longer than
-    each.
+    took for one are separated. Otherwise the name takes the place of the mentions it overlaps where it is longer
+    than each.
     """
     joined = [mention for mention in mentions if not _is_listing(mention, text, matches)]
     for match in matches:
@@ -235,14 +239,14 @@ def join_mentions(text: str, mentions: Sequence[Mention], matches: Sequence[Titl
 
 
 def _is_listing(mention: Mention, text: str, matches: Sequence[TitleMatch]) -> bool:
-    """Tell whether a mention is several names in a row (`Voyager 1 and Voyager 2`), which a tagger took for one."""
+    """Return whether a mention is several names in a row (`Voyager 1 and Voyager 2`), which a tagger took for one."""
     inside = [match for match in matches if mention.start <= match.start and match.end <= mention.end]
     gaps = [text[left.end : right.start] for left, right in pairwise(inside)]
     return bool(gaps) and all(_BETWEEN_NAMES.fullmatch(gap) for gap in gaps)
 
 
 def _is_overdrawn(mention: Mention, match: TitleMatch, surface: str) -> bool:
-    """Tell whether a tagger drew a mention too wide around a name.
+    """Return whether a tagger drew a mention too wide around a name.
 
     A person's full name with a rank or form of address before it, or a Chinese place with one character behind it.
     """

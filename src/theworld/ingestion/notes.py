@@ -99,7 +99,7 @@ def _limit(text: str, limits: NoteSettings) -> int:
 
 
 def _fits(text: str, start: int, end: int, limits: NoteSettings, most: Mapping[Language, int] | None = None) -> bool:
-    """Tell whether text[start:end] is within the limit, and within `most` for its language."""
+    """Return whether text[start:end] is within the limit, and within `most` for its language."""
     if end - start > max((most or {"en": limits.max_characters_en, "zh": limits.max_characters_zh}).values()):
         return False
     piece = text[start:end]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
+from theworld.ingestion.engines import Engine, LocalEngine
 from theworld.ingestion.interruption import Interruption, Stopped
-from theworld.ingestion.making import BATCH_NOTES, RecordMaker, batches, made_ahead, note_maker
+from theworld.ingestion.making import BATCH_NOTES, RecordMaker
 from theworld.ingestion.names import NameIndex
 from theworld.ingestion.plan import Plan, Planner
 from theworld.ingestion.pruning import gone_documents
@@ -24,7 +25,7 @@ from theworld.ingestion.report import (
     IngestReport,
     SilentProgress,
 )
-from theworld.ingestion.sources import Sources, find_sources, root_of
+from theworld.ingestion.sources import Sources, as_path, find_sources, root_of
 from theworld.ingestion.stopwatch import Stopwatch
 from theworld.settings import Settings
 from theworld.stores.records import DocumentRecord
@@ -46,8 +47,10 @@ def ingest(
     reembed: bool = False,
     prune: bool = False,
     on_error: Literal["continue", "stop"] = "continue",
+    engine: Literal["local", "ray"] = "local",
+    address: str | None = None,
 ) -> IngestReport:
-    """Bring a store up to date with files and folders, and return what was done.
+    """Bring a store up to date with files, folders and URLs, and return what was done.
 
     Documents that are in the store as they are now cost only their reading. Each batch of some hundred notes is
     committed by itself, so a rerun goes on where a run was cut short. The texts of changed documents are held in
@@ -57,14 +60,17 @@ def ingest(
     no longer. With `on_error="stop"` the first bad source raises IngestionError before anything is written, else
     it is reported in `failed`.
 
+    The engine `ray` reads and runs the models in the workers of Ray, started here or running at `address`; this
+    process alone writes. The store is the same either way.
+
     Raises IngestionError for a path that does not exist, ModelMismatchError when the embedder is another than the
     store's and `reembed` is not set, ModelError and StoreError as they come, and IngestInterrupted (a
     KeyboardInterrupt with the report) after Ctrl-C, when the batch in hand is written.
     """
-    given = [Path(path) for path in ([paths] if isinstance(paths, Path | str) else paths)]
+    given = [as_path(path) for path in ([paths] if isinstance(paths, Path | str) else paths)]
     with Interruption(progress or SilentProgress()) as interruption:
         run = _Run(store, models, settings, tenant, interruption, on_error == "stop")
-        with suppress(Stopped):
+        with suppress(Stopped), run.open_engine(engine, address):
             run.execute(given, reembed=reembed, prune=prune)
     if interruption.is_asked():
         raise IngestInterrupted(run.report(interrupted=True))
@@ -120,7 +126,7 @@ class _Run:
     failed: list[FailedSource] = field(default_factory=list)
     spent_before: dict[str, float] = field(default_factory=dict)
     progress: IngestProgress = field(init=False)
-    processes: int = 1
+    engine: Engine = field(init=False)
     documents: int = 0
     notes: int = 0
     remade: int = 0
@@ -130,6 +136,18 @@ class _Run:
     def __post_init__(self) -> None:
         self.progress = self.interruption.watching()
         self.spent_before = dict(self.store.spent)
+        self.engine = LocalEngine(self.models, self.settings, self.watch, self.progress)
+
+    @contextmanager
+    def open_engine(self, name: str, address: str | None) -> Iterator[None]:
+        """Enter what reads and runs the models."""
+        if name == "local":
+            yield
+            return
+        from theworld.ingestion.ray_engine import RayEngine
+
+        with RayEngine(self.models, self.settings, self.watch, self.progress, address) as self.engine:
+            yield
 
     def execute(self, paths: Sequence[Path], *, reembed: bool, prune: bool) -> None:
         """Do everything; raises Stopped after Ctrl-C, or ends early when the batch in hand is written."""
@@ -165,9 +183,8 @@ class _Run:
             return
         records = RecordMaker(index, self.tenant, stop_on_error=self.stop_on_error)
         self.progress.start("notes", number)
-        with note_maker(self.models, self.settings, number, self.watch, self.progress) as maker:
-            self.processes = maker.processes
-            for batch, outcomes in made_ahead(maker, batches(self.plan.changed)):
+        with closing(self.engine.model(self.plan.changed)) as modelled:
+            for batch, outcomes in modelled:
                 # A single document above the usual size would keep Ctrl-C waiting.
                 self.interruption.leave(between_steps=sum(len(document.spans) for document in batch) > BATCH_NOTES)
                 if self.interruption.is_asked():
@@ -180,7 +197,8 @@ class _Run:
         self.failed.extend(records.failed)
 
     def _read(self, *, remake: bool) -> None:
-        self.plan = self._planner(remake=remake).plan(self.sources, self.progress)
+        readings = self.engine.read(self.sources.files, self.settings.notes)
+        self.plan = self._planner(remake=remake).plan(self.sources, readings, self.progress)
         self.failed.extend(self.plan.failed)
 
     def _planner(self, *, remake: bool) -> Planner:
@@ -197,7 +215,7 @@ class _Run:
 
     def _gone(self, paths: Sequence[Path]) -> list[str]:
         roots = [root_of(path) for path in paths]
-        return gone_documents(self.store.iter_notes(self.tenant), roots, self.plan)
+        return gone_documents(self.store.iter_notes(self.tenant, mentions=False), roots, self.plan)
 
     def _relink(self, gone: Sequence[str]) -> NameIndex:
         """Link older notes to the coming titles; return the index of all names."""
@@ -234,6 +252,6 @@ class _Run:
             skipped_kinds=dict(sorted(self.sources.skipped.items())),
             failed=self.failed,
             seconds={**seconds, "total": perf_counter() - self.started},
-            processes=self.processes,
+            processes=self.engine.processes,
             interrupted=interrupted,
         )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from theworld.errors import IngestionError
 from theworld.ingestion.notes import NoteSpan, iter_notes
 from theworld.ingestion.readers import SourceDocument, read_source
-from theworld.ingestion.report import FailedSource, IngestProgress, SilentProgress
+from theworld.ingestion.report import FailedSource, IngestProgress
 from theworld.ingestion.sources import SourceFile, Sources
 from theworld.settings import NoteSettings
 from theworld.stores.records import content_hash
@@ -25,6 +24,29 @@ TOLD_BYTES = 100_000
 
 ModelNames = Callable[[Language], tuple[str, str]]
 """Language to the names of its embedder and tagger."""
+
+Reading = tuple[SourceDocument, Iterable[NoteSpan]] | FailedSource
+"""A document of a source with its notes, or what could not be read."""
+
+
+def read_file(file: SourceFile, limits: NoteSettings) -> Iterator[Reading]:
+    """Yield the documents of a file, each with its notes as they are found."""
+    source = str(file.path)
+    try:
+        with file.local_copy() as (path, root):
+            for found in read_source(path, root):
+                if isinstance(found, FailedSource):
+                    yield replace(found, path=found.path.replace(str(path), source))
+                else:
+                    yield found, divided(found, limits)
+    except IngestionError as error:
+        yield FailedSource(source, str(IngestionError(error.what, remedy=error.remedy)))
+
+
+def divided(document: SourceDocument, limits: NoteSettings) -> Iterator[NoteSpan]:
+    """Yield the notes of a document."""
+    blocks = document.blocks
+    return iter_notes(document.text, limits, start=document.body_start, passage=document.passage, blocks=blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +85,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Reads sources and decides which documents have to be made."""
+    """Decides which documents have to be made."""
 
     limits: NoteSettings
     model_names: ModelNames
@@ -73,16 +95,16 @@ class Planner:
     remake: bool = False
     """True makes every document anew."""
 
-    def plan(self, sources: Sources, progress: IngestProgress) -> Plan:
-        """Read all sources. Raises IngestionError at the first bad one when told to stop on errors."""
+    def plan(self, sources: Sources, readings: Iterable[Iterable[Reading]], progress: IngestProgress) -> Plan:
+        """Take in what was read of each source, in order. Raises IngestionError at the first bad one if told to."""
         plan = Plan()
         for failure in sources.failed:
             self._fail(plan, failure)
-        sizes = [_size(file.path) for file in sources.files]
+        sizes = [file.size for file in sources.files]
         progress.start("read", sum(sizes))
-        for file, size in zip(sources.files, sizes, strict=True):
+        for file, size, found in zip(sources.files, sizes, readings, strict=True):
             meter = _Meter(progress, size)
-            self._read(file, plan, meter)
+            self._take(file, found, plan, meter)
             meter.finish()
         return plan
 
@@ -90,29 +112,28 @@ class Planner:
         """Plan documents that are in memory already, each with the source it names; every one needs an id."""
         plan = Plan()
         for document, source in documents:
-            self._add(document, document.id or "", source, plan, _Meter(SilentProgress(), 0))
+            notes = divided(document, self.limits)
+            self._add(document, notes, document.id or "", source, plan)
         return plan
 
-    def _read(self, file: SourceFile, plan: Plan, meter: _Meter) -> None:
+    def _take(self, file: SourceFile, readings: Iterable[Reading], plan: Plan, meter: _Meter) -> None:
         failures = len(plan.failed)
-        try:
-            for found in read_source(file.path, file.root):
-                if isinstance(found, FailedSource):
-                    self._fail(plan, found)
-                else:
-                    self._add(found, found.id or file.id, str(file.path), plan, meter)
-        except IngestionError as error:
-            self._fail(plan, FailedSource(str(file.path), str(IngestionError(error.what, remedy=error.remedy))))
+        for found in readings:
+            if isinstance(found, FailedSource):
+                self._fail(plan, found)
+            else:
+                document, notes = found
+                self._add(document, meter.along(notes), document.id or file.id, str(file.path), plan)
         if len(plan.failed) == failures:
             plan.complete.add(str(file.path))
 
-    def _add(self, document: SourceDocument, identity: str, source: str, plan: Plan, meter: _Meter) -> None:
+    def _add(self, document: SourceDocument, notes: Iterable[NoteSpan], identity: str, source: str, plan: Plan) -> None:
         if identity in plan.owners:
             reason = f"the document id {identity!r} is already taken by {plan.owners[identity]}"
             self._fail(plan, FailedSource(source, reason))
             return
         plan.owners[identity] = source
-        spans = list(meter.along(self._notes(document)))
+        spans = list(notes)
         digest = self._hash(document, source, spans)
         known = self.known.get(identity)
         if known == digest and not self.remake:
@@ -121,11 +142,6 @@ class Planner:
         plan.changed.append(PlannedDocument(identity, source, document, tuple(spans), digest))
         if known is not None and not known.startswith(f"{PROCESSING}:"):
             plan.remade.add(identity)
-
-    def _notes(self, document: SourceDocument) -> Iterator[NoteSpan]:
-        return iter_notes(
-            document.text, self.limits, start=document.body_start, passage=document.passage, blocks=document.blocks
-        )
 
     def _hash(self, document: SourceDocument, source: str, spans: Iterable[NoteSpan]) -> str:
         languages = sorted({span.language for span in spans})
@@ -166,10 +182,3 @@ class _Meter:
         self._left -= steps
         if steps:
             self._progress.advance("read", steps)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
 from theworld.ingestion.plan import Plan
+from theworld.ingestion.sources import as_path, is_url
 from theworld.stores.records import StoredNote
 
 
@@ -21,12 +22,14 @@ def gone_documents(notes: Iterable[StoredNote], roots: Sequence[Path], plan: Pla
         identity
         for identity, source in sources.items()
         if identity not in plan.owners
-        and any(PurePath(source).is_relative_to(root) for root in roots)
+        and any(PurePath(source).is_relative_to(PurePath(str(root))) for root in roots)
         and (source in plan.complete or _is_gone(source))
     )
 
 
 def _is_gone(source: str) -> bool:
+    if is_url(source):
+        return not as_path(source).exists()
     try:
         os.lstat(source)
     except (FileNotFoundError, NotADirectoryError):

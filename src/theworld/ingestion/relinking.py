@@ -56,7 +56,7 @@ def relink(
     progress.start("link", 0)
     pending: dict[str, tuple[Mention, ...]] = {}
     changed = 0
-    for note, mentions in _relinked(store.iter_notes(tenant), change, leave, progress):
+    for note, mentions in _relinked(_concerned(store, tenant, change, leave, progress), change):
         pending[note.id] = mentions
         changed += 1
         if len(pending) == WRITE_NOTES:
@@ -67,16 +67,32 @@ def relink(
     return changed
 
 
-def _relinked(
-    notes: Iterator[StoredNote], change: NameChange, leave: Collection[str], progress: IngestProgress
-) -> Iterator[tuple[StoredNote, tuple[Mention, ...]]]:
-    added, index = NameIndex(change.added), change.index
-    for note in notes:
+def _concerned(
+    store: KnowledgeStore, tenant: str, change: NameChange, leave: Collection[str], progress: IngestProgress
+) -> Iterator[StoredNote]:
+    """Yield the notes that hold the letters of a name that comes or goes, with their mentions.
+
+    One document more in a large store changes few notes, and reading mentions is most of what reading a note takes.
+    """
+    names = NameIndex([*change.added, *(Name(pattern, pattern, "") for pattern in change.gone)])
+    pending: list[str] = []
+    for note in store.iter_notes(tenant, mentions=False):
         if note.document_id in leave:
             continue
+        if names.may_occur(note.text):
+            pending.append(note.id)
+        progress.advance("link", 1)
+        if len(pending) == WRITE_NOTES:
+            yield from store.notes(pending, tenant=tenant)
+            pending = []
+    yield from store.notes(pending, tenant=tenant)
+
+
+def _relinked(notes: Iterator[StoredNote], change: NameChange) -> Iterator[tuple[StoredNote, tuple[Mention, ...]]]:
+    added, index = NameIndex(change.added), change.index
+    for note in notes:
         mentions = forget_names(note.mentions, change.gone)
         if added.find(note.text, mentions):
             mentions = join_mentions(note.text, mentions, index.find(note.text, mentions))
-        progress.advance("link", 1)
         if mentions != note.mentions:
             yield note, mentions

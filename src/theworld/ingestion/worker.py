@@ -117,13 +117,18 @@ def _reply(models: Models, notes: Sequence[NoteText]) -> Any:
     return outcomes, dict(watch.seconds)
 
 
-def _send(pipe: BinaryIO | Any, value: object) -> None:
+def packed(value: object) -> bytes:
+    """Return a value as bytes, an error that cannot be passed on as one that says so."""
     try:
-        data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         if not isinstance(value, Exception):
             raise
-        data = pickle.dumps(ModelError(f"{type(value).__name__}: {value} (and it cannot be passed on: {error})"))
+        return pickle.dumps(ModelError(f"{type(value).__name__}: {value} (and it cannot be passed on: {error})"))
+
+
+def _send(pipe: BinaryIO | Any, value: object) -> None:
+    data = packed(value)
     pipe.write(_LENGTH.pack(len(data)) + data)
     pipe.flush()
 

@@ -2,7 +2,7 @@
 
 It is a plain child with a pipe in each direction, started with the first file and ended when none has come for a while.
 Each file has so much processor time and memory (where the system can limit them, which Windows cannot); beyond
-that the process ends, the file is told by name, and the next one gets another process.
+that the process ends, the file is reported by name, and the next one gets another process.
 """
 
 from __future__ import annotations

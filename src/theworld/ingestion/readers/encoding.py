@@ -43,7 +43,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def is_text(path: Path) -> bool:
-    """Tell whether a file of an unknown kind begins with text, in whatever encoding; an empty one does not."""
+    """Return whether a file of an unknown kind begins with text, in whatever encoding; an empty one does not."""
     if not path.is_file():
         return False
     try:
@@ -92,18 +92,18 @@ def _decode_chinese(data: bytes, path: Path, unicode_error: UnicodeDecodeError) 
     raise IngestionError(
         f"its encoding is not UTF-8, UTF-16 or GB 18030 (byte 0x{data[unicode_error.start]:02x} in line {line})",
         where=str(path),
-        remedy="Mend that byte, or convert the file: iconv -f ENCODING -t UTF-8.",
+        remedy="Fix that byte, or convert the file: iconv -f ENCODING -t UTF-8.",
     )
 
 
 def _looks_chinese(text: str) -> bool:
-    """Tell whether most non-ASCII characters are everyday Chinese; chance decodings are full of rare characters."""
+    """Return whether most non-ASCII characters are everyday Chinese; chance decodings are full of rare characters."""
     foreign = _NON_ASCII.findall(text[:SAMPLE])
     return sum(map(_is_everyday, foreign)) >= COMMON_SHARE * len(foreign)
 
 
 def _is_everyday(character: str) -> bool:
-    """Tell whether a character is Chinese punctuation or in level 1 of GB 2312 (the 3,755 most used)."""
+    """Return whether a character is Chinese punctuation or in level 1 of GB 2312 (the 3,755 most used)."""
     if character in _CHINESE_PUNCTUATION:
         return True
     try:

@@ -60,11 +60,11 @@ class _Lines:
         return self.text[slice(*self.spans[number])]
 
     def is_blank(self, number: int) -> bool:
-        """Tell whether there is nothing in a line."""
+        """Return whether there is nothing in a line."""
         return not self[number].strip()
 
     def starts(self, number: int, first: int) -> bool:
-        """Tell whether something new begins in a line: after a blank one, not indented, closing nothing."""
+        """Return whether something new begins in a line: after a blank one, not indented, closing nothing."""
         return number > first and self.is_blank(number - 1) and not _CLOSES.match(self[number])
 
     def span(self, first: int, last: int) -> tuple[int, int]:
