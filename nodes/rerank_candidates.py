@@ -36,7 +36,7 @@ def rerank_candidates(
             raise RetrievalUnavailableError(
                 reranking.reason, where="rerank_candidates", remedy="Raise the deadline, or ask without `strict`."
             )
-    update: Update = {"rerank_outcome": reranking.outcome, "degradations": noted}
+    update: Update = {"rerank_outcome": reranking.outcome, "degradations": noted, "stages": list(reranking.stages)}
     if reranking.outcome in {"complete", "partial"}:
         candidates = apply_ranking(pool, reranking)
         if state.ontology is not None:

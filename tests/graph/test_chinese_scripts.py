@@ -20,6 +20,8 @@ from theworld.settings import Settings
 from theworld.state import Context
 from theworld.stores.knowledge_store import KnowledgeStore
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = [question for question in load_questions() if question.language == "zh"]
 each_question = pytest.mark.parametrize("question", QUESTIONS, ids=[question.id for question in QUESTIONS])
 

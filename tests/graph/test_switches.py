@@ -19,6 +19,8 @@ from theworld.state import Context
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.testing.fakes import FakeChatModel, FakeEmbedder, FakeTagger
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2024, 12, 31, 12)  # noqa: DTZ001 - meant in the database's zone
 EXAMPLE = "关联企业近30天授信变化与交易波动"
 

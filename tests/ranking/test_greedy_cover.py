@@ -103,3 +103,19 @@ def test_every_candidate_once_with_falling_coverage_gain(rows):
     gains = [c.gain for c in choices]
     assert all(a >= b - 1e-5 for a, b in itertools.pairwise(gains))
     assert all(-1e-6 <= c.merit <= 1 + 1e-5 for c in choices)
+
+
+def test_what_a_choice_leads_to_is_lifted_and_fades():
+    """`follow` is asked after each of the first choices, with gains that leave out those chosen."""
+    asked = []
+
+    def follow(chosen, gain):
+        asked.append((chosen, np.isinf(gain).sum()))
+        return np.array([0, 0, 1], dtype=np.float32) * (chosen == 0)
+
+    rows = [[1, 1, 0], [0, 0, 0.3], [0, 0, 0.1]]
+    lifted = dataclasses.replace(PLAIN, second_hop=0.5)
+    assert [choice.index for choice in greedy_cover(given_rows(rows), lifted, 3, follow)] == [0, 2, 1]
+    assert asked == [(0, 1), (2, 2), (1, 3)]
+    without = dataclasses.replace(PLAIN, second_hop=0.0)
+    assert [choice.index for choice in greedy_cover(given_rows(rows), without, 3, follow)] == [0, 1, 2]

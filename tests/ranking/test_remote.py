@@ -130,6 +130,7 @@ def test_a_failure_that_stays_gives_up(make: Make, server: RerankServer) -> None
     assert len(server.requests) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("date", [False, True])
 def test_retry_after_is_honoured(make: Make, server: RerankServer, date: bool) -> None:
     wait = format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True) if date else "0.6"
@@ -166,6 +167,7 @@ def drip_the_body(handler, body) -> None:
         handler.wfile.write(b" ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [hang, drip, drip_the_body])
 def test_a_server_cannot_stretch_the_deadline(make: Make, server: RerankServer, answer) -> None:
     reranker = make()

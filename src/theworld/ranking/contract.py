@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
-from theworld.state import Candidate, ScoreScale
+from theworld.state import Candidate, ScoreScale, StageTrace
 
 Outcome = Literal["complete", "partial", "timeout", "error"]
 
@@ -25,6 +25,10 @@ class Ranked:
     """The same as a relevance in [0, 1]."""
     covered: float | None = None
     """How much of the query this note and all before it cover, in [0, 1]; None where the reranker cannot tell."""
+    hop: int = 1
+    """1 when reached from the query itself, 2 over one bridge, ..."""
+    bridge: str | None = None
+    """The name over which it was reached, if hop > 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class Reranking:
     """`partial`: the deadline cut it short, but at least the top K were scored."""
     reason: str = ""
     """Why it is not complete; empty when it is."""
+    stages: tuple[StageTrace, ...] = ()
+    """What it did in steps of its own."""
 
 
 class Reranker(Protocol):
@@ -118,6 +124,8 @@ def apply_ranking(candidates: list[Candidate], reranking: Reranking) -> list[Can
             "rerank_score": ranked.score,
             "final_score": ranked.relevance,
             "covered": ranked.covered,
+            "hop": ranked.hop,
+            "bridge": ranked.bridge,
         }
         ordered.append(by_id.pop(ranked.note_id).model_copy(update=update))
     floor = ordered[-1].final_score if ordered else 1.0

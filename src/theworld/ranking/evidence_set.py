@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from theworld.deadline import Deadline
 from theworld.models.protocols import Embedder
 from theworld.questions import Question, read_question
-from theworld.ranking.contract import Outcome, Ranked, Reranking
+from theworld.ranking.contract import Ranked, Reranking
 from theworld.ranking.fusion import min_max
 from theworld.ranking.graph_share import graph_share
 from theworld.ranking.greedy_cover import (
@@ -19,14 +20,16 @@ from theworld.ranking.greedy_cover import (
     CoverInput,
     CoverWeights,
     Floats,
+    coverage_of,
     greedy_cover,
     importance_of,
 )
 from theworld.ranking.lexical_cover import lexical_cover, names_title
 from theworld.ranking.pointwise import distinct
+from theworld.ranking.second_hop import SecondHop, Space, joined_by
 from theworld.state import Candidate, ScoreScale
 from theworld.stores.protocols import DenseStore, GraphStore
-from theworld.stores.token_codes import best_cosines
+from theworld.stores.token_codes import TokenCodes, best_cosines
 
 OTHER_LANGUAGE = 0.5
 """What coverage counts in notes of another language than the query's: their embedder may not know its words."""
@@ -49,6 +52,8 @@ class Scores:
     """Candidate index -> (m,) best similarity by query unit."""
     pooled: dict[int, float] = field(default_factory=dict)
     """Candidate index -> pooled similarity."""
+    codes: dict[int, TokenCodes] = field(default_factory=dict)
+    """Candidate index -> its token vectors; empty for words."""
     idf: Floats = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
 
 
@@ -97,12 +102,11 @@ class EvidenceSetReranker:
         if scored < needed:
             reason = f"{scored} of {len(candidates)} candidates scored in time, {needed} needed; fused order is kept"
             return Reranking((), "timeout", reason)
-        ranked = self._choose(question, candidates[:scored], tenant, scores)
+        chosen = self._choose(question, candidates[:scored], tenant, scores, deadline)
         if scored == len(candidates):
-            return Reranking(ranked, "complete")
+            return chosen
         reason = f"out of time after {scored} of {len(candidates)} candidates; the others follow in fused order"
-        outcome: Outcome = "partial"
-        return Reranking(ranked, outcome, reason)
+        return replace(chosen, outcome="partial", reason=reason)
 
     def _score(
         self, query: str, batch: Sequence[Candidate], offset: int, tenant: str, scores: dict[str, Scores]
@@ -121,6 +125,7 @@ class EvidenceSetReranker:
             if space not in scores:
                 scores[space] = Scores(idf=self._dense.token_idf(space, [int(i) for i in units.ids]))
             kind = scores[space]
+            kind.codes.update(have)
             kind.rows.update(zip(have, best_cosines(units, list(have.values())), strict=True))
             pooled = self._dense.cosines(space, asked.vector, [left[i].note_id for i in have], tenant)
             kind.pooled.update(zip(have, pooled.tolist(), strict=True))
@@ -130,8 +135,13 @@ class EvidenceSetReranker:
             kind.rows.update(dict.fromkeys(left, np.zeros(0, dtype=np.float32)))
 
     def _choose(
-        self, question: Question, candidates: Sequence[Candidate], tenant: str, scores: dict[str, Scores]
-    ) -> tuple[Ranked, ...]:
+        self,
+        question: Question,
+        candidates: Sequence[Candidate],
+        tenant: str,
+        scores: dict[str, Scores],
+        deadline: Deadline,
+    ) -> Reranking:
         words = scores.get("")
         if words is not None:
             rows = sorted(words.rows)
@@ -139,51 +149,115 @@ class EvidenceSetReranker:
             words.rows = dict(zip(rows, cover.similarity, strict=True))
             words.pooled = dict(zip(rows, cover.pooled.tolist(), strict=True))
             words.idf = cover.idf
-        given = self._assemble(question, candidates, tenant, scores)
-        choices = greedy_cover(given, self._weights, len(candidates))
-        return tuple(_descending(candidates, choices))
-
-    def _assemble(
-        self, question: Question, candidates: Sequence[Candidate], tenant: str, scores: dict[str, Scores]
-    ) -> CoverInput:
-        n = len(candidates)
-        kinds = [scores[kind] for kind in sorted(scores)]
-        widths = np.cumsum([0, *(len(kind.idf) for kind in kinds)])
-        similarity = np.zeros((n, int(widths[-1])), dtype=np.float32)
-        prior = np.zeros(n, dtype=np.float32)
-        for kind, start in zip(kinds, widths[:-1], strict=True):
-            for i, row in kind.rows.items():
-                similarity[i, start : start + len(row)] = row
-                prior[i] = kind.pooled.get(i, 0.0)
-        power = self._weights.idf_power
-        importance = [
-            importance_of(kind.idf, power) * (1.0 if _is_in(question.language, kind, candidates) else OTHER_LANGUAGE)
-            for kind in kinds
-        ]
-        named = np.array([names_title(question, c.title) for c in candidates], dtype=np.float32)
         share = _graph_share(candidates)
-        linked = float(np.clip((share - LINKED[0]) / (LINKED[1] - LINKED[0]), 0.0, 1.0))
-        title_links, shared_links = (linked * links for links in self._links(question, candidates, tenant))
-        walk, agreement = linked * _walk(candidates), (1.0 - share) * _agreement(candidates)
-        if "" in scores and 2 * len(scores[""].rows) > n:
-            agreement *= WORDS_ALONE
-        named = linked * named
-        units = np.concatenate(importance).astype(np.float32) if importance else prior[:0]
-        return CoverInput(similarity, units, prior, agreement, walk, named, title_links, shared_links)
+        linked = _linked(share)
+        links = self._links(question, candidates, tenant) if linked else []
+        columns = self._columns(question, candidates, scores)
+        given = _assemble(question, candidates, columns, links, share)
+        if "" in scores and 2 * len(scores[""].rows) > len(candidates):
+            given = replace(given, agreement=given.agreement * WORDS_ALONE)
+        hop = SecondHop(
+            question.text,
+            joined_by([(link.source, link.target, link.via) for link in links]),
+            [self._space(column, candidates, tenant) for column in columns if column.scores.codes],
+            lambda cosines: coverage_of(cosines, self._weights.similarity_floor),
+            deadline,
+        )
+        choices = greedy_cover(
+            given, self._weights, len(candidates), lambda chosen, gain: linked * hop.after(chosen, gain)
+        )
+        ranked = _descending(candidates, choices)
+        reached = [hop.reached(choice.index) for choice in choices]
+        ranked = [replace(one, hop=hops, bridge=over) for one, (hops, over) in zip(ranked, reached, strict=True)]
+        stages = tuple(hop.hops)
+        if hop.out_of_time:
+            return Reranking(tuple(ranked), "partial", "no time for a second hop", stages)
+        return Reranking(tuple(ranked), "complete", stages=stages)
 
-    def _links(self, question: Question, candidates: Sequence[Candidate], tenant: str) -> tuple[Floats, Floats]:
-        n = len(candidates)
+    def _columns(self, question: Question, candidates: Sequence[Candidate], scores: dict[str, Scores]) -> list[_Column]:
+        """Return the query units of every kind side by side, with what they weigh."""
+        columns, start = [], 0
+        for space in sorted(scores):
+            kind = scores[space]
+            here = 1.0 if _is_in(question.language, kind, candidates) else OTHER_LANGUAGE
+            importance = (importance_of(kind.idf, self._weights.idf_power) * here).astype(np.float32)
+            columns.append(_Column(space, start, kind, importance))
+            start += len(kind.idf)
+        return columns
+
+    def _space(self, column: _Column, candidates: Sequence[Candidate], tenant: str) -> Space:
+        embedder = self._embedder_of(column.space)
+        if embedder is None:
+            raise ValueError(f"the embedder of {column.space} is gone")
+        kind = column.scores
+
+        def cosines(vector: Floats, chosen: Sequence[int]) -> Floats:
+            return self._dense.cosines(column.space, vector, [candidates[i].note_id for i in chosen], tenant)
+
+        covered = {i: coverage_of(row, self._weights.similarity_floor) for i, row in kind.rows.items()}
+        return Space(embedder.embed_query, cosines, kind.codes, kind.pooled, column.importance, covered)
+
+    def _links(self, question: Question, candidates: Sequence[Candidate], tenant: str) -> list[_NoteLink]:
+        """Return the links among the candidates, but no title links over what the question itself names."""
         position = {candidate.note_id: i for i, candidate in enumerate(candidates)}
-        titled, shared = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
         links = self._graph.links(list(position), tenant=tenant)
         asked = {via: names_title(question, via) for via in {link.via for link in links if link.titled}}
-        for link in links:
-            i, j = position[link.source], position[link.target]
-            if not link.titled:
-                shared[i, j] = shared[j, i] = max(shared[i, j], link.weight)
-            elif not asked[link.via]:
-                titled[i, j] = max(titled[i, j], link.weight)
-        return titled, shared
+        return [
+            _NoteLink(position[link.source], position[link.target], link.via, link.weight, link.titled)
+            for link in links
+            if not (link.titled and asked[link.via])
+        ]
+
+
+class _Column(NamedTuple):
+    """The query units of one kind among those of all kinds."""
+
+    space: str
+    start: int
+    scores: Scores
+    importance: Floats
+
+
+class _NoteLink(NamedTuple):
+    """A link between two candidates, by their places."""
+
+    source: int
+    target: int
+    via: str
+    weight: float
+    titled: bool
+
+
+def _assemble(
+    question: Question,
+    candidates: Sequence[Candidate],
+    columns: Sequence[_Column],
+    links: Sequence[_NoteLink],
+    share: float,
+) -> CoverInput:
+    n, linked = len(candidates), _linked(share)
+    units = np.concatenate([column.importance for column in columns]) if columns else np.zeros(0, dtype=np.float32)
+    similarity, prior = np.zeros((n, len(units)), dtype=np.float32), np.zeros(n, dtype=np.float32)
+    for column in columns:
+        for i, row in column.scores.rows.items():
+            similarity[i, column.start : column.start + len(row)] = row
+            prior[i] = column.scores.pooled.get(i, 0.0)
+    titled, shared = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
+    for i, j, _via, weight, is_titled in links:
+        if is_titled:
+            titled[i, j] = max(titled[i, j], linked * weight)
+        else:
+            shared[i, j] = shared[j, i] = max(shared[i, j], linked * weight)
+    return CoverInput(
+        similarity,
+        units,
+        prior,
+        agreement=(1.0 - share) * _agreement(candidates),
+        walk=linked * _walk(candidates),
+        named=linked * np.array([names_title(question, c.title) for c in candidates], dtype=np.float32),
+        title_links=titled,
+        shared_links=shared,
+    )
 
 
 def _is_in(language: str, kind: Scores, candidates: Sequence[Candidate]) -> bool:
@@ -194,6 +268,11 @@ def _graph_share(candidates: Sequence[Candidate]) -> float:
     """Return how far the graph leads among these notes, as in their fusion."""
     walked = [(c.note_id, c.channels["graph"]) for c in candidates if "graph" in c.channels]
     return graph_share([(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)])
+
+
+def _linked(share: float) -> float:
+    """Return how far links, walk and named titles count at this share of the graph, in [0, 1]."""
+    return float(np.clip((share - LINKED[0]) / (LINKED[1] - LINKED[0]), 0.0, 1.0))
 
 
 def _agreement(candidates: Sequence[Candidate]) -> Floats:

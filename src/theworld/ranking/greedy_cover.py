@@ -13,6 +13,7 @@ cover, so the given order counts a little again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +47,9 @@ class CoverWeights:
     shared_link: float = 0.15
     """Bonus, times the link's rarity weight, of a note that shares an entity with a chosen note."""
     fading: float = 0.4
-    """The links of the choice after s others count 1 / (1 + fading s)."""
+    """The links and lifts of the choice after s others count 1 / (1 + fading s)."""
+    second_hop: float = 0.5
+    """Weight of how much better a note suits the question asked with a name of a chosen note (see `second_hop`)."""
     late_order: float = 0.05
     """Weight of the given order from the choice after `LATE` others on."""
 
@@ -99,11 +102,23 @@ def importance_of(idf: Floats, power: float) -> Floats:
     return raised / max(float(raised.sum()), 1e-9)
 
 
-def greedy_cover(given: CoverInput, weights: CoverWeights, steps: int) -> list[Choice]:
-    """Return the first `steps` choices, best first; ties go to the candidate that came first."""
+Follow = Callable[[int, Floats], Floats]
+"""(Candidate just chosen, gains by now, -inf where chosen) -> how much each candidate is lifted by it, (n,)."""
+
+
+def coverage_of(cosines: Floats, floor: float) -> Floats:
+    """Return how far cosines above the floor cover, in [0, 1], same shape."""
+    covered: Floats = np.clip((cosines - floor) / (1.0 - floor), 0.0, 1.0)
+    return covered
+
+
+def greedy_cover(given: CoverInput, weights: CoverWeights, steps: int, follow: Follow | None = None) -> list[Choice]:
+    """Return the first `steps` choices, best first; ties go to the candidate that came first.
+
+    `follow` is asked after each of the first `LATE` choices what it leads to.
+    """
     n = len(given.prior)
-    floor = weights.similarity_floor
-    similarity = np.clip((given.similarity - floor) / (1.0 - floor), 0.0, 1.0)
+    similarity = coverage_of(given.similarity, weights.similarity_floor)
     importance = given.importance
     base = weights.prior * given.prior + weights.walk * given.walk + weights.named * given.named
     alone = inner_products(similarity, importance) + base
@@ -113,22 +128,25 @@ def greedy_cover(given: CoverInput, weights: CoverWeights, steps: int) -> list[C
     most = 1.0 + weights.prior + weights.walk + weights.named + _strongest(weights)
     covered = np.zeros(similarity.shape[1], dtype=np.float32)
     adds = inner_products(similarity, importance)
-    link = np.zeros(n, dtype=np.float32)
+    link, lift = np.zeros(n, dtype=np.float32), np.zeros(n, dtype=np.float32)
     left = np.ones(n, dtype=bool)
     choices: list[Choice] = []
     for step in range(min(steps, n)):
         if step == LATE:
             standing = standing + late
-        gain = adds + standing + link
-        gain[~left] = -np.inf
+        gain = np.where(left, adds + standing + link + lift, -np.inf)
         index = int(np.argmax(gain))
-        merit = (float(alone[index]) + float(link[index])) / most
+        merit = (float(alone[index]) + float(link[index]) + float(lift[index])) / most
         left[index] = False
         if (similarity[index] > covered).any():
             covered = np.maximum(covered, similarity[index])
             adds = inner_products(np.maximum(similarity - covered, 0.0), importance)
         choices.append(Choice(index, float(gain[index]), merit, min(float(covered @ importance), 1.0)))
-        link = np.maximum(link, bonds[index] / (1.0 + weights.fading * step))
+        fade = 1.0 + weights.fading * step
+        link = np.maximum(link, bonds[index] / fade)
+        if follow is not None and step < LATE:
+            now = np.where(left, adds + standing + link + lift, -np.inf)
+            lift = np.maximum(lift, weights.second_hop * follow(index, now) / fade)
     return choices
 
 
