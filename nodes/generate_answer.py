@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from langgraph.config import get_stream_writer
@@ -16,9 +17,12 @@ from theworld.answers.generated import (
     Shown,
     answer_part,
     check_citations,
+    citations_behind,
     clean,
     declines,
+    no_answer_because,
     pack_evidence,
+    short_answer,
 )
 from theworld.degrading import degrading
 from theworld.errors import ModelError
@@ -68,8 +72,9 @@ def generate_answer(
     packed = pack_evidence(state.evidence[:EVIDENCE_NOTES], settings.evidence_tokens)
     if not packed.shown:
         return {"result": None, "degradations": [_degradation("no note fits the token budget", began)]}
+    template = load_prompt("answer", language)
     prompt = fill_prompt(
-        load_prompt("answer", language),
+        template,
         notes=packed.text,
         question=clean(state.query),
         no_answer=NO_ANSWER[language],
@@ -81,7 +86,14 @@ def generate_answer(
         completion = _stream(model, [ChatMessage("user", prompt)], _time_left(state, context, model), shown)
     if isinstance(generating.error, ModelError):
         return {"result": None, "usage": usage_of(generating.error), "degradations": noted}
-    return _update(completion, [state.evidence[index] for index in packed.shown], model.name, began)
+    notes = [state.evidence[index] for index in packed.shown]
+    because = partial(
+        no_answer_because,
+        question=state.query,
+        notes=[f"{note.title}\n{note.text}" for note in notes],
+        instructions=template,
+    )
+    return _update(completion, notes, model.name, began, because)
 
 
 def _time_left(state: QueryState, context: Context, model: ChatModel) -> float | None:
@@ -135,7 +147,9 @@ def _writer() -> Callable[[Any], None]:
         return lambda _event: None
 
 
-def _update(completion: Completion, notes: list[Candidate], name: str, began: float) -> Update:
+def _update(
+    completion: Completion, notes: list[Candidate], name: str, began: float, because: Callable[[str], str]
+) -> Update:
     text = answer_part(well_formed(completion.text))
     update: Update = {"usage": completion.usage, "result": None}
     problems = ["the model's answer was cut off at the token limit"] if completion.truncated else []
@@ -147,8 +161,8 @@ def _update(completion: Completion, notes: list[Candidate], name: str, began: fl
     if checked.invented:
         numbers = ", ".join(f"[{number}]" for number in checked.invented)
         problems.append(f"the model cited notes that do not exist ({numbers}); the citations were removed")
-    if not checked.text:
-        problems.append("nothing was left of the model's answer; passages are shown instead")
+    if reason := because(checked.text):
+        problems.append(f"the model's answer {reason}; passages are shown instead")
     else:
         update["result"] = _answer(checked, notes, name)
     update["degradations"] = [_degradation(problem, began) for problem in problems]
@@ -156,9 +170,10 @@ def _update(completion: Completion, notes: list[Candidate], name: str, began: fl
 
 
 def _answer(checked: CheckedText, notes: list[Candidate], name: str) -> Answer:
-    cited = checked.cited
+    cited, text = checked.cited, citations_behind(checked.text)
     return Answer(
-        text=checked.text,
+        text=text,
+        short=short_answer(text),
         kind="generated",
         confidence=CITED_CONFIDENCE if cited else UNCITED_CONFIDENCE,
         citations=tuple(Citation.of(number, notes[number - 1]) for number in cited),

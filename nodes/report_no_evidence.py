@@ -48,7 +48,7 @@ class NoteStore(Protocol):
     """Knows whether there is anything to be found."""
 
     def has_notes(self, *, tenant: str, within: Deadline | None = None) -> bool:
-        """Tell whether the tenant has any note; StoreError when that cannot be said in time."""
+        """Return whether the tenant has any note; StoreError when that cannot be said in time."""
 
 
 def report_no_evidence(state: QueryState, runtime: Runtime[Context], *, store: NoteStore) -> Update:
@@ -97,7 +97,7 @@ def _failures(state: QueryState) -> list[str]:
 
 
 def _is_late(state: QueryState) -> bool:
-    """Tell whether a channel, or the reranking, missed the deadline: evidence may be missing for that alone."""
+    """Return whether a channel, or the reranking, missed the deadline: evidence may be missing for that alone."""
     return state.rerank_outcome == "timeout" or any(
         item.stage.startswith("retrieve_") and LATE in item.reason for item in state.degradations
     )

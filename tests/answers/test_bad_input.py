@@ -31,6 +31,7 @@ def answered(function: Callable[..., Any], *arguments: Any, **named: Any) -> Non
     assert len(said) < 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", HOSTILE.values(), ids=list(HOSTILE))
 def test_anything_anywhere(bad: Any) -> None:
     answered(efsa_answer, bad, "q")

@@ -114,6 +114,7 @@ def test_ties_go_to_more_evidence_then_more_documents_then_the_first() -> None:
     assert efsa_answer([{"entities": ["B", "A"], "final_score": 0.4}], "?")[0] == "B"
 
 
+@pytest.mark.slow
 def test_same_answer_in_any_process() -> None:
     code = """
 from theworld import efsa_answer

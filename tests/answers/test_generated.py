@@ -15,10 +15,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.graph import END, START, StateGraph
 
-from theworld.answers.generated import AnswerStream, answer_part, check_citations, estimate_tokens, pack_evidence
+from theworld.answers.generated import (
+    AnswerStream,
+    answer_part,
+    check_citations,
+    citations_behind,
+    estimate_tokens,
+    no_answer_because,
+    pack_evidence,
+    short_answer,
+)
 from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, Completion
 from theworld.nodes.generate_answer import generate_answer
+from theworld.prompts import load_prompt
 from theworld.settings import AnswerSettings
 from theworld.state import Candidate, Context, QueryState
 from theworld.testing.fakes import FakeChatModel
@@ -110,7 +120,8 @@ def test_no_answer_leaves_the_quoted_sentences(reply: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["Not enough evidence was shown, so he was freed [1].", "Not enough evidence. But [2] names Rome."]
+    "reply",
+    ["Not enough evidence was shown in Paris, so he was freed [1].", "Not enough evidence. But [2] names Rome."],
 )
 def test_an_answer_that_begins_like_a_refusal_is_an_answer(reply: str) -> None:
     assert run(FakeChatModel([reply]))["result"].text == reply
@@ -130,7 +141,7 @@ def test_a_thought_cut_off_at_the_token_limit_is_told() -> None:
 
 
 def test_an_answer_can_be_written_as_utf_8() -> None:
-    assert run(FakeChatModel(["joy \ud83d\ude00, half \udc00 [1]"]))["result"].text == "joy 😀, half \ufffd [1]"
+    assert run(FakeChatModel(["Paris \ud83d\ude00, half \udc00 [1]"]))["result"].text == "Paris 😀, half \ufffd [1]"
 
 
 def test_thinking_is_not_part_of_the_answer() -> None:
@@ -206,7 +217,7 @@ def test_only_the_checked_answer_is_streamed(reply: str, visible: str, step: int
 
 @given(st.text(alphabet="ab .[]123<think>/【】。", max_size=60), st.integers(1, 7))
 def test_what_is_streamed_is_what_is_answered(reply: str, step: int) -> None:
-    assert streamed(reply, step) == check_citations(answer_part(reply), 2).text
+    assert streamed(reply, step) == citations_behind(check_citations(answer_part(reply), 2).text)
 
 
 def streamed(reply: str, step: int) -> str:
@@ -310,3 +321,50 @@ def test_tokens_are_streamed_in_a_graph() -> None:
     events = list(graph.compile().stream(QueryState(query="?", evidence=NOTES), stream_mode="custom"))
     assert {event["type"] for event in events} == {"token"}
     assert "".join(event["text"] for event in events) == "Paris is it [1]."
+
+
+REPLIES = yaml.safe_load(Path(__file__).with_name("replies.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", REPLIES["judged"], ids=[case["reply"][:30] for case in REPLIES["judged"]])
+def test_what_answers_nothing_is_no_answer(case: dict[str, str]) -> None:
+    instructions = load_prompt("answer", case.get("language", "en"))
+    found = no_answer_because(case["reply"], case["question"], [case["note"]], instructions)
+    assert found == (case.get("because") or "")
+
+
+@pytest.mark.parametrize("case", REPLIES["moved"], ids=[case["reply"][:30] for case in REPLIES["moved"]])
+def test_leading_citations_go_behind_the_first_sentence(case: dict[str, str]) -> None:
+    assert citations_behind(check_citations(case["reply"], 9).text) == case["text"]
+    pieces = AnswerStream(9)
+    for character in case["reply"]:
+        assert not pieces.feed(character).restart
+    assert not pieces.end().restart
+    assert streamed(case["reply"], 9) == case["text"]
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("Paris\nParis is the capital of France [1].", "Paris"),
+        ("356.73 °C [1].\nIt boils there [1].", "356.73 °C"),
+        ("巴黎。\n法国的首都是巴黎[1]。", "巴黎"),
+        ("Paris is the capital of France [1].", ""),
+        ("The capital of France has been the city of Paris for a very long time now.\nSo it is.", ""),
+    ],
+)
+def test_the_first_line_is_the_short_answer(text: str, short: str) -> None:
+    assert short_answer(text) == short
+
+
+def test_the_node_says_what_was_wrong_and_keeps_the_short_answer() -> None:
+    wrong = run(FakeChatModel(["What is the capital? [1]"]))
+    assert wrong["result"] is None
+    assert "passages are shown" in wrong["degradations"][0].reason
+    right = run(FakeChatModel(["[1]: Paris\nThe capital is Paris [1]."]))["result"]
+    assert (right.brief, right.citations[0].number) == ("Paris", 1)
+
+
+def test_nothing_is_left_of_an_invented_citation_at_the_beginning() -> None:
+    assert check_citations("[7]. The code is 7.", 2).text == "The code is 7."
+    assert streamed("[7]. The code is 7.", 3) == "The code is 7."

@@ -113,7 +113,7 @@ def _steps(asked: str, topic: Topic, question: Question) -> list[AskedRelation]:
 
 
 def _says_nothing_else(asked: str, language: Language, topic: Topic, steps: Sequence[AskedRelation]) -> bool:
-    """Tell whether a question is made of its topic, its relations and words that add no condition."""
+    """Return whether a question is made of its topic, its relations and words that add no condition."""
     left = list(asked)
     for start, end in (span for step in steps for span in step.spans):
         left[start:end] = " " * (end - start)

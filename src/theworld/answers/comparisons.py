@@ -110,14 +110,14 @@ def _by_order(
 
 
 def _are_older(asked: str, links: Sequence[Relation], topics: Sequence[Topic], evidence: Sequence[Candidate]) -> bool:
-    """Tell whether "older" is said of people: those who directed or sang, or the topics when both were born."""
+    """Return whether "older" is said of people: those who directed or sang, or the topics when both were born."""
     if not _OLDER.search(asked):
         return False
     return bool(links) or all(lifespan(evidence[topic.note].text).birth for topic in topics)
 
 
 def _tied(left: DateSpan, right: DateSpan) -> bool:
-    """Tell whether two moments cannot be told apart at the precision both have."""
+    """Return whether two moments cannot be distinguished at the precision both have."""
     parts = 1 + (left.month > 0 and right.month > 0) + (left.day > 0 and right.day > 0)
     return left.moment[:parts] == right.moment[:parts]
 

@@ -85,7 +85,7 @@ def _opening(note: Candidate, start: int) -> str:
 
 
 def is_row(line: str) -> bool:
-    """Tell whether a line is one of a table."""
+    """Return whether a line is one of a table."""
     return line.lstrip().startswith("|")
 
 
@@ -121,5 +121,5 @@ def _units(text: str, room: int, *, inside_code: bool) -> list[tuple[int, int]]:
 
 
 def opens_block(line: str) -> bool:
-    """Tell whether what follows a line is read as a part of the same code block or table."""
+    """Return whether what follows a line is read as a part of the same code block or table."""
     return is_row(line) or _FENCE.match(line) is not None

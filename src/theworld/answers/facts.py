@@ -143,7 +143,7 @@ def _stated(text: str, cue: re.Pattern[str]) -> DateSpan | None:
 
 
 def _is_all_of(date: DateSpan, clause: str) -> bool:
-    """Tell whether a clause says nothing but a date."""
+    """Return whether a clause says nothing but a date."""
     return not clause[: date.start].strip(" 在于") and not clause[date.end :].strip(" 起初底末时")
 
 

@@ -1,7 +1,9 @@
 """What a language model is shown and what of its text is kept: evidence within a token budget, citations that exist.
 
 Notes are numbered and delimited. Of the reply only the answer is shown, also while it comes: without thoughts, the
-agreed phrase for "not in the notes", and citations of notes that do not exist.
+agreed phrase for "not in the notes", and citations of notes that do not exist. Small models put the citation before
+what it is of, repeat the question or the prompt, or say what no note says: the first is put right, the rest is no
+answer.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from typing import NamedTuple
 
 from theworld.prompts import harmless
 from theworld.state import Candidate
-from theworld.text import begun_pair, cjk_share, split_sentences, well_formed
+from theworld.text import begun_pair, cjk_share, split_sentences, tokens, well_formed
+from theworld.text.tokens import function_words
 
 LATIN_CHARACTERS_PER_TOKEN = 3.5
 """Estimate for Latin text, on the safe side of the usual four."""
@@ -124,7 +127,7 @@ def check_citations(text: str, notes: int) -> CheckedText:
 
     checked = _MARK.sub(keep, text)
     if invented:
-        checked = _SPACE_BEFORE_END.sub("", checked)
+        checked = _SPACE_BEFORE_END.sub("", checked).lstrip(".:;,。：；， ")
     return CheckedText(checked.strip(), tuple(cited), tuple(sorted(invented)))
 
 
@@ -136,6 +139,68 @@ def _numbers(cited: str) -> list[int]:
         whole = len(found) == 2 and 0 < found[1] - found[0] < _LONGEST_RANGE
         numbers += range(found[0], found[1] + 1) if whole else found
     return numbers
+
+
+_LEADING = re.compile(r"(?P<marks>(?:\[\d+\]\s*)+)[.:;,)。：；，、\-–—]*\s*")
+
+
+def citations_behind(text: str, *, ended: bool = True) -> str:
+    """Return a text that begins with its citations with them behind its first sentence.
+
+    "[4]. The code is 7." becomes "The code is 7. [4]". Of a text that has not `ended` the first sentence may go on: its
+    citations are left out until another one begins.
+    """
+    match = _LEADING.match(text)
+    rest = text[match.end() :] if match else text
+    if match is None or not rest:
+        return text if ended or match is None else ""
+    first = next(iter(split_sentences(rest)), None)
+    end = first.end if first is not None else len(rest)
+    if end == len(rest) and not ended:
+        return rest
+    marks = "".join(match["marks"].split())
+    return rest if marks in rest[:end] else f"{rest[:end]} {marks}{rest[end:]}"
+
+
+REPEATED = 0.9
+"""Share of the tokens of question and answer together that both have, from which the answer only repeats it."""
+LEAST_REPEATED = 4
+"""Tokens of the prompt in a row that are no chance."""
+_YES_NO = frozenset(tokens("yes no 是 否 不是 没有 有"))
+
+
+def no_answer_because(text: str, question: str, notes: Sequence[str], instructions: str) -> str:
+    """Return why a checked text answers nothing, empty where it may: what follows "the model's answer"."""
+    said = tokens(_MARK.sub(" ", text))
+    if not said:
+        return "was empty" if not text else "had citations and no words"
+    own, asked = set(said), set(tokens(question))
+    if len(own & asked) >= REPEATED * len(own | asked):
+        return "only repeated the question"
+    if len(said) >= LEAST_REPEATED and _stands_in(said, tokens(instructions)):
+        return "only repeated its instructions"
+    shown = "\n".join(notes)
+    same_script = (cjk_share(text) > 0) == (cjk_share(shown) > 0)
+    content = own - _YES_NO - function_words()
+    if same_script and content and not content & set(tokens(shown)):
+        return "had no word of the notes"
+    return ""
+
+
+def _stands_in(some: Sequence[str], all_tokens: Sequence[str]) -> bool:
+    size = len(some)
+    return any(list(all_tokens[at : at + size]) == list(some) for at in range(len(all_tokens) - size + 1))
+
+
+LONGEST_SHORT = 60
+"""Characters of a first line that is the answer in a few words."""
+
+
+def short_answer(text: str) -> str:
+    """Return the first line of a text where it is the answer in a few words and more lines follow, else nothing."""
+    first, _, rest = text.partition("\n")
+    bare = _MARK.sub("", first).strip().rstrip(".。").rstrip()
+    return bare if rest.strip() and len(bare) <= LONGEST_SHORT else ""
 
 
 NO_ANSWER = {"en": "Not enough evidence.", "zh": "证据不足。"}
@@ -168,7 +233,7 @@ def answer_part(text: str) -> str:
 
 
 def declines(text: str) -> bool:
-    """Tell whether an answer is the agreed phrase for "not in the notes", alone or before a comment that cites none."""
+    """Return whether an answer is the agreed phrase for "not in the notes", alone or before an uncited comment."""
     opening = text.lstrip(_EDGE).casefold()
     said = next((phrase for phrase in _REFUSALS if opening.startswith(phrase)), None)
     if said is None:
@@ -202,15 +267,15 @@ class AnswerStream:
         bare = _bare(answer)
         if any(refusal.startswith(bare) for refusal in _REFUSALS) or declines(answer):
             return self._turn("")
-        return self._turn(_OPEN_MARK.sub("", answer))
+        return self._turn(_OPEN_MARK.sub("", answer), ended=False)
 
     def end(self) -> Shown:
         """Return what was held back."""
         answer = answer_part(well_formed(self._raw))
         return self._turn("" if declines(answer) else answer)
 
-    def _turn(self, answer: str) -> Shown:
-        visible = check_citations(answer, self._notes).text
+    def _turn(self, answer: str, *, ended: bool = True) -> Shown:
+        visible = citations_behind(check_citations(answer, self._notes).text, ended=ended)
         before, restart = self._shown, not visible.startswith(self._shown)
         self._shown = visible
         return Shown(visible if restart else visible[len(before) :], restart)
