@@ -162,6 +162,7 @@ def check(text: str, shape: Any) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_mutated_texts_parse_truthfully_or_fail_with_reasons():
     rng = random.Random(20240105)
     parsed = sum(check(mutated(rng), rng.choice(SHAPES_TO_FUZZ)) for _ in range(3000))

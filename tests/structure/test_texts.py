@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pydantic import RootModel
 
 from theworld.structure import parse_with_report
-from theworld.structure.reading.mending import TooDeepError, mend
 from theworld.structure.reading.provenance import lost_words
+from theworld.structure.reading.repairing import TooDeepError, repair_json
 
 CASES = [
     json.loads(line)
@@ -82,14 +82,14 @@ def test_valid_json_is_read_as_the_standard_parser_reads_it(value):
 def test_a_valid_prefix_never_invents_and_says_that_it_is_cut(value, cut):
     text = json.dumps(value, ensure_ascii=False)
     prefix = text[: max(1, min(cut, len(text) - 1))]
-    reading = mend(prefix)
+    reading = repair_json(prefix)
     assert reading.truncated or reading.end < len(prefix)
 
 
 @given(st.lists(st.text("ab \"',:{}[]名。", min_size=1, max_size=12), min_size=1, max_size=3))
 def test_unescaped_marks_inside_strings_lose_no_word_untold(texts):
     text = json.dumps({f"k{i}": item for i, item in enumerate(texts)}, ensure_ascii=False).replace('\\"', '"')
-    reading = mend(text)
+    reading = repair_json(text)
     kinds = {repair.kind for repair in reading.repairs}
     assert not lost_words(text[: reading.end], reading.value) or "dropped" in kinds
 
@@ -98,11 +98,11 @@ def test_python_and_javascript_writing_mean_the_same():
     rng = random.Random(5)
     for _ in range(200):
         value = {"a": rng.choice([True, False, None]), "名": [rng.randint(-9, 9), "x, y: {z}"], "n": {"m": []}}
-        assert mend(repr(value)).value == value
+        assert repair_json(repr(value)).value == value
         loose = json.dumps(value, ensure_ascii=False).replace('"a"', "a").replace("}", ",}").replace("]", ",]")
-        assert mend(loose).value == {**value, "名": [value["名"][0], "x, y: {z,}"]}
+        assert repair_json(loose).value == {**value, "名": [value["名"][0], "x, y: {z,}"]}
 
 
 def test_too_deep_says_where():
     with pytest.raises(TooDeepError, match="nested too deeply"):
-        mend("[" * 500)
+        repair_json("[" * 500)

@@ -53,7 +53,7 @@ DIALECTS: dict[str, Any] = {
         "message": {"role": "assistant", "tool_calls": [{"function": {"name": "User", "arguments": ARGUMENTS}}]}
     },
     "double-encoded arguments": [{"function": {"name": "User", "arguments": json.dumps(TEXT)}}],
-    "arguments to be mended": [{"function": {"name": "User", "arguments": "{'name': 'Bob', age: 30,"}}],
+    "arguments to be repaired": [{"function": {"name": "User", "arguments": "{'name': 'Bob', age: 30,"}}],
     "arguments as bytes": [{"function": {"name": "User", "arguments": TEXT.encode()}}],
     "a single call": {"name": "User", "arguments": TEXT},
 }

@@ -16,7 +16,7 @@ from itertools import zip_longest
 from typing import Any
 
 from theworld.structure.reading.fragments import read_any
-from theworld.structure.reading.mending import literal, mend
+from theworld.structure.reading.repairing import literal, repair_json
 from theworld.structure.report import Repair
 
 PAYLOADS = ("arguments", "args", "input", "parameters")
@@ -55,7 +55,7 @@ class ToolCall:
     arguments: Any
     """Arguments as plain data."""
     repairs: tuple[Repair, ...] = ()
-    """What had to be mended in the arguments."""
+    """What had to be repaired in the arguments."""
 
 
 def read_text_calls(text: str) -> Iterator[ToolCall]:
@@ -111,10 +111,10 @@ def _read_argument(text: str, pos: int) -> tuple[Any, int]:
     """Read one argument of a call at `pos`: an object, an array, a string or a bare token."""
     if text[pos : pos + 1] in ("{", "["):
         try:
-            mended = mend(text, pos)
+            repaired = repair_json(text, pos)
         except ValueError:
             return None, pos
-        return mended.value, mended.end
+        return repaired.value, repaired.end
     quoted = QUOTED.match(text, pos)
     if quoted:
         try:
@@ -183,7 +183,7 @@ def _payload(raw: Any) -> Any:
 
 
 def read_tool_call(name: str, payload: Any) -> ToolCall:
-    """Return a call with its arguments as plain data; text is mended like any other text.
+    """Return a call with its arguments as plain data; text is repaired like any other text.
 
     Raises ValueError when the arguments hold no object.
     """
@@ -198,7 +198,7 @@ def read_tool_call(name: str, payload: Any) -> ToolCall:
 
 
 def _read_text(payload: str) -> tuple[Any, tuple[Repair, ...]]:
-    """Read arguments given as text: JSON, JSON in a JSON string, or something to be mended."""
+    """Read arguments given as text: JSON, JSON in a JSON string, or something to be repaired."""
     for _ in range(3):
         try:
             value = json.loads(payload)

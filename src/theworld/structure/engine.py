@@ -87,7 +87,7 @@ def parse_with_report(
 ) -> ParseReport[T]:
     """Parse like `StructureEngine.parse` and report strategy, repairs, truncation, alternatives and attempts.
 
-    `policy`: `strict` takes only what is valid as it stands; `repair-syntax` (default) mends without changing meaning;
+    `policy`: `strict` takes only what is valid as it stands; `repair-syntax` (default) repairs and keeps the meaning;
     `repair-model` may also ask a model, which needs `repair`. Raises StructureParseError.
     """
     _check_policy(policy, repair)

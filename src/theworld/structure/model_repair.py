@@ -1,4 +1,4 @@
-"""Asking a model to mend what no rule could: opt-in, bounded, and held to the words of the input."""
+"""Asking a model to repair what no rule could: opt-in, bounded, and held to the words of the input."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def repair_with_model(
 ) -> ParseReport[Any]:
     """Ask the model for a corrected text and parse that; raises StructureParseError with the further attempts.
 
-    A value whose words or numbers do not occur in the original text is refused: a model may mend, not invent.
+    A value whose words or numbers do not occur in the original text is refused: a model may repair, not invent.
     """
     deadline = time.monotonic() + repair.timeout_s
     attempts = list(failure.attempts)

@@ -10,7 +10,7 @@ from theworld.structure.calls import read_text_calls
 from theworld.structure.fitting.targets import Target
 from theworld.structure.reading.foreign import without_comments
 from theworld.structure.reading.fragments import answer_start, find_fences
-from theworld.structure.reading.mending import literal
+from theworld.structure.reading.repairing import literal
 from theworld.structure.report import Repair
 
 RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")

@@ -1,8 +1,8 @@
 """One search through one text: every strategy, every fragment, and the choice between the candidates.
 
-Order of the strategies: `direct_json`, `markdown_X`, `braced_X`, `bracket_X`, `cleaned_json`, then mended fragments,
+Order of the strategies: `direct_json`, `markdown_X`, `braced_X`, `bracket_X`, `cleaned_json`, then repaired fragments,
 what lies inside fragments, tables, calls written as text, and at last `plugin_<name>`.
-The first three kinds compete: the candidate that fills most of the wanted fields wins, then the last. What a mended
+The first three kinds compete: the candidate that fills most of the wanted fields wins, then the last. What a repaired
 fragment lost is found out only where it matters: for the report, and between several candidates.
 """
 
@@ -44,7 +44,7 @@ class Candidate:
     value: Any
     """The validated object."""
     label: str
-    """Name of the strategy, before what mending adds to it."""
+    """Name of the strategy, before what repairing adds to it."""
     fragment: Fragment | None = None
     """Where it was read from, None for the whole text."""
     more: tuple[Repair, ...] = ()
@@ -211,11 +211,11 @@ class Search:
                 value, inner = (call[1], ()) if not isinstance(call[1], str) else read_any(call[1])
             allowed = self.policy != "strict" and self.fitted < MOST_FITTED
             self.fitted += 1
-            validated, fitted, mended = fit(value, self.target, self.text, allowed=allowed)
+            validated, fitted, repaired = fit(value, self.target, self.text, allowed=allowed)
         except (ValueError, RecursionError) as error:
             self._failed(f"{name}[{'.'.join(map(str, path))}]" if path else name, error)
             return
-        found.append(Candidate(validated, fragment.label, fragment, inner + fitted, mended, path, place))
+        found.append(Candidate(validated, fragment.label, fragment, inner + fitted, repaired, path, place))
 
     def _failed(self, name: str, error: BaseException) -> None:
         """Note a failed attempt; its traceback would keep every frame alive."""
@@ -269,11 +269,11 @@ class Search:
             try:
                 self.fitted += 1
                 allowed = self.fitted <= MOST_FITTED
-                validated, fitted, mended = fit(value, self.target, self.text, allowed=allowed)
+                validated, fitted, repaired = fit(value, self.target, self.text, allowed=allowed)
             except (ValueError, RecursionError) as error:
                 self._failed(name, error)
                 continue
-            return Candidate(validated, name, None, (*repairs, *fitted), mended)
+            return Candidate(validated, name, None, (*repairs, *fitted), repaired)
         return None
 
     def _plugins(self) -> Candidate | None:

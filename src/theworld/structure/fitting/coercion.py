@@ -25,9 +25,9 @@ REFUSED = remedies.REFUSED
 
 
 def fit(value: Any, target: Target, text: str, *, allowed: bool = True) -> tuple[Any, tuple[Repair, ...], Any]:
-    """Validate plain data, mending what can be mended without loss; return the object, the repairs and the mended data.
+    """Validate plain data, repaired where that loses nothing; return the object, the repairs and the repaired data.
 
-    Raises the first ValidationError (or ValueError) when it cannot be mended.
+    Raises the first ValidationError (or ValueError) when it cannot be repaired.
     """
     try:
         return target.validate(value), (), value
@@ -66,7 +66,7 @@ class _Fitting:
         self.floats: dict[float, str] | None = None
 
     def run(self, first: ValueError) -> tuple[Any, tuple[Repair, ...], Any]:
-        """Mend and validate in rounds until the value is valid or nothing more can be mended."""
+        """Repair and validate in rounds until the value is valid or nothing more can be repaired."""
         error: ValueError = first
         for _ in range(MAX_ROUNDS):
             changed = self._round(error) if isinstance(error, ValidationError) else self._rename((), self.box[0])

@@ -1,6 +1,6 @@
 """Every JSON-like fragment of a text: one pass from left to right, aware of strings, fences and thinking.
 
-A fragment that is valid JSON is read by the standard parser; any other is mended (see `mending`).
+A fragment that is valid JSON is read by the standard parser; any other is repaired (see `repairing`).
 No part of the text is read more than a fixed number of times.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from theworld.structure.reading.mending import Mended, TooDeepError, mend
+from theworld.structure.reading.repairing import Repaired, TooDeepError, repair_json
 from theworld.structure.report import Repair
 
 OPENING = re.compile(r"[{\[｛［]")
@@ -53,7 +53,7 @@ class Fence:
 class Fragment:
     """One candidate found in a text: plain data with the place it was read from."""
 
-    __slots__ = ("_cut", "_known", "_mended", "end", "error", "label", "start", "value")
+    __slots__ = ("_cut", "_known", "_repaired", "end", "error", "label", "start", "value")
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Fragment:
         end: int,
         repairs: tuple[Repair, ...] = (),
         *,
-        mended: Mended | None = None,
+        repaired: Repaired | None = None,
         error: str = "",
         truncated: bool = False,
     ) -> None:
@@ -73,22 +73,22 @@ class Fragment:
         self.start, self.end = start, end
         self.error = error
         """Why it could not be read at all; `value` is None then."""
-        self._known, self._mended, self._cut = repairs, mended, truncated
+        self._known, self._repaired, self._cut = repairs, repaired, truncated
 
     @property
     def broken(self) -> bool:
         """True when it is not valid JSON as it stands."""
-        return self._mended is not None or bool(self._known)
+        return self._repaired is not None or bool(self._known)
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
-        """What had to be mended; empty for valid JSON."""
-        return self._known if self._mended is None else self._known + self._mended.repairs
+        """What had to be repaired; empty for valid JSON."""
+        return self._known if self._repaired is None else self._known + self._repaired.repairs
 
     @property
     def truncated(self) -> bool:
         """True when the text broke off inside."""
-        return self._cut or (self._mended is not None and self._mended.truncated)
+        return self._cut or (self._repaired is not None and self._repaired.truncated)
 
 
 def answer_start(text: str) -> int:
@@ -187,32 +187,32 @@ class Scanner:
         return f"{kind}_{number}"
 
     def _read(self, opening: int) -> Fragment:
-        """Read the fragment that begins at `opening`: as JSON if it is, else mending it."""
+        """Read the fragment that begins at `opening`: as JSON if it is, else repairing it."""
         fence = self._fence_at(opening)
         label = self._label(opening, fence)
         try:
             value, end = DECODER.raw_decode(self.text, opening)
         except (ValueError, RecursionError):
-            return self._mend(opening, fence, label)
+            return self._repair(opening, fence, label)
         if isinstance(value, dict) and MORE_FIELDS.match(self.text, end):
-            return self._mend(opening, fence, label)
+            return self._repair(opening, fence, label)
         return Fragment(label, value, opening, end, self._note)
 
-    def _mend(self, opening: int, fence: int, label: str) -> Fragment:
+    def _repair(self, opening: int, fence: int, label: str) -> Fragment:
         """Read a broken fragment; a fence bounds it unless the fence mark turns out to be part of a string."""
         try:
             bound = self.fences[fence].end if fence >= 0 else None
-            mended = mend(self.text, opening, bound)
-            if fence >= 0 and self.fences[fence].closed and not self._extended and mended.truncated:
+            repaired = repair_json(self.text, opening, bound)
+            if fence >= 0 and self.fences[fence].closed and not self._extended and repaired.truncated:
                 self._extended = True
-                wider = mend(self.text, opening)
-                mended = mended if wider.truncated else wider
+                wider = repair_json(self.text, opening)
+                repaired = repaired if wider.truncated else wider
         except TooDeepError as error:
             self._note = (OUTER_LOST,)
             return Fragment(label, None, opening, error.position, error=str(error))
         except (ValueError, RecursionError) as error:
             return Fragment(label, None, opening, opening + 1, error=str(error))
-        return Fragment(label, mended.value, opening, mended.end, self._note, mended=mended)
+        return Fragment(label, repaired.value, opening, repaired.end, self._note, repaired=repaired)
 
 
 def unbraced_fields(text: str, start: int = 0) -> Fragment | None:
@@ -221,11 +221,11 @@ def unbraced_fields(text: str, start: int = 0) -> Fragment | None:
     if not QUOTED_KEY.match(text, begin):
         return None
     try:
-        mended = mend(f"{{{text[begin:]}}}")
+        repaired = repair_json(f"{{{text[begin:]}}}")
     except (ValueError, RecursionError):
         return None
     note = Repair("closer", "the braces around the fields are missing")
-    return Fragment("unbraced", mended.value, start, len(text), (note,), mended=mended)
+    return Fragment("unbraced", repaired.value, start, len(text), (note,), repaired=repaired)
 
 
 def joined(text: str, fragments: list[Fragment]) -> list[Fragment]:
@@ -262,7 +262,7 @@ def nested_values(value: Any, limit: int = NESTED_LIMIT) -> Iterator[tuple[tuple
 
 
 def read_any(text: str) -> tuple[Any, tuple[Repair, ...]]:
-    """Read the first object or array of a text, mending it; raises ValueError when there is none."""
+    """Read the first object or array of a text, repairing it; raises ValueError when there is none."""
     fragment = next((f for f in Scanner(text).fragments() if not f.error), None)
     if fragment is None:
         raise ValueError("no JSON value in the text")

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from theworld.structure.reading.fragments import ARRAY_LIKE, OBJECT_LIKE, THINKING
-from theworld.structure.reading.mending import mend
+from theworld.structure.reading.repairing import repair_json
 
 OPENING = re.compile(r"[{\[]")
 MARK = re.compile(r"[{\[}\]\"'“]|//|/\*")
@@ -71,7 +71,7 @@ class StreamReader:
             return from_json(text, allow_partial="trailing-strings")
         except (ValueError, TypeError):
             try:
-                return mend(text, 0, growing=True).value
+                return repair_json(text, 0, growing=True).value
             except ValueError:
                 return {} if self.stack[0] == "{" else []
 
@@ -185,5 +185,5 @@ class StreamReader:
             try:
                 self.finished.append(from_json(text))
             except (ValueError, TypeError):
-                self.finished.append(mend(text).value)
+                self.finished.append(repair_json(text).value)
         return after

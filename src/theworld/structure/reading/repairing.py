@@ -8,7 +8,7 @@ The library finds the value; three things are added, because a repair may lose n
 2. The words of the text are compared with the words of the value; what is on one side only is reported.
 3. A text that is valid JSON once comments, trailing commas and control characters are gone counts as cleaned only.
 
-The account (`Mended.repairs`) is drawn up when it is asked for: most callers want the value alone.
+The account (`Repaired.repairs`) is drawn up when it is asked for: most callers want the value alone.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ KINDS = (
 """Words in a message of the library, and the kind of repair it tells of; the first that occurs counts."""
 
 
-class Mended:
+class Repaired:
     """A value read from broken text, where it ends, and what it took."""
 
     def __init__(self, text: str, start: int, end: int, value: Any, *, notes: list[str], cut: bool) -> None:
@@ -86,7 +86,7 @@ class Mended:
         found += _changes(raw, self.value)
         if self.truncated:
             found.append(Repair("truncated", "the text breaks off inside the value"))
-        return tuple(found) or (Repair("syntax", "not valid JSON as it stands: commas, quotes or brackets mended"),)
+        return tuple(found) or (Repair("syntax", "not valid JSON as it stands: commas, quotes or brackets repaired"),)
 
 
 class TooDeepError(ValueError):
@@ -97,7 +97,7 @@ class TooDeepError(ValueError):
         super().__init__(f"nested too deeply up to position {position}")
 
 
-def mend(text: str, start: int = 0, end: int | None = None, *, growing: bool = False) -> Mended:
+def repair_json(text: str, start: int = 0, end: int | None = None, *, growing: bool = False) -> Repaired:
     """Read the object or array whose bracket is at `start`; `growing` keeps values stable while a text is written.
 
     The library is shown a window of the text that grows while the value does not end in it: it looks far ahead, and
@@ -111,13 +111,13 @@ def mend(text: str, start: int = 0, end: int | None = None, *, growing: bool = F
     width = WINDOW
     while True:
         limit = min(stop, start + width)
-        mended = _read(text, start, limit, growing)
-        if limit == stop or mended.end < limit:
-            return mended
+        repaired = _read(text, start, limit, growing)
+        if limit == stop or repaired.end < limit:
+            return repaired
         width *= 8
 
 
-def _read(text: str, start: int, limit: int, growing: bool) -> Mended:
+def _read(text: str, start: int, limit: int, growing: bool) -> Repaired:
     """Read what stands between two positions."""
     written, edits = json_literals(text[start:limit])
     parser, value = _parse(written, growing)
@@ -140,7 +140,7 @@ def _read(text: str, start: int, limit: int, growing: bool) -> Mended:
         end = before(end, added)
     if fills and invented(value, text[start : start + end]):
         raise ValueError("json_repair made words that are not in the text")
-    return Mended(text, start, max(start + end, start + 1), value, notes=parser.notes, cut=cut)
+    return Repaired(text, start, max(start + end, start + 1), value, notes=parser.notes, cut=cut)
 
 
 def _parse(written: str, growing: bool) -> tuple[Any, Any]:
