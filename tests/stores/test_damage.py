@@ -73,6 +73,7 @@ def _found(store: KnowledgeStore) -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", list(DAMAGES))
 @pytest.mark.parametrize("writes", [False, True], ids=["reader", "writer"])
 def test_what_is_damaged_is_built_anew(whole: Path, tmp_path: Path, damage: str, writes: bool) -> None:

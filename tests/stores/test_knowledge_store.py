@@ -239,6 +239,7 @@ def test_another_embedder_is_refused(store: KnowledgeStore) -> None:
         store.check_embedders({"en": "new"})
 
 
+@pytest.mark.slow
 def test_threads_query_while_one_writes(store: KnowledgeStore) -> None:
     store.put([make_document(number) for number in range(20)])
     store.catch_up()

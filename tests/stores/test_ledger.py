@@ -32,6 +32,7 @@ class TestSqliteServiceLedger(ServiceLedgerConformance):
         return lambda: ServiceLedger.open(tmp_path)
 
 
+@pytest.mark.slow
 def test_writers_in_many_threads_lose_and_double_nothing(make: Callable[..., Ledger]) -> None:
     write_side_by_side(make, writers=3, rounds=6, tenants=2, seed=1)
 

@@ -63,6 +63,7 @@ def test_an_old_ledger_becomes_what_a_new_one_is(old: Path, tmp_path_factory: py
     assert differences(new) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["reader", "writer", "service"])
 def test_a_file_is_brought_up_to_date_by_whoever_opens_it(old: Path, how: str) -> None:
     if how == "service":
@@ -100,7 +101,7 @@ def test_notes_of_a_ledger_without_sections_are_read_and_written_anew(
 ) -> None:
     write_ledger(tmp_path, *STATEMENTS[4])
     with KnowledgeStore.open(tmp_path, read_only=False) as store:
-        assert "2 notes do not know their sections yet" in caplog.text
+        assert "2 notes lack their sections" in caplog.text
         (first, second) = store.iter_notes("t")
         assert (first.text, first.section, first.kind, first.lead) == ("Ask your manager.", (), "paragraph", "")
         assert [hit.note_id for hit in store.sparse.search("manager", tenant="t", filters={}, limit=5)] == ["a#0"]

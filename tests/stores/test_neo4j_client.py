@@ -1,4 +1,4 @@
-"""What speaks Bolt only at first is told apart from an answer."""
+"""What speaks Bolt only at first is distinguished from an answer."""
 
 from __future__ import annotations
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from theworld.errors import StoreError
+from theworld.stores.files import Sums, sums_of
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.protocols import Hit
 from theworld.stores.sparse import TantivySparse, embedded
@@ -133,3 +135,21 @@ def test_a_reader_that_comes_as_the_index_is_replaced_looks_again(
     assert (reader.applied, found(reader)) == (2, ["n0#0", "n1#0"])
     reader.close()
     writer.close()
+
+
+def test_a_segment_that_is_merged_away_while_it_is_summed_is_looked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merged = ["a segment gone by now"]
+
+    def sums(files: Iterable[Path], known: Sums) -> Sums:
+        if merged:
+            raise FileNotFoundError(merged.pop())
+        return sums_of(files, known)
+
+    monkeypatch.setattr(embedded, "sums_of", sums)
+    store = TantivySparse(tmp_path, writable=True)
+    feed(store, put("n0#0", "word"))
+    assert not merged
+    assert TantivySparse(tmp_path).applied == 1
+    store.close()

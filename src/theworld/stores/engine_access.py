@@ -81,7 +81,7 @@ def identifier(*parts: str) -> str:
 
 
 def is_text(value: str) -> bool:
-    """Tell whether a string can be sent: lone surrogates cannot, and nothing stored holds them."""
+    """Return whether a string can be sent: lone surrogates cannot, and nothing stored holds them."""
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:

@@ -80,7 +80,7 @@ _FULL_OR_FORBIDDEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.
 
 
 def is_damage(error: BaseException) -> bool:
-    """Tell whether an error is what libraries raise over files that are damaged, cut off, orphaned or missing.
+    """Return whether an error is what libraries raise over files that are damaged, cut off, orphaned or missing.
 
     numpy parses a header with the tokenizer of Python, an empty array is an EOFError, and tantivy panics; a full disk
     and missing rights are no damage.

@@ -55,5 +55,5 @@ def wanted_terms(filters: Filters) -> list[list[str]]:
 
 
 def passes(terms: frozenset[str], wanted: list[list[str]]) -> bool:
-    """Tell whether a note with these terms passes."""
+    """Return whether a note with these terms passes."""
     return all(any(term in terms for term in some) for some in wanted)

@@ -168,9 +168,9 @@ class KnowledgeStore:
         key = entity_key(name)
         return self.ledger.near_names(key, tenant=tenant, limit=limit) if key or not name else []
 
-    def iter_notes(self, tenant: str) -> Iterator[StoredNote]:
-        """Yield all notes in the order they were written."""
-        return self.ledger.iter_notes(tenant)
+    def iter_notes(self, tenant: str, *, mentions: bool = True) -> Iterator[StoredNote]:
+        """Yield all notes in the order they were written; without `mentions` they have none, which is faster."""
+        return self.ledger.iter_notes(tenant, mentions=mentions)
 
     def notes(
         self, ids: Sequence[str], *, tenant: str, mentions: bool = True, within: Deadline | None = None
@@ -194,7 +194,7 @@ class KnowledgeStore:
         return self._reads.run(lambda: self.ledger.text(document_id, start, end, tenant=tenant), within)
 
     def has_notes(self, *, tenant: str, within: Deadline | None = None) -> bool:
-        """Tell whether the tenant has any note; EngineUnavailableError when a ledger on a server does not answer."""
+        """Return whether the tenant has any note; EngineUnavailableError when a ledger on a server does not answer."""
         if within is None or not self.ledger.remote:
             return self.ledger.has_notes(tenant)
         return self._reads.run(lambda: self.ledger.has_notes(tenant), within)

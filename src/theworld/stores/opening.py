@@ -98,7 +98,7 @@ def _projected(
 
 
 def _must_be_in_memory(path: Path, ledger: Ledger, projections: Projections, engines: Engines) -> bool:
-    """Tell whether the graph's file is missing or old in a folder that cannot be written."""
+    """Return whether the graph's file is missing or old in a folder that cannot be written."""
     if engines.graph.url is not None or os.access(path, os.W_OK) or projections.graph.applied == ledger.sequence():
         return False
     _LOG.warning(

@@ -50,7 +50,7 @@ def check_folder(path: Path, *, create: bool, has_ledger: bool = True) -> None:
 
 
 def follows(folder: Path, ledger: Ledger) -> bool:
-    """Tell whether the projections in the folder were made from this ledger."""
+    """Return whether the projections in the folder were made from this ledger."""
     known = read_json(folder / FOLLOWED)
     if not isinstance(known, dict):
         return not ledger.remote

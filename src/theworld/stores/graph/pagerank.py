@@ -135,7 +135,7 @@ class _Pushing:
         numbers = self._number[nodes]
         unmet = nodes[numbers == 0]
         if unmet.size:
-            # Of a node met several times the last place is kept: so each is told once, without sorting.
+            # Of a node met several times the last place is kept: so each is reported once, without sorting.
             places = np.arange(1, len(unmet) + 1, dtype=np.int32)
             self._number[unmet] = places
             self._meet(unmet[self._number[unmet] == places])

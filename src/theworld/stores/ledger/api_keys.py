@@ -27,7 +27,7 @@ _NO_HASH = "0" * 64
 
 
 def is_key(token: str) -> bool:
-    """Tell whether a text has the form of a key, right or wrong."""
+    """Return whether a text has the form of a key, right or wrong."""
     return _TOKEN.fullmatch(token) is not None
 
 
@@ -42,7 +42,7 @@ class Principal:
     scopes: tuple[str, ...]
 
     def may_act_for(self, tenant: str) -> bool:
-        """Tell whether it may act for a tenant."""
+        """Return whether it may act for a tenant."""
         return ANY_TENANT in self.tenants or tenant in self.tenants
 
 

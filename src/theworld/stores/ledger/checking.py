@@ -80,7 +80,7 @@ def _is_many(value: object) -> bool:
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether databases can keep a text; nothing is found under one that they cannot."""
+    """Return whether databases can keep a text; nothing is found under one that they cannot."""
     return "\x00" not in text and is_text(text)
 
 

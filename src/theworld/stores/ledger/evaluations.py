@@ -179,7 +179,7 @@ class Evaluations:
         return self._ledger.value(select(EvalJob.id).where(*mine)) is not None
 
     def is_cancelled(self, row: int) -> bool:
-        """Tell whether a job is to stop."""
+        """Return whether a job is to stop."""
         return bool(self._ledger.value(select(EvalJob.cancel).where(EvalJob.id == row)))
 
     def start(self, row: int) -> None:

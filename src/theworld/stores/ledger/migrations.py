@@ -95,7 +95,7 @@ def _tell_missing_sections(connection: sa.Connection) -> None:
     """Say that notes lack what only ingestion can tell."""
     notes = connection.scalar(sa.select(sa.func.count()).select_from(sa.table("note")))
     if notes:
-        _LOG.warning("%d notes do not know their sections yet: ingest the same folders again to tell them", notes)
+        _LOG.warning("%d notes lack their sections: ingest the same folders again to add them", notes)
 
 
 STEPS: Mapping[int, Callable[[sa.Connection], None]] = {4: _simplify_keys, 5: _tell_missing_sections}

@@ -51,7 +51,7 @@ def _bring_up_to_date(file: Path) -> None:
 
 
 def ledger_exists(settings: Settings) -> bool:
-    """Tell whether the store has a ledger; EngineUnavailableError when its server cannot be asked."""
+    """Return whether the store has a ledger; EngineUnavailableError when its server cannot be asked."""
     if settings.ledger.url is None:
         return (settings.store / FILE_NAME).exists()
     database = connect(settings.store, settings.ledger_server, writable=False)

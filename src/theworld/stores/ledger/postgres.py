@@ -212,7 +212,7 @@ def _refuse_broken(connection: Any, _record: object, _proxy: PoolProxiedConnecti
 
 
 def _has_input(socket: int) -> bool:
-    """Tell whether something came in unasked: the end of the connection, most often."""
+    """Return whether something came in unasked: the end of the connection, most often."""
     with selectors.DefaultSelector() as selector:
         selector.register(socket, selectors.EVENT_READ)
         return bool(selector.select(0))

@@ -47,11 +47,13 @@ def read_notes(connection: Connection, tenant: str, ids: Sequence[str], *, menti
     return found
 
 
-def read_notes_after(connection: Connection, tenant: str, row: int, limit: int) -> tuple[list[StoredNote], int]:
+def read_notes_after(
+    connection: Connection, tenant: str, row: int, limit: int, *, mentions: bool
+) -> tuple[list[StoredNote], int]:
     """Return the next notes in the order they were written, and the row to go on after (0 at the end)."""
     query = _NOTE.where(models.Note.tenant == tenant, models.Note.id > row).order_by(models.Note.id).limit(limit)
     rows = connection.execute(query).all()
-    return _stored(connection, rows, mentions=True), rows[-1].id if rows else 0
+    return _stored(connection, rows, mentions=mentions), rows[-1].id if rows else 0
 
 
 def read_document_notes(connection: Connection, document: int) -> list[StoredNote]:

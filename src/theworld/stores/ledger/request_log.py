@@ -62,7 +62,7 @@ class RequestJournal:
                     connection.execute(insert(table), values)
 
     def accepts(self) -> bool:
-        """Tell whether the ledger takes a transaction that writes, so that a refused record is to blame itself."""
+        """Return whether the ledger takes a transaction that writes, so that a refused record is to blame itself."""
         try:
             with self._ledger.writing():
                 return True
@@ -89,7 +89,7 @@ class RequestJournal:
             )
 
     def knows(self, request_id: str, *, tenant: str) -> bool:
-        """Tell whether a tenant has such a request."""
+        """Return whether a tenant has such a request."""
         query = select(RequestLog.id).where(RequestLog.tenant == tenant, RequestLog.request_id == request_id)
         return self._ledger.value(query) is not None
 

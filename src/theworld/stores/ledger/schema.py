@@ -25,7 +25,7 @@ assert service_tables.ApiKey.metadata is Base.metadata
 
 
 def has_tables(connection: Connection) -> bool:
-    """Tell whether there is a ledger, whatever its version."""
+    """Return whether there is a ledger, whatever its version."""
     found: Inspector = inspect(connection)
     return found.has_table(Meta.__tablename__)
 
@@ -70,7 +70,7 @@ def check_version(database: Database) -> None:
 
 
 def is_older(database: Database) -> bool:
-    """Tell whether the ledger can be brought up to date."""
+    """Return whether the ledger can be brought up to date."""
     version = read_version(database)
     return version is not None and OLDEST <= version < SCHEMA_VERSION
 

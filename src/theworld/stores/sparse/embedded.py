@@ -152,7 +152,7 @@ class TantivySparse:
 
     def _remember(self, sequence: int) -> None:
         folder = self._folder / self._name
-        self._sums = sums_of((folder / name for name in _of_segments(folder)), self._sums)
+        self._sums = _sums_in(folder, self._sums)
         state = {"format": FORMAT, "applied": sequence, "index": self._name, "files": self._sums}
         state["described"] = _described(folder)
         write_atomically(self._state, state)
@@ -324,6 +324,14 @@ def _of_segments(folder: Path, sums: Sums | None = None) -> Sums:
         return {name: found for name, found in sums.items() if name.partition(".")[0] in used}
     names = sorted(file.name for file in folder.iterdir())
     return {name: () for name in names if name.partition(".")[0] in used}
+
+
+def _sums_in(folder: Path, known: Sums) -> Sums:
+    """Return the sums of the files of segments in use; tantivy may merge segments away meanwhile, then look again."""
+    for _ in range(_TRIES - 1):
+        with suppress(FileNotFoundError):
+            return sums_of((folder / name for name in _of_segments(folder)), known)
+    return sums_of((folder / name for name in _of_segments(folder)), known)
 
 
 def _new_hits() -> SingleFlightCache[tuple[str, str, tuple[tuple[str, ...], ...], int], list[Hit]]:
