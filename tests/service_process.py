@@ -66,7 +66,7 @@ def served(
 
 
 def answers(client: httpx.Client) -> bool:
-    """Tell whether the server listens."""
+    """Return whether the server listens."""
     try:
         return client.get("/healthz").status_code == 200
     except httpx.ConnectError:

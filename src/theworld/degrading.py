@@ -25,7 +25,7 @@ _OWN = (StoreError, ModelError, WikidataUnavailableError, RetrievalUnavailableEr
 class degrading:  # noqa: N801 - a context manager, called like a function
     """Add what the block raises to `noted`, with the milliseconds until then; what follows the block goes on without.
 
-    `reason` is told before the error, or makes the whole of it from the error. With `context.strict` a StoreError,
+    `reason` is reported before the error, or makes the whole of it from the error. With `context.strict` a StoreError,
     ModelError or WikidataUnavailableError is raised as it is, any other as RetrievalUnavailableError of the stage.
     Interrupts always pass. What was noted is kept as `error`.
     """
@@ -61,7 +61,7 @@ class degrading:  # noqa: N801 - a context manager, called like a function
             return False
         if self._strict:
             raise RetrievalUnavailableError(
-                reason, where=self._stage, remedy="Mend it, or ask without `strict`."
+                reason, where=self._stage, remedy="Fix it, or ask without `strict`."
             ) from error
         self.error = error
         elapsed = (time.perf_counter() - self._began) * 1000

@@ -28,6 +28,7 @@ def copy(store: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(store, tmp_path / "copy.store"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["", "   \n\t ", "\x00\x07\x1b", "?!…", "\u200b\u200b", "\udcff"])
 @pytest.mark.parametrize("command", ["ask", "resolve"])
 def test_questions_without_words(cli, store: Path, command: str, question: str) -> None:

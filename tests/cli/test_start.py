@@ -48,6 +48,7 @@ def test_help_is_fast_and_imports_nothing_heavy() -> None:
     assert min(times) < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", list(_commands(typer.main.get_command(app))), ids=" ".join)
 def test_help_is_no_mark_up(cli, command: list[str]) -> None:
     """What stands in square brackets is taken for mark-up and not shown."""
@@ -74,6 +75,7 @@ def test_the_program_is_installed_under_its_name() -> None:
     assert callable(entry.load())
 
 
+@pytest.mark.slow
 def test_chinese_goes_in_and_out_in_any_locale() -> None:
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PATH": os.environ["PATH"]}
     command = [sys.executable, "-c", "from theworld.cli import main; main()", "resolve", "你刚才说了什么？"]

@@ -176,6 +176,7 @@ def test_measures_agree_with_the_reference_scorer(report: DocumentsReport, small
     assert shares_of(floor_of(small)) == EXPECTED["floor"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SETS, reason="the development sets are not there")
 @pytest.mark.parametrize("folder", SETS, ids=lambda path: path.name)
 def test_measures_agree_on_the_development_sets(folder: Path) -> None:
@@ -316,6 +317,7 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     return call
 
 
+@pytest.mark.slow
 def test_documents_are_measured_on_the_graph(command: Run, tmp_path: Path) -> None:
     store, results = tmp_path / "kept.store", tmp_path / "results.jsonl"
     code, out, err = command(SMALL, "--store", store, "--results", results, "--failures")

@@ -45,14 +45,14 @@ def culprit_when(fixes, base=WRONG, query=GOLD, corpus=EVERYTHING):
 )
 def test_section_7_the_first_change_that_mends_names_the_culprit(fixes, culprit, by):
     found, asked = culprit_when(fixes)
-    assert (found.culprit, found.mended_by) == (culprit, by)
+    assert (found.culprit, found.fixed_by) == (culprit, by)
     assert by in {"", asked[-1].name}, "nothing is tried after what fixed"
 
 
 def test_the_router_is_forced_first_where_it_left_a_channel_out():
     base = Seen(WRONG.documents, kind="none", channels=("sparse",), path="sparse")
     found, asked = culprit_when(lambda c: c.channels == CHANNELS, base)
-    assert (found.culprit, found.mended_by) == ("wrong_route", "every channel")
+    assert (found.culprit, found.fixed_by) == ("wrong_route", "every channel")
     assert asked == [Change("every channel", channels=CHANNELS)]
     _, asked = culprit_when(lambda c: False, base)
     assert Change("sparse alone", channels=("sparse",)) not in asked, "it was that already"
@@ -81,8 +81,8 @@ def test_with_complete_evidence_answering_is_run_again_on_the_gold_documents_alo
     found, asked = culprit_when(lambda c: fixes, base)
     assert asked == [Change("the gold documents alone", given=("a", "b"))]
     assert found.culprit == culprit
-    assert found.mended_by.startswith(by)
-    assert bool(found.mended_by) == bool(by)
+    assert found.fixed_by.startswith(by)
+    assert bool(found.fixed_by) == bool(by)
 
 
 def test_where_no_documents_are_gold_those_that_state_the_answer_are():
@@ -91,7 +91,7 @@ def test_where_no_documents_are_gold_those_that_state_the_answer_are():
     base = Seen(("x1", "b", "x2"), answer="Graz", kind="entity", evidence=evidence, channels=CHANNELS)
     found, asked = culprit_when(lambda c: True, base, query)
     assert [change.given for change in asked] == [("b",)]
-    assert (found.culprit, found.mended_by) == ("entity", "the gold documents alone")
+    assert (found.culprit, found.fixed_by) == ("entity", "the gold documents alone")
 
 
 def test_what_not_even_the_gold_documents_state_is_said():
@@ -129,7 +129,7 @@ def test_the_report_counts_and_names(report):
     found = report.as_json()
     assert (found["asked"], found["failed"], found["named"]) == (10, 3, 0.666667)
     assert list(found["clusters"]) == ["wrong_route", "unexplained"]
-    assert found["clusters"]["wrong_route"]["mended_by"] == {"sparse alone": 2}
+    assert found["clusters"]["wrong_route"]["fixed_by"] == {"sparse alone": 2}
     assert FailureReport("empty", 5, ()).named is None
 
 

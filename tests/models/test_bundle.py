@@ -97,6 +97,7 @@ def test_warm_loads_everything() -> None:
     assert models.embedder_for("zh").embed_query("山").vector.shape == (384,)
 
 
+@pytest.mark.slow
 def test_loading_imports_no_heavy_package() -> None:
     code = (
         "import sys; from theworld.models.registry import load_models; from theworld.settings import Settings\n"

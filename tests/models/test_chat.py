@@ -199,6 +199,7 @@ def test_stream_opening_is_retried(server: Any) -> None:
     assert last.usage.calls == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_date", [False, True])
 def test_retry_after_is_honoured(server: Any, as_date: bool) -> None:
     later = datetime.now(UTC) + timedelta(seconds=2)

@@ -67,6 +67,7 @@ def test_threads_may_ask_at_the_same_time(local: Embedder) -> None:
     assert all(np.array_equal(item.vector, alone[i % 3]) for i, item in enumerate(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", " ", "\0", "a\0b", "a\ud800b", "\ufdfa" * 3000, "🦜" * 200, "\u200b", "é" * 300])
 def test_any_text_has_a_vector(local: Embedder, text: str) -> None:
     vector = local.embed_query(text).vector

@@ -146,6 +146,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
         read_rdf(tmp_path / "none.ttl")
 
 
+@pytest.mark.slow
 def test_many_individuals_are_read_in_time(tmp_path: Path) -> None:
     """Each was once looked for among all: 3,000 took 16 s."""
     head = (

@@ -1,4 +1,4 @@
-"""The YAML form: what is wrong is told with line and element, and what is right comes back as it was."""
+"""The YAML form: what is wrong is reported with line and element, and what is right comes back as it was."""
 
 from __future__ import annotations
 

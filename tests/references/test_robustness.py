@@ -68,6 +68,7 @@ def test_ten_thousand_messages_of_all_roles(query: str) -> None:
     assert len(result.source_turns) <= 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filler", ["好", "a", " ", "🙂", "刚才", "just ", "(", "。", "它", "it ", "\u200b"])
 def test_a_hundred_thousand_characters(filler: str) -> None:
     text = (filler * 100_000)[:100_000]

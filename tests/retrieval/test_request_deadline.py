@@ -78,6 +78,7 @@ def test_time_spent_on_references_is_missing_when_the_answer_is_written() -> Non
         assert any("no time left" in item.reason for item in state["degradations"]) == (called == 0)
 
 
+@pytest.mark.slow
 def test_the_time_a_user_takes_to_reply_is_nobodys() -> None:
     model = FakeChatModel(["It does [1]."])
     app, thread = graph(ReferenceResolver(), model), {"configurable": {"thread_id": "1"}}

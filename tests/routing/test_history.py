@@ -56,6 +56,7 @@ def test_the_request_journal_is_such_a_source(tmp_path):
     ledger.close()
 
 
+@pytest.mark.slow
 def test_a_source_that_hangs_is_not_waited_for():
     answer = threading.Event()
 

@@ -17,6 +17,7 @@ def _send(client: TestClient, name: str, content: bytes) -> tuple[int, dict[str,
     return reply.status_code, reply.json()
 
 
+@pytest.mark.slow
 def test_a_file_is_read_by_its_ending_and_found(client: TestClient) -> None:
     status, reply = _send(client, "guides/light.md", MARKDOWN)
     assert (status, reply["data"]["written"]) == (200, 1), reply

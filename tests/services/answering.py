@@ -107,7 +107,7 @@ class Answering:
         return output
 
     def named(self, output: Mapping[str, Any], engine: Engine) -> bool:
-        """Tell whether the engine's stage says what is missing, and why."""
+        """Return whether the engine's stage says what is missing, and why."""
         return any(
             one.stage in _STAGES[engine] and (_CALLED[engine] in one.reason or LATE in one.reason)
             for one in output["degradations"]

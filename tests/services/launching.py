@@ -68,7 +68,7 @@ class Server(ABC):
         """Return what starts it in the foreground; CannotStartError when the machine lacks something."""
 
     def is_ready(self) -> bool:
-        """Tell whether it has said that it answers."""
+        """Return whether it has said that it answers."""
         return b"\nready\n" in b"\n" + self._log.read_bytes()
 
     def start(self) -> None:

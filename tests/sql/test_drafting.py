@@ -217,6 +217,7 @@ def test_a_model_proposes_names_that_nothing_has_and_sees_no_row(drafted, tmp_pa
         with_model_labels(drafted, FakeChatModel(["I cannot say."] * 2))
 
 
+@pytest.mark.slow
 def test_postgresql_is_drafted_and_asked_the_same(postgres):
     import psycopg
 

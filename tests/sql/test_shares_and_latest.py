@@ -32,7 +32,7 @@ def test_shares_of_groups_sum_to_the_whole(database, now):
     ("question", "why"),
     [
         ("星槎集团逾期授信的占比", "what the share is of"),
-        ("各月交易额的占比", "not ranked or told by time"),
+        ("各月交易额的占比", "not ranked or grouped by time"),
         ("注册资本占交易额的比例", "what the share is of"),
         ("授信占比最高的企业", "not ranked"),
     ],

@@ -74,6 +74,7 @@ def test_each_breach_is_found(change):
         SUITE.test_any_question_can_be_asked(Pretending(change), "")
 
 
+@pytest.mark.slow
 def test_one_that_ignores_the_clock_is_found():
     with pytest.raises(AssertionError):
         SUITE.test_a_deadline_already_gone_leaves_the_fused_order(Pretending(lambda found: found))

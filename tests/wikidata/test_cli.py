@@ -99,6 +99,7 @@ def test_a_truncated_dump(cli: Cli, dump: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out.sqlite").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -133,7 +133,7 @@ def check_projection(name: str, ledger: Ledger, settings: Settings) -> Iterator[
 
 
 def is_older(version: str, oldest: tuple[int, int]) -> bool:
-    """Tell whether a server's version is before the oldest (major, minor); one that names no numbers is not."""
+    """Return whether a server's version is before the oldest (major, minor); one that names no numbers is not."""
     numbers = re.match(r"v?(\d+)\.(\d+)", version)
     return numbers is not None and (int(numbers[1]), int(numbers[2])) < oldest
 

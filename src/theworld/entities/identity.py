@@ -136,7 +136,7 @@ def _mentioned(notes: Sequence[Candidate]) -> dict[str, tuple[str, set[str]]]:
 
 
 def _fits(entry: NamedEntry, types: set[str]) -> bool:
-    """Tell whether an entry may be what mentions of these types name: taggers do tell people from other things."""
+    """Return whether an entry may be what mentions of these types name: taggers do tell people from other things."""
     said, tagged = type_said(entry.said), types - _UNTYPED
     if said is None or not tagged:
         return True

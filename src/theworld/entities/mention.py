@@ -144,7 +144,7 @@ class MentionInText:
         return frozenset(token for match in found for token in tokens(match.group(1) or match.group(2)))
 
     def _abbreviated(self) -> bool:
-        """Tell whether a full stop that ends no sentence follows."""
+        """Return whether a full stop that ends no sentence follows."""
         if self.start < 0:
             return False
         end = self.start + len(self.label)

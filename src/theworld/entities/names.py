@@ -92,7 +92,7 @@ def without_legal_form(name: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def is_head(mention: str, name: str) -> bool:
-    """Tell whether a mention is a name without what narrows it down: its end, or its part before "of" or "in"."""
+    """Return whether a mention is a name without what narrows it down: its end, or its part before "of" or "in"."""
     ours, theirs = " ".join(tokens(mention)), " ".join(tokens(name))
     if not ours or ours == theirs:
         return False
@@ -132,12 +132,12 @@ def _is_acronym(mention: str, bare: str, name: str) -> bool:
 
 
 def _is_abbreviation(mention: str, bare: str, theirs: str) -> bool:
-    """Tell whether a mention is the beginning of a single word and a full stop, as Calif. is."""
+    """Return whether a mention is the beginning of a single word and a full stop, as Calif. is."""
     return mention.endswith(".") and len(bare) >= MIN_ABBREVIATED and " " not in theirs and theirs.startswith(bare)
 
 
 def _is_chinese_short_form(ours: str, theirs: str) -> bool:
-    """Tell whether a mention is the first characters of a Chinese name's words, of two characters each: 北大."""
+    """Return whether a mention is the first characters of a Chinese name's words, of two characters each: 北大."""
     if not 2 <= len(ours) <= LONGEST_CHINESE_SHORT_FORM or ord(ours[0]) < _FIRST_CJK:
         return False
     return len(theirs) == 2 * len(ours) and theirs[::2] == ours

@@ -67,7 +67,7 @@ def sport_words(text: str) -> int:
 
 
 def is_team(description: str) -> bool:
-    """Tell whether a description is of a team or a club that plays."""
+    """Return whether a description is of a team or a club that plays."""
     return type_of_head(description) == "organization" and "sport" in topics_of(entry_tokens(description))
 
 
@@ -113,7 +113,7 @@ def type_of_head(description: str) -> str | None:
 
 
 def fits_type(hint: str, said: str) -> bool:
-    """Tell whether a mention tagged `hint` may be what is said to be `said`: American names a country, its people and
+    """Return whether a mention tagged `hint` may be what is said to be `said`: American names a country, its people and
     a language."""
     return said == hint or (hint == "group" and said in {"place", "language"})
 
@@ -128,5 +128,5 @@ def type_named(hint: str) -> str | None:
 
 
 def is_page(description: str) -> bool:
-    """Tell whether a description is of a disambiguation page, a name or a list: nothing a text is about."""
+    """Return whether a description is of a disambiguation page, a name or a list: nothing a text is about."""
     return bool(_pages().search(simplified(description)))

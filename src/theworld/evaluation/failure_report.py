@@ -56,9 +56,9 @@ def as_markdown(report: Mapping[str, Any], language: Language = "en") -> str:
             _culprit(name, "means", language),
         ]
         lines += ["", f"**{_say('try', language)}** {_culprit(name, 'try', language)}"]
-        if cluster["mended_by"]:
-            mended = ", ".join(f"{change} ({count})" for change, count in cluster["mended_by"].items())
-            lines += ["", f"{_say('mended', language)} {mended}"]
+        if cluster["fixed_by"]:
+            repaired = ", ".join(f"{change} ({count})" for change, count in cluster["fixed_by"].items())
+            lines += ["", f"{_say('repaired', language)} {repaired}"]
         lines.append("")
         for example in cluster["examples"]:
             lines.append(f"- {_plain(example['question'])}")
@@ -102,8 +102,8 @@ def _facts(example: Mapping[str, Any], language: Language, escape: Any) -> list[
         facts.append(_say("gold", language, text=escape(" / ".join(example["gold"]))))
     if example["answer"]:
         facts.append(_say("answered", language, text=escape(example["answer"][:300]), kind=example["kind"]))
-    if example["mended_by"]:
-        facts.append(_say("by", language, text=escape(example["mended_by"])))
+    if example["fixed_by"]:
+        facts.append(_say("by", language, text=escape(example["fixed_by"])))
     return [*facts, *([escape(example["detail"])] if example["detail"] else [])]
 
 
@@ -125,7 +125,7 @@ def _plot(report: Mapping[str, Any], language: Language) -> str:
     counts = {name: cluster["count"] for name, cluster in report["clusters"].items()}
     changes: dict[str, int] = {}
     for cluster in report["clusters"].values():
-        for change, count in cluster["mended_by"].items():
+        for change, count in cluster["fixed_by"].items():
             changes[change] = changes.get(change, 0) + count
     # The plots' own labels are the culprits' technical names: no font of the machine has to know Chinese.
     figure = Figure(figsize=(9, 3.2), layout="constrained")

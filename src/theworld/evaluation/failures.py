@@ -73,7 +73,7 @@ class Failure:
 
     query: Query
     culprit: Culprit
-    mended_by: str
+    fixed_by: str
     """the change that fixed it, empty where there was none to try."""
     detail: str
     """What is to be known besides."""
@@ -89,7 +89,7 @@ class Failure:
             "type": self.query.type,
             "gold": list(self.query.answers),
             "culprit": self.culprit,
-            "mended_by": self.mended_by,
+            "fixed_by": self.fixed_by,
             "detail": self.detail,
             "answer": self.answer,
             "kind": self.kind,
@@ -101,12 +101,12 @@ Ask = Callable[[Change], Seen]
 
 
 def is_right(query: Query, seen: Seen) -> bool:
-    """Tell whether the answer is right (see judging)."""
+    """Return whether the answer is right (see judging)."""
     return seen.kind != "none" and gives_answer(seen.answer, query.answers, short=seen.kind == "entity")
 
 
 def is_complete(query: Query, seen: Seen, k: int = K) -> bool:
-    """Tell whether the evidence is complete."""
+    """Return whether the evidence is complete."""
     if query.grades:
         return set(query.grades) <= set(seen.documents[:k])
     return bool(_stating(query, seen))
@@ -119,7 +119,7 @@ def _stating(query: Query, seen: Seen) -> tuple[str, ...]:
 
 
 def failed(query: Query, seen: Seen) -> bool:
-    """Tell whether a question failed."""
+    """Return whether a question failed."""
     return not (is_right(query, seen) if query.answers else is_complete(query, seen))
 
 
@@ -128,8 +128,8 @@ def explain_failure(
 ) -> Failure:
     """Name the culprit of a failed question; `corpus` holds the ids of all documents, `channels` all there are."""
 
-    def found(culprit: Culprit, mended_by: str = "", detail: str = "") -> Failure:
-        return Failure(query, culprit, mended_by, detail, base.answer, base.kind, base.path)
+    def found(culprit: Culprit, fixed_by: str = "", detail: str = "") -> Failure:
+        return Failure(query, culprit, fixed_by, detail, base.answer, base.kind, base.path)
 
     absent = sorted(set(query.grades).difference(corpus))
     if absent:
@@ -214,7 +214,7 @@ class FailureReport:
             "clusters": {
                 culprit: {
                     "count": len(some),
-                    "mended_by": dict(Counter(f.mended_by for f in some if f.mended_by).most_common()),
+                    "fixed_by": dict(Counter(f.fixed_by for f in some if f.fixed_by).most_common()),
                     "examples": [failure.as_json() for failure in some[: self.shown]],
                 }
                 for culprit, some in self.clusters().items()

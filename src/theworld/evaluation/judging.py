@@ -45,12 +45,12 @@ south of the Netherlands` is Zundert, three sentences are not."""
 
 
 def is_right(shown: str, gold: Collection[str], *, short: bool) -> bool:
-    """Tell whether `shown` gives one of the gold answers: as a whole where it is a `short` answer, else within it."""
+    """Return whether `shown` gives one of the gold answers: as a whole where it is a `short` answer, else within it."""
     return any(_gives(plainly(shown), plainly(one), short) for one in gold)
 
 
 def _gives(shown: str, gold: str, short: bool) -> bool:
-    """Tell whether the answer gives one gold answer: the rules of the module's docstring in their order."""
+    """Return whether the answer gives one gold answer: the rules of the module's docstring in their order."""
     if gold.strip().casefold().rstrip(".。") in _POLARITY:
         return _polarity(shown) is _polarity(gold)
     times = _clock_times_of(gold)
@@ -101,7 +101,7 @@ def _names_dates(shown: str, dates: Sequence[DateSpan], short: bool) -> bool:
 
 
 def _is_within(date: DateSpan, wanted: DateSpan) -> bool:
-    """Tell whether a date is the wanted one, or a part of it."""
+    """Return whether a date is the wanted one, or a part of it."""
     return all(given == asked for given, asked in zip(date.moment, wanted.moment, strict=True) if asked)
 
 
@@ -109,7 +109,7 @@ _RANGE = re.compile(r"(?<=\d)\s?[-–—~至到]\s?(?=\d)")
 
 
 def _is_amount(gold: str) -> bool:
-    """Tell whether a gold answer begins with an amount and says little more than its unit."""
+    """Return whether a gold answer begins with an amount and says little more than its unit."""
     amounts = find_quantities(gold)
     if not amounts or _words(gold[: amounts[0].start]):
         return False
@@ -139,7 +139,7 @@ def _is_amount_of(shown: str, one: Quantity, gold: str, wanted: Quantity) -> boo
 
 
 def _is_near(given: float, wanted: Quantity) -> bool:
-    """Tell whether a number rounds to the wanted one as that is written; whole numbers without a scale are exact."""
+    """Return whether a number rounds to the wanted one as that is written; whole numbers without a scale are exact."""
     exponent = Decimal(str(wanted.number)).as_tuple().exponent
     places = -exponent if isinstance(exponent, int) and isinstance(wanted.number, float) else 0
     half = 0.5 * 10.0**-places * wanted.scale if places or wanted.scale > 1 else 0.0
@@ -161,7 +161,7 @@ def _has_items(shown: str, items: Sequence[str], short: bool) -> bool:
 
 
 def _says_the_words(shown: str, gold: str, *, short: bool, part: bool) -> bool:
-    """Tell whether the gold words stand in the answer one after the other, or with `part` half of a name alone."""
+    """Return whether the gold words stand in the answer one after the other, or with `part` half of a name alone."""
     said, wanted = _words(shown), _words(gold)
     if not wanted or not said:
         return said == wanted
@@ -178,7 +178,7 @@ def _says_the_words(shown: str, gold: str, *, short: bool, part: bool) -> bool:
 
 
 def _denies(said: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Tell whether the wanted words stand in the answer, and each time right after a negation."""
+    """Return whether the wanted words stand in the answer, and each time right after a negation."""
     starts = [i for i in range(len(said) - len(wanted) + 1) if said[i : i + len(wanted)] == wanted]
     return bool(starts) and all(any(tuple(said[:i])[-len(no) :] == no for no in _NEGATIONS) for i in starts)
 

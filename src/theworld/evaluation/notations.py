@@ -67,7 +67,7 @@ class ClockTime(NamedTuple):
     """Whether it may be of a 12-hour clock without saying which half: `3:30`, but not `03:30` or `15:30`."""
 
     def may_be(self, other: ClockTime) -> bool:
-        """Tell whether both can be the same time."""
+        """Return whether both can be the same time."""
         if (self.half_said and other.bare) or (self.bare and other.half_said):
             return (self.hour % 12, self.minute) == (other.hour % 12, other.minute)
         return self[:2] == other[:2]

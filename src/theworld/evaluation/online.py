@@ -31,7 +31,7 @@ PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
 def is_tool(stage: str) -> bool:
-    """Tell whether a stage counts for Tool Success."""
+    """Return whether a stage counts for Tool Success."""
     return stage in _TOOLS or stage.startswith(_CHANNEL)
 
 

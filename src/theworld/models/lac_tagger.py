@@ -53,7 +53,7 @@ def type_by_ending(name: str, kind_found: MentionType) -> MentionType:
 
 
 def joins(word: str) -> bool:
-    """Tell whether a word behind a name belongs to it: 局 of 建设局."""
+    """Return whether a word behind a name belongs to it: 局 of 建设局."""
     return word in _endings()["joined"]
 
 

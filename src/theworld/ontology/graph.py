@@ -36,7 +36,7 @@ HUB = 16
 
 
 class Step(NamedTuple):
-    """One way along one edge, as it is told in a path."""
+    """One way along one edge, as it is reported in a path."""
 
     kind: EdgeKind
     forward: bool

@@ -32,7 +32,7 @@ class AnswerType:
     """Mention types that may answer; None: any, empty: no entity can."""
 
     def admits(self, mention_type: MentionType | str) -> bool:
-        """Tell whether a mention of this type may be the answer; untyped ones may, except for dates and numbers."""
+        """Return whether a mention of this type may be the answer; untyped ones may, except for dates and numbers."""
         if self.types is None:
             return True
         if mention_type in _UNTYPED:

@@ -143,7 +143,7 @@ class _Bag(NamedTuple):
 
 
 def _near(one: _Bag, other: _Bag) -> bool:
-    """Tell whether two questions ask the same: "in 2019" and "in 2020" do not, however long they are."""
+    """Return whether two questions ask the same: "in 2019" and "in 2020" do not, however long they are."""
     differing = one.words ^ other.words
     if not differing:
         return True
@@ -240,7 +240,7 @@ def provenance_of(found: GoldenSet, since_ms: int) -> dict[str, Any]:
 
 
 def _stands_in_corpus(service: Service, tenant: str, question: str) -> bool:
-    """Tell whether a note holds the question word for word."""
+    """Return whether a note holds the question word for word."""
     asked = " ".join(tokens(question))
     store = service.resources.store
     hits = store.sparse.search(question, tenant=tenant, filters={}, limit=3)

@@ -117,7 +117,7 @@ class Service:
         return build_graph(self.resources_b)
 
     def busy(self) -> bool:
-        """Tell whether a request is worked on or waits."""
+        """Return whether a request is worked on or waits."""
         limiter: ConcurrencyLimiter | None = self.__dict__.get("limiter")
         return limiter is not None and limiter.present > 0
 

@@ -1,4 +1,4 @@
-"""Settings of earlier versions, and what takes their place: a file that still has one is told what to do."""
+"""Settings of earlier versions, and what takes their place: a file that still has one is answered with what to do."""
 
 from __future__ import annotations
 

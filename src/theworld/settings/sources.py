@@ -214,7 +214,7 @@ def _toml(path: str) -> dict[str, Any]:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(
-            f"is not a readable TOML file: {error}.", where=path, remedy="Mend or remove the file."
+            f"is not a readable TOML file: {error}.", where=path, remedy="Fix or remove the file."
         ) from error
 
 

@@ -36,5 +36,5 @@ def check_mapping(mapping: DatabaseMapping, live: Mapping[str, frozenset[str]], 
     """Raise DatabaseError naming everything that is missing, in the database or in the mapping."""
     found = [*find_mismatches(mapping.tables, live), *find_loose_joins(mapping)]
     if found:
-        remedy = "Mend `table`, `column` or `join` in the ontology file, or the database."
+        remedy = "Fix `table`, `column` or `join` in the ontology file, or the database."
         raise DatabaseError(f"it does not fit its mapping: {'; '.join(found)}", where=where, remedy=remedy)

@@ -11,11 +11,11 @@ _LINE_END = 20
 
 
 def ends_with_colon(text: str, end: int | None = None) -> bool:
-    """Tell whether a text, or text[:end], announces what comes after it."""
+    """Return whether a text, or text[:end], announces what comes after it."""
     end = len(text) if end is None else end
     return _COLON.search(text, max(0, end - _LINE_END), end) is not None
 
 
 def announces(text: str) -> bool:
-    """Tell whether a text's last line belongs to what follows: it ends with a colon, or is a bold term or title."""
+    """Return whether a text's last line belongs to what follows: it ends with a colon, or is a bold term or title."""
     return ends_with_colon(text) or _TERM.match(text[text.rstrip().rfind("\n") + 1 :]) is not None

@@ -28,7 +28,7 @@ def place_of(key: str, folded: str, start: int = 0) -> int:
 
 
 def _joins(left: str, right: str) -> bool:
-    """Tell whether two neighbouring characters belong to one Latin word or number."""
+    """Return whether two neighbouring characters belong to one Latin word or number."""
     return bool(left) and bool(right) and left.isalnum() and right.isalnum() and ord(left) < _CJK and ord(right) < _CJK
 
 

@@ -9,7 +9,8 @@ Other ways to find and show passages of the same files, with the same questions 
 
 - BM25 over whole paragraphs joined up to 900 characters: the floor, plain and without any package;
 - LangChain: RecursiveCharacterTextSplitter, and an ensemble of BM25 and the vector store;
-- LlamaIndex: SentenceSplitter, and reciprocal rank fusion of BM25 and the vector store.
+- LlamaIndex: SentenceSplitter, and reciprocal rank fusion of BM25 and the vector store;
+- Haystack: DocumentSplitter, and reciprocal rank fusion of BM25 and the in-memory vectors.
 
 All is as the packages have it by default. Each answers with its first three passages, and never declines. Passages are
 embedded by the embedder that most of the store's notes have vectors of; the vectors are kept in the user's cache.
@@ -153,11 +154,28 @@ def _llamaindex() -> Split:
     return split
 
 
-DEFAULT_SPLITTERS: Mapping[str, Callable[[], Split]] = {"langchain": _langchain, "llamaindex": _llamaindex}
+def _haystack() -> Split:
+    from haystack import Document
+    from haystack.components.preprocessors import DocumentSplitter
+
+    splitter = DocumentSplitter()
+    return lambda text: [one.content or "" for one in splitter.run([Document(content=text)])["documents"]]
+
+
+DEFAULT_SPLITTERS: Mapping[str, Callable[[], Split]] = {
+    "langchain": _langchain,
+    "llamaindex": _llamaindex,
+    "haystack": _haystack,
+}
 """By peer, what makes its default splitter; its package must be installed."""
 
 FLOOR = "bm25"
-RIVALS = {FLOOR: "BM25, 900 characters", "langchain": "LangChain defaults", "llamaindex": "LlamaIndex defaults"}
+RIVALS = {
+    FLOOR: "BM25, 900 characters",
+    "langchain": "LangChain defaults",
+    "llamaindex": "LlamaIndex defaults",
+    "haystack": "Haystack defaults",
+}
 """The systems by name, with what tables call them."""
 GAINS = ("file recall@5", "fact in first 3 notes", "answer contained", "on the first screen")
 """Measures whose differences are tested."""

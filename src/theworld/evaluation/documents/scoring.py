@@ -56,13 +56,13 @@ def fold(text: str) -> str:
 
 
 def holds_fact(question: DocumentQuestion, text: str) -> bool:
-    """Tell whether a text holds one string of each list that the question needs."""
+    """Return whether a text holds one string of each list that the question needs."""
     folded = fold(text)
     return all(any(_stands_in(folded, fold(string)) for string in strings) for strings in question.needed)
 
 
 def _stands_in(text: str, string: str) -> bool:
-    """Tell whether a string stands in a text, both folded, not within a longer word or number."""
+    """Return whether a string stands in a text, both folded, not within a longer word or number."""
     before, after = "", ""
     if re.match(_WORD, string):
         before += f"(?<!{_WORD})"
@@ -76,12 +76,12 @@ def _stands_in(text: str, string: str) -> bool:
 
 
 def declined(answer: DocumentAnswer) -> bool:
-    """Tell whether nothing was answered, or only with low confidence."""
+    """Return whether nothing was answered, or only with low confidence."""
     return answer.kind == "none" or (answer.confidence is not None and answer.confidence < LOW)
 
 
 def files_found(question: DocumentQuestion, files: Sequence[str], depth: int | None = None) -> list[bool]:
-    """Tell for each file needed whether it, or one that says the same, is among the first `depth`, by default all."""
+    """Return for each file needed whether it, or one that says the same, is among the first `depth`, by default all."""
     first = set(files[:depth])
     return [bool(accepted & first) for accepted in question.accepted_files]
 

@@ -85,7 +85,7 @@ def _short(graph: Graph, node: Node) -> str:
 
 
 def is_builtin(one: Node) -> bool:
-    """Tell whether a node is a word of OWL, RDF, RDFS, SKOS or XML Schema itself."""
+    """Return whether a node is a word of OWL, RDF, RDFS, SKOS or XML Schema itself."""
     return any(str(one).startswith(str(space)) for space in (OWL, RDFS, RDF, SKOS, XSD))
 
 

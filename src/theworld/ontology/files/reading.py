@@ -1,4 +1,4 @@
-"""The YAML (or JSON, which is YAML too) form into an ontology; everything that is wrong is told with its line."""
+"""The YAML (or JSON, which is YAML too) form into an ontology; everything that is wrong is reported with its line."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class VerifiedKeys:
 
 @lru_cache(1024)
 def is_loopback(host: str | None) -> bool:
-    """Tell whether an address is this machine's own."""
+    """Return whether an address is this machine's own."""
     if host is None:
         return False
     try:
@@ -85,7 +85,7 @@ def is_loopback(host: str | None) -> bool:
 
 
 def needs_no_key(request: Request, service: Service) -> bool:
-    """Tell whether a request comes from this machine to a server that only this machine can reach.
+    """Return whether a request comes from this machine to a server that only this machine can reach.
 
     Neither a proxy in between nor a foreign Host (a web page that rebinds its name) counts as this machine.
     """

@@ -52,7 +52,7 @@ NO_REQUEST = "the tenant has no request of this id on record"
 
 
 def is_no_text(value: object) -> bool:
-    """Tell whether a text, or one in a list or mapping, has NUL characters or lone surrogates, which nothing keeps."""
+    """Return whether a text, or one in a list or mapping, has NUL or lone surrogates, which no store keeps."""
     if isinstance(value, str):
         return _NO_TEXT.search(value) is not None
     if isinstance(value, dict):

@@ -80,7 +80,7 @@ class _Work:
         self.there = evaluations.answers(job.row)
 
     def goes_on(self) -> bool:
-        """Tell whether the job is still wanted; raises JobStoppedError when the service has gone."""
+        """Return whether the job is still wanted; raises JobStoppedError when the service has gone."""
         if self.alone():
             raise JobStoppedError
         return not self.evaluations.is_cancelled(self.job.row)
@@ -236,5 +236,5 @@ def query_of(query: StoredQuery) -> Query:
 
 def _failure_of(query: StoredQuery, kept: Mapping[str, Any]) -> Failure:
     return Failure(
-        query_of(query), kept["culprit"], kept["mended_by"], kept["detail"], kept["answer"], kept["kind"], kept["path"]
+        query_of(query), kept["culprit"], kept["fixed_by"], kept["detail"], kept["answer"], kept["kind"], kept["path"]
     )

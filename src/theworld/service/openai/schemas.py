@@ -66,7 +66,7 @@ class Asking(Lenient):
 class StreamOptions(Lenient):
     """How a stream ends."""
 
-    include_usage: bool | None = Field(default=False, description="A last chunk without choices tells the usage")
+    include_usage: bool | None = Field(default=False, description="A last chunk without choices has the usage")
 
 
 class Format(Lenient):
@@ -128,7 +128,7 @@ class EmbeddingRequest(Lenient):
     )
     dimensions: int | None = Field(default=None, ge=1, description="Only the embedder's own")
     input_type: Literal["query", "document"] = Field(
-        default="document", description="`query` for texts that search, where the embedder tells them apart"
+        default="document", description="`query` for texts that search, where the embedder distinguishes them"
     )
 
 

@@ -160,7 +160,7 @@ class _Follower:
 
 
 def _reached(until: Until, node: str, update: Mapping[str, Any]) -> bool:
-    """Tell whether the goal is behind this node's update."""
+    """Return whether the goal is behind this node's update."""
     if until == "route":
         return node == "route_query"
     if until == "evidence":

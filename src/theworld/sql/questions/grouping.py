@@ -133,7 +133,7 @@ def timed(
         path, owner = found
         column = _date_named(terms, owner, mapping) or mapping.classes[owner].time
     if path and (unit is not None or head.analysis):
-        raise UnclearError("what happens through another thing is not told by time")
+        raise UnclearError("what happens through another thing is not grouped by time")
     if column is None:
         name = mapping.lookup.classes[plan.base].labels.preferred(language)
         raise UnclearError(f"{name} has no column of time")

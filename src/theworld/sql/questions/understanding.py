@@ -89,7 +89,7 @@ class _Reading:
         heads, ranked_by = self._heads(terms, used, ranking, ranked_by)
         if shares:
             if ranking is not None or time_unit is not None:
-                raise UnclearError("shares are not ranked or told by time")
+                raise UnclearError("shares are not ranked or grouped by time")
             return (self._share(heads, shares, terms, grouping),)
         if not heads:
             via = self._mentioned(terms, restrictions)

@@ -68,7 +68,7 @@ def _direction(number: int) -> list[float]:
 
 
 def _writable(text: str) -> bool:
-    """Tell whether the ledger would take it."""
+    """Return whether the ledger would take it."""
     return text.isprintable()
 
 

@@ -62,6 +62,8 @@ class LedgerConformance:
             assert opened.titles(TENANT) == [(d.id, d.title, d.aliases) for d in documents]
             assert opened.document_hashes(TENANT) == {d.id: d.content_hash for d in documents}
             assert [note.id for note in opened.iter_notes(TENANT)] == [n.id for d in documents for n in d.notes]
+            plain = [replace(note, mentions=()) for note in opened.iter_notes(TENANT)]
+            assert list(opened.iter_notes(TENANT, mentions=False)) == plain
             assert opened.counts()[TENANT]["spaces"] == {"space-en": 4, "space-zh": 2}
             assert opened.bytes() > 0
             if opened is not ledger:

@@ -1,7 +1,7 @@
 // Evaluations: question sets, uploaded or from logs, and jobs of one or two strategies on them.
 
 import { el, fill } from "../../dom.js";
-import { card, field, growing, numberField, numberIn, statusLine, submitting, table, tell, tick, when } from "./parts.js";
+import { card, field, growing, numberField, numberIn, statusLine, submitting, table, showStatus, tick, when } from "./parts.js";
 import { questionsOf } from "./questions.js";
 import { strategyFields } from "./strategy.js";
 
@@ -58,7 +58,7 @@ function fromLogs(page, refresh) {
 async function make({ api, t, signal }, body, status, refresh) {
   const made = await api.post(SETS, body, { signal });
   await refresh();
-  tell(status, t("quality.set_made", { name: body.name, n: made.questions }));
+  showStatus(status, t("quality.set_made", { name: body.name, n: made.questions }));
 }
 
 async function drawJobs({ api, t, signal }, place) {

@@ -44,11 +44,11 @@ export function submitting(status, work) {
     event.preventDefault();
     if (busy) return;
     busy = true;
-    tell(status, "");
+    showStatus(status, "");
     try {
       await work(event);
     } catch (error) {
-      if (error.name !== "AbortError") tell(status, error.message, "problem");
+      if (error.name !== "AbortError") showStatus(status, error.message, "problem");
     } finally {
       busy = false;
     }
@@ -56,7 +56,7 @@ export function submitting(status, work) {
 }
 
 export const statusLine = () => el("p", { role: "status", hidden: true });
-export function tell(status, text, kind = "notice") {
+export function showStatus(status, text, kind = "notice") {
   status.className = kind;
   status.hidden = !text;
   status.textContent = text;

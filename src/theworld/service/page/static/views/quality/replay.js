@@ -1,7 +1,7 @@
 // One request of the record again: as it was asked, or with another strategy beside it.
 
 import { announce, duration, el, fill } from "../../dom.js";
-import { card, field, statusLine, submitting, table, tell } from "./parts.js";
+import { card, field, statusLine, submitting, table, showStatus } from "./parts.js";
 import { strategyFields } from "./strategy.js";
 
 /** Draw the form that asks which request. */
@@ -24,10 +24,10 @@ export async function showReplay(page, place, id) {
   const strategy = strategyFields(t, "B");
   strategy.node.hidden = true;
   const run = submitting(status, async () => {
-    tell(status, t("quality.running"));
+    showStatus(status, t("quality.running"));
     const body = other.checked ? { strategy: strategy.read() } : {};
     const found = await page.api.post(`/api/v1/retrieval/replay/${encodeURIComponent(id)}?language=${t.language}`, body, { signal: page.signal });
-    tell(status, "");
+    showStatus(status, "");
     draw(found, outcome, t);
   });
   const choices = el("div", { class: "row", role: "radiogroup", "aria-label": t("quality.strategy") },
