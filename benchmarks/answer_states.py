@@ -35,7 +35,7 @@ class Asked(BaseModel):
     state: QueryState
 
     def is_right(self, answer: str) -> bool:
-        """Tell whether a short answer holds what is needed, or equals a gold answer."""
+        """Return whether a short answer holds what is needed, or equals a gold answer."""
         if self.question is not None:
             return self.question.answerable and holds_fact(self.question, answer)
         return bool(exact_match(answer, self.gold))

@@ -49,7 +49,7 @@ def judge_all(
 
 
 def is_right(output: JudgeOutput, gold: str) -> bool:
-    """Tell whether the gold entity was chosen."""
+    """Return whether the gold entity was chosen."""
     return output.matched and output.selection is not None and output.selection.id == gold
 
 

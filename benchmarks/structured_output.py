@@ -110,7 +110,7 @@ def outcome(parse: Parser, text: str) -> tuple[bool, Any]:
 
 
 def is_told(text: str) -> bool:
-    """Tell whether our report says that something was done to the text."""
+    """Return whether our report says that something was done to the text."""
     report = parse_with_report(text, ANYTHING)
     return bool(report.repairs or report.truncated or report.alternatives)
 

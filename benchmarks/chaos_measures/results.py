@@ -43,5 +43,5 @@ class Results:
         return "\n".join(lines)
 
     def sound(self) -> bool:
-        """Tell whether every round ended as it should."""
+        """Return whether every round ended as it should."""
         return all(row["outcome"] in {WHOLE, TOLD} for row in self.rows())

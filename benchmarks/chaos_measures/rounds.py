@@ -166,7 +166,7 @@ def judged(folder: Path, base: Base, *commands: list[object]) -> str:
 
 
 def untyped(told: str) -> bool:
-    """Tell whether what a command said is no error that the program knows."""
+    """Return whether what a command said is no error that the program knows."""
     return "unexpected" in told or "Traceback" in told or "panicked" in told
 
 

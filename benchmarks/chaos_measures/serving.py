@@ -132,7 +132,7 @@ def documents_and_records(folder: Path) -> dict[str, list[str]]:
 
 
 def is_whole(record: RequestRecord | None) -> bool:
-    """Tell whether all rows of a search are there: those its own digests were made of, and as many as it says."""
+    """Return whether all rows of a search are there: those its own digests were made of, and as many as it says."""
     if record is None or record.route is None:
         return False
     fused = fused_again(record)

@@ -40,8 +40,8 @@ def run(arguments: argparse.Namespace) -> bool:
     print(as_markdown(report))
     if arguments.html:
         arguments.html.write_text(as_html(report), "utf-8")
-    mended = sum(bool(failure.mended_by) for failure in found)
+    repaired = sum(bool(failure.fixed_by) for failure in found)
     print(
-        f"failures with a named culprit: {report['named'] or 0:.1%} of {report['failed']}; {mended} mended by a change"
+        f"failures with a named culprit: {report['named'] or 0:.1%} of {report['failed']}; {repaired} fixed by a change"
     )
     return report["named"] is None or bool(report["named"] >= LEAST)

@@ -1,7 +1,7 @@
 """Two tenants with keys of their own over one store, and random calls of every kind, also with the other's ids.
 
 Holds when no reply ever had a word of the other tenant, every call with a foreign id said what one with an unknown id
-says, and the times of the two cannot be told apart: for every kind of call the Mann-Whitney test (Bonferroni over the
+says, and the times of the two do not differ: for every kind of call the Mann-Whitney test (Bonferroni over the
 kinds) and the 95 % interval of the difference of medians are given.
 """
 
@@ -154,7 +154,7 @@ def _foreign_or_unknown(dice: random.Random, caller: _Caller, other: _Caller, se
 
 
 def _compared(times: Times) -> bool:
-    """Print how the times of foreign and unknown ids compare, by kind of call; tell whether none can be told apart."""
+    """Print how the times of foreign and unknown ids compare, by kind of call; return whether none differ."""
     alike = True
     for kind, found in sorted(times.items()):
         foreign, unknown = np.asarray(found["foreign"]), np.asarray(found["unknown"])
