@@ -7,6 +7,7 @@ Qdrant is started where its program is on the PATH.
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import subprocess
@@ -24,6 +25,13 @@ from services.launching import (
     QdrantServer,
     Server,
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _garbage_of_a_module() -> Iterator[None]:
+    """Broken connections that only the collector frees are finalised in their own module, and warn there."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -8,11 +8,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import pytest
+
 from services.faulty_proxy import FAULTS, Change, FaultyProxy
 from services.launching import Server
 
 Engine = Literal["sparse", "dense", "graph", "ledger"]
 During = Literal["question", "ingestion"]
+
+HALF_OPEN = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <(function Bolt.__del__|socket.socket):pytest.PytestUnraisableExceptionWarning"
+)
+"""A peer that closes while Neo4j's driver opens a connection leaves one that its finalizer cannot close."""
 
 
 class HttpReplies:

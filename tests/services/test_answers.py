@@ -9,16 +9,10 @@ from typing import Any
 import pytest
 
 from services.answering import QUESTIONS, Answering, answering
-from services.server_faults import Engine, Fault, kinds
+from services.server_faults import HALF_OPEN, Engine, Fault, kinds
 from theworld.graph import Resources, build_graph
 
-pytestmark = [
-    pytest.mark.slow,
-    # A peer that closes while Neo4j's driver opens a connection leaves one that its finalizer cannot close.
-    pytest.mark.filterwarnings(
-        "ignore:Exception ignored in. <(function Bolt.__del__|socket.socket):pytest.PytestUnraisableExceptionWarning"
-    ),
-]
+pytestmark = [pytest.mark.slow, HALF_OPEN]
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ import pytest
 
 from services.faulty_proxy import FaultyProxy
 from services.launching import Server
+from services.server_faults import HALF_OPEN
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import DenseSettings, GraphSettings, ServerSettings, SparseSettings
 from theworld.stores.dense.qdrant import QdrantDense
@@ -26,13 +27,7 @@ from theworld.stores.protocols import Projection
 from theworld.stores.sparse.opensearch import OpenSearchSparse
 from theworld.testing.conformance.documents import TENANT, assert_congruent, embedded, feed, make_document, put
 
-pytestmark = [
-    pytest.mark.slow,
-    # A peer that closes while Neo4j's driver opens a connection leaves one that its finalizer cannot close.
-    pytest.mark.filterwarnings(
-        "ignore:Exception ignored in. <(function Bolt.__del__|socket.socket):pytest.PytestUnraisableExceptionWarning"
-    ),
-]
+pytestmark = [pytest.mark.slow, HALF_OPEN]
 PATIENT_S = 60.0
 NEAR = {"space": embedded(1, 0)}
 NOTES = [put(f"n{i}#0", f"river word{i}", title=f"Title {i}", names=["Shared Name"], vectors=NEAR) for i in range(5)]

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from neo4j import GraphDatabase
 
+from services.server_faults import HALF_OPEN
 from theworld.settings import GraphSettings
 from theworld.stores.graph import MemoryGraph
 from theworld.stores.graph import neo4j_queries as cypher
@@ -20,13 +21,7 @@ from theworld.testing.conformance.documents import feed, put
 from theworld.testing.conformance.leaks import leaks_of_graph
 from theworld.testing.conformance.twins import assert_graph_twins
 
-pytestmark = [
-    pytest.mark.slow,
-    # A peer that closes while Neo4j's driver opens a connection leaves one that its finalizer cannot close.
-    pytest.mark.filterwarnings(
-        "ignore:Exception ignored in. <(function Bolt.__del__|socket.socket):pytest.PytestUnraisableExceptionWarning"
-    ),
-]
+pytestmark = [pytest.mark.slow, HALF_OPEN]
 
 
 @pytest.fixture
