@@ -31,7 +31,7 @@ def mcp(
     require_ledger(settings)
     try:
         from theworld.service.api.access import Caller
-        from theworld.service.mcp.server import Asker, make_server
+        from theworld.service.mcp import Asker, make_server
         from theworld.service.runtime import open_service
     except ImportError as error:
         raise SettingsError(

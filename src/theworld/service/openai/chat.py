@@ -19,14 +19,11 @@ from fastapi import APIRouter, Body, Request, Response
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.envelope import JSON
 from theworld.service.api.errors import ApiError, error_body
-from theworld.service.api.links import base_url
+from theworld.service.api.passages import base_url
 from theworld.service.api.schemas import AskRequest
-from theworld.service.api.serving import RequestContext, moment, service_of
-from theworld.service.api.streaming import followed, streamed
-from theworld.service.openai.cited import Cited, Mark, cited
-from theworld.service.openai.conversation import for_tenant, names, of_chat
-from theworld.service.openai.described import ERRORS, described
-from theworld.service.openai.schemas import ChatRequest
+from theworld.service.api.serving import RequestContext, followed, service_of, streamed
+from theworld.service.openai.conversation import Cited, Mark, cited, for_tenant, names, of_chat
+from theworld.service.openai.schemas import ERRORS, ChatRequest, described
 from theworld.service.openai.vectors import embedders
 from theworld.state import ModelUsage
 
@@ -71,8 +68,7 @@ async def completions(request: Request, body: Annotated[ChatRequest, Body()], ca
     chat = _Chat(current, body, base_url(current.service.settings.service, request))
     if body.stream:
         return await streamed(current, chat.chunks(asked))
-    async with current.slot():
-        run = await current.run(asked.asked(), asked.context(current.caller.tenant, moment()))
+    run = await current.answered(asked)
     return told(chat.whole(cited(current, run, chat.base)), current.request_id)
 
 

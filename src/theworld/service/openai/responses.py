@@ -19,15 +19,12 @@ from fastapi.sse import format_sse_event
 
 from theworld.service.api.access import Caller, caller_with
 from theworld.service.api.errors import ApiError, error_body
-from theworld.service.api.links import base_url
+from theworld.service.api.passages import base_url
 from theworld.service.api.schemas import AskRequest
-from theworld.service.api.serving import RequestContext, moment
-from theworld.service.api.streaming import followed, streamed
+from theworld.service.api.serving import RequestContext, followed, streamed
 from theworld.service.openai.chat import Unfolding, told
-from theworld.service.openai.cited import Cited, cited
-from theworld.service.openai.conversation import for_tenant, of_responses
-from theworld.service.openai.described import ERRORS, described
-from theworld.service.openai.schemas import ResponsesRequest
+from theworld.service.openai.conversation import Cited, cited, for_tenant, of_responses
+from theworld.service.openai.schemas import ERRORS, ResponsesRequest, described
 from theworld.state import ModelUsage
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], responses=ERRORS)
@@ -51,9 +48,7 @@ async def responses(
     reply = _Reply(current, body, base_url(current.service.settings.service, request))
     if body.stream:
         return await streamed(current, reply.events(asked))
-    async with current.slot():
-        run = await current.run(asked.asked(), asked.context(current.caller.tenant, moment()))
-    answer = cited(current, run, reply.base)
+    answer = cited(current, await current.answered(asked), reply.base)
     annotations = [mark.annotation() for mark in answer.marks]
     return told(reply.whole("completed", answer.text, annotations, answer.usage), current.request_id)
 

@@ -18,8 +18,15 @@ from theworld.service.api.errors import ApiError
 from theworld.service.api.schemas import RerankData, RerankRequest
 from theworld.service.api.serving import ClientGoneError, RequestContext, service_of
 from theworld.service.openai.conversation import MODEL, unknown_model
-from theworld.service.openai.described import ERRORS, described, failing
-from theworld.service.openai.schemas import Document, EmbeddingRequest, RankRequest, TeiRankRequest
+from theworld.service.openai.schemas import (
+    ERRORS,
+    Document,
+    EmbeddingRequest,
+    RankRequest,
+    TeiRankRequest,
+    described,
+    failing,
+)
 from theworld.service.runtime import Service
 
 router = APIRouter(tags=["OpenAI-compatible"])
