@@ -15,24 +15,21 @@ import typer
 from typer.core import TyperGroup
 
 from theworld import __version__
-from theworld.cli.ask import ask, resolve
-from theworld.cli.browsing import list_documents, show_document
+from theworld.cli.ask import ask, resolve, router_app
 from theworld.cli.chat import chat
 from theworld.cli.database import database_app
 from theworld.cli.demo import demo
-from theworld.cli.documents import delete, ingest, sync, watch
+from theworld.cli.documents import delete, ingest, list_documents, show_document, watch
 from theworld.cli.evaluate import evaluate_app
-from theworld.cli.mcp import mcp
 from theworld.cli.ontology import ontology_app
+from theworld.cli.options import INTERRUPTED
 from theworld.cli.records import explain, replay
-from theworld.cli.router import router_app
-from theworld.cli.serve import keys_app, serve
-from theworld.cli.store import backup, doctor, info, ledger_app, restore
+from theworld.cli.serve import keys_app, mcp, serve
+from theworld.cli.store import backup, doctor, info, ledger_app, restore, sync
 from theworld.cli.wikidata import wikidata_app
 from theworld.errors import TheWorldError
 
 DEBUG = "--debug"
-INTERRUPTED = 130
 
 
 class StoppableGroup(TyperGroup):
