@@ -6,14 +6,13 @@ Of its metadata conditions those are understood that the filters of a query can 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import orjson
-from fastapi import APIRouter, Body, Depends, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
-from theworld.service.api.access import DEFAULT_TENANT, Caller, caller_with, needs_no_key
-from theworld.service.api.envelope import JSON, Code
+from theworld.service.api.access import DEFAULT_TENANT, Caller, Visiting, needs_no_key
+from theworld.service.api.envelope import Code, bare_reply
 from theworld.service.api.errors import DIFY_NO_HEADER, DIFY_UNKNOWN, ApiError
 from theworld.service.api.passages import base_url, linked, whole_text
 from theworld.service.api.schemas import MOST_CANDIDATES, Question, SearchRequest
@@ -83,11 +82,7 @@ def _readable_header(request: Request) -> None:
     responses={200: described("Records", "records"), **_ERRORS},
     dependencies=[Depends(_readable_header)],
 )
-async def retrieval(
-    request: Request,
-    body: Annotated[RetrievalRequest, Body()],
-    caller: Annotated[Caller, caller_with("query", placeholder=True)],
-) -> Response:
+async def retrieval(request: Request, body: RetrievalRequest, caller: Visiting) -> Response:
     """Find the passages that answer a query."""
     service, key, tenant = service_of(request), caller.principal, body.knowledge_id
     store = service.resources.store
@@ -102,7 +97,7 @@ async def retrieval(
     base = base_url(service.settings.service, request)
     found = [one for one in run.state["candidates"] if one.final_score >= (wanted.score_threshold or 0.0)]
     records = [_record(candidate, base) for candidate in found[: wanted.top_k]]
-    return Response(orjson.dumps({"records": records}), headers={"X-Request-Id": current.request_id}, media_type=JSON)
+    return bare_reply({"records": records}, current.request_id)
 
 
 def _filters(given: Conditions | None) -> dict[str, str | list[str]]:

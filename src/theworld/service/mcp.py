@@ -30,7 +30,7 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.types import Message, Receive, Scope, Send
 
 from theworld import __version__
-from theworld.service.api.access import Caller, caller_with
+from theworld.service.api.access import Caller, Visiting
 from theworld.service.api.ask import ask_data
 from theworld.service.api.envelope import Code, message_of
 from theworld.service.api.errors import ApiError, as_api_error, must_exist
@@ -288,7 +288,7 @@ async def mcp_running(app: FastAPI, service: Service) -> AsyncIterator[None]:
     response_class=Response,
     responses={200: described("JSONRPCMessage", "jsonrpc"), 202: {"description": "Accepted"}, **_ERRORS},
 )
-async def mcp(request: Request, caller: Annotated[Caller, caller_with("query", placeholder=True)]) -> Response:
+async def mcp(request: Request, caller: Visiting) -> Response:
     """Answer one JSON-RPC message; tools `search`, `fetch` and `ask`, documents as resources."""
     origin = request.headers.get("origin")
     if origin is not None and origin.partition("://")[2] != request.headers.get("host"):

@@ -136,3 +136,5 @@ def caller_with(scope: str, *, placeholder: bool = False) -> Any:
 
 Querying = Annotated[Caller, caller_with("query")]
 Evaluating = Annotated[Caller, caller_with("evaluate")]
+Visiting = Annotated[Caller, caller_with("query", placeholder=True)]
+"""A client of another program's kind."""

@@ -1,14 +1,4 @@
-"""The envelope of every reply, `{code, message, data, trace_id}`, and the codes.
-
-0     success
-1001  the request is not valid            1002  not found (unknown, or another tenant's)
-1003  no valid API key                    1004  the key may not do that
-1005  too large                           1006  too many at once
-1007  method not allowed                  1008  not JSON
-2001  retrieval unavailable               2002  vector retrieval timed out
-2003  the store is being written to       2004  the language model is unavailable
-2005  the store is unavailable            9000  internal error, without internals
-"""
+"""The envelope of every reply, `{code, message, data, trace_id}`, and what its codes say."""
 
 from __future__ import annotations
 
@@ -105,3 +95,8 @@ def reply(request: Request, data: BaseModel, *, request_id: str | None = None, s
     message = message_of(Code.OK, language_of(request.headers.get("accept-language", "")))
     headers = {"X-Request-Id": request_id} if request_id else None
     return Response(envelope(request.state.trace_id, data, message=message), status, headers, JSON)
+
+
+def bare_reply(body: Any, request_id: str = "") -> Response:
+    """Return a successful reply without an envelope, in a client's own form."""
+    return Response(orjson.dumps(body), headers={"X-Request-Id": request_id} if request_id else None, media_type=JSON)

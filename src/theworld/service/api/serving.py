@@ -122,18 +122,12 @@ class RequestContext:
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
         """Hold one of the slots; notice a client that goes while it waits or while its request is worked on."""
-        watcher = asyncio.ensure_future(self._watch())
-        limiter = self.service.limiter
-        holder = limiter.slot(self.caller.tenant)
+        watcher, limiter = asyncio.ensure_future(self._watch()), self.service.limiter
         try:
-            if limiter.free:
-                await holder.__aenter__()
-            else:
-                await self._unless_gone(holder.__aenter__(), watcher)
-            try:
+            async with AsyncExitStack() as held:
+                entering = held.enter_async_context(limiter.slot(self.caller.tenant))
+                await (entering if limiter.free else self._unless_gone(entering, watcher))
                 yield
-            finally:
-                await holder.__aexit__(None, None, None)
         finally:
             watcher.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Literal
 
 import orjson
@@ -39,6 +39,9 @@ _TYPES = {
     **{"svg": "image/svg+xml", "png": "image/png"},
 }
 """Media type by the ending of a file's name."""
+
+
+_HERE = Path(__file__).parent
 
 
 def _is_on(request: Request) -> None:
@@ -85,28 +88,18 @@ def _answer(request: Request, content: bytes, ending: str) -> Response:
 @cache
 def page_files() -> dict[str, bytes]:
     """Return the page's files by path below `static`."""
-    return dict(_below(files("theworld.service.page") / "static", ""))
-
-
-def _below(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
-    for item in sorted(folder.iterdir(), key=lambda item: item.name):
-        if item.is_dir():
-            found += _below(item, f"{prefix}{item.name}/")
-        elif item.name.rpartition(".")[2] in _TYPES:
-            found.append((prefix + item.name, item.read_bytes()))
-    return found
+    static = _HERE / "static"
+    found = [file for file in sorted(static.rglob("*")) if file.suffix[1:] in _TYPES]
+    return {file.relative_to(static).as_posix(): file.read_bytes() for file in found}
 
 
 @cache
 def page_words() -> dict[str, dict[str, str]]:
     """Return what the page says: by `file.key`, the text by language."""
     found: dict[str, dict[str, str]] = {}
-    for item in (files("theworld.service.page") / "data" / "messages").iterdir():
-        name, _, ending = item.name.partition(".")
-        if ending == "yaml":
-            table: dict[str, Any] = yaml.safe_load(item.read_text("utf-8")) or {}
-            found |= {f"{name}.{key}": texts for key, texts in table.items()}
+    for file in (_HERE / "data" / "messages").glob("*.yaml"):
+        table: dict[str, Any] = yaml.safe_load(file.read_text("utf-8")) or {}
+        found |= {f"{file.stem}.{key}": texts for key, texts in table.items()}
     return dict(sorted(found.items()))
 
 
