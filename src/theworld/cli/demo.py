@@ -48,28 +48,33 @@ class Turn:
     def missing(self) -> list[str]:
         """What was expected and is not so, in words: silence, content, whole passages, citations, names linked."""
         from theworld.demo import SILENT
-        from theworld.evaluation.metrics import contains
 
         question, output, result = self.question, self.output, self.output.result
         linked = {item.label: item.selection.id if item.selection else None for item in output.judgements}
-        links = [
-            f"{name} linked to {qid or 'none'}"
-            for name, qid in question.entities.items()
-            if linked.get(name, "") != qid
-        ]
-        if question.branch in SILENT:  # over documents that may not answer it, an answer may say that it is unsure
-            unsure = question.branch == "no-evidence" and result is not None and result.sureness == "unsure"
-            return [*([] if output.kind == "none" or unsure else ["not enough evidence, or unsure"]), *links]
-        passages, cited = result.passages if result else (), {one.document_id for one in output.citations}
-        contents = [passage.text for passage in passages if passage.document_id in question.documents]
-        contents = contents if passages else [output.answer]
+        wrong = {name: qid for name, qid in question.entities.items() if linked.get(name, "") != qid}
+        links = [f"{name} linked to {qid or 'none'}" for name, qid in wrong.items()]
+        if question.branch not in SILENT:
+            return [*self._not_shown(), *links]
+        # Over documents that may not answer it, an answer may say that it is unsure.
+        unsure = question.branch == "no-evidence" and result is not None and result.sureness == "unsure"
+        return [*([] if output.kind == "none" or unsure else ["not enough evidence, or unsure"]), *links]
+
+    def _not_shown(self) -> list[str]:
+        """Return what an answer must hold, show in one passage, and cite, and does not."""
+        from theworld.evaluation.metrics import contains
+
+        question, output, result = self.question, self.output, self.output.result
+        contents = [output.answer]
+        if result is not None and result.passages:
+            contents = [passage.text for passage in result.passages if passage.document_id in question.documents]
         shown = [*contents, result.short if result else ""] if output.kind != "none" else []
         missing = []
         if question.answers and not any(contains(text, question.answers) == 1.0 for text in shown):
             missing.append(" or ".join(question.answers))
         if question.whole and not any(all(part in text for part in question.whole) for text in contents):
             missing.append(f"in one passage: {', '.join(question.whole)}")
-        return [*missing, *(f"{name} cited" for name in question.documents if name not in cited), *links]
+        cited = {one.document_id for one in output.citations}
+        return [*missing, *(f"{name} cited" for name in question.documents if name not in cited)]
 
 
 def demo(
