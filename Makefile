@@ -52,7 +52,7 @@ $(STAMP): $(PRODUCT)
 
 docs: $(STAMP)
 	$(BIN)/python -m theworld.graph.picture docs/architecture.md
-	$(BIN)/python -m theworld.cli.settings_reference docs/settings.md
+	$(BIN)/python benchmarks/settings_reference.py docs/settings.md
 
 # The documents as a site, in site/: a broken link is an error.
 site: $(STAMP)

@@ -32,15 +32,9 @@ def output(*passages: Passage, short: str = "", sureness: Sureness = "likely", k
 def asked(
     branch: DemoBranch = "entity", *answers: str, whole: list[str] | None = None, cites: str = DOCUMENT
 ) -> DemoQuestion:
-    return DemoQuestion(
-        id="q",
-        language="en",
-        branch=branch,
-        question="?",
-        answers=list(answers),
-        whole=whole or [],
-        documents=[cites] if answers or whole else [],
-    )
+    documents = [cites] if answers or whole else []
+    facts = {"id": "q", "language": "en", "question": "?", "whole": whole or [], "documents": documents}
+    return DemoQuestion.model_validate({**facts, "branch": branch, "answers": answers})
 
 
 SILENCE = QueryOutput(answer="There is not enough evidence.", kind="none")
@@ -78,10 +72,7 @@ def test_what_an_answer_must_show_and_cite(question: DemoQuestion, answered: Que
 
 
 def test_a_turn_is_printed_with_its_lines_how_sure_and_how_found() -> None:
-    found = {
-        "graph": ChannelHit(rank=3, score=0.1),
-        "sparse": ChannelHit(rank=1, score=2.0),
-    }
+    found = {"graph": ChannelHit(rank=3, score=0.1), "sparse": ChannelHit(rank=1, score=2.0)}
     note = Candidate(note_id=f"{DOCUMENT}#0", document_id=DOCUMENT, text="1. Open\n   it", channels=found)
     path = EvidencePath(
         note_id=note.note_id, steps=(PathStep(source="A", relation="mentions", target="B"),), text="A → B"

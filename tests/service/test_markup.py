@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, strategies
 
-from theworld.service.api.markup import answer_html
+from theworld.service.api.passages import answer_html
 from theworld.state import Answer, Citation, Passage
 
 CITED = Citation(number=1, document_id="d", note_id="d#0", start=0, end=3, quote="abc")

@@ -15,24 +15,21 @@ import typer
 from typer.core import TyperGroup
 
 from theworld import __version__
-from theworld.cli.ask import ask, resolve
-from theworld.cli.browsing import list_documents, show_document
+from theworld.cli.ask import ask, resolve, router_app
 from theworld.cli.chat import chat
 from theworld.cli.database import database_app
 from theworld.cli.demo import demo
-from theworld.cli.documents import delete, ingest, sync, watch
+from theworld.cli.documents import delete, ingest, list_documents, show_document, watch
 from theworld.cli.evaluate import evaluate_app
-from theworld.cli.mcp import mcp
 from theworld.cli.ontology import ontology_app
+from theworld.cli.options import INTERRUPTED
 from theworld.cli.records import explain, replay
-from theworld.cli.router import router_app
-from theworld.cli.serve import keys_app, serve
-from theworld.cli.store import backup, doctor, info, ledger_app, restore
+from theworld.cli.serve import keys_app, mcp, serve
+from theworld.cli.store import backup, doctor, info, ledger_app, restore, sync
 from theworld.cli.wikidata import wikidata_app
 from theworld.errors import TheWorldError
 
 DEBUG = "--debug"
-INTERRUPTED = 130
 
 
 class StoppableGroup(TyperGroup):
@@ -55,35 +52,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "ingest": ingest,
-    "ask": ask,
-    "chat": chat,
-    "serve": serve,
-    "mcp": mcp,
-    "list": list_documents,
-    "show": show_document,
-    "delete": delete,
-    "watch": watch,
-    "info": info,
-    "doctor": doctor,
-    "sync": sync,
-    "backup": backup,
-    "restore": restore,
-    "explain": explain,
-    "replay": replay,
-    "resolve": resolve,
-    "demo": demo,
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    *(ingest, ask, chat, serve, mcp, list_documents, show_document, delete, watch),
+    *(info, doctor, sync, backup, restore, explain, replay, resolve, demo),
+)
+_GROUPS = {
+    **{"eval": evaluate_app, "ledger": ledger_app, "database": database_app, "ontology": ontology_app},
+    **{"router": router_app, "wikidata": wikidata_app, "keys": keys_app},
 }
-for name, command in _COMMANDS.items():
-    app.command(name)(command)
-app.add_typer(evaluate_app, name="eval")
-app.add_typer(ledger_app, name="ledger")
-app.add_typer(database_app, name="database")
-app.add_typer(ontology_app, name="ontology")
-app.add_typer(router_app, name="router")
-app.add_typer(wikidata_app, name="wikidata")
-app.add_typer(keys_app, name="keys")
+for command in _COMMANDS:
+    app.command({list_documents: "list", show_document: "show"}.get(command))(command)
+for name, group in _GROUPS.items():
+    app.add_typer(group, name=name)
 
 
 def _show_version(wanted: bool) -> None:

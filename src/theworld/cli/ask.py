@@ -1,8 +1,7 @@
-"""Read a chat history from a file.
+"""`theworld ask`: one question, one answer with everything it rests on.
 
-`theworld ask`: one question, one answer with everything it rests on.
-
-`theworld resolve`: what a question refers to in a conversation; no store, no model.
+`theworld resolve`: what a question refers to in a conversation; no store, no model. `theworld router`: why a question
+goes which way.
 """
 
 from __future__ import annotations
@@ -18,16 +17,18 @@ import typer
 
 from theworld.cli.options import (
     ChannelName,
+    FilterOption,
     HistoryOption,
     JsonFlag,
     LanguageName,
+    ModelFlag,
+    NowOption,
     StoreOption,
     TenantOption,
-    check_tenant,
     read_filters,
-    read_moment,
     settings_for,
 )
+from theworld.cli.output import LiveText, console, print_json, printable, show_answer
 from theworld.errors import InvalidQuestionError
 
 if TYPE_CHECKING:
@@ -106,10 +107,7 @@ def ask(
         bool, typer.Option("--verbose", "-v", help="Show entities, evidence paths and the time of each stage.")
     ] = False,
     tenant: TenantOption = "default",
-    filters: Annotated[
-        list[str] | None,
-        typer.Option("--filter", metavar="KEY=VALUE", help="Document metadata that must match; repeat for more."),
-    ] = None,
+    filters: FilterOption = None,
     channels: Annotated[
         list[ChannelName] | None, typer.Option("--channel", help="Search only this channel; repeat for more.")
     ] = None,
@@ -126,7 +124,7 @@ def ask(
         bool | None,
         typer.Option("--database/--no-database", help="Ask a configured database first, or not.", show_default=False),
     ] = None,
-    now: Annotated[str | None, typer.Option("--now", metavar="DATE", help="Date that time words refer to.")] = None,
+    now: NowOption = None,
     language: Annotated[
         LanguageName | None, typer.Option("--language", help="Language of the answer.", show_default="the question's")
     ] = None,
@@ -136,7 +134,7 @@ def ask(
             "--top-k", min=1, max=1000, help="Candidates kept (--json).", show_default="the setting retrieval.top_k"
         ),
     ] = None,
-    model: Annotated[bool, typer.Option("--model/--no-model", help="Allow a configured language model.")] = True,
+    model: ModelFlag = True,
     strict: Annotated[bool, typer.Option("--strict", help="Fail instead of degrading.")] = False,
     deadline_ms: Annotated[
         int | None,
@@ -156,21 +154,20 @@ def ask(
     ] = None,
 ) -> None:
     """Answer a question over a store."""
-    from theworld.cli.output import LiveText, console, print_json, show_answer
     from theworld.graph import build_graph, open_resources
     from theworld.nodes.receive_question import clean_question
     from theworld.state import Context
 
     settings = settings_for(store)
     context = Context(
-        tenant=check_tenant(tenant),
-        filters=read_filters(filters or []),
+        tenant=tenant,
+        filters=read_filters(filters),
         channels=[channel.value for channel in channels] if channels else None,
         rerank=rerank,
         graph=graph,
         router=router,
         database=database,
-        now=read_moment(now),
+        now=now,
         language=language.value if language else None,
         top_k=top_k,
         use_model=model,
@@ -233,7 +230,6 @@ def resolve(
     """Show what a question refers to in its history, and why."""
     from pydantic import TypeAdapter
 
-    from theworld.cli.output import print_json
     from theworld.nodes.receive_question import clean_question
     from theworld.references import ReferenceResolver, describe
     from theworld.state import ResolvedReference
@@ -245,3 +241,45 @@ def resolve(
         print_json(TypeAdapter(ResolvedReference).dump_python(resolved, mode="json"))
     else:
         typer.echo(describe(resolved, query, messages))
+
+
+router_app = typer.Typer(
+    name="router", help="Which way questions go, and why.", no_args_is_help=True, pretty_exceptions_enable=False
+)
+
+
+@router_app.callback()
+def router() -> None:
+    """Which way questions go, and why."""
+
+
+@router_app.command("explain")
+def explain_route(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)],
+    now: NowOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the decision for a question: path, channels, depths, weights, confidence, reasons. Nothing is searched."""
+    from theworld.graph.resources import open_database
+    from theworld.nodes.receive_question import clean_question
+    from theworld.routing import Rules, route
+    from theworld.settings import Settings
+    from theworld.sql.view import database_reader
+    from theworld.state import Context
+
+    question, context, settings = clean_question(question), Context(now=now), Settings.load()
+    with open_database(settings) as database:
+        view = database_reader(database)(question, context) if database is not None else None
+        decision = route(question, context, settings, Rules(), database=view)
+    if as_json:
+        print_json(decision.model_dump(mode="json"))
+        return
+    out = console()
+    out.print(f"{decision.path}  (intent {decision.intent}, confidence {decision.confidence:.2f}, {decision.strategy})")
+    for name, plan in decision.channels.items():
+        out.print(f"  {name}: {plan.top_k} candidates, weight {plan.weight:g}")
+    out.print(
+        f"  database {'first' if decision.database else 'not asked'}, reranking {'on' if decision.rerank else 'off'}"
+    )
+    for reason in decision.reasons:
+        out.print(f"  because {printable(reason)}")

@@ -18,12 +18,22 @@ import typer
 
 from theworld.cli.ask import PATIENT_DEADLINE_MS, run_question
 from theworld.cli.options import (
+    FilterOption,
     LanguageName,
+    ModelFlag,
     StoreOption,
     TenantOption,
-    check_tenant,
     read_filters,
     settings_for,
+)
+from theworld.cli.output import (
+    LiveText,
+    console,
+    headline,
+    show_answer_text,
+    show_details,
+    show_sources,
+    show_understood,
 )
 from theworld.errors import TheWorldError
 
@@ -47,26 +57,22 @@ def chat(
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
-    filters: Annotated[
-        list[str] | None,
-        typer.Option("--filter", metavar="KEY=VALUE", help="Document metadata that must match; repeat for more."),
-    ] = None,
+    filters: FilterOption = None,
     language: Annotated[
         LanguageName | None, typer.Option("--language", help="Language of the answers.", show_default="the question's")
     ] = None,
-    model: Annotated[bool, typer.Option("--model/--no-model", help="Allow a configured language model.")] = True,
+    model: ModelFlag = True,
 ) -> None:
     """Talk with your documents: follow-up questions, /sources, /why, /new; from a pipe every line is a question."""
     from langgraph.checkpoint.memory import InMemorySaver
 
-    from theworld.cli.output import console
     from theworld.graph import build_graph, open_resources
     from theworld.state import Context
 
     settings = settings_for(store)
     context = Context(
-        tenant=check_tenant(tenant),
-        filters=read_filters(filters or []),
+        tenant=tenant,
+        filters=read_filters(filters),
         language=language.value if language else None,
         use_model=model,
         deadline_ms=max(settings.retrieval.deadline_ms, PATIENT_DEADLINE_MS),
@@ -112,28 +118,22 @@ class Conversation:
     def take(self, line: str) -> bool:
         """Answer a question or do what a command says; False at the end."""
         text = line.strip()
-        if not text:
-            return True
-        if text in {"/quit", "/exit"}:
-            return False
-        if text.startswith("/"):
-            self._command(text)
-        else:
-            self._ask(text)
-        return True
-
-    def _command(self, text: str) -> None:
         actions: dict[str, Callable[[], None]] = {
             "/sources": self._sources,
             "/why": self._why,
             "/new": self._new,
             "/help": self._help,
         }
-        if action := actions.get(text):
-            action()
-        else:
+        if text in {"/quit", "/exit"}:
+            return False
+        if text in actions:
+            actions[text]()
+        elif text.startswith("/"):
             self._out.print(f"There is no command {text}.")
             self._help()
+        elif text:
+            self._ask(text)
+        return True
 
     def _help(self) -> None:
         for name, meaning in COMMANDS.items():
@@ -144,19 +144,11 @@ class Conversation:
         self._out.print("A new conversation.")
 
     def _ask(self, question: str) -> None:
-        from theworld.cli.output import LiveText, headline, show_answer_text, show_understood
-
-        begun = time.perf_counter()
+        begun, thread, back = time.perf_counter(), self._thread, self._ask_back
         try:
             with LiveText() as on_token:
                 answer = run_question(
-                    self._graph,
-                    question,
-                    [],
-                    self._context,
-                    thread=self._thread,
-                    on_token=on_token,
-                    ask_back=self._ask_back,
+                    self._graph, question, [], self._context, thread=thread, on_token=on_token, ask_back=back
                 )
         except TheWorldError as error:  # the conversation goes on
             self._out.print(f"{error}")
@@ -175,16 +167,12 @@ class Conversation:
             return "1"
 
     def _sources(self) -> None:
-        from theworld.cli.output import show_sources
-
         if self._last is None or not self._last[0].citations:
             self._out.print("The last answer rests on no source." if self._last else "Nothing was asked yet.")
             return
         show_sources(self._out, self._last[0], quotes=True)
 
     def _why(self) -> None:
-        from theworld.cli.output import show_details
-
         if self._last is None:
             self._out.print("Nothing was asked yet.")
             return

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from theworld.cli.options import JsonFlag, read_moment
+from theworld.cli.options import JsonFlag, NowOption
+from theworld.cli.output import console, counted, error_console, print_json, printable, show_table
 
 if TYPE_CHECKING:
     from theworld.sql.database import Database
     from theworld.sql.drafting.file import MappingFile
-    from theworld.state import QueryTable
 
 database_app = typer.Typer(
     help="Questions to a database that exists already, without any notes (docs/sql.md).", no_args_is_help=True
@@ -42,7 +42,6 @@ def draft(
 
     Written again to the same file, it adds what is new in the database, changes nothing, and lists what is gone.
     """
-    from theworld.cli.output import error_console, printable
     from theworld.sql.drafting.file import merge, read_mapping, save_mapping, write_mapping
     from theworld.sql.drafting.proposing import draft_mapping
 
@@ -67,7 +66,6 @@ def draft(
 
 def _with_proposals(drafted: MappingFile) -> MappingFile:
     """Return the draft with the configured model's proposals, and say how many there are."""
-    from theworld.cli.output import counted, error_console
     from theworld.errors import ModelError
     from theworld.models.chat import OpenAIChatModel
     from theworld.settings import Settings
@@ -88,27 +86,26 @@ def _with_proposals(drafted: MappingFile) -> MappingFile:
 @database_app.command()
 def check(source: Source) -> None:
     """Show for each table what it will answer: three questions with SQL and rows, and what is odd about it."""
-    from theworld.cli.output import console, printable
     from theworld.sql.drafting.inspection import inspect_tables
     from theworld.sql.examples import asked_again, look_at
 
     url, file = _address(source)
     database, out = _opened(url, file), console()
     for found in look_at(database, inspect_tables(url)):
-        out.print(f"\n{printable(found.table)} ({printable(', '.join(found.called))})", highlight=False)
+        out.print(f"\n{printable(found.table)} ({printable(', '.join(found.called))})")
         for question, told in found.examples:
             if isinstance(told, str):
-                out.print(f"  {printable(question)}\n    declined: {printable(told)}", highlight=False)
+                out.print(f"  {printable(question)}\n    declined: {printable(told)}")
                 continue
             rows = "; ".join(" ".join(map(str, row)) for row in told.rows[:3]) or "no rows"
-            out.print(f"  {printable(question)}\n    {printable(rows)}\n    {printable(told.sql)}", highlight=False)
+            out.print(f"  {printable(question)}\n    {printable(rows)}\n    {printable(told.sql)}")
         for one in found.odd:
-            out.print(f"  odd: {printable(one)}", highlight=False)
+            out.print(f"  odd: {printable(one)}")
     wrong = 0
     for question, told in asked_again(database):
         wrong += isinstance(told, str)
         said = f"fails: {told}" if isinstance(told, str) else f"{len(told.rows)} rows"
-        out.print(f"confirmed: {printable(question)}: {printable(said)}", highlight=False)
+        out.print(f"confirmed: {printable(question)}: {printable(said)}")
     if wrong:
         raise typer.Exit(1)
 
@@ -123,7 +120,6 @@ def confirm(
     ] = None,
 ) -> None:
     """Keep a question with the SQL that you have found to be right: it is recalled, and run again by `check`."""
-    from theworld.cli.output import console, show_table
     from theworld.sql.drafting.file import Confirmed, read_mapping, save_mapping
     from theworld.sql.plan import UnclearError
     from theworld.text import detect_language
@@ -156,7 +152,7 @@ def ask(
     mapping: Annotated[
         Path | None, typer.Option("--mapping", metavar="FILE", help="Mapping or ontology file; default: a fresh draft.")
     ] = None,
-    now: Annotated[str | None, typer.Option("--now", metavar="DATE", help="Date that time words refer to.")] = None,
+    now: NowOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the reading and the SQL; send nothing.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -164,7 +160,6 @@ def ask(
 
     A question that is not read for certain is declined, with near names of what it could not place (exit code 1).
     """
-    from theworld.cli.output import console, error_console, print_json, printable, show_table
     from theworld.sql.plan import UnclearError
     from theworld.sql.results import in_words
     from theworld.text import detect_language
@@ -172,13 +167,13 @@ def ask(
     url, file = _address(source)
     database, language = _opened(url, mapping or file), detect_language(question)
     try:
-        tables = database.ask(question, language=language, tenant="default", now=read_moment(now), dry_run=dry_run)
+        tables = database.ask(question, language=language, tenant="default", now=now, dry_run=dry_run)
     except UnclearError as error:
         near = database.near_names(error.words)
         if as_json:
             print_json({"answered": False, "reason": str(error), "near": near})
         else:
-            error_console().print(printable(f"not answered: {error}"), highlight=False)
+            error_console().print(printable(f"not answered: {error}"))
             for word, names in near.items():
                 error_console().print(printable(f"  nothing is called {word!r}; there is {', '.join(names)}"))
         raise typer.Exit(1) from error
@@ -187,13 +182,10 @@ def ask(
         return
     out = console()
     for table in tables:
-        said = _reading(table) if dry_run else in_words(table, language)
-        out.print(printable(said), highlight=False)
+        read = "; ".join((table.title, *table.conditions, *table.reading))
+        said = read if dry_run else in_words(table, language)
+        out.print(printable(said))
         show_table(out, table)
-
-
-def _reading(table: QueryTable) -> str:
-    return "; ".join((table.title, *table.conditions, *table.reading))
 
 
 def _address(source: str) -> tuple[str, Path | None]:

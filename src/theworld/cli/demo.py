@@ -9,11 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from theworld.cli.ask import run_question
+from theworld.cli.ingesting import ingest_paths, show_report
+from theworld.cli.options import settings_for
+from theworld.cli.output import answer_in_colours, console, entity_in_words, headline, path_in_words, printable
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
-    from rich.console import Console
-    from rich.text import Text
 
     from theworld.demo import DemoQuestion
     from theworld.graph.build import CompiledGraph
@@ -43,50 +49,32 @@ class Turn:
         """What was expected and is not so, in words: silence, content, whole passages, citations, names linked."""
         from theworld.demo import SILENT
 
-        question, cited = self.question, {citation.document_id for citation in self.output.citations}
-        unlinked = [name for name, qid in question.entities.items() if self.linked.get(name, "") != qid]
-        links = [f"{name} linked to {question.entities[name] or 'none'}" for name in unlinked]
-        if question.branch in SILENT:
-            return [*([] if self._silent else ["not enough evidence, or unsure"]), *links]
-        return [
-            *([] if self._holds_an_answer else [" or ".join(question.answers)]),
-            *([] if self._shows_the_whole else [f"in one passage: {', '.join(question.whole)}"]),
-            *(f"{name} cited" for name in question.documents if name not in cited),
-            *links,
-        ]
+        question, output, result = self.question, self.output, self.output.result
+        linked = {item.label: item.selection.id if item.selection else None for item in output.judgements}
+        wrong = {name: qid for name, qid in question.entities.items() if linked.get(name, "") != qid}
+        links = [f"{name} linked to {qid or 'none'}" for name, qid in wrong.items()]
+        if question.branch not in SILENT:
+            return [*self._not_shown(), *links]
+        # Over documents that may not answer it, an answer may say that it is unsure.
+        unsure = question.branch == "no-evidence" and result is not None and result.sureness == "unsure"
+        return [*([] if output.kind == "none" or unsure else ["not enough evidence, or unsure"]), *links]
 
-    @property
-    def linked(self) -> dict[str, str | None]:
-        """The names whose entry is expected -> the id of the entry they were linked to, None for none."""
-        found = {item.label: item.selection.id if item.selection else None for item in self.output.judgements}
-        return {name: found[name] for name in self.question.entities if name in found}
-
-    @property
-    def _silent(self) -> bool:
-        """Whether nothing is answered or, over documents that may not answer it, whether the answer says so."""
-        unsure = self.output.result is not None and self.output.result.sureness == "unsure"
-        return self.output.kind == "none" or (unsure and self.question.branch == "no-evidence")
-
-    @property
-    def _contents(self) -> list[str]:
-        """The passages shown of the documents expected; of an answer without passages, all of it."""
-        passages = self.output.result.passages if self.output.result else ()
-        shown = [passage.text for passage in passages if passage.document_id in self.question.documents]
-        return shown if passages else [self.output.answer]
-
-    @property
-    def _holds_an_answer(self) -> bool:
+    def _not_shown(self) -> list[str]:
+        """Return what an answer must hold, show in one passage, and cite, and does not."""
         from theworld.evaluation.metrics import contains
 
-        short = self.output.result.short if self.output.result else ""
-        shown = [*self._contents, short] if self.output.kind != "none" else []
-        return not self.question.answers or any(contains(text, self.question.answers) == 1.0 for text in shown)
-
-    @property
-    def _shows_the_whole(self) -> bool:
-        return not self.question.whole or any(
-            all(part in text for part in self.question.whole) for text in self._contents
-        )
+        question, output, result = self.question, self.output, self.output.result
+        contents = [output.answer]
+        if result is not None and result.passages:
+            contents = [passage.text for passage in result.passages if passage.document_id in question.documents]
+        shown = [*contents, result.short if result else ""] if output.kind != "none" else []
+        missing = []
+        if question.answers and not any(contains(text, question.answers) == 1.0 for text in shown):
+            missing.append(" or ".join(question.answers))
+        if question.whole and not any(all(part in text for part in question.whole) for text in contents):
+            missing.append(f"in one passage: {', '.join(question.whole)}")
+        cited = {one.document_id for one in output.citations}
+        return [*missing, *(f"{name} cited" for name in question.documents if name not in cited)]
 
 
 def demo(
@@ -95,9 +83,6 @@ def demo(
     """Ingest the bundled bilingual corpus, ask its questions, check the answers; exit code 1 when one is wrong."""
     from langgraph.checkpoint.memory import InMemorySaver
 
-    from theworld.cli.ingesting import ingest_paths, show_report
-    from theworld.cli.options import settings_for
-    from theworld.cli.output import console
     from theworld.demo import corpus_dir, load_questions
     from theworld.graph import build_graph, open_resources
 
@@ -145,7 +130,6 @@ def _conversations(out: Console, graph: CompiledGraph, questions: list[DemoQuest
 
 
 def _ask(graph: CompiledGraph, question: DemoQuestion, thread: str, *, with_history: bool) -> Turn:
-    from theworld.cli.ask import run_question
     from theworld.state import Context
 
     context = Context(tenant=question.tenant, filters=question.filters, use_model=False)
@@ -160,10 +144,13 @@ def _ask(graph: CompiledGraph, question: DemoQuestion, thread: str, *, with_hist
 
 def show_turn(out: Console, turn: Turn) -> None:
     """Print the answer, how sure it is, how it was found, what was expected in vain, and degradations."""
-    from theworld.cli.output import answer_in_colours, entity_in_words, headline, printable
-
     output = turn.output
-    show_indented(out, answer_in_colours(output))
+    answer = answer_in_colours(output)
+    if out.is_terminal:
+        out.print(Padding(answer, (0, 2, 0, INDENT), expand=False), soft_wrap=False)
+    else:
+        for line in answer.split("\n", allow_blank=True):
+            out.print(line if not line.plain else Text(" " * INDENT).append_text(line))
     mark = "✓" if turn.is_right else "✗"
     out.print(f"   {mark} {headline(output, turn.elapsed_ms)}", style="green" if turn.is_right else "red")
     for reason in turn.missing:
@@ -179,21 +166,8 @@ def show_turn(out: Console, turn: Turn) -> None:
         out.print(f"     degraded: {item.stage}: {printable(item.reason)}", style="dim")
 
 
-def show_indented(out: Console, text: Text) -> None:
-    """Print a text with room at its left: wrapped on a terminal, else line by line as it is."""
-    from rich.padding import Padding
-
-    if out.is_terminal:
-        out.print(Padding(text, (0, 2, 0, INDENT), expand=False), soft_wrap=False)
-        return
-    for line in text.split("\n", allow_blank=True):
-        out.print(line if not line.plain else line.__class__(" " * INDENT).append_text(line))
-
-
 def how_found(output: QueryOutput) -> str:
     """Return in one line which channels found the first cited note, at which rank, and a path to it or the second."""
-    from theworld.cli.output import path_in_words
-
     cited = [citation.note_id for citation in output.citations]
     note = next((one for one in output.candidates if one.note_id in cited[:1]), None)
     found = note.channels if note else {}

@@ -1,20 +1,47 @@
-"""`theworld ingest`, `delete` and `sync`: documents into a store, out of it, and into its projections."""
+"""`theworld ingest`, `watch` and `delete`: documents into a store and out of it; `list` and `show`: those it has."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
-from theworld.cli.options import JsonFlag, StoreOption, TenantOption, check_tenant, settings_for
+from theworld.cli.ingesting import ingest_paths, show_report
+from theworld.cli.options import (
+    FilterOption,
+    JsonFlag,
+    StoreOption,
+    TenantOption,
+    opened_store,
+    read_filters,
+    settings_for,
+)
+from theworld.cli.output import (
+    console,
+    counted,
+    error_console,
+    plain_table,
+    print_json,
+    print_troubles,
+    printable,
+    visible,
+)
+from theworld.errors import StoreError
 
 if TYPE_CHECKING:
-    from theworld.stores.knowledge_store import KnowledgeStore
+    from theworld.stores.ledger.catalog import DocumentSummary, StoredDocument
 
 NOTHING_INGESTED = 5
+_PAGE = 500
+_UNKNOWN = "-"
 
 
 class Engine(StrEnum):
@@ -47,14 +74,12 @@ def ingest(
     as_json: JsonFlag = False,
 ) -> None:
     """Read documents into a store; only what is new or changed costs time. Exit code 5 when nothing could be read."""
-    from theworld.cli.ingesting import ingest_paths, show_report
-    from theworld.cli.output import console, error_console, print_json
-
     settings = settings_for(store)
     if address and engine is not Engine.RAY:
         raise typer.BadParameter("only the engine ray has an address: add --engine ray", param_hint="--address")
-    options: dict[str, Any] = {"reembed": reembed, "prune": prune, "engine": engine.value, "address": address}
-    report = ingest_paths(paths, settings, tenant=check_tenant(tenant), **options)
+    report = ingest_paths(
+        paths, settings, tenant=tenant, reembed=reembed, prune=prune, engine=engine.value, address=address
+    )
     if as_json:
         print_json(asdict(report) | {"store": str(settings.store)})
     else:
@@ -63,94 +88,6 @@ def ingest(
         reasons = "see above" if report.failed or report.skipped else "no file was found"
         error_console().print(f"Nothing could be read: {reasons}.")
         raise typer.Exit(NOTHING_INGESTED)
-
-
-def delete(
-    document_ids: Annotated[list[str], typer.Argument(metavar="DOCUMENT_ID...", help="Ids of the documents.")],
-    store: StoreOption = None,
-    tenant: TenantOption = "default",
-) -> None:
-    """Delete documents with their notes, vectors and links; nothing is deleted when one of them does not exist."""
-    from theworld.cli.output import counted, print_troubles
-    from theworld.errors import StoreError
-    from theworld.stores.knowledge_store import open_store
-
-    settings = settings_for(store)
-    check_tenant(tenant)
-    with open_store(settings, read_only=False) as opened:
-        known = opened.document_hashes(tenant)
-        missing = [document for document in document_ids if document not in known]
-        if missing:
-            raise StoreError(
-                f"tenant {tenant!r} has no document {', '.join(map(repr, missing))}; nothing was deleted.",
-                where=str(settings.store),
-                remedy="`theworld list` shows the ids there are.",
-            )
-        count = opened.delete(list(dict.fromkeys(document_ids)), tenant=tenant)
-        opened.catch_up()
-        print_troubles(opened.troubles)
-    typer.echo(f"{counted(count, 'document')} deleted.")
-
-
-FAILED = 4
-
-
-class ProjectionName(StrEnum):
-    """A projection of a store."""
-
-    SPARSE = "sparse"
-    DENSE = "dense"
-    GRAPH = "graph"
-
-
-def sync(
-    store: StoreOption = None,
-    rebuild: Annotated[
-        list[ProjectionName] | None, typer.Option("--rebuild", help="Empty this projection first; repeat for more.")
-    ] = None,
-    verify: Annotated[
-        bool,
-        typer.Option("--verify", help="Read all files and build damaged ones anew; compare servers with the ledger."),
-    ] = False,
-    as_json: JsonFlag = False,
-) -> None:
-    """Replay the ledger into projections that are empty or out of date; what is there already is not sent again.
-
-    Interrupted, it goes on where it was when it is run again. Exits with 4 when a projection could not be brought up to
-    date, or when --verify finds a difference.
-
-    Moving to servers: set THEWORLD_SPARSE__URL, THEWORLD_DENSE__URL or THEWORLD_GRAPH__URL, then run
-    `theworld sync --verify`.
-    """
-    from theworld.cli.ingesting import progress_bars
-    from theworld.cli.output import counted, error_console, print_json, print_troubles
-    from theworld.stores.knowledge_store import open_store
-
-    settings = settings_for(store)
-    with open_store(settings, read_only=False) as opened, progress_bars(error_console()) as progress:
-        task = progress.add_task("Indexing", total=None)
-        for projection in dict.fromkeys(rebuild or ()):
-            opened.rebuild(projection.value)
-        opened.catch_up(lambda done, total: progress.update(task, completed=done, total=total or 1))
-        opened.renew_sparse()
-        lag, troubles = opened.info()["lag"], dict(opened.troubles)
-        damaged = opened.check_files() if verify else []
-        differences = verified(opened) if verify and not troubles else None
-    if as_json:
-        print_json({"lag": lag, "troubles": troubles, "damaged": damaged, "differences": differences})
-    else:
-        print_troubles(troubles)
-        for name, count in lag.items():
-            behind = f"{count} changes to apply" if count else "up to date"
-            typer.echo(f"{name}: {'unreachable' if count is None else behind}")
-        for name in damaged:
-            typer.echo(f"{name}: its files were damaged; built anew from the ledger")
-        for difference in differences or ():
-            typer.echo(difference)
-        if differences is not None:
-            typer.echo(f"{counted(len(differences), 'difference')} between servers and ledger.")
-    if troubles or differences:
-        raise typer.Exit(FAILED)
 
 
 def watch(
@@ -164,10 +101,6 @@ def watch(
     It begins with what changed while nobody watched. Services over the same store see each change with the next
     question; `theworld serve --watch FOLDER` does both in one process.
     """
-    import threading
-
-    from theworld.cli.ingesting import ingest_paths, show_report
-    from theworld.cli.output import console, error_console
     from theworld.ingestion.watching import watch as watch_folders
     from theworld.models.registry import load_models
 
@@ -175,7 +108,7 @@ def watch(
     models = load_models(settings)  # once: each burst would load them anew
 
     def bring_up_to_date() -> None:
-        report = ingest_paths(folders, settings, models=models, tenant=check_tenant(tenant), prune=True)
+        report = ingest_paths(folders, settings, models=models, tenant=tenant, prune=True)
         if report.documents + report.pruned + len(report.failed):
             show_report(out, report, settings.store)
 
@@ -189,10 +122,121 @@ def watch(
     )
 
 
-def verified(store: KnowledgeStore) -> list[str]:
-    """Return what differs between projections on servers and the ledger, in words; empty when nothing does."""
-    return [
-        f"{name}: the ledger has {expected}, the server {held}; run `theworld sync --rebuild {name}`"
-        for name, (expected, held) in store.verify().items()
-        if expected != held
-    ]
+def delete(
+    document_ids: Annotated[list[str], typer.Argument(metavar="DOCUMENT_ID...", help="Ids of the documents.")],
+    store: StoreOption = None,
+    tenant: TenantOption = "default",
+) -> None:
+    """Delete documents with their notes, vectors and links; nothing is deleted when one of them does not exist."""
+    with opened_store(store, read_only=False) as opened:
+        known = opened.document_hashes(tenant)
+        missing = [document for document in document_ids if document not in known]
+        if missing:
+            raise StoreError(
+                f"tenant {tenant!r} has no document {', '.join(map(repr, missing))}; nothing was deleted.",
+                where=str(settings_for(store).store),
+                remedy="`theworld list` shows the ids there are.",
+            )
+        count = opened.delete(list(dict.fromkeys(document_ids)), tenant=tenant)
+        opened.catch_up()
+        print_troubles(opened.troubles)
+    typer.echo(f"{counted(count, 'document')} deleted.")
+
+
+def list_documents(
+    *,
+    store: StoreOption = None,
+    tenant: TenantOption = "default",
+    search: Annotated[
+        str, typer.Option("--search", metavar="TEXT", help="Only those with this in their id, title or source.")
+    ] = "",
+    filters: FilterOption = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="How many to list at most.", show_default="all")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """List the documents of a store: id, title, notes, languages, when they were written."""
+    found: list[DocumentSummary] = []
+    after: str | None = ""
+    total, wanted = 0, read_filters(filters)
+    with opened_store(store) as opened:
+        while after is not None and (limit is None or len(found) < limit):
+            size = _PAGE if limit is None else min(_PAGE, limit - len(found))
+            page = opened.documents(tenant=tenant, search=search, filters=wanted, after=after, limit=size)
+            found += page.documents
+            after, total = page.next_after, page.total
+    if as_json:
+        print_json({"total": total, "documents": [asdict(document) for document in found]})
+        return
+    out, table = console(), plain_table(("Id", "Title", "Notes", "Written"), right=["Notes"])
+    for document in found:
+        named = printable(document.id), printable(document.title)
+        table.add_row(*named, f"{document.notes:,}", _written(document.written_at))
+    if found:
+        out.print(table, soft_wrap=False)
+    more = f", {len(found)} listed" if len(found) < total else ""
+    out.print(f"{counted(total, 'document')}{more}.")
+
+
+def _written(moment: str | None) -> str:
+    """Return a time to the minute, in the zone of this machine."""
+    return _UNKNOWN if moment is None else datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def show_document(
+    document_id: Annotated[
+        str, typer.Argument(metavar="DOCUMENT_ID", help="Id of the document, as `theworld list` shows it.")
+    ],
+    *,
+    store: StoreOption = None,
+    tenant: TenantOption = "default",
+    notes: Annotated[bool, typer.Option("--notes", help="Show the notes it was divided into.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show a document as the store keeps it: where it comes from, its metadata, and its text or notes."""
+    with opened_store(store) as opened:
+        found = opened.document(document_id, tenant=tenant)
+    if found is None:
+        raise StoreError(
+            f"tenant {tenant!r} has no document {document_id!r}.",
+            where=str(settings_for(store).store),
+            remedy="`theworld list` shows the ids there are; --search TEXT narrows them.",
+        )
+    if as_json:
+        values = asdict(found)
+        values["parts"] = [{name: part[name] for name in _NOTE_FIELDS} for part in values["parts"]]
+        print_json(values)
+    else:
+        _show_whole(console(), found, notes=notes)
+
+
+_NOTE_FIELDS = ("id", "ordinal", "start", "end", "language", "section", "kind", "lead", "text")
+
+
+def _show_whole(out: Console, document: StoredDocument, *, notes: bool) -> None:
+    out.print(Text(printable(document.title or document.id), style="bold"))
+    for line in _facts(document):
+        out.print(Text(printable(line), style="dim"))
+    if not notes:
+        out.print()
+        out.print(visible(document.text))
+        return
+    for note in document.parts:
+        place = " › ".join(note.section)
+        out.print()
+        out.print(Text(printable(f"{note.id}  {note.kind}, characters {note.start}-{note.end}  {place}"), style="cyan"))
+        out.print(visible(f"{note.lead}\n{note.text}" if note.lead else note.text))
+    out.print(f"\n{counted(len(document.parts), 'note')}.")
+
+
+def _facts(document: StoredDocument) -> Iterator[str]:
+    yield f"id {document.id}"
+    yield f"source {document.source}"
+    languages = ", ".join(document.languages) or _UNKNOWN
+    written = _written(document.written_at)
+    yield f"written {written}, {document.notes} notes, {document.characters:,} characters, {languages}"
+    if document.aliases:
+        yield f"also called {', '.join(document.aliases)}"
+    for key, value in sorted(document.metadata.items()):
+        yield f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}"

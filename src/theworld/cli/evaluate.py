@@ -1,7 +1,4 @@
-"""`theworld eval`: the graph measured on a BEIR folder, or on documents with questions.
-
-The part of `theworld eval retrieval --compare` that a person sees: progress, the table, what was left out.
-"""
+"""`theworld eval`: the graph measured on a BEIR folder, or on documents with questions."""
 
 from __future__ import annotations
 
@@ -14,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from theworld.cli.evaluate_conversations import references, threads
-from theworld.cli.evaluate_documents import documents
-from theworld.cli.options import STDOUT, StoreOption, check_writable, settings_for
+from theworld.cli.evaluate_documents import documents, references, threads
+from theworld.cli.ingesting import ingest_paths, progress_bars, show_report
+from theworld.cli.options import STDOUT, ModelFlag, StoreOption, check_writable, settings_for
+from theworld.cli.output import console, error_console, gain_in_words, plain_table
 
 if TYPE_CHECKING:
     from theworld.evaluation.answers import AnswersReport
@@ -61,7 +59,12 @@ def retrieval(
     from theworld.evaluation.retrieval import evaluate_retrieval, judged_queries
 
     check_writable(json_file, "--json")
-    _check_plot(plot, compare=compare)
+    if plot is not None:
+        from theworld.evaluation.peers.comparison import check_plotting
+
+        if not compare:
+            raise typer.BadParameter("draws the comparison: give --compare too.", param_hint="--plot")
+        check_plotting(plot)
     with _prepared(dataset, store) as (data, graph, resources, facts):
         with _counting(len(judged_queries(data, limit))) as on_query:
             report = evaluate_retrieval(data, graph, limit=limit, ingest=facts, on_query=on_query)
@@ -69,10 +72,10 @@ def retrieval(
         if json_file != STDOUT:
             _show_retrieval(report)
         if compare:
-            comparison = compare_peers_of(data, resources, limit=limit, plot=plot)
+            comparison = _compare_peers(data, resources, limit=limit, plot=plot)
             figures["compare"] = comparison.as_json()
             if json_file != STDOUT:
-                show_comparison(comparison)
+                _show_comparison(comparison)
         _write(json_file, figures)
 
 
@@ -82,7 +85,7 @@ def answers(
     json_file: JsonFile = None,
     limit: Limit = None,
     store: StoreOption = None,
-    model: Annotated[bool, typer.Option("--model/--no-model", help="Allow a configured language model.")] = True,
+    model: ModelFlag = True,
 ) -> None:
     """Exact match, F1 and precision of the answers, by kind."""
     from theworld.evaluation.answers import answerable_queries, evaluate_answers
@@ -99,8 +102,6 @@ def answers(
 @contextmanager
 def _prepared(folder: Path, store: Path | None) -> Iterator[tuple[Dataset, CompiledGraph, Resources, dict[str, Any]]]:
     """Read the dataset, bring its store up to date, and open the graph over it."""
-    from theworld.cli.ingesting import ingest_paths, show_report
-    from theworld.cli.output import error_console
     from theworld.evaluation.datasets import load_dataset
     from theworld.evaluation.preparation import check_store_holds_only, ingest_facts, store_path
     from theworld.graph import build_graph, open_resources
@@ -118,23 +119,10 @@ def _prepared(folder: Path, store: Path | None) -> Iterator[tuple[Dataset, Compi
 
 @contextmanager
 def _counting(total: int) -> Iterator[Callable[[], None]]:
-    from theworld.cli.ingesting import progress_bars
-    from theworld.cli.output import error_console
 
     with progress_bars(error_console()) as progress:
         task = progress.add_task("Asking", total=total)
         yield lambda: progress.advance(task)
-
-
-def _check_plot(folder: Path | None, *, compare: bool) -> None:
-    """Refuse a plot that could not be drawn before hours of work, not after."""
-    if folder is None:
-        return
-    if not compare:
-        raise typer.BadParameter("draws the comparison: give --compare too.", param_hint="--plot")
-    from theworld.evaluation.peers.comparison import check_plotting
-
-    check_plotting(folder)
 
 
 def _write(file: Path | None, value: dict[str, Any]) -> None:
@@ -146,16 +134,10 @@ def _write(file: Path | None, value: dict[str, Any]) -> None:
 
 
 def _show_retrieval(report: RetrievalReport) -> None:
-    from rich.table import Table
-
-    from theworld.cli.output import console
     from theworld.evaluation.retrieval import METRICS, STAGES
 
     names = ("recall@1", *METRICS)
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
-    table.add_column("stage", no_wrap=True)
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(("stage", *names), names, gap=1, no_wrap=True)
     for stage in STAGES:
         table.add_row(stage, *(f"{100 * report.mean(stage, name):.1f}" for name in names))
     out, figures = console(), report.as_json()
@@ -163,8 +145,7 @@ def _show_retrieval(report: RetrievalReport) -> None:
     out.print(table, soft_wrap=False, crop=False)
     for metric in GAINS:
         gain = report.gain("reranked", "m3_baseline", metric)
-        interval = f"95% [{100 * gain.low:+.1f}, {100 * gain.high:+.1f}]"
-        out.print(f"reranked over m3_baseline, {metric}: {100 * gain.mean:+.1f} {interval}, p = {gain.p_value:.4f}")
+        out.print(f"reranked over m3_baseline, {metric}: {gain_in_words(gain)}")
     latency = figures["latency_ms"]
     out.print(f"Latency of the whole graph: p50 {latency['p50']} ms, p95 {latency['p95']} ms")
     fallbacks = Counter(item.stage for result in report.results for item in result.degradations)
@@ -172,7 +153,6 @@ def _show_retrieval(report: RetrievalReport) -> None:
 
 
 def _show_answers(report: AnswersReport) -> None:
-    from theworld.cli.output import console
 
     out, figures = console(), report.as_json()
     out.print(f"{report.dataset}: {figures['answered']} of {figures['n']} questions answered")
@@ -184,9 +164,8 @@ def _show_answers(report: AnswersReport) -> None:
         out.print(f"  {kind:20}{values['n']:6} ({shares})")
 
 
-def compare_peers_of(data: Dataset, resources: Resources, *, limit: int | None, plot: Path | None) -> Comparison:
+def _compare_peers(data: Dataset, resources: Resources, *, limit: int | None, plot: Path | None) -> Comparison:
     """Measure the peers, draw the plot when a folder is given, and say on standard error what is missing."""
-    from theworld.cli.output import error_console
     from theworld.evaluation.peers import compare_peers
 
     err = error_console()
@@ -203,17 +182,12 @@ def compare_peers_of(data: Dataset, resources: Resources, *, limit: int | None, 
     return comparison
 
 
-def show_comparison(comparison: Comparison) -> None:
+def _show_comparison(comparison: Comparison) -> None:
     """Print one row a retriever, what it finds, its latency and its memory; then our gain over each."""
-    from rich.table import Table
-
-    from theworld.cli.output import console
     from theworld.evaluation.peers.comparison import LABELS, METRICS
 
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
-    table.add_column("retriever", no_wrap=True)
-    for name in (*(metric.replace("recall", "R") for metric in METRICS), "p50 ms", "p95 ms", "MB"):
-        table.add_column(name, justify="right", no_wrap=True)
+    names = (*(metric.replace("recall", "R") for metric in METRICS), "p50 ms", "p95 ms", "MB")
+    table = plain_table(("retriever", *names), names, gap=1, no_wrap=True)
     figures = comparison.as_json()["retrievers"]
     for result in comparison.results:
         row = figures[result.name]
@@ -227,10 +201,7 @@ def show_comparison(comparison: Comparison) -> None:
     out.print(f"\nThe same {comparison.notes} notes and vectors ({comparison.space}), each in a process of its own")
     out.print(table, soft_wrap=False, crop=False)
     for other in others:
-        gain = comparison.gain(other)
-        interval = f"95% [{100 * gain.low:+.1f}, {100 * gain.high:+.1f}]"
-        gained = f"TheWorld over {LABELS[other.name]}, recall@5: {100 * gain.mean:+.1f}"
-        out.print(f"{gained} {interval}, p = {gain.p_value:.4f}")
+        out.print(f"TheWorld over {LABELS[other.name]}, recall@5: {gain_in_words(comparison.gain(other))}")
     whole = figures[ours.name]["whole_ms"]
     out.print(
         "Milliseconds until the ranking stands, embedding included (TheWorld with its answer: "

@@ -1,6 +1,6 @@
 """`theworld eval documents`: questions over folders of documents, asked and measured as users get their answers.
 
-What `theworld eval documents` prints for a person: groups, systems, sets and failures as tables of per cent.
+`theworld eval threads` and `theworld eval references`: how well conversations are followed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from theworld.cli.ingesting import ingest_paths, progress_bars, show_report
 from theworld.cli.options import JsonFlag, check_writable, settings_for
+from theworld.cli.output import console, error_console, gain_in_words, plain_table, print_json, printable
 
 if TYPE_CHECKING:
+    from theworld.evaluation.conversations import Measured
     from theworld.evaluation.documents import DocumentsReport, QuestionSet, Rivals
     from theworld.evaluation.documents.question_set import Watch
     from theworld.evaluation.documents.report import Figures
@@ -63,12 +66,13 @@ def documents(
 
     For example: theworld eval documents ./handbook --store handbook.store --failures --compare
     """
-    from theworld.cli.output import print_json
     from theworld.evaluation.documents import load_question_set
     from theworld.evaluation.documents.question_set import write_results
 
     loaded = [load_question_set(folder, limit) for folder in sets]
-    _check_names([questions.name for questions in loaded])
+    names = [questions.name for questions in loaded]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise typer.BadParameter(f"two sets are named {twice[0]!r}: rename one of the folders.", param_hint="SET...")
     stores = _places(store, loaded, "")
     files = _places(results, loaded, ".jsonl")
     for file in files:
@@ -86,13 +90,8 @@ def documents(
     if as_json:
         print_json({"sets": found})
     elif len(reports) > 1:
-        show_sets(reports)
-
-
-def _check_names(names: Sequence[str]) -> None:
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise typer.BadParameter(f"two sets are named {twice!r}: rename one of the folders.", param_hint="SET...")
+        console().print("\nAll sets, per cent")
+        show_figures("set", [(printable(report.questions.name), report.figures) for report in reports])
 
 
 def _places(place: Path | None, sets: Sequence[QuestionSet], ending: str) -> list[Path | None]:
@@ -118,21 +117,19 @@ def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> t
             mine = DocumentsReport(questions, answers, document_facts(report))
             rivals = measure_rivals(questions, resources.store, resources.models, watch) if compare else None
     for reason in rivals.left_out.values() if rivals is not None else ():
-        _say(f"LEFT OUT: {reason}", style="bold red")
+        error_console().print(f"LEFT OUT: {reason}", style="bold red", soft_wrap=True)
     return mine, rivals
 
 
 def ingested(questions: QuestionSet, settings: Settings) -> IngestReport:
     """Bring the store up to date; one that holds other documents is refused before anything is written to it."""
-    from theworld.cli.ingesting import ingest_paths, show_report
-    from theworld.cli.output import error_console
     from theworld.evaluation.preparation import check_only_corpus, check_something_read
     from theworld.stores.knowledge_store import open_store
 
     if settings.store.exists():
         with open_store(settings, create=True) as store:
             check_only_corpus(store, questions)
-    _say(f"Reading the documents of {questions.name}")
+    error_console().print(f"Reading the documents of {questions.name}", soft_wrap=True)
     report = ingest_paths([questions.corpus], settings, prune=True)
     show_report(error_console(), report, settings.store)
     check_something_read(report, questions)
@@ -152,8 +149,6 @@ def store_folder(place: Path | None) -> Iterator[Path]:
 @contextmanager
 def watching() -> Iterator[Watch]:
     """Yield what shows each piece of work: a line when it begins, and on a terminal a bar."""
-    from theworld.cli.ingesting import progress_bars
-    from theworld.cli.output import error_console
 
     with progress_bars(error_console()) as progress:
 
@@ -164,12 +159,6 @@ def watching() -> Iterator[Watch]:
             return lambda: progress.advance(task)
 
         yield watch
-
-
-def _say(text: str, style: str = "") -> None:
-    from theworld.cli.output import error_console
-
-    error_console().print(text, style=style, soft_wrap=True)
 
 
 OURS = "TheWorld"
@@ -196,7 +185,6 @@ declined: answerable ones declined; chars: median length of the answers"""
 
 def show_report_of(report: DocumentsReport, rivals: Rivals | None, *, failures: bool) -> None:
     """Print the figures of one set, then the rivals beside them and the failures, where wanted."""
-    from theworld.cli.output import console, printable
 
     out, latency = console(), report.latency_ms()
     out.print(f"\n{printable(report.questions.name)}: {len(report.answers)} questions, per cent")
@@ -212,14 +200,8 @@ def show_report_of(report: DocumentsReport, rivals: Rivals | None, *, failures: 
 
 def show_figures(head: str, rows: Iterable[tuple[str, Figures]]) -> None:
     """Print one row of figures each."""
-    from rich.table import Table
-
-    from theworld.cli.output import console
-
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
-    table.add_column(head, no_wrap=True)
-    for name in ("n", *HEADS.values(), "chars"):
-        table.add_column(name, justify="right", no_wrap=True)
+    names = ("n", *HEADS.values(), "chars")
+    table = plain_table((head, *names), names, gap=1, no_wrap=True)
     for label, figures in rows:
         shares = (f"{100 * figures.shares[name]:.1f}" if name in figures.shares else "-" for name in HEADS)
         table.add_row(label, str(figures.asked), *shares, f"{figures.characters:.0f}")
@@ -230,7 +212,6 @@ def show_figures(head: str, rows: Iterable[tuple[str, Figures]]) -> None:
 
 def show_rivals(report: DocumentsReport, rivals: Rivals) -> None:
     """Print all systems side by side, and our gain over each with its interval and paired test."""
-    from theworld.cli.output import console
     from theworld.evaluation.documents import RIVALS
     from theworld.evaluation.documents.rivals import GAINS
 
@@ -240,14 +221,11 @@ def show_rivals(report: DocumentsReport, rivals: Rivals) -> None:
     show_figures("system", [(label, found.figures) for label, found in systems])
     for label, other in systems[1:]:
         for measure in (measure for measure in GAINS if measure in report.figures.shares):
-            gain = report.gain(other, measure)
-            interval = f"95% [{100 * gain.low:+.1f}, {100 * gain.high:+.1f}]"
-            out.print(f"{OURS} over {label}, {measure}: {100 * gain.mean:+.1f} {interval}, p = {gain.p_value:.4f}")
+            out.print(f"{OURS} over {label}, {measure}: {gain_in_words(report.gain(other, measure))}")
 
 
 def show_failures(report: DocumentsReport) -> None:
     """Print each failed question under its cause, with where its fact and its files were ranked."""
-    from theworld.cli.output import console, printable
     from theworld.evaluation.documents.scoring import CAUSES
 
     out, found = console(), report.failures()
@@ -260,9 +238,83 @@ def show_failures(report: DocumentsReport) -> None:
             out.print(f"  {failure.id:8} fact at note {fact}, files at {files}{sure}: {printable(failure.question)}")
 
 
-def show_sets(reports: Iterable[DocumentsReport]) -> None:
-    """Print one row a set."""
-    from theworld.cli.output import console, printable
+ThreadLimit = Annotated[
+    int | None, typer.Option("--limit", min=1, help="Use only the first conversations or questions.")
+]
 
-    console().print("\nAll sets, per cent")
-    show_figures("set", [(printable(report.questions.name), report.figures) for report in reports])
+
+def threads(
+    folder: Annotated[Path, typer.Argument(metavar="SET", help="Folder with corpus/ and threads.jsonl.")],
+    *,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="DIR", help="Keep the store there.", show_default="a temporary folder"),
+    ] = None,
+    rewriting_only: Annotated[
+        bool, typer.Option("--rewriting-only", help="Measure the stand-alone questions alone; nothing is searched.")
+    ] = False,
+    limit: ThreadLimit = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Hold conversations over documents, with the ideal replies as history, and measure every turn.
+
+    A line of threads.jsonl is a conversation: id, lang and turns of question,
+    reply, refers (pronoun, ordinal, none, ...), standalone,
+    standalone_must_contain, answers or parts, and files.
+
+    For example: theworld eval threads ./handbook --store handbook.store
+    """
+    from theworld.evaluation.conversations import load_threads, measure_threads
+    from theworld.graph import build_graph, open_resources
+
+    documents, found = load_threads(folder, limit)
+    turns = sum(len(thread.turns) for thread in found)
+    with watching() as watch:
+        if rewriting_only:
+            figures = measure_threads(found, documents, None, watch(f"Reading {documents.name}", turns))
+        else:
+            with store_folder(store) as place:
+                settings = settings_for(place)
+                ingested(documents, settings)
+                with open_resources(settings) as resources:
+                    graph = build_graph(resources)
+                    figures = measure_threads(found, documents, graph, watch(f"Asking {documents.name}", turns))
+    if as_json:
+        print_json({"set": documents.name, "threads": len(found), "groups": [one.as_json() for one in figures]})
+        return
+    console().print(f"{documents.name}: {len(found)} conversations, {turns} turns, per cent")
+    _show_shares(figures)
+
+
+def references(
+    file: Annotated[
+        Path, typer.Argument(metavar="SET", help="JSON lines of history, current and rewrite, as CANARD has them.")
+    ],
+    *,
+    limit: ThreadLimit = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Compare stand-alone questions with those that people wrote: exact, F1, and how often one is made worse.
+
+    For example: theworld eval references canard-dev.jsonl
+    """
+    from theworld.evaluation.conversations import load_rewritings, measure_rewritings
+
+    rows = load_rewritings(file, limit)
+    with watching() as watch:
+        figures = measure_rewritings(rows, watch(f"Reading {file.name}", len(rows)))
+    if as_json:
+        print_json({"set": file.name} | figures.as_json())
+        return
+    console().print(f"{file.name}: {figures.asked} questions, per cent")
+    for name, share in figures.shares.items():
+        console().print(f"  {name:20}{100 * share:6.1f}")
+
+
+def _show_shares(figures: Sequence[Measured]) -> None:
+
+    out = console()
+    for one in figures:
+        out.print(f"{printable(one.group)} ({one.asked})")
+        for name, share in one.shares.items():
+            out.print(f"  {name:60}{100 * share:6.1f}", soft_wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from theworld.cli.options import INTERRUPTED
 from theworld.cli.output import counted, error_console, print_troubles, printable
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from theworld.models.registry import Models
     from theworld.settings import Settings
 
-INTERRUPTED = 130
 FAILURES_SHOWN = 20
 KINDS_SHOWN = 8
 STOPPING = "Stopping: the batch in hand is finished and saved. Ctrl-C again stops at once."
@@ -74,6 +74,14 @@ def progress_bars(out: Console) -> Iterator[Progress]:
         yield progress
 
 
+@contextmanager
+def counting(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how much of some work is done; yields what is told it, and of how much."""
+    with progress_bars(error_console()) as progress:
+        task = progress.add_task(label, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total or 1)
+
+
 def ingest_paths(
     paths: Sequence[Path | str],
     settings: Settings,
@@ -109,21 +117,19 @@ def ingest_paths(
         return report
 
 
-def _passed_over(report: IngestReport) -> str:
-    kinds = [printable(kind) or "no ending" for kind in report.skipped_kinds]
-    named = ", ".join(kinds[:KINDS_SHOWN]) + (", ..." if len(kinds) > KINDS_SHOWN else "")
-    return f"{counted(report.skipped, 'file')} of other kinds ({named}) passed over"
-
-
 def show_report(out: Console, report: IngestReport, store: Path) -> None:
     """Print what an ingestion did and what it left out."""
     total = report.seconds.get("total", 0.0)
     parts = [
         f"{counted(report.documents, 'document')} written ({counted(report.notes, 'note')})",
         f"{report.unchanged} unchanged",
-        *([f"{report.pruned} deleted"] if report.pruned else []),
-        *([_passed_over(report)] if report.skipped else []),
     ]
+    if report.pruned:
+        parts.append(f"{report.pruned} deleted")
+    if report.skipped:
+        kinds = [printable(kind) or "no ending" for kind in report.skipped_kinds]
+        named = ", ".join(kinds[:KINDS_SHOWN]) + (", ..." if len(kinds) > KINDS_SHOWN else "")
+        parts.append(f"{counted(report.skipped, 'file')} of other kinds ({named}) passed over")
     speed = report.notes_per_second
     rate = f" ({speed:.{0 if speed >= 10 else 1}f} notes/s)" if report.notes else ""
     out.print(f"{', '.join(parts)} in {total:.1f} s{rate}. Store: {store}")

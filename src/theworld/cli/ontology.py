@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from theworld.cli.options import JsonFlag, LanguageName, StoreOption, TenantOption, check_tenant, settings_for
+from theworld.cli.ingesting import counting
+from theworld.cli.options import JsonFlag, LanguageName, StoreOption, TenantOption, opened_store, settings_for
+from theworld.cli.output import console, counted, print_json
+from theworld.errors import OntologyError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from theworld.ontology import Ontology
     from theworld.ontology.files.rdf_losses import Loss
     from theworld.stores.ledger.graph_rows import GraphEdgeRecord
@@ -24,6 +26,9 @@ ontology_app = typer.Typer(
     help="Ontologies: what things there are, what they have, how they are related (docs/ontology.md).",
     no_args_is_help=True,
 )
+
+
+NOTES_SHOWN = 20
 
 
 class FormatName(StrEnum):
@@ -73,65 +78,46 @@ def import_(
     Everything that is wrong is reported at once, by line and element, and then nothing is written (exit code 5).
     What of an RDF file is not used is reported with counts and reasons. Importing the same file again changes nothing.
     """
-    from dataclasses import asdict
-
-    from theworld.cli.ingesting import progress_bars
-    from theworld.cli.output import console, counted, error_console, print_json
     from theworld.ontology.files.formats import load_ontology
     from theworld.ontology.storing import import_ontology
-    from theworld.stores.knowledge_store import open_store
 
-    tenant = check_tenant(tenant)
     losses: list[Loss] = []
     ontology, out = load_ontology(file, terms=terms, losses=losses), console()
+    lost = [asdict(loss) for loss in losses]
     if check:
-        _tell_check(file, ontology, losses, as_json=as_json)
+        kinds = Counter(ref.kind for ref, _ in ontology.elements())
+        serious = any(loss.serious for loss in losses)
+        if as_json:
+            facts = {"ontology": ontology.id, "version": ontology.version, "elements": kinds.total(), "kinds": kinds}
+            print_json(facts | {"problems": [], "lost": lost})
+        else:
+            what = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+            said = "something would be lost" if serious else "nothing is wrong"
+            out.print(f"{file}: {said} ({counted(kinds.total(), 'element')}: {what}).")
+            _tell_losses(losses)
+        if serious:
+            raise typer.Exit(OntologyError.exit_code)
         return
-    settings = settings_for(store)
-    with open_store(settings, create=True) as opened, progress_bars(error_console()) as bars:
-        task = bars.add_task("Linking notes", total=None)
-
-        def progress(done: int, total: int) -> None:
-            bars.update(task, completed=done, total=total)
-
+    with opened_store(store, create=True) as opened, counting("Linking notes") as progress:
         report = import_ontology(opened, ontology, tenant=tenant, progress=progress)
+    place = settings_for(store).store
     if as_json:
-        print_json(asdict(report) | {"store": str(settings.store), "lost": [asdict(loss) for loss in losses]})
+        print_json(asdict(report) | {"store": str(place), "lost": lost})
         return
     out.print(f"{'Imported' if report.changed else 'Unchanged'}: {ontology.id} {ontology.version}")
     for what, counts in (("nodes", report.nodes), ("edges", report.edges)):
         out.print(f"  {what}: {', '.join(f'{count} {kind}' for kind, count in counts.items()) or 'none'}")
-    out.print(f"  {counted(report.linked_notes, 'note')} linked. Store: {settings.store}")
-    _tell_losses(out, losses)
+    out.print(f"  {counted(report.linked_notes, 'note')} linked. Store: {place}")
+    _tell_losses(losses)
 
 
-def _tell_check(file: Path, ontology: Ontology, losses: Sequence[Loss], *, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from theworld.cli.output import console, counted, print_json
-    from theworld.errors import OntologyError
-
-    counts = Counter(ref.kind for ref, _ in ontology.elements())
-    serious = any(loss.serious for loss in losses)
-    if as_json:
-        facts = {"ontology": ontology.id, "version": ontology.version, "elements": counts.total(), "kinds": counts}
-        print_json(facts | {"problems": [], "lost": [asdict(loss) for loss in losses]})
-    else:
-        what = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-        said = "something would be lost" if serious else "nothing is wrong"
-        console().print(f"{file}: {said} ({counted(counts.total(), 'element')}: {what}).")
-        _tell_losses(console(), losses)
-    if serious:
-        raise typer.Exit(OntologyError.exit_code)
-
-
-def _tell_losses(out: Console, losses: Sequence[Loss]) -> None:
+def _tell_losses(losses: Sequence[Loss]) -> None:
     for title, serious in (("Not used, though questions could have:", True), ("Passed over:", False)):
         told = [loss for loss in losses if loss.serious == serious]
         if told:
-            out.print(title)
+            console().print(title)
         for loss in told:
-            out.print(f"  {loss}", markup=False)
+            console().print(f"  {loss}")
 
 
 @ontology_app.command()
@@ -165,7 +151,6 @@ def draw(
     out: OutOption = None,
 ) -> None:
     """Draw classes with attributes and capabilities, inheritance and relations: an SVG, or Mermaid text."""
-    from theworld.errors import OntologyError
     from theworld.ontology.files.drawing import to_mermaid, to_svg
     from theworld.ontology.files.formats import load_ontology
 
@@ -187,13 +172,9 @@ def show(
     as_json: JsonFlag = False,
 ) -> None:
     """Show the edges of one element with their weights, what these are mixed from, and the notes that name it."""
-    from theworld.cli.output import console, print_json
-    from theworld.errors import OntologyError
-    from theworld.stores.knowledge_store import open_store
-
-    with open_store(settings_for(store)) as opened:
+    with opened_store(store) as opened:
         graph = opened.ledger.graph
-        if not any(node.key == element for node in graph.elements(check_tenant(tenant))):
+        if not any(node.key == element for node in graph.elements(tenant)):
             raise OntologyError(
                 f"there is no element {element!r}.", where="ELEMENT", remedy="`theworld ontology export` lists all."
             )
@@ -205,7 +186,20 @@ def show(
     out = console()
     for edge in edges:
         out.print(f"{edge.source[1]} -{edge.kind}-> {edge.target[1]}  {_weight(edge)}")
-    _show_notes(out, notes)
+    for link in sorted(notes, key=lambda link: (-link.weight, link.source[1]))[:NOTES_SHOWN]:
+        out.print(f"named in {link.source[1]}  {_weight(link)}")
+    if len(notes) > NOTES_SHOWN:
+        out.print(f"and in {len(notes) - NOTES_SHOWN} more")
+
+
+def _plain(edge: GraphEdgeRecord) -> dict[str, object]:
+    ends = {"source": edge.source[1], "target": edge.target[1], "kind": edge.kind}
+    return {**ends, "weight": edge.weight, "parts": dict(edge.parts)}
+
+
+def _weight(edge: GraphEdgeRecord) -> str:
+    parts = ", ".join(f"{name.replace('_', '-')} {value:.2f}" for name, value in sorted(edge.parts.items()))
+    return f"{edge.weight:.2f} ({parts})"
 
 
 @ontology_app.command()
@@ -220,61 +214,46 @@ def explain(
     as_json: JsonFlag = False,
 ) -> None:
     """Show what the ontology makes of a question: what it speaks of, paths, capabilities and notes."""
-    from theworld.cli.output import console, print_json
     from theworld.deadline import Deadline
     from theworld.nodes.receive_question import clean_question
     from theworld.ontology.index import OntologyIndexes
     from theworld.retrieval.ontology import OntologyChannel, OntologyRequest
     from theworld.state import Context
-    from theworld.stores.knowledge_store import open_store
     from theworld.text import detect_language
 
-    question = clean_question(question)
-    settings = settings_for(store)
-    chosen = settings.ontology.model_copy(
-        update={"enabled": True, "hops": settings.ontology.hops if hops is None else hops}
-    )
-    with open_store(settings) as opened:
+    question, chosen = clean_question(question), settings_for(store).ontology
+    chosen = chosen.model_copy(update={"enabled": True, "hops": chosen.hops if hops is None else hops})
+    with opened_store(store) as opened:
         channel = OntologyChannel(OntologyIndexes(opened.ledger.graph), opened, chosen)
-        context = Context(tenant=check_tenant(tenant))
-        answer = channel.ask(OntologyRequest(question, detect_language(question), context, Deadline.after(600_000), 10))
+        asked, within = Context(tenant=tenant), Deadline.after(600_000)
+        answer = channel.ask(OntologyRequest(question, detect_language(question), asked, within, 10))
     if as_json:
-        print_json(
-            {"ontology": answer.evidence.model_dump(), "notes": list(answer.notes)} if answer else {"ontology": None}
-        )
+        found = {"ontology": answer.evidence.model_dump(), "notes": list(answer.notes)} if answer else None
+        print_json(found or {"ontology": None})
         return
-    out = console()
     if answer is None:
-        out.print("Nothing of an ontology was recognised in it, or the store has none.")
+        console().print("Nothing of an ontology was recognised in it, or the store has none.")
         return
-    out.print("Recognised")
-    for match in answer.evidence.matches:
+    told, lines = answer.evidence, ["Recognised"]
+    for match in told.matches:
         value = f" = {match.value}" if match.value else ""
-        out.print(f"  {match.kind:14} {match.label}{value}  ({match.how}, {match.score:.2f})")
-    for constraint in answer.evidence.constraints:
-        out.print(f"  {constraint.kind:14} {constraint.text}")
-    out.print("Paths")
-    for path in answer.evidence.paths:
-        out.print(f"  {path.weight:.2f}  {path.text}")
-    out.print("Capabilities")
-    for capability in answer.evidence.capabilities:
-        out.print(
-            f"  {capability.score:.2f}  {capability.label}" + (f"  ({capability.path})" if capability.path else "")
-        )
-    out.print("Notes")
-    for note_id, score in answer.notes:
-        out.print(f"  {score:.2f}  {note_id}")
+        lines.append(f"  {match.kind:14} {match.label}{value}  ({match.how}, {match.score:.2f})")
+    lines += [f"  {constraint.kind:14} {constraint.text}" for constraint in told.constraints]
+    lines += ["Paths", *(f"  {path.weight:.2f}  {path.text}" for path in told.paths), "Capabilities"]
+    for capability in told.capabilities:
+        path = f"  ({capability.path})" if capability.path else ""
+        lines.append(f"  {capability.score:.2f}  {capability.label}{path}")
+    lines += ["Notes", *(f"  {score:.2f}  {note_id}" for note_id, score in answer.notes)]
+    console().print("\n".join(lines))
 
 
 @ontology_app.command()
 def remove(*, store: StoreOption = None, tenant: TenantOption = "default") -> None:
     """Take the ontology out of a store; documents and notes stay."""
-    from theworld.cli.output import console
     from theworld.ontology.storing import remove_ontology
-    from theworld.stores.knowledge_store import open_store
 
-    with open_store(settings_for(store), read_only=False) as opened:
-        removed = remove_ontology(opened, tenant=check_tenant(tenant))
+    with opened_store(store, read_only=False) as opened:
+        removed = remove_ontology(opened, tenant=tenant)
     console().print("Removed." if removed else "There was none.")
 
 
@@ -288,32 +267,24 @@ def sample(
     as_json: JsonFlag = False,
 ) -> None:
     """Write the sample domain "enterprise credit": ontology.yaml, notes/ (zh and en) and credit.sqlite."""
-    from theworld.cli.output import console, print_json
     from theworld.demo.credit import write_sample
 
     paths = write_sample(folder, last_day=last_day.date() if last_day else None)
     if as_json:
         print_json({name: str(path) for name, path in paths.items()})
         return
-    out = console()
     for name, path in paths.items():
-        out.print(f"{name:9} {path}")
+        console().print(f"{name:9} {path}")
 
 
 def _stored(store: Path | None, tenant: str) -> Ontology:
-    from theworld.errors import OntologyError
     from theworld.ontology.storing import stored_ontology
-    from theworld.stores.knowledge_store import open_store
 
-    settings = settings_for(store)
-    with open_store(settings) as opened:
-        ontology = stored_ontology(opened, tenant=check_tenant(tenant))
+    with opened_store(store) as opened:
+        ontology = stored_ontology(opened, tenant=tenant)
     if ontology is None:
-        raise OntologyError(
-            f"tenant {tenant!r} has no ontology.",
-            where=str(settings.store),
-            remedy="`theworld ontology import FILE` puts one in.",
-        )
+        remedy = "`theworld ontology import FILE` puts one in."
+        raise OntologyError(f"tenant {tenant!r} has no ontology.", where=str(settings_for(store).store), remedy=remedy)
     return ontology
 
 
@@ -322,20 +293,3 @@ def _write(text: str, out: Path | None) -> None:
         typer.echo(text, nl=not text.endswith("\n"))
     else:
         out.write_text(text, "utf-8")
-
-
-def _plain(edge: GraphEdgeRecord) -> dict[str, object]:
-    ends = {"source": edge.source[1], "target": edge.target[1], "kind": edge.kind}
-    return {**ends, "weight": edge.weight, "parts": dict(edge.parts)}
-
-
-def _weight(edge: GraphEdgeRecord) -> str:
-    parts = ", ".join(f"{name.replace('_', '-')} {value:.2f}" for name, value in sorted(edge.parts.items()))
-    return f"{edge.weight:.2f} ({parts})"
-
-
-def _show_notes(out: Console, notes: Sequence[GraphEdgeRecord], most: int = 20) -> None:
-    for link in sorted(notes, key=lambda link: (-link.weight, link.source[1]))[:most]:
-        out.print(f"named in {link.source[1]}  {_weight(link)}")
-    if len(notes) > most:
-        out.print(f"and in {len(notes) - most} more")

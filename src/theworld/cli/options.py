@@ -1,18 +1,23 @@
-"""Options that several commands share, and how their values are read."""
+"""Options that several commands share, how their values are read, and what they open."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from theworld.errors import SettingsError
+
 if TYPE_CHECKING:
     from theworld.settings import Settings
+    from theworld.stores.knowledge_store import KnowledgeStore
+    from theworld.stores.ledger.service_ledger import ServiceLedger
 
 
 class LanguageName(StrEnum):
@@ -31,17 +36,40 @@ class ChannelName(StrEnum):
     ONTOLOGY = "ontology"
 
 
+def _check_tenant(tenant: str) -> str:
+    if not 1 <= len(tenant) <= 128:
+        raise typer.BadParameter("a tenant has 1 to 128 characters.", param_hint="--tenant")
+    return tenant
+
+
+def _read_moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no date such as 2024-12-31.", param_hint="--now") from None
+
+
 StoreOption = Annotated[
     Path | None, typer.Option("--store", metavar="DIR", help="Folder of the store.", show_default="the setting store")
 ]
-TenantOption = Annotated[str, typer.Option("--tenant", help="Whose knowledge it is.")]
+TenantOption = Annotated[str, typer.Option("--tenant", callback=_check_tenant, help="Whose knowledge it is.")]
 HistoryOption = Annotated[
     Path | None,
     typer.Option("--history", metavar="FILE", help="Earlier messages: JSON list or JSON lines of {role, content}."),
 ]
+FilterOption = Annotated[
+    list[str] | None,
+    typer.Option("--filter", metavar="KEY=VALUE", help="Document metadata that must match; repeat for more."),
+]
+NowOption = Annotated[
+    datetime | None, typer.Option("--now", metavar="DATE", parser=_read_moment, help="Date that time words refer to.")
+]
+ModelFlag = Annotated[bool, typer.Option("--model/--no-model", help="Allow a configured language model.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 STDOUT = Path("-")
 """As the value of an option that names a file: standard output."""
+INTERRUPTED = 130
+"""Exit code of what Ctrl-C has stopped."""
 
 
 def settings_for(store: Path | None) -> Settings:
@@ -49,6 +77,37 @@ def settings_for(store: Path | None) -> Settings:
     from theworld.settings import Settings
 
     return Settings.load(store=store)
+
+
+@contextmanager
+def opened_store(store: Path | None, **options: Any) -> Iterator[KnowledgeStore]:
+    """Open the store that is named, or the settings' own; `options` are those of `open_store`."""
+    from theworld.stores.knowledge_store import open_store
+
+    with open_store(settings_for(store), **options) as opened:
+        yield opened
+
+
+@contextmanager
+def opened_ledger(settings: Settings) -> Iterator[ServiceLedger]:
+    """Open what the service keeps in a store that must be there: keys and records."""
+    from theworld.stores.ledger.opening import require_ledger
+    from theworld.stores.ledger.service_ledger import ServiceLedger
+
+    require_ledger(settings)
+    with ServiceLedger.of(settings) as ledger:
+        yield ledger
+
+
+@contextmanager
+def service_needed(command: str, what: str) -> Iterator[None]:
+    """Import parts of the service; SettingsError that says how to install it where one is missing."""
+    from theworld.extras import install_command
+
+    try:
+        yield
+    except ImportError as error:
+        raise SettingsError(f"{what} needs {error.name}", where=command, remedy=install_command("service")) from error
 
 
 def check_writable(file: Path | None, option: str) -> None:
@@ -59,28 +118,11 @@ def check_writable(file: Path | None, option: str) -> None:
         raise typer.BadParameter(f"{file} cannot be written.", param_hint=option)
 
 
-def read_filters(pairs: Sequence[str]) -> dict[str, str | list[str]]:
+def read_filters(pairs: Sequence[str] | None) -> dict[str, str | list[str]]:
     """Return metadata filters from `key=value` texts; a usage error for one that is not of this form."""
     from theworld.stores import filters
 
     try:
-        return filters.read_filters(pairs)
+        return filters.read_filters(pairs or [])
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--filter") from error
-
-
-def check_tenant(tenant: str) -> str:
-    """Return the tenant; a usage error when it is empty or too long."""
-    if not 1 <= len(tenant) <= 128:
-        raise typer.BadParameter("a tenant has 1 to 128 characters.", param_hint="--tenant")
-    return tenant
-
-
-def read_moment(text: str | None) -> datetime | None:
-    """Return a date or time given as ISO 8601, None for none; a usage error for anything else."""
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is no date such as 2024-12-31.", param_hint="--now") from None

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from theworld.state import Degradation, EntityJudgement, EvidencePath, QueryOutput, QueryTable, StageTrace
+    from theworld.evaluation.metrics import PairedDifference
+    from theworld.state import EntityJudgement, EvidencePath, QueryOutput, QueryTable
 
 QUOTE_CHARACTERS = 160
 NO_CANDIDATES = "无候选"
@@ -29,34 +30,44 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
+def error_console() -> Console:
+    """Return the console of standard error: progress and remarks."""
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
 class LiveText:
     """A language model's text as it comes, on a terminal only; it makes room for the answer at the end."""
 
     def __init__(self) -> None:
-        self._live: Live | None = None
+        self._live = Live(console=error_console(), transient=True)
         self._text = ""
 
     def __enter__(self) -> Callable[[str], None] | None:
-        out = error_console()
-        if not out.is_terminal:
+        if not self._live.console.is_terminal:
             return None
-        self._live = Live(console=out, transient=True)
         self._live.start()
         return self._write
 
     def _write(self, text: str) -> None:
         self._text += text
-        if self._live is not None:
-            self._live.update(Text(visible(self._text), style="dim"))
+        self._live.update(Text(visible(self._text), style="dim"))
 
     def __exit__(self, *_error: object) -> None:
-        if self._live is not None:
-            self._live.stop()
+        self._live.stop()
 
 
-def error_console() -> Console:
-    """Return the console of standard error: progress and remarks."""
-    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+def plain_table(titles: Iterable[str], right: Collection[str] = (), *, gap: int = 2, no_wrap: bool = False) -> Table:
+    """Return a table without lines: its columns by their titles, figures at the right, `gap` spaces between."""
+    table = Table(box=None, padding=(0, gap, 0, 0), header_style="dim")
+    for title in titles:
+        justify: JustifyMethod = "right" if title in right else "left"
+        table.add_column(title, justify=justify, overflow="ellipsis" if no_wrap else "fold", no_wrap=no_wrap)
+    return table
+
+
+def gain_in_words(gain: PairedDifference) -> str:
+    """Return a paired difference in per cent, with its interval and test."""
+    return f"{100 * gain.mean:+.1f} 95% [{100 * gain.low:+.1f}, {100 * gain.high:+.1f}], p = {gain.p_value:.4f}"
 
 
 def print_json(value: Mapping[str, Any]) -> None:
@@ -89,11 +100,7 @@ def show_answer(out: Console, answer: QueryOutput, elapsed_ms: float, *, verbose
     show_understood(out, answer)
     show_sources(out, answer)
     out.print(Text(f"\n{headline(answer, elapsed_ms)}\n{how_found(answer)}", style="dim"))
-    if verbose:
-        show_entities(out, answer.judgements)
-        show_paths(out, answer.paths, [citation.note_id for citation in answer.citations])
-        show_stages(out, answer.stages)
-    show_degradations(out, answer.degradations)
+    _show_steps(out, answer, verbose=verbose)
 
 
 def show_details(out: Console, answer: QueryOutput, elapsed_ms: float) -> None:
@@ -102,10 +109,39 @@ def show_details(out: Console, answer: QueryOutput, elapsed_ms: float) -> None:
     out.print(f"{headline(answer, elapsed_ms)}\n{how_found(answer)}")
     for reason in [*answer.route.reasons, *([answer.result.reason] if answer.result else [])]:
         out.print(f"  {printable(reason)}")
-    show_entities(out, answer.judgements)
-    show_paths(out, answer.paths, [citation.note_id for citation in answer.citations])
-    show_stages(out, answer.stages)
-    show_degradations(out, answer.degradations)
+    _show_steps(out, answer, verbose=True)
+
+
+def _show_steps(out: Console, answer: QueryOutput, *, verbose: bool) -> None:
+    """Print what each name means, evidence paths and a table of the nodes run, where wanted; and every fallback."""
+    judged = [item for item in answer.judgements if item.matched or item.reason != NO_CANDIDATES]
+    if verbose and judged:
+        out.print("\nEntities")
+        for item in judged:
+            out.print(f"  {entity_in_words(item)}")
+    cited = [citation.note_id for citation in answer.citations]
+    paths = sorted((path for path in answer.paths if path.steps), key=lambda path: path.note_id not in cited)
+    if verbose and paths:
+        out.print("\nEvidence paths")
+        for path in paths[:PATHS_SHOWN]:
+            out.print(f"  {path_in_words(path)}")
+        if len(paths) > PATHS_SHOWN:
+            out.print(Text(f"  and {len(paths) - PATHS_SHOWN} more (--json has them all)", style="dim"))
+    if verbose:
+        table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
+        table.add_column("Stage", no_wrap=True)
+        table.add_column("ms", justify="right")
+        table.add_column("Counts")
+        table.add_column("Notes", overflow="fold")
+        for stage in answer.stages:
+            counts = ", ".join(f"{name} {number}" for name, number in stage.counts.items())
+            table.add_row(stage.stage, f"{stage.elapsed_ms:.1f}", counts, Text(printable("; ".join(stage.notes))))
+        out.print()
+        out.print(table, soft_wrap=False)
+    if answer.degradations:
+        out.print("\nDegradations")
+    for fallback in answer.degradations:
+        out.print(f"  {fallback.stage}: {printable(fallback.reason)} ({fallback.elapsed_ms:.0f} ms)")
 
 
 def show_answer_text(out: Console, answer: QueryOutput) -> None:
@@ -191,15 +227,6 @@ def show_sources(out: Console, answer: QueryOutput, *, quotes: bool = False) -> 
             out.print(Text(f"      {short}", style="dim"))
 
 
-def show_entities(out: Console, judgements: Sequence[EntityJudgement]) -> None:
-    """Print which entry each name means, or that none does, of the names that have candidates."""
-    judged = [item for item in judgements if item.matched or item.reason != NO_CANDIDATES]
-    if judged:
-        out.print("\nEntities")
-    for item in judged:
-        out.print(f"  {entity_in_words(item)}")
-
-
 def entity_in_words(judgement: EntityJudgement) -> str:
     """Return the name, its entry or "none", the confidence and what decided, in one line."""
     entry = judgement.selection
@@ -245,42 +272,9 @@ def bars_of(table: QueryTable) -> list[str]:
     ]
 
 
-def show_paths(out: Console, paths: Sequence[EvidencePath], cited: Sequence[str]) -> None:
-    """Print the evidence paths, those of cited notes first."""
-    found = sorted((path for path in paths if path.steps), key=lambda path: path.note_id not in cited)
-    if found:
-        out.print("\nEvidence paths")
-    for path in found[:PATHS_SHOWN]:
-        out.print(f"  {path_in_words(path)}")
-    if len(found) > PATHS_SHOWN:
-        out.print(Text(f"  and {len(found) - PATHS_SHOWN} more (--json has them all)", style="dim"))
-
-
 def path_in_words(path: EvidencePath) -> str:
     """Return the path's own words, or its steps drawn as arrows."""
     if path.text:
         return printable(path.text)
     start = path.steps[0].source if path.steps else ""
     return printable(start + "".join(f" --{step.relation}--> {step.target}" for step in path.steps))
-
-
-def show_stages(out: Console, stages: Sequence[StageTrace]) -> None:
-    """Print a table of the nodes run, with times, counts and notes."""
-    table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
-    table.add_column("Stage", no_wrap=True)
-    table.add_column("ms", justify="right")
-    table.add_column("Counts")
-    table.add_column("Notes", overflow="fold")
-    for stage in stages:
-        counts = ", ".join(f"{name} {number}" for name, number in stage.counts.items())
-        table.add_row(stage.stage, f"{stage.elapsed_ms:.1f}", counts, Text(printable("; ".join(stage.notes))))
-    out.print()
-    out.print(table, soft_wrap=False)
-
-
-def show_degradations(out: Console, degradations: Sequence[Degradation]) -> None:
-    """Print every fallback, or nothing."""
-    if degradations:
-        out.print("\nDegradations")
-    for item in degradations:
-        out.print(f"  {item.stage}: {printable(item.reason)} ({item.elapsed_ms:.0f} ms)")

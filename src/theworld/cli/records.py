@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from theworld.cli.options import JsonFlag, LanguageName, StoreOption, settings_for
+from theworld.cli.options import JsonFlag, LanguageName, StoreOption, opened_ledger, settings_for
+from theworld.cli.output import print_json, printable
+from theworld.errors import StoreError
 
 if TYPE_CHECKING:
     from theworld.service.explain.replay import Replay
@@ -42,7 +44,6 @@ def explain(
     ] = None,
 ) -> None:
     """Show what a request did: route, every channel's ranks, fusion, reranking, paths, answer, times, fallbacks."""
-    from theworld.cli.output import print_json
     from theworld.service.explain.explanation import explain as explain_record
     from theworld.service.explain.text import as_mermaid, as_text
 
@@ -77,7 +78,6 @@ def replay(
 
     With --strategy the request is asked differently, and what that changes is reported stage by stage (exit code 0).
     """
-    from theworld.cli.output import print_json
     from theworld.graph import open_resources
     from theworld.service.explain.replay import replay as replay_record
     from theworld.service.requests.strategies import read_strategy
@@ -107,8 +107,6 @@ def replay(
 
 
 def _print_replay(found: Replay) -> None:
-    from theworld.cli.output import printable
-
     typer.echo("The same, byte for byte." if found.exact else "It differs.")
     for cause in found.causes:
         typer.echo(f"  {cause}")
@@ -120,19 +118,14 @@ def _print_replay(found: Replay) -> None:
 
 @contextmanager
 def _journal(settings: Settings) -> Iterator[RequestJournal]:
-    from theworld.stores.ledger.opening import require_ledger
     from theworld.stores.ledger.request_log import RequestJournal
-    from theworld.stores.ledger.service_ledger import ServiceLedger
 
-    require_ledger(settings)
-    with ServiceLedger.of(settings) as ledger:
+    with opened_ledger(settings) as ledger:
         yield RequestJournal(ledger)
 
 
 def _record(journal: RequestJournal, request_id: str) -> RequestRecord:
     """Return the record, whoever's it is: the command line belongs to the store's owner."""
-    from theworld.errors import StoreError
-
     tenant = journal.tenant_of(request_id)
     record = journal.read(request_id, tenant=tenant) if tenant is not None else None
     if record is None:

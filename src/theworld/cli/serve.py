@@ -1,4 +1,4 @@
-"""`theworld serve`: the HTTP service over a store.
+"""`theworld serve`: the HTTP service over a store; `theworld mcp`: the same knowledge as tools of one program.
 
 `theworld keys`: API keys of a store's service.
 """
@@ -6,18 +6,23 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from theworld.cli.options import JsonFlag, StoreOption, settings_for
+from theworld.cli.options import JsonFlag, StoreOption, TenantOption, opened_ledger, service_needed, settings_for
+from theworld.cli.output import console, error_console, plain_table, print_json
+from theworld.errors import SettingsError
 
 if TYPE_CHECKING:
     from theworld.settings import Settings
@@ -61,25 +66,15 @@ def serve(
 
     from theworld.service.runtime import SHUTDOWN_S
 
-    multiprocess = tempfile.TemporaryDirectory(prefix="theworld-metrics-") if chosen.workers > 1 else None
-    if multiprocess is not None:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = multiprocess.name
-    try:
+    with ExitStack() as stack:
+        if chosen.workers > 1:
+            shared = stack.enter_context(tempfile.TemporaryDirectory(prefix="theworld-metrics-"))
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
         uvicorn.run(
-            _APP,
-            factory=True,
-            host=chosen.host,
-            port=chosen.port,
-            workers=chosen.workers,
-            timeout_graceful_shutdown=SHUTDOWN_S,
-            log_level="info",
-            access_log=False,
-            server_header=False,
+            _APP, factory=True, host=chosen.host, port=chosen.port, workers=chosen.workers,
+            timeout_graceful_shutdown=SHUTDOWN_S, log_level="info", access_log=False, server_header=False,
             proxy_headers=False,
-        )
-    finally:
-        if multiprocess is not None:
-            multiprocess.cleanup()
+        )  # fmt: skip
 
 
 def _hand_down(settings: Settings) -> None:
@@ -94,31 +89,28 @@ def _hand_down(settings: Settings) -> None:
 
 def _check(settings: Settings) -> None:
     """Say on which terms the service is open; refuse, before models are loaded, what cannot work."""
-    from theworld.cli.output import error_console
-    from theworld.errors import SettingsError
-    from theworld.extras import install_command
     from theworld.ingestion.watching import check_watchable
+    from theworld.stores.ledger.api_keys import KeyRing
     from theworld.stores.ledger.opening import ledger_exists, open_database
     from theworld.stores.store_folder import check_folder
 
-    try:
+    with service_needed("theworld serve", "the service"):
         from theworld.service.api.access import is_loopback
-    except ImportError as error:
-        raise SettingsError(
-            f"the service needs {error.name}", where="theworld serve", remedy=install_command("service")
-        ) from error
     chosen, out = settings.service, error_console()
     if chosen.watch:
         check_watchable(chosen.watch)
     check_folder(settings.store, create=True, has_ledger=settings.ledger.url is None)
-    if ledger_exists(settings):
+    there = ledger_exists(settings)
+    if there:
         open_database(settings.store, settings.ledger_server).close()
     else:
         out.print(f"No store at {settings.store} yet: an empty one is made.")
     if chosen.keys == "auto" and is_loopback(chosen.host):
         out.print(f"Bound to {chosen.host}: requests from this machine need no API key, for any tenant.")
         return
-    if not _has_key(settings):
+    with ExitStack() as stack:
+        known = KeyRing(stack.enter_context(opened_ledger(settings))).known() if there else []
+    if all(key.revoked_ms is not None for key in known):
         out.print(
             f"No API key exists yet, so every request will be refused: theworld keys create --store {settings.store}"
         )
@@ -126,15 +118,30 @@ def _check(settings: Settings) -> None:
         out.print("Requests need an API key. Put a TLS proxy in front: keys travel in the clear otherwise.")
 
 
-def _has_key(settings: Settings) -> bool:
-    from theworld.stores.ledger.api_keys import KeyRing
-    from theworld.stores.ledger.opening import ledger_exists
-    from theworld.stores.ledger.service_ledger import ServiceLedger
+def mcp(
+    store: StoreOption = None,
+    tenant: TenantOption = "default",
+    log: Annotated[bool, typer.Option("--log", help="Log to standard error what runs.")] = False,
+) -> None:
+    """Serve the Model Context Protocol over standard input and output: tools search, fetch and ask.
 
-    if not ledger_exists(settings):
-        return False
-    with ServiceLedger.of(settings) as ledger:
-        return any(key.revoked_ms is None for key in KeyRing(ledger).known())
+    No server is needed: the store is opened here. A client starts it with the command `theworld mcp --store DIR`, the
+    folder written in full. The same tools over HTTP, with keys, are at /mcp of `theworld serve`.
+    """
+    from theworld.stores.ledger.opening import require_ledger
+
+    settings = settings_for(store)
+    require_ledger(settings)
+    with service_needed("theworld mcp", "this command"):
+        from theworld.service.api.access import Caller
+        from theworld.service.mcp import Asker, make_server
+        from theworld.service.runtime import open_service
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO if log else logging.WARNING)
+    asker = Asker(Caller(tenant, None))
+    with ExitStack() as stack:
+        with redirect_stdout(sys.stderr):  # standard output is the protocol's alone; the SDK sees to it from then on
+            service = stack.enter_context(open_service(settings))
+        make_server(service, lambda _message: asker).run("stdio")
 
 
 keys_app = typer.Typer(help="Make, list and revoke the API keys of a store's service.", no_args_is_help=True)
@@ -173,22 +180,17 @@ def create(
 @keys_app.command(name="list")
 def list_keys(store: StoreOption = None, as_json: JsonFlag = False) -> None:
     """Show all keys, never their secrets."""
-    from dataclasses import asdict
-
-    from rich.table import Table
-
-    from theworld.cli.output import console, print_json
-
     with _keys(store) as ring:
         found = ring.known()
     if as_json:
         print_json({"keys": [asdict(key) for key in found]})
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("Key", "Name", "Tenants", "Scopes", "Made", "State"):
-        table.add_column(title)
+    table = plain_table(("Key", "Name", "Tenants", "Scopes", "Made", "State"))
     for key in found:
-        state = "revoked" if key.revoked_ms else _until(key.expires_ms)
+        expires = key.expires_ms
+        lasting = "in use" if expires is None else f"until {_day(expires)}"
+        gone = expires is not None and expires <= time.time() * 1000
+        state = "revoked" if key.revoked_ms else "expired" if gone else lasting
         table.add_row(key.key_id, key.name, ", ".join(key.tenants), ", ".join(key.scopes), _day(key.created_ms), state)
     console().print(table, soft_wrap=False)
 
@@ -199,8 +201,6 @@ def revoke(
     store: StoreOption = None,
 ) -> None:
     """Make a key worthless, within seconds also in services that run."""
-    from theworld.errors import SettingsError
-
     with _keys(store) as ring:
         if not ring.revoke(key_id):
             raise SettingsError(
@@ -212,20 +212,10 @@ def revoke(
 @contextmanager
 def _keys(store: StoreOption) -> Iterator[KeyRing]:
     from theworld.stores.ledger.api_keys import KeyRing
-    from theworld.stores.ledger.opening import require_ledger
-    from theworld.stores.ledger.service_ledger import ServiceLedger
 
-    settings = settings_for(store)
-    require_ledger(settings)
-    with ServiceLedger.of(settings) as ledger:
+    with opened_ledger(settings_for(store)) as ledger:
         yield KeyRing(ledger)
 
 
 def _day(moment_ms: int) -> str:
     return datetime.fromtimestamp(moment_ms / 1000, UTC).date().isoformat()
-
-
-def _until(expires_ms: int | None) -> str:
-    if expires_ms is None:
-        return "in use"
-    return f"until {_day(expires_ms)}" if expires_ms > time.time() * 1000 else "expired"

@@ -1,25 +1,26 @@
-"""`theworld info`: what is in the store, and every effective setting with its origin.
-
-`theworld ledger`: the tables of the ledger, and moving it to a server.
-
-`theworld doctor`: look at everything a store needs, and say how to fix what is wrong.
-"""
+"""What a store is and needs: `theworld info`, `doctor`, `sync`, `ledger`, `backup` and `restore`."""
 
 from __future__ import annotations
 
 import platform
 from contextlib import closing
+from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.filesize import decimal
+from rich.text import Text
 
 from theworld import __version__
-from theworld.cli.options import JsonFlag, StoreOption, settings_for
+from theworld.cli.ingesting import counting
+from theworld.cli.options import JsonFlag, StoreOption, opened_store, settings_for
+from theworld.cli.output import console, counted, error_console, plain_table, print_json, print_troubles, printable
+from theworld.errors import SettingsError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from theworld.doctor import Finding
     from theworld.settings import Settings
 
@@ -29,37 +30,27 @@ def info(
     as_json: JsonFlag = False,
 ) -> None:
     """Show the store and every effective setting with its origin; secrets are hidden."""
-    from theworld.cli.output import console, print_json
-
     settings = settings_for(store)
-    facts = store_facts(settings, required=store is not None)
+    facts: dict[str, Any] | None = None
+    if store is not None or settings.store.exists():
+        with opened_store(store) as opened:
+            facts = opened.info()
+    chosen = _setting_facts(settings)
     if as_json:
-        print_json(
-            {
-                "version": __version__,
-                "python": platform.python_version(),
-                "store": facts,
-                "settings": setting_facts(settings),
-            }
-        )
+        print_json({"version": __version__, "python": platform.python_version(), "store": facts, "settings": chosen})
         return
     out = console()
     out.print(f"theworld {__version__}, Python {platform.python_version()}")
     _show_store(out, settings, facts)
-    _show_settings(out, settings)
+    table = plain_table(("Setting", "Value", "Origin"))
+    for name, fact in chosen.items():
+        value = "" if fact["value"] is None else str(fact["value"])
+        table.add_row(name, value, f"{fact['origin']} {fact['where']}".strip())
+    out.print()
+    out.print(table, soft_wrap=False)
 
 
-def store_facts(settings: Settings, *, required: bool) -> dict[str, Any] | None:
-    """Return the store's facts; None when there is none and none was asked for by name."""
-    from theworld.stores.knowledge_store import open_store
-
-    if not required and not settings.store.exists():
-        return None
-    with open_store(settings) as store:
-        return store.info()
-
-
-def setting_facts(settings: Settings) -> dict[str, dict[str, Any]]:
+def _setting_facts(settings: Settings) -> dict[str, dict[str, Any]]:
     """Return value and origin of every setting by its dotted name; secrets as stars."""
     from pydantic import SecretStr
 
@@ -74,8 +65,6 @@ def setting_facts(settings: Settings) -> dict[str, dict[str, Any]]:
 
 
 def _show_store(out: Console, settings: Settings, facts: dict[str, Any] | None) -> None:
-    from theworld.cli.output import counted
-
     if facts is None:
         out.print(f"No store at {settings.store} yet: make one with `theworld ingest PATH --store {settings.store}`.")
         return
@@ -92,17 +81,65 @@ def _show_store(out: Console, settings: Settings, facts: dict[str, Any] | None) 
         out.print(f"  out of date: {behind}. Run `theworld sync`.")
 
 
-def _show_settings(out: Console, settings: Settings) -> None:
-    from rich.table import Table
+OUT_OF_DATE = 4
 
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("Setting", "Value", "Origin"):
-        table.add_column(title, overflow="fold")
-    for name, fact in setting_facts(settings).items():
-        value = "" if fact["value"] is None else str(fact["value"])
-        table.add_row(name, value, f"{fact['origin']} {fact['where']}".strip())
-    out.print()
-    out.print(table, soft_wrap=False)
+
+class ProjectionName(StrEnum):
+    """A projection of a store."""
+
+    SPARSE = "sparse"
+    DENSE = "dense"
+    GRAPH = "graph"
+
+
+def sync(
+    store: StoreOption = None,
+    rebuild: Annotated[
+        list[ProjectionName] | None, typer.Option("--rebuild", help="Empty this projection first; repeat for more.")
+    ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Read all files and build damaged ones anew; compare servers with the ledger."),
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Replay the ledger into projections that are empty or out of date; what is there already is not sent again.
+
+    Interrupted, it goes on where it was when it is run again. Exits with 4 when a projection could not be brought up to
+    date, or when --verify finds a difference.
+
+    Moving to servers: set THEWORLD_SPARSE__URL, THEWORLD_DENSE__URL or THEWORLD_GRAPH__URL, then run
+    `theworld sync --verify`.
+    """
+    with opened_store(store, read_only=False) as opened, counting("Indexing") as progress:
+        for projection in dict.fromkeys(rebuild or ()):
+            opened.rebuild(projection.value)
+        opened.catch_up(progress)
+        opened.renew_sparse()
+        lag, troubles = opened.info()["lag"], dict(opened.troubles)
+        damaged = opened.check_files() if verify else []
+        differences = None
+        if verify and not troubles:
+            differences = [
+                f"{name}: the ledger has {expected}, the server {held}; run `theworld sync --rebuild {name}`"
+                for name, (expected, held) in opened.verify().items()
+                if expected != held
+            ]
+    if as_json:
+        print_json({"lag": lag, "troubles": troubles, "damaged": damaged, "differences": differences})
+    else:
+        print_troubles(troubles)
+        for name, count in lag.items():
+            behind = f"{count} changes to apply" if count else "up to date"
+            typer.echo(f"{name}: {'unreachable' if count is None else behind}")
+        for name in damaged:
+            typer.echo(f"{name}: its files were damaged; built anew from the ledger")
+        for difference in differences or ():
+            typer.echo(difference)
+        if differences is not None:
+            typer.echo(f"{counted(len(differences), 'difference')} between servers and ledger.")
+    if troubles or differences:
+        raise typer.Exit(OUT_OF_DATE)
 
 
 ledger_app = typer.Typer(help="Bring the ledger's tables up to date; move it to PostgreSQL.", no_args_is_help=True)
@@ -145,9 +182,6 @@ def move(store: StoreOption = None) -> None:
     All rows keep their numbers, so the projections go on where they are. The file is left as it is; nothing may write
     to it meanwhile.
     """
-    from theworld.cli.ingesting import progress_bars
-    from theworld.cli.output import error_console
-    from theworld.errors import SettingsError
     from theworld.stores.moving import move_ledger
 
     settings = settings_for(store)
@@ -158,9 +192,8 @@ def move(store: StoreOption = None) -> None:
     settings = settings.model_copy(
         update={"ledger": settings.ledger_server.model_copy(update={"write_timeout_s": _LONGEST_S})}
     )
-    with progress_bars(error_console()) as progress:
-        task = progress.add_task("Copying", total=None)
-        rows = move_ledger(settings, lambda done, total: progress.update(task, completed=done, total=total))
+    with counting("Copying") as progress:
+        rows = move_ledger(settings, progress)
     typer.echo(f"{rows} rows copied. Check with `theworld doctor`; then the file may go.")
 
 
@@ -169,16 +202,10 @@ def backup(
     store: StoreOption = None,
 ) -> None:
     """Copy a store into one file while it is in use: the ledger, from which everything else is made again."""
-    from rich.filesize import decimal
-
-    from theworld.cli.ingesting import progress_bars
-    from theworld.cli.output import error_console
     from theworld.stores.backup import back_up
 
-    settings = settings_for(store)
-    with progress_bars(error_console()) as progress:
-        task = progress.add_task("Copying", total=None)
-        size = back_up(settings.store, file, lambda done, total: progress.update(task, completed=done, total=total))
+    with counting("Copying") as progress:
+        size = back_up(settings_for(store).store, file, progress)
     typer.echo(f"{file}: {decimal(size)}. Make a store of it with `theworld restore {file} --store DIR`.")
 
 
@@ -187,19 +214,14 @@ def restore(
     store: StoreOption = None,
 ) -> None:
     """Make a store from a backup; of a store that is there, the documents since the backup are lost."""
-    from theworld.cli.ingesting import progress_bars
-    from theworld.cli.output import counted, error_console
     from theworld.stores.backup import restore as restore_store
-    from theworld.stores.knowledge_store import open_store
 
     settings = settings_for(store)
-    with progress_bars(error_console()) as progress:
-        task = progress.add_task("Copying", total=None)
-        restore_store(file, settings.store, lambda done, total: progress.update(task, completed=done, total=total))
-        task = progress.add_task("Indexing", total=None)
-        with open_store(settings, read_only=False) as opened:
-            opened.catch_up(lambda done, total: progress.update(task, completed=done, total=total or 1))
-            documents = sum(counts["documents"] for counts in opened.info()["tenants"].values())
+    with counting("Copying") as progress:
+        restore_store(file, settings.store, progress)
+    with counting("Indexing") as progress, opened_store(store, read_only=False) as opened:
+        opened.catch_up(progress)
+        documents = sum(counts["documents"] for counts in opened.info()["tenants"].values())
     typer.echo(f"{settings.store}: {counted(documents, 'document')}.")
 
 
@@ -214,9 +236,6 @@ def doctor(store: StoreOption = None, as_json: JsonFlag = False) -> None:
     behind the ledger. Exits with 1 when something failed; each finding says how to fix it. Passwords and keys are
     never shown.
     """
-    from dataclasses import asdict
-
-    from theworld.cli.output import console, error_console, print_json
     from theworld.doctor import examine
 
     settings = settings_for(store)
@@ -229,7 +248,7 @@ def doctor(store: StoreOption = None, as_json: JsonFlag = False) -> None:
             for found in examine(settings):
                 findings.append(found)
                 status.update(f"Looked at {found.subject}")
-        _show(console(), findings)
+        _show_findings(console(), findings)
     if _failed(findings):
         raise typer.Exit(FAILED)
 
@@ -238,15 +257,8 @@ def _failed(findings: list[Finding]) -> int:
     return sum(found.status == "failed" for found in findings)
 
 
-def _show(out: Console, findings: list[Finding]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from theworld.cli.output import counted, printable
-
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("", "Check", "Found", "ms"):
-        table.add_column(title, justify="right" if title == "ms" else "left", overflow="fold")
+def _show_findings(out: Console, findings: list[Finding]) -> None:
+    table = plain_table(("", "Check", "Found", "ms"), right=["ms"])
     for found in findings:
         message = Text(printable(found.said))
         if found.remedy:

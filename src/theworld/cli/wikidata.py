@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from theworld.cli.options import JsonFlag, LanguageName
+from theworld.cli.options import INTERRUPTED, JsonFlag, LanguageName
+from theworld.cli.output import console, error_console, print_json, printable
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rich.console import Console
-
-    from theworld.wikidata import BuildReport
-
-INTERRUPTED = 130
 LABELS = {"read": "Reading", "index": "Indexing"}
 
 wikidata_app = typer.Typer(help="Wikidata without the network: make snapshots and search them.", no_args_is_help=True)
@@ -33,9 +28,6 @@ def build(
     as_json: JsonFlag = False,
 ) -> None:
     """Make one searchable file of a dump. Stopped, it goes on when the same command is run again."""
-    from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    from theworld.cli.output import error_console
     from theworld.wikidata import build_snapshot
 
     err = error_console()
@@ -54,7 +46,20 @@ def build(
             progress.stop()
             err.print("Stopped. What was read is kept; run the same command again to go on.")
             raise typer.Exit(INTERRUPTED) from stop
-    _print_report(err, report, out, as_json)
+    if as_json:
+        print_json({**asdict(report), "cut_off": report.cut_off, "snapshot": str(out)})
+        return
+    resumed = f", going on from line {report.resumed_at}" if report.resumed_at else ""
+    err.print(
+        f"{report.entities} entries, {report.left_out} left out, {report.bad} bad lines in {report.seconds:.1f} s"
+        f"{resumed}. Snapshot: {out}"
+    )
+    for line, why in report.bad_lines:
+        err.print(f"  line {line}: {printable(why)}")
+    if report.bad > len(report.bad_lines):
+        err.print(f"  and {report.bad - len(report.bad_lines)} more")
+    if report.cut_off:
+        err.print("  the dump ends without ]: it is only a part of one")
 
 
 @wikidata_app.command()
@@ -71,7 +76,6 @@ def search(
     as_json: JsonFlag = False,
 ) -> None:
     """Show the Wikidata entries a name may mean, best first."""
-    from theworld.cli.output import print_json
     from theworld.entities import open_knowledge
     from theworld.settings import Settings
     from theworld.text import detect_language
@@ -83,13 +87,7 @@ def search(
         found = knowledge.search(name, language.value if language else detect_language(name), limit)
     if as_json:
         print_json({"name": name, "entries": [dict(entry) for entry in found]})
-    else:
-        _show(found)
-
-
-def _show(found: list[Mapping[str, Any]]) -> None:
-    from theworld.cli.output import console, printable
-
+        return
     out = console()
     if not found:
         out.print("No entry has this name.")
@@ -100,24 +98,3 @@ def _show(found: list[Mapping[str, Any]]) -> None:
             out.print(f"    {printable(str(entry['key_props_excerpt']))}")
         if entry.get("aliases"):
             out.print(f"    also: {printable(', '.join(entry['aliases'][:8]))}")
-
-
-def _print_report(err: Console, report: BuildReport, out: Path, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from theworld.cli.output import print_json, printable
-
-    if as_json:
-        print_json({**asdict(report), "cut_off": report.cut_off, "snapshot": str(out)})
-        return
-    resumed = f", going on from line {report.resumed_at}" if report.resumed_at else ""
-    err.print(
-        f"{report.entities} entries, {report.left_out} left out, {report.bad} bad lines in {report.seconds:.1f} s"
-        f"{resumed}. Snapshot: {out}"
-    )
-    for line, why in report.bad_lines:
-        err.print(f"  line {line}: {printable(why)}")
-    if report.bad > len(report.bad_lines):
-        err.print(f"  and {report.bad - len(report.bad_lines)} more")
-    if report.cut_off:
-        err.print("  the dump ends without ]: it is only a part of one")

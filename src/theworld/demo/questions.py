@@ -12,20 +12,9 @@ from theworld.state import Message
 from theworld.text import Language
 
 DemoBranch = Literal[
-    "two-hop",
-    "entity",
-    "extractive",
-    "how-to",
-    "table",
-    "list",
-    "no-evidence",
-    "follow-up",
-    "stance",
-    "comparison",
-    "filter",
-    "tenant",
-    "disambiguation",
-]
+    "two-hop", "entity", "extractive", "how-to", "table", "list", "no-evidence", "follow-up", "stance", "comparison",
+    "filter", "tenant", "disambiguation",
+]  # fmt: skip
 """What a question shows: two documents needed, a short entity answer, a passage that tells it, a procedure with all its
 steps or its command, a table's row under its header, a whole list, an honest "unsure" or "not enough evidence", a
 question that needs the history, one about the assistant's own opinion, two documents compared, a metadata filter,
@@ -83,6 +72,11 @@ class DemoQuestion(Expected):
             )
             for number, (text, expected) in enumerate(zip(asked, self.thread, strict=False), start=1)
         ]
+
+
+def corpus_dir() -> Path:
+    """Return the folder of the demo documents: Markdown, in `en` and `zh`."""
+    return Path(__file__).with_name("corpus")
 
 
 def load_questions() -> list[DemoQuestion]:

@@ -10,9 +10,16 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import SecretStr
 
-from theworld.doctor.finding import Finding, findings_of
-from theworld.doctor.folder import check_store_folder, check_writer
-from theworld.doctor.outside import check_database, check_embedders, check_model, check_wikidata
+from theworld.doctor.checks import (
+    Finding,
+    check_database,
+    check_embedders,
+    check_model,
+    check_store_folder,
+    check_wikidata,
+    check_writer,
+    findings_of,
+)
 from theworld.doctor.projections import SYNC, check_ledger, check_ontology, check_projection
 from theworld.settings import Settings, setting_value, settings_origins
 from theworld.stores.ledger import Ledger
@@ -40,12 +47,7 @@ def _all(settings: Settings) -> Iterator[Finding]:
     if all(found.status != "failed" for found in folder if found.subject == "folder"):
         yield from findings_of("writer", lambda: check_writer(settings), remedy="Check the rights of this user.")
         yield from findings_of("ledger", lambda: _store(settings), remedy="Check the settings under `ledger`.")
-    outside: dict[str, Callable[[Settings], Iterator[Finding]]] = {
-        "database": check_database,
-        "model": check_model,
-        "wikidata": check_wikidata,
-    }
-    for name, check in outside.items():
+    for name, check in (("database", check_database), ("model", check_model), ("wikidata", check_wikidata)):
         yield from findings_of(name, partial(check, settings), remedy=f"Check the settings under `{name}`.")
 
 

@@ -6,12 +6,11 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from sqlalchemy import func, select, text
 
-from theworld.doctor.finding import Finding
-from theworld.doctor.folder import check_file_clock, check_rights
+from theworld.doctor.checks import Finding, check_rights
 from theworld.settings import Settings
 from theworld.stores.engines import Engines
 from theworld.stores.ledger import Ledger, schema
@@ -22,7 +21,8 @@ from theworld.stores.protocols import Projection
 from theworld.stores.store_folder import follows
 
 OLDEST_SERVER = 14
-_SKEW_S = 5.0
+_SKEW_S, _FILE_SKEW_S = 5.0, 300.0
+"""What the clocks of servers, and of what wrote a file, may differ by from ours."""
 
 
 def check_ledger(database: Database, settings: Settings) -> Iterator[Finding]:
@@ -36,7 +36,12 @@ def check_ledger(database: Database, settings: Settings) -> Iterator[Finding]:
             if rights.status == "failed":
                 return
     else:
-        yield from check_file_clock(settings.store / FILE_NAME)
+        ahead = (settings.store / FILE_NAME).stat().st_mtime - time.time()
+        if ahead > _FILE_SKEW_S:
+            remedy = "Set the clock (NTP): keys expire and records are deleted by it."
+            yield Finding("clock", "warning", f"the ledger was written {ahead:.0f} s in the future", remedy)
+        else:
+            yield Finding("clock", "ok", "not before the last write")
     yield from _tables(database)
 
 
@@ -95,14 +100,6 @@ OLDEST_SERVERS = {"sparse": (2, 11), "dense": (1, 18), "graph": (5, 26)}
 """The oldest OpenSearch, Qdrant and Neo4j that have what the twins ask of them, as docs/engines.md names them."""
 
 
-@runtime_checkable
-class OnServer(Protocol):
-    """A projection whose server can be asked for its version."""
-
-    def version(self) -> str:
-        """Return the server's version."""
-
-
 def check_projection(name: str, ledger: Ledger, settings: Settings) -> Iterator[Finding]:
     """Look at one projection: sparse, dense or graph."""
     engines = Engines.of(settings)
@@ -111,15 +108,18 @@ def check_projection(name: str, ledger: Ledger, settings: Settings) -> Iterator[
         yield Finding(name, "warning", "embedded: made from another ledger, or not yet made", SYNC)
         return
     last = ledger.sequence()
-    with closing(_opened(name, engines, ledger, settings)) as projection:
-        where = "embedded"
-        facts: dict[str, object] = {"sequence": last}
-        if isinstance(projection, OnServer):
-            facts["version"] = projection.version()
-            where = f"{server.url if server is not None else ''}, version {facts['version']}"
+    identity = ledger.identity() if server is not None else ""
+    open_it: dict[str, Callable[[], Projection]] = {
+        "sparse": lambda: engines.open_sparse(settings.store, identity, writable=False),
+        "dense": lambda: engines.open_dense(settings.store, identity, writable=False),
+        "graph": lambda: engines.open_graph(settings.store, identity, None, writable=False),
+    }
+    with closing(open_it[name]()) as projection:
+        asked = getattr(projection, "version", None)  # of those on servers
+        version = str(asked()) if asked is not None else ""
         behind = last - projection.applied
-    facts["behind"] = behind
-    version = str(facts.get("version", ""))
+    where = f"{server.url if server is not None else ''}, version {version}" if version else "embedded"
+    facts: dict[str, object] = {"sequence": last, **({"version": version} if version else {}), "behind": behind}
     if behind >= 0 and is_older(version, OLDEST_SERVERS[name]):
         oldest = ".".join(map(str, OLDEST_SERVERS[name]))
         yield Finding(name, "warning", where, f"Bring the server to version {oldest} or newer.", facts)
@@ -148,13 +148,3 @@ def check_ontology(ledger: Ledger) -> Iterator[Finding]:
         yield Finding("ontology", "warning", message, SYNC, {"behind": last - applied})
     else:
         yield Finding("ontology", "ok", "all notes are linked to it", facts={"behind": 0})
-
-
-def _opened(name: str, engines: Engines, ledger: Ledger, settings: Settings) -> Projection:
-    identity = ledger.identity() if name in engines.remote() else ""
-    open_it: dict[str, Callable[[], Projection]] = {
-        "sparse": lambda: engines.open_sparse(settings.store, identity, writable=False),
-        "dense": lambda: engines.open_dense(settings.store, identity, writable=False),
-        "graph": lambda: engines.open_graph(settings.store, identity, None, writable=False),
-    }
-    return open_it[name]()

@@ -1,6 +1,4 @@
-"""The FastAPI application over one service; also what langgraph.json mounts beside the graph.
-
-The application as servers start it: from the settings of the process.
+"""The FastAPI application over one service, and as servers start it: from the settings of the process.
 
 `theworld serve` runs `application` as a factory; langgraph.json mounts `app` into its own server, which decides the
 address, so there the address a request came in on decides whether a key is needed.
@@ -17,34 +15,18 @@ from fastapi import FastAPI, Request, Response
 
 from theworld import __version__
 from theworld.native_memory import share_heaps
-from theworld.service import dify
-from theworld.service.api import (
-    ask,
-    catalog,
-    evaluation,
-    explanations,
-    failures,
-    graph,
-    health,
-    knowledge,
-    nodes,
-    ontology,
-    question_sets,
-    replays,
-    swagger,
-)
+from theworld.service import dify, mcp
+from theworld.service.api import ask, documents, evaluation, graph, health, nodes, records, traffic
 from theworld.service.api.access import VerifiedKeys
 from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
 from theworld.service.api.errors import install
 from theworld.service.api.serving import ClientGoneError
-from theworld.service.mcp import http
 from theworld.service.openai import chat, responses, vectors
 from theworld.service.page import routes
 from theworld.service.runtime import Service, open_service
 from theworld.settings import Settings
 
-_CLIENT_GONE = 499
 _DESCRIPTION = """Answers questions over your documents, in English and Chinese; every step is on record.
 
 Every reply is `{code, message, data, trace_id}`; code 0 is success. Send `Authorization: Bearer KEY` (keys are made by
@@ -62,41 +44,24 @@ def create_app(
         description=_DESCRIPTION,
         lifespan=_lifespan(service, settings, bound_to),
         license_info={"name": "Apache-2.0"},
-        docs_url=None,  # theworld.service.api.swagger: FastAPI's page loads scripts from another host
+        docs_url=None,  # theworld.service.page.routes: FastAPI's page loads scripts from another host
         redoc_url=None,
     )
     app.state.verified = VerifiedKeys()
     if service is not None:
         app.state.service = service
     for router in (
-        ask.retrieval_router,
-        ask.router,
-        explanations.router,
-        question_sets.router,
-        evaluation.router,
-        knowledge.router,
-        catalog.router,
-        explanations.feedback_router,
-        failures.router,
-        health.router,
-        chat.router,
-        responses.router,
-        vectors.router,
-        dify.router,
-        http.router,
-        nodes.router,
-        graph.router,
-        ontology.router,
-        replays.router,
-        swagger.router,
-        routes.router,
+        *(ask.retrieval_router, ask.router, records.router, traffic.online_router, evaluation.router),
+        *(documents.router, documents.reading_router, traffic.feedback_router, traffic.failures_router, health.router),
+        *(chat.router, responses.router, vectors.router, dify.router, mcp.router, nodes.router),
+        *(graph.graph_router, graph.router, records.replay_router, routes.documentation_router, routes.router),
     ):
         app.include_router(router)
     install(app)
 
     @app.exception_handler(ClientGoneError)
     async def _gone(_request: Request, _error: ClientGoneError) -> Response:
-        return Response(status_code=_CLIENT_GONE)
+        return Response(status_code=499)
 
     app.add_middleware(Edge)
     return app
@@ -113,7 +78,7 @@ def _lifespan(
             app.state.service = await asyncio.to_thread(stack.enter_context, opening)
         await asyncio.to_thread(load_messages)
         try:
-            async with http.mcp_running(app, app.state.service):
+            async with mcp.mcp_running(app, app.state.service):
                 yield
         finally:
             await asyncio.to_thread(stack.close)

@@ -6,21 +6,18 @@ Of its metadata conditions those are understood that the filters of a query can 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import orjson
-from fastapi import APIRouter, Body, Depends, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
-from theworld.service.api.access import DEFAULT_TENANT, Caller, caller_with, needs_no_key
-from theworld.service.api.envelope import JSON, Code
-from theworld.service.api.errors import ApiError, must_exist
-from theworld.service.api.forms import DIFY_NO_HEADER, DIFY_UNKNOWN
-from theworld.service.api.links import base_url, linked, whole_text
+from theworld.service.api.access import DEFAULT_TENANT, Caller, Visiting, needs_no_key
+from theworld.service.api.envelope import Code, bare_reply
+from theworld.service.api.errors import DIFY_NO_HEADER, DIFY_UNKNOWN, ApiError
+from theworld.service.api.passages import base_url, linked, whole_text
 from theworld.service.api.schemas import MOST_CANDIDATES, Question, SearchRequest
-from theworld.service.api.serving import RequestContext, in_thread, moment, service_of
-from theworld.service.openai.described import described, failing
-from theworld.service.openai.schemas import Lenient, example
+from theworld.service.api.serving import RequestContext, in_thread, service_of
+from theworld.service.openai.schemas import Lenient, described, example, failing
 from theworld.state import Candidate
 from theworld.state.places import PATH_SEPARATOR
 
@@ -85,35 +82,22 @@ def _readable_header(request: Request) -> None:
     responses={200: described("Records", "records"), **_ERRORS},
     dependencies=[Depends(_readable_header)],
 )
-async def retrieval(
-    request: Request,
-    body: Annotated[RetrievalRequest, Body()],
-    caller: Annotated[Caller, caller_with("query", placeholder=True)],
-) -> Response:
+async def retrieval(request: Request, body: RetrievalRequest, caller: Visiting) -> Response:
     """Find the passages that answer a query."""
-    knowledge = await _knowledge(request, caller, body.knowledge_id)
+    service, key, tenant = service_of(request), caller.principal, body.knowledge_id
+    store = service.resources.store
+    allowed = bool(tenant) and (key is None or key.may_act_for(tenant))
+    if not allowed or not await in_thread(lambda: store.has_notes(tenant=tenant)):  # a foreign one is told like none
+        what = "there is no such knowledge; its id is the name of a tenant that has documents"
+        raise ApiError(Code.NOT_FOUND, what, details={"code": DIFY_UNKNOWN})
     wanted = body.retrieval_setting
     search = SearchRequest(query=body.query, top_k=wanted.top_k, filters=_filters(body.metadata_condition))
-    current = RequestContext(request, knowledge, "search", "evidence")
-    async with current.slot():
-        run = await current.run(search.question(), search.context(knowledge.tenant, moment()))
-    base = base_url(current.service.settings.service, request)
+    current = RequestContext(request, Caller(tenant, key), "search", "evidence")
+    run = await current.answered(search)
+    base = base_url(service.settings.service, request)
     found = [one for one in run.state["candidates"] if one.final_score >= (wanted.score_threshold or 0.0)]
     records = [_record(candidate, base) for candidate in found[: wanted.top_k]]
-    return Response(orjson.dumps({"records": records}), headers={"X-Request-Id": current.request_id}, media_type=JSON)
-
-
-async def _knowledge(request: Request, caller: Caller, tenant: str) -> Caller:
-    """Return the caller for a tenant that has notes; a foreign one's is told like one that nobody has."""
-    store, key = service_of(request).resources.store, caller.principal
-    allowed = bool(tenant) and (key is None or key.may_act_for(tenant))
-    there = allowed and await in_thread(lambda: store.has_notes(tenant=tenant))
-    try:
-        must_exist(there or None, "there is no such knowledge; its id is the name of a tenant that has documents")
-    except ApiError as error:
-        error.details = {"code": DIFY_UNKNOWN}
-        raise
-    return Caller(tenant, key)
+    return bare_reply({"records": records}, current.request_id)
 
 
 def _filters(given: Conditions | None) -> dict[str, str | list[str]]:

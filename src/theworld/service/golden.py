@@ -1,4 +1,4 @@
-"""Golden sets from live traffic: judged questions with provenance, without repetitions and leaks, stratified.
+"""Golden sets of a tenant from its live traffic: judged questions, without repetitions and leaks, stratified.
 
 A question enters with what is known to be right about it: answers and documents its users gave; where they only said
 `good`, the documents the answer cited, and the answer itself when it was an entity. A `bad` without a correction says
@@ -89,16 +89,17 @@ def build_golden_set(
     left_out: Counter[str] = Counter()
     entering = []
     for item in sorted(judged, key=lambda item: item.request_id):
-        reason = "without_gold" if not (item.answers or item.documents) else ""
-        left_out.update([reason] if reason else [])
-        if not reason:
+        if item.answers or item.documents:
             entering.append(item)
-    distinct = list(_without_repetitions(entering, left_out))
+        else:
+            left_out["without_gold"] += 1
     taken = {_key(text) for text in known}
     clean = []
-    for golden in distinct:
-        question = golden.question
-        if _key(question.question) in taken or in_corpus(question.question) or _holds_answer(question):
+    for golden in _without_repetitions(entering, left_out):
+        asked, question = _key(golden.question.question), golden.question
+        answers = [_key(answer) for answer in question.answers]
+        told = any(len(answer) > 1 and f" {answer} " in f" {asked} " for answer in answers)
+        if asked in taken or in_corpus(question.question) or told:
             left_out["leaked"] += 1
         else:
             clean.append(golden)
@@ -109,24 +110,22 @@ def build_golden_set(
 
 def _without_repetitions(items: Sequence[JudgedQuestion], left_out: Counter[str]) -> Iterable[GoldenQuestion]:
     """Yield one question of each group of near-equal ones; a group whose members contradict each other yields none."""
-    groups: list[list[JudgedQuestion]] = []
-    bags: list[_Bag] = []
+    groups: list[tuple[_Bag, list[JudgedQuestion]]] = []
     for item in items:
-        bag = _Bag.of(item.question)
-        place = next((i for i, other in enumerate(bags) if _near(bag, other)), None)
-        if place is None:
-            groups.append([item])
-            bags.append(bag)
+        names = _NAME.findall(item.question)
+        bag = _Bag(frozenset(tokens(item.question)), frozenset(token for name in names for token in tokens(name)))
+        group = next((some for other, some in groups if _near(bag, other)), None)
+        if group is None:
+            groups.append((bag, [item]))
         else:
-            groups[place].append(item)
-    for group in groups:
-        first = group[0]
+            group.append(item)
+    for _, group in groups:
         answers = [{_key(answer) for answer in item.answers} for item in group if item.answers]
         if any(answers[0].isdisjoint(other) for other in answers[1:]):
             left_out["contradicted"] += len(group)
             continue
         left_out["repeated"] += len(group) - 1
-        yield GoldenQuestion(first, tuple(item.request_id for item in group[1:]))
+        yield GoldenQuestion(group[0], tuple(item.request_id for item in group[1:]))
 
 
 class _Bag(NamedTuple):
@@ -135,11 +134,6 @@ class _Bag(NamedTuple):
     words: frozenset[str]
     names: frozenset[str]
     """Words with a capital inside the question."""
-
-    @classmethod
-    def of(cls, question: str) -> _Bag:
-        names = _NAME.findall(question)
-        return cls(frozenset(tokens(question)), frozenset(token for name in names for token in tokens(name)))
 
 
 def _near(one: _Bag, other: _Bag) -> bool:
@@ -153,15 +147,14 @@ def _near(one: _Bag, other: _Bag) -> bool:
     return differing.isdisjoint(one.names | other.names) and not any(map(_NUMBER.search, differing))
 
 
-def _holds_answer(item: JudgedQuestion) -> bool:
-    asked = f" {_key(item.question)} "
-    return any(len(_key(answer)) > 1 and f" {_key(answer)} " in asked for answer in item.answers)
-
-
 def _balanced(items: Sequence[GoldenQuestion], size: int) -> list[GoldenQuestion]:
     """Take from the strata in turn; within one, the order is by hash, so that no time of day is preferred."""
+
+    def by_hash(item: GoldenQuestion) -> bytes:
+        return hashlib.blake2b(item.question.request_id.encode("utf-8"), digest_size=8).digest()
+
     strata: dict[str, list[GoldenQuestion]] = defaultdict(list)
-    for item in sorted(items, key=lambda item: _hash(item.question.request_id)):
+    for item in sorted(items, key=by_hash):
         strata[item.question.stratum].append(item)
     chosen: list[GoldenQuestion] = []
     while len(chosen) < size and any(strata.values()):
@@ -175,25 +168,39 @@ def _key(text: str) -> str:
     return " ".join(tokens(fold(text)))
 
 
-def _hash(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8"), digest_size=8).digest()
+def golden_set(
+    service: Service, tenant: str, *, hours: float, size: int | None
+) -> tuple[list[StoredQuery], dict[str, Any]]:
+    """Return a golden set of what the tenant's users judged in the last hours, and how it was made."""
+    since_ms, rows = service.recent(tenant, hours)
+    store = service.resources.store
+
+    def in_corpus(question: str) -> bool:
+        """Return whether a note holds the question word for word."""
+        hits = store.sparse.search(question, tenant=tenant, filters={}, limit=3)
+        notes = store.notes([hit.note_id for hit in hits], tenant=tenant)
+        return any(f" {' '.join(tokens(question))} " in f" {' '.join(tokens(note.text))} " for note in notes)
+
+    known = service.evaluations.all_questions(tenant)
+    found = build_golden_set(_judged(rows), known=known, in_corpus=in_corpus, size=size)
+    queries = [
+        StoredQuery(
+            query_id=item.question.request_id,
+            text=item.question.question,
+            answers=item.question.answers,
+            grades=dict.fromkeys(item.question.documents, 1),
+            type=item.question.stratum,
+            provenance=item.provenance(),
+        )
+        for item in found.questions
+    ]
+    counts = {"left_out": dict(found.left_out), "strata": found.strata()}
+    return queries, {"made": "from logs and feedback", "since_ms": since_ms, **counts}
 
 
-def golden_set(service: Service, tenant: str, *, since_ms: int, size: int | None) -> GoldenSet:
-    """Build a golden set of what the tenant's users judged since a moment."""
-    if service.writer is not None:
-        service.writer.flush(2.0)
-    return build_golden_set(
-        judged_questions(service, tenant, since_ms),
-        known=service.evaluations.all_questions(tenant),
-        in_corpus=lambda question: _stands_in_corpus(service, tenant, question),
-        size=size,
-    )
-
-
-def judged_questions(service: Service, tenant: str, since_ms: int) -> Iterator[JudgedQuestion]:
-    """Yield the tenant's questions that have feedback."""
-    for row in service.journal.requests(tenant, since_ms=since_ms, endpoints=("ask", "search")):
+def _judged(rows: Iterable[Mapping[str, Any]]) -> Iterator[JudgedQuestion]:
+    """Yield the questions on record that have feedback."""
+    for row in rows:
         feedback = row["feedback"]
         if feedback is None or row["status"] != "ok":
             continue
@@ -212,37 +219,3 @@ def judged_questions(service: Service, tenant: str, since_ms: int) -> Iterator[J
             documents=tuple(documents),
             verdict=feedback["verdict"],
         )
-
-
-def stored_queries(found: GoldenSet) -> list[StoredQuery]:
-    """Return a golden set's questions as they are kept."""
-    return [
-        StoredQuery(
-            query_id=item.question.request_id,
-            text=item.question.question,
-            answers=item.question.answers,
-            grades=dict.fromkeys(item.question.documents, 1),
-            type=item.question.stratum,
-            provenance=item.provenance(),
-        )
-        for item in found.questions
-    ]
-
-
-def provenance_of(found: GoldenSet, since_ms: int) -> dict[str, Any]:
-    """Return how a golden set was made."""
-    return {
-        "made": "from logs and feedback",
-        "since_ms": since_ms,
-        "left_out": dict(found.left_out),
-        "strata": found.strata(),
-    }
-
-
-def _stands_in_corpus(service: Service, tenant: str, question: str) -> bool:
-    """Return whether a note holds the question word for word."""
-    asked = " ".join(tokens(question))
-    store = service.resources.store
-    hits = store.sparse.search(question, tenant=tenant, filters={}, limit=3)
-    notes = store.notes([hit.note_id for hit in hits], tenant=tenant)
-    return any(f" {asked} " in f" {' '.join(tokens(note.text))} " for note in notes)

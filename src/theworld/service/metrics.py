@@ -11,13 +11,14 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+from opentelemetry.trace import SpanKind, Status, StatusCode
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -25,6 +26,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from theworld import __version__
 from theworld.errors import SettingsError
 from theworld.evaluation.online import Outcome, is_tool
+from theworld.state import ModelUsage
 
 if TYPE_CHECKING:
     from theworld.service.requests.running import Run
@@ -38,51 +40,26 @@ class ServiceMetrics:
     """Counters of one process; with several workers they are added up over the files of `PROMETHEUS_MULTIPROC_DIR`."""
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
-        self.requests = Counter(
-            "theworld_requests", "Requests by endpoint and HTTP status", ["endpoint", "code"], registry=registry
-        )
-        self.seconds = Histogram(
-            "theworld_request_seconds",
-            "What callers waited, by endpoint",
-            ["endpoint"],
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self.stages = Histogram(
-            "theworld_stage_seconds", "Time in each node", ["stage"], buckets=_SECONDS, registry=registry
-        )
-        self.degradations = Counter("theworld_degradations", "Fallbacks taken, by stage", ["stage"], registry=registry)
-        self.tools = Counter(
-            "theworld_tool_runs", "Runs of tools, by stage and outcome", ["stage", "outcome"], registry=registry
-        )
-        self.answers = Counter(
-            "theworld_answers",
-            "Questions by the kind of their answer (clarify: asked back; cancelled: the client went)",
-            ["kind"],
-            registry=registry,
-        )
-        self.stumbled = Counter(
-            "theworld_stumbled_requests", "Requests in which a stage failed, by how they ended", ["ended"],
-            registry=registry,
-        )  # fmt: skip
-        self.feedback = Counter("theworld_feedback", "Feedback by verdict", ["verdict"], registry=registry)
-        self.model_tokens = Counter(
-            "theworld_model_tokens", "Tokens of the language model", ["direction"], registry=registry
-        )
-        self.shadow = Counter("theworld_shadow_runs", "Runs of strategy B by outcome", ["outcome"], registry=registry)
-        self.present = Gauge(
-            "theworld_requests_present", "Requests worked on or waiting", registry=registry, multiprocess_mode="livesum"
-        )
-        self.log_waiting = Gauge(
-            "theworld_log_waiting", "Records waiting to be written", registry=registry, multiprocess_mode="livesum"
-        )
-        self.log_written = Gauge(
-            "theworld_log_written", "Records written since the start", registry=registry, multiprocess_mode="livesum"
-        )
-        self.log_dropped = Gauge(
-            "theworld_log_dropped", "Records dropped since the start", registry=registry, multiprocess_mode="livesum"
-        )
+        self.registry = CollectorRegistry()
+        counter = partial(Counter, registry=self.registry)
+        seconds = partial(Histogram, buckets=_SECONDS, registry=self.registry)
+        self.requests = counter("theworld_requests", "Requests by endpoint and HTTP status", ["endpoint", "code"])
+        self.seconds = seconds("theworld_request_seconds", "What callers waited, by endpoint", ["endpoint"])
+        self.stages = seconds("theworld_stage_seconds", "Time in each node", ["stage"])
+        self.degradations = counter("theworld_degradations", "Fallbacks taken, by stage", ["stage"])
+        self.tools = counter("theworld_tool_runs", "Runs of tools, by stage and outcome", ["stage", "outcome"])
+        kinds = "Questions by the kind of their answer (clarify: asked back; cancelled: the client went)"
+        self.answers = counter("theworld_answers", kinds, ["kind"])
+        stumbled = "Requests in which a stage failed, by how they ended"
+        self.stumbled = counter("theworld_stumbled_requests", stumbled, ["ended"])
+        self.feedback = counter("theworld_feedback", "Feedback by verdict", ["verdict"])
+        self.model_tokens = counter("theworld_model_tokens", "Tokens of the language model", ["direction"])
+        self.shadow = counter("theworld_shadow_runs", "Runs of strategy B by outcome", ["outcome"])
+        summed = partial(Gauge, registry=self.registry, multiprocess_mode="livesum")
+        self.present = summed("theworld_requests_present", "Requests worked on or waiting")
+        self.log_waiting = summed("theworld_log_waiting", "Records waiting to be written")
+        self.log_written = summed("theworld_log_written", "Records written since the start")
+        self.log_dropped = summed("theworld_log_dropped", "Records dropped since the start")
 
     def count(self, endpoint: str, status: int, elapsed_ms: float) -> None:
         """Count one reply."""
@@ -173,47 +150,19 @@ class RequestSpans:
             self._provider = TracerProvider(resource=Resource.create({"service.name": "theworld"}))
             self._provider.add_span_processor(BatchSpanProcessor(exporter))
 
-    @classmethod
-    def from_environment(cls, *, text: bool, model: str | None = None) -> RequestSpans:
-        """Return what the process's environment asks for."""
-        return cls(exporter_of(os.environ), text=text, model=model)
-
     def emit(self, run: Run, *, endpoint: str, request_id: str, trace_id: str, tenant: str) -> None:
         """Make the spans of one run, with the times at which its nodes ran."""
         if self._provider is None:
             return
         tracer = self._provider.get_tracer("theworld", __version__)
-        ended = run.started + run.elapsed_ms / 1000
+        named = {"endpoint": endpoint, "request_id": request_id, "trace_id": trace_id, "tenant": tenant}
         root = tracer.start_span(
             f"invoke_agent theworld.{endpoint}",
             kind=SpanKind.SERVER,
             start_time=int(run.started * _NANO),
-            attributes={
-                "gen_ai.operation.name": "invoke_agent",
-                "gen_ai.agent.name": "theworld",
-                "theworld.endpoint": endpoint,
-                "theworld.request_id": request_id,
-                "theworld.trace_id": trace_id,
-                "theworld.tenant": tenant,
-            },
+            attributes={"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "theworld"}
+            | {f"theworld.{name}": value for name, value in named.items()},
         )
-        self._describe(root, run)
-        below = trace.set_span_in_context(root)
-        broken = {item.stage: item.reason for item in run.state.get("degradations") or []}
-        for step in run.steps:
-            stage = step.trace.stage
-            begun = step.ended - step.trace.elapsed_ms / 1000
-            span = tracer.start_span(
-                stage, context=below, start_time=int(begun * _NANO), attributes=self._attributes(stage, run)
-            )
-            for name, count in step.trace.counts.items():
-                span.set_attribute(f"theworld.count.{name}", count)
-            if stage in broken:
-                span.set_status(Status(StatusCode.ERROR, broken[stage] if self._text else "degraded"))
-            span.end(int(step.ended * _NANO))
-        root.end(int(ended * _NANO))
-
-    def _describe(self, root: Span, run: Run) -> None:
         result = run.state.get("result")
         if result is not None:
             root.set_attribute("theworld.answer.kind", result.kind)
@@ -223,20 +172,33 @@ class RequestSpans:
         if run.error is not None:
             root.set_attribute("error.type", type(run.error).__name__)
             root.set_status(Status(StatusCode.ERROR))
+        broken = {item.stage: item.reason for item in run.state.get("degradations") or []}
+        for step in run.steps:
+            stage, begun = step.trace.stage, step.ended - step.trace.elapsed_ms / 1000
+            counts = {f"theworld.count.{name}": count for name, count in step.trace.counts.items()}
+            span = tracer.start_span(
+                stage,
+                context=trace.set_span_in_context(root),
+                start_time=int(begun * _NANO),
+                attributes=self._attributes(stage, run) | counts,
+            )
+            if stage in broken:
+                span.set_status(Status(StatusCode.ERROR, broken[stage] if self._text else "degraded"))
+            span.end(int(step.ended * _NANO))
+        root.end(int((run.started + run.elapsed_ms / 1000) * _NANO))
 
     def _attributes(self, stage: str, run: Run) -> dict[str, Any]:
         if stage.startswith("retrieve_"):
-            found = run.state.get("channel_results") or {}
-            channel = stage.removeprefix("retrieve_")
+            found, channel = run.state.get("channel_results") or {}, stage.removeprefix("retrieve_")
             hits = len(found[channel].hits) if channel in found else 0
             return {"gen_ai.operation.name": "retrieval", "theworld.channel": channel, "theworld.hits": hits}
         if stage == "generate_answer":
-            usage = run.state.get("usage")
+            usage = run.state.get("usage") or ModelUsage()
             return {
                 "gen_ai.operation.name": "chat",
                 "gen_ai.request.model": self._model or "",
-                "gen_ai.usage.input_tokens": usage.prompt_tokens if usage is not None else 0,
-                "gen_ai.usage.output_tokens": usage.completion_tokens if usage is not None else 0,
+                "gen_ai.usage.input_tokens": usage.prompt_tokens,
+                "gen_ai.usage.output_tokens": usage.completion_tokens,
             }
         return {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": stage}
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import gc
 import json
 import logging
+import os
 import random
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from theworld.evaluation.online import Outcome
 from theworld.graph import Resources, build_graph, open_resources
@@ -22,10 +24,10 @@ from theworld.graph.warm_up import warm_up
 from theworld.routing import RememberedHistory
 from theworld.service.documents import DocumentWriter
 from theworld.service.jobs.worker import JobLauncher
-from theworld.service.metrics import RequestSpans, ServiceMetrics
+from theworld.service.metrics import RequestSpans, ServiceMetrics, exporter_of
 from theworld.service.requests.limiter import ConcurrencyLimiter
 from theworld.service.requests.record import FinishedRequest, settings_hash
-from theworld.service.requests.running import Run, run_graph
+from theworld.service.requests.running import run_graph
 from theworld.service.requests.strategies import Strategy, read_strategy
 from theworld.service.requests.writer import RequestWriter
 from theworld.settings import Settings
@@ -121,6 +123,18 @@ class Service:
         limiter: ConcurrencyLimiter | None = self.__dict__.get("limiter")
         return limiter is not None and limiter.present > 0
 
+    def settle(self, request_id: str, tenant: str) -> None:
+        """Wait until a tenant's request that has been answered can be read."""
+        if self.writer is not None:
+            self.writer.settle(request_id, tenant=tenant)
+
+    def recent(self, tenant: str, hours: float) -> tuple[int, Iterator[Mapping[str, Any]]]:
+        """Return a moment (milliseconds since 1970) and the tenant's searches and questions since, oldest first."""
+        if self.writer is not None:
+            self.writer.flush(2.0)
+        since = int((self.clock() - hours * 3600) * 1000)
+        return since, iter(self.journal.requests(tenant, since_ms=since, endpoints=("search", "ask")))
+
     def finished(self, asked: FinishedRequest, outcome: Outcome | None = None) -> None:
         """Put a finished run on record, count it and trace it; none of this can fail the request."""
         if self.writer is not None:
@@ -128,13 +142,8 @@ class Service:
         try:
             if outcome is not None:
                 self.metrics.count_run(asked.run, outcome)
-            self.spans.emit(
-                asked.run,
-                endpoint=asked.endpoint,
-                request_id=asked.request_id,
-                trace_id=asked.trace_id,
-                tenant=asked.tenant,
-            )
+            named = {name: getattr(asked, name) for name in ("endpoint", "request_id", "trace_id", "tenant")}
+            self.spans.emit(asked.run, **named)
         except Exception:
             log.exception("request %s could not be counted", asked.request_id)
 
@@ -157,30 +166,28 @@ class Service:
             begun = time.perf_counter()
             run = run_graph(self.graph_b, asked.run.question, context, until=asked.until, choice=asked.choice)
             self.metrics.shadow.labels("ok" if run.error is None else "error").inc()
+            settings = self.resources_b.settings
+            beside = replace(
+                asked,
+                request_id=uuid.uuid4().hex,
+                run=run,
+                settings=settings,
+                settings_hash=settings_hash(settings),
+                model_version=self.resources_b.reranker.name,
+                elapsed_ms=(time.perf_counter() - begun) * 1000,
+                arm=self.strategy_b.name,
+                parent=asked.request_id,
+                strategy=self.strategy_b.model_dump(mode="json"),
+                code=0 if run.error is None else 9000,
+                created=self.clock(),
+            )
             if self.writer is not None:
-                self.writer.put(self._asked_b(asked, run, (time.perf_counter() - begun) * 1000))
+                self.writer.put(beside)
         except Exception:
             self.metrics.shadow.labels("error").inc()
             log.exception("strategy %s failed", self.strategy_b.name)
         finally:
             self._shadows_waiting.release()
-
-    def _asked_b(self, asked: FinishedRequest, run: Run, elapsed_ms: float) -> FinishedRequest:
-        settings = self.resources_b.settings
-        return replace(
-            asked,
-            request_id=uuid.uuid4().hex,
-            run=run,
-            settings=settings,
-            settings_hash=settings_hash(settings),
-            model_version=self.resources_b.reranker.name,
-            elapsed_ms=elapsed_ms,
-            arm=self.strategy_b.name,
-            parent=asked.request_id,
-            strategy=self.strategy_b.model_dump(mode="json"),
-            code=0 if run.error is None else 9000,
-            created=self.clock(),
-        )
 
     def wait_for_b(self) -> None:
         """Wait until no run of strategy B is under way (tests, shutdown)."""
@@ -222,16 +229,13 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
             ledger=ledger,
             documents=DocumentWriter(settings, resources.models),
             jobs=JobLauncher(settings),
-            spans=RequestSpans.from_environment(text=chosen.trace_text, model=settings.model.name),
+            spans=RequestSpans(exporter_of(os.environ), text=chosen.trace_text, model=settings.model.name),
             strategy_b=strategy,
             bound_to=bound_to,
         )
         if chosen.log:
             service.writer = RequestWriter(
-                journal,
-                retention_days=chosen.retention_days,
-                busy=service.busy,
-                watch=service.metrics.follow_log,
+                journal, retention_days=chosen.retention_days, busy=service.busy, watch=service.metrics.follow_log
             )
         stack.callback(service.close)
         if chosen.ab_share:
@@ -239,7 +243,6 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
             _ = service.graph_b
         service.jobs.look(service.evaluations)
         warm_up(service.graph, resources)
-        # Models stay as long as the service: a full collection, in the middle of a request, need not walk through them.
         if chosen.watch:
             stop = threading.Event()
             watcher = threading.Thread(
@@ -248,6 +251,7 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
             watcher.start()
             stack.callback(watcher.join, SHUTDOWN_S)
             stack.callback(stop.set)
+        # Models stay as long as the service: a full collection, in the middle of a request, need not walk through them.
         gc.collect()
         gc.freeze()
         stack.callback(gc.unfreeze)

@@ -1,8 +1,13 @@
 """The sample domain "enterprise credit": an ontology, notes in two languages and a database, all invented."""
 
 from theworld.demo.credit.database import build_database, load_facts
-from theworld.demo.credit.questions import CreditQuestion, load_credit_questions
-from theworld.demo.credit.sample import load_credit_ontology, notes_dir, write_sample
+from theworld.demo.credit.sample import (
+    CreditQuestion,
+    load_credit_ontology,
+    load_credit_questions,
+    notes_dir,
+    write_sample,
+)
 
 __all__ = [
     "CreditQuestion",

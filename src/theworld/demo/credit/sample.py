@@ -1,36 +1,34 @@
-"""The parts of the sample domain together: ontology with samples, notes, database."""
+"""The parts of the sample domain together: ontology with samples, notes, database; and questions across classes."""
 
 from __future__ import annotations
 
+import hashlib
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
 from theworld.demo.credit.database import build_database, load_facts
 from theworld.ontology import EntitySample, Labels, Ontology, check_ontology, parse_ontology, to_yaml
+from theworld.text import Language
 
-_CLASSES = {
-    "region": "region",
-    "industry": "industry",
-    "corporate_group": "group",
-    "company": "company",
-    "bank": "bank",
-    "branch": "branch",
-    "role": "role",
-}
+_LISTS = ("region", "industry", "corporate_group", "company", "bank", "branch", "role")
+_CLASSES = {name: name for name in _LISTS} | {"corporate_group": "group"}
 """Class of the samples made of each list of facts.yaml."""
-_COLUMNS: dict[str, dict[int, str]] = {
-    "company": {3: "in_industry", 4: "located_in", 5: "member_of"},
-    "bank": {3: "bank_in"},
-    "branch": {3: "branch_of", 4: "branch_in"},
-    "region": {3: "part_of_region"},
-    "industry": {3: "part_of_industry"},
+_STATED: dict[str, dict[int, tuple[str, str]]] = {
+    "company": {3: ("in_industry", "industry"), 4: ("located_in", "region"), 5: ("member_of", "corporate_group")},
+    "bank": {3: ("bank_in", "region")},
+    "branch": {3: ("branch_of", "bank"), 4: ("branch_in", "region")},
+    "region": {3: ("part_of_region", "region")},
+    "industry": {3: ("part_of_industry", "industry")},
 }
-"""Relations that a column of a list states."""
+"""Relation that a column of a list states, and the list of its targets."""
 
 
 def notes_dir() -> Path:
@@ -58,20 +56,23 @@ def write_sample(folder: Path, *, last_day: date | None = None) -> dict[str, Pat
 
 
 def _samples(facts: Mapping[str, Any]) -> Iterator[EntitySample]:
-    facts_of = _facts_between(facts)
+    between = _facts_between(facts)
     also = {company: (zh, en) for company, zh, en in facts["also_called"]}
-    for table, class_id in _CLASSES.items():
+    for table in _LISTS:
+        class_id = _CLASSES[table]
         for row in facts[table]:
-            more = also.get(row[0], ()) if table == "company" else ()
-            zh, en = (row[1], *more[:1]), (row[2], *more[1:])
-            own = facts_of.get((table, row[0]), {})
-            stated = {_COLUMNS[table][i]: (row[i],) for i in _COLUMNS.get(table, ()) if row[i]}
-            related = {
-                name: tuple(f"{_CLASSES[_TARGETS.get(name, 'company')]}_{target}" for target in targets)
-                for name, targets in {**stated, **own}.items()
-            }
-            labels = Labels(zh=zh, en=en)
-            values = _values(table, row)
+            more: tuple[str, ...] = ()
+            related: dict[str, tuple[str, ...]] = {}
+            values: dict[str, str | int | float] = {}
+            for column, (relation, targets) in _STATED.get(table, {}).items():
+                if row[column]:
+                    related[relation] = (f"{_CLASSES[targets]}_{row[column]}",)
+            if table == "company":
+                more = also.get(row[0], ())
+                own = between.get(row[0], {})
+                related |= {name: tuple(f"company_{target}" for target in some) for name, some in own.items()}
+                values = {"registered_capital": row[6], "founded_on": str(row[7]), "status": row[8]}
+            labels = Labels(zh=(row[1], *more[:1]), en=(row[2], *more[1:]))
             id_ = f"{class_id}_{row[0]}"
             yield EntitySample(id=id_, of=class_id, key=row[0], labels=labels, facts=related, values=values)
     for key, supplier, buyer, zh, en, *_ in facts["contract"]:
@@ -80,31 +81,12 @@ def _samples(facts: Mapping[str, Any]) -> Iterator[EntitySample]:
         yield EntitySample(id=f"contract_{key}", of="contract", key=key, labels=labels, facts=parties)
 
 
-def _values(table: str, row: Sequence[Any]) -> dict[str, str | int | float]:
-    if table != "company":
-        return {}
-    return {"registered_capital": row[6], "founded_on": str(row[7]), "status": row[8]}
-
-
-_TARGETS = {
-    "in_industry": "industry",
-    "located_in": "region",
-    "member_of": "corporate_group",
-    "bank_in": "region",
-    "branch_of": "bank",
-    "branch_in": "region",
-    "part_of_region": "region",
-    "part_of_industry": "industry",
-}
-"""List that a relation's targets are in; companies where nothing is said."""
-
-
-def _facts_between(facts: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, list[str]]]:
-    """Return what companies have to do with each other: (list, id) -> relation -> ids."""
-    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+def _facts_between(facts: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
+    """Return what companies have to do with each other: company -> relation -> companies."""
+    found: dict[str, dict[str, list[str]]] = {}
 
     def add(source: str, relation: str, target: str) -> None:
-        targets = found.setdefault(("company", source), {}).setdefault(relation, [])
+        targets = found.setdefault(source, {}).setdefault(relation, [])
         if target not in targets:
             targets.append(target)
 
@@ -117,3 +99,38 @@ def _facts_between(facts: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, 
     for payer, payee, *_ in facts["transfer"]:
         add(payer, "transacts_with", payee)
     return found
+
+
+class CreditQuestion(BaseModel):
+    """A question in one language."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str = Field(description="Name of the question, with its language")
+    language: Language = Field(description="Its language")
+    question: str = Field(description="The question as asked")
+    notes: tuple[str, ...] = Field(description="Ids of all notes that a full answer rests on, in either language")
+    answers: tuple[str, ...] = Field(description="One of them must be said")
+    apart: bool = Field(default=False, description="Written apart from the code, before anyone saw what it makes of it")
+    held_back: bool = Field(
+        default=False, description="Of the third, chosen by a hash of the id, that nothing is tuned on"
+    )
+
+
+def load_credit_questions() -> list[CreditQuestion]:
+    """Return the questions, each in Chinese and then in English."""
+    rows = yaml.safe_load((files("theworld.demo.credit") / "questions.yaml").read_text("utf-8"))
+    languages: tuple[Language, ...] = ("zh", "en")
+    return [
+        CreditQuestion(
+            id=f"{row['id']}-{language}",
+            language=language,
+            question=row[language],
+            notes=tuple(f"{document}.md#0" for document in row["notes"]),
+            answers=tuple(row["answers"][language]),
+            apart=row.get("apart", False),
+            held_back=hashlib.blake2b(row["id"].encode(), digest_size=4).digest()[0] % 3 == 0,
+        )
+        for row in rows
+        for language in languages
+    ]

@@ -132,3 +132,9 @@ def caller_with(scope: str, *, placeholder: bool = False) -> Any:
         return Caller(wanted, principal)
 
     return Depends(check)
+
+
+Querying = Annotated[Caller, caller_with("query")]
+Evaluating = Annotated[Caller, caller_with("evaluate")]
+Visiting = Annotated[Caller, caller_with("query", placeholder=True)]
+"""A client of another program's kind."""

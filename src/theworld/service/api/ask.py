@@ -1,23 +1,20 @@
-"""`/retrieval/search`, `/retrieval/route` and `/retrieval/rerank`.
-
-`/ask`: an answer as server-sent events, or as one reply.
-"""
+"""`/retrieval/search`, `/bench`, `/route` and `/rerank`, and `/ask`: an answer as events, or as one reply."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.sse import format_sse_event
 
 from theworld.answers import said_text
-from theworld.service.api.access import Caller, caller_with
-from theworld.service.api.envelope import Code, Envelope, envelope, reply
+from theworld.service.api.access import Querying
+from theworld.service.api.envelope import Code, envelope
 from theworld.service.api.errors import WITH_BODY, ApiError, documented, error_body, shown
-from theworld.service.api.markup import answer_html
+from theworld.service.api.passages import answer_html
 from theworld.service.api.schemas import (
     AskData,
     AskRequest,
@@ -27,9 +24,9 @@ from theworld.service.api.schemas import (
     RouteData,
     SearchData,
     SearchRequest,
+    now_utc,
 )
-from theworld.service.api.serving import RequestContext, moment
-from theworld.service.api.streaming import EVENTS, followed, streamed
+from theworld.service.api.serving import EVENTS, RequestContext, enveloped, followed, streamed
 from theworld.service.requests.running import Run, id_of, rerank_given
 from theworld.state import Context, ModelUsage, ResolvedReference
 
@@ -40,81 +37,64 @@ retrieval_router = APIRouter(
         *WITH_BODY, Code.TOO_MANY, Code.RETRIEVAL_UNAVAILABLE, Code.VECTOR_TIMEOUT, Code.STORE_UNAVAILABLE
     ),
 )
-Querying = Annotated[Caller, caller_with("query")]
 
 
-@retrieval_router.post("/search", response_model=Envelope[SearchData], summary="Find candidates")
-async def search(request: Request, body: Annotated[SearchRequest, Body()], caller: Querying) -> Response:
+@enveloped(retrieval_router.post, "/search", "Find candidates")
+async def search(request: Request, body: SearchRequest, caller: Querying) -> SearchData:
     """Route, search every chosen channel, fuse and rerank; no answer is made."""
     current = RequestContext(request, caller, "search", "evidence")
-    async with current.slot():
-        run = await current.run(body.question(), body.context(caller.tenant, moment()))
-    return reply(request, search_data(current, run), request_id=current.request_id)
+    return search_data(current, await current.answered(body))
 
 
-@retrieval_router.post("/bench", response_model=Envelope[SearchData], summary="Try a search")
-async def bench(request: Request, body: Annotated[SearchRequest, Body()], caller: Querying) -> Response:
+@enveloped(retrieval_router.post, "/bench", "Try a search")
+async def bench(request: Request, body: SearchRequest, caller: Querying) -> SearchData:
     """Find candidates as `search` does, off the record: no metric, golden set, explanation or A/B run knows of it."""
     current = RequestContext(request, caller, "bench", "evidence", on_record=False)
-    async with current.slot():
-        run = await current.run(body.question(), body.context(caller.tenant, moment()))
-    return reply(request, search_data(current, run), request_id=current.request_id)
+    return search_data(current, await current.answered(body))
 
 
-@retrieval_router.post("/route", response_model=Envelope[RouteData], summary="Ask the router only")
-async def route(request: Request, body: Annotated[SearchRequest, Body()], caller: Querying) -> Response:
+@enveloped(retrieval_router.post, "/route", "Ask the router only")
+async def route(request: Request, body: SearchRequest, caller: Querying) -> RouteData:
     """Decide path, channels, weights and reranking, with reasons; nothing is searched."""
     current = RequestContext(request, caller, "route", "route")
-    async with current.slot():
-        run = await current.run(body.question(), body.context(caller.tenant, moment()))
-    state = run.state
-    data = RouteData.model_construct(
-        request_id=current.request_id,
-        elapsed_ms=current.elapsed_ms,
-        degradations=shown(state["degradations"]),
-        query=state["query"],
-        language=state["language"],
-        route=state["route"],
-    )
-    return reply(request, data, request_id=current.request_id)
+    return RouteData.model_construct(**_routed(current, await current.answered(body)))
+
+
+def _routed(current: RequestContext, run: Run) -> dict[str, Any]:
+    return {
+        "request_id": current.request_id,
+        "elapsed_ms": current.elapsed_ms,
+        "degradations": shown(run.state["degradations"]),
+        **{name: run.state[name] for name in ("query", "language", "route")},
+    }
 
 
 def search_data(current: RequestContext, run: Run) -> SearchData:
     """Return a run's candidates as a reply's data."""
+    return SearchData.model_construct(**_found(current, run))
+
+
+def _found(current: RequestContext, run: Run) -> dict[str, Any]:
     state = run.state
-    return SearchData.model_construct(
-        request_id=current.request_id,
-        elapsed_ms=current.elapsed_ms,
-        degradations=shown(state["degradations"]),
-        query=state["query"],
-        language=state["language"],
-        route=state["route"],
-        candidates=state["candidates"],
-        rerank_outcome=state["rerank_outcome"],
-        paths=state["paths"],
-        ontology=state.get("ontology"),
-        tables=state.get("tables") or [],
-        stages=state["stages"],
-    )
+    found = {name: state[name] for name in ("candidates", "rerank_outcome", "paths", "stages")}
+    return _routed(current, run) | found | {"ontology": state.get("ontology"), "tables": state.get("tables") or []}
 
 
-@retrieval_router.post("/rerank", response_model=Envelope[RerankData], summary="Order texts by a query")
-async def rerank(request: Request, body: Annotated[RerankRequest, Body()], caller: Querying) -> Response:
+@enveloped(retrieval_router.post, "/rerank", "Order texts by a query")
+async def rerank(request: Request, body: RerankRequest, caller: Querying) -> RerankData:
     """Rank given texts, or notes of the store, as a set of evidence."""
     if not body.documents and not body.note_ids:
         raise ApiError(Code.INVALID, "give documents or note_ids")
     if len({text.id for text in body.documents}) < len(body.documents):
         raise ApiError(Code.INVALID, "two documents have the same id")
-    current = RequestContext(request, caller, "rerank", "rerank")
     given = [text.model_dump() for text in body.documents] + [{"note_id": note} for note in body.note_ids]
-    data = await reranked(current, body, given)
-    return reply(request, data, request_id=current.request_id)
+    return await reranked(RequestContext(request, caller, "rerank", "rerank"), body, given)
 
 
 async def reranked(current: RequestContext, body: RerankRequest, given: list[dict[str, str]]) -> RerankData:
     """Rank what was given in a place of its own, on record; `given` are texts with ids, or {note_id}."""
     service = current.service
-    context = Context(tenant=current.caller.tenant, top_k=body.top_k, deadline_ms=body.deadline_ms, now=moment())
+    context = Context(tenant=current.caller.tenant, top_k=body.top_k, deadline_ms=body.deadline_ms, now=now_utc())
     async with current.slot():
         sequence, run = await service.limiter.work(
             lambda: (
@@ -124,23 +104,22 @@ async def reranked(current: RequestContext, body: RerankRequest, given: list[dic
         )
         current.conclude(run, sequence, given=given)
     state = run.state
-    done = state["rerank_outcome"] in {"complete", "partial"}
-    ranked = [candidate for candidate in state["candidates"] if candidate.rerank_rank is not None]
     return RerankData(
         request_id=current.request_id,
         elapsed_ms=current.elapsed_ms,
         degradations=shown(state["degradations"]),
         outcome=state["rerank_outcome"],
-        model_version=service.resources.reranker.name if done else "",
+        model_version=service.resources.reranker.name if state["rerank_outcome"] in {"complete", "partial"} else "",
         results=[
             RerankedText(
                 id=id_of(candidate, given),
-                rank=candidate.rerank_rank or 1,
+                rank=candidate.rerank_rank,
                 score=candidate.rerank_score or 0.0,
                 relevance=candidate.final_score,
                 covered=candidate.covered,
             )
-            for candidate in ranked
+            for candidate in state["candidates"]
+            if candidate.rerank_rank is not None
         ],
     )
 
@@ -163,51 +142,44 @@ _STREAM = {
 _ERRORS = documented(*WITH_BODY, Code.TOO_MANY, Code.RETRIEVAL_UNAVAILABLE, Code.MODEL_UNAVAILABLE, Code.VECTOR_TIMEOUT)
 
 
-@router.post("/ask", response_model=Envelope[AskData], summary="Answer a question", responses={200: _STREAM, **_ERRORS})
-async def ask(
-    request: Request, body: Annotated[AskRequest, Body()], caller: Annotated[Caller, caller_with("query")]
-) -> Response:
+@enveloped(router.post, "/ask", "Answer a question", responses={200: _STREAM, **_ERRORS})
+async def ask(request: Request, body: AskRequest, caller: Querying) -> AskData | Response:
     """Answer a question with citations, evidence paths and the trace of every step."""
     current = RequestContext(request, caller, "ask", "answer")
-    if not body.stream:
-        async with current.slot():
-            run = await current.run(body.asked(), body.context(caller.tenant, moment()), choice=body.choice)
-        return reply(request, ask_data(current, run, html=body.html), request_id=current.request_id)
-    return await streamed(current, _events(current, body))
+    if body.stream:
+        return await streamed(current, _events(current, body))
+    return ask_data(current, await current.answered(body), html=body.html)
 
 
 async def _events(current: RequestContext, body: AskRequest) -> AsyncGenerator[bytes]:
     async with aclosing(followed(current, body)) as happened:
         async for kind, value in happened:
-            yield format_sse_event(event=kind, data_str=_event(current, kind, value, html=body.html).decode())
-
-
-def _event(current: RequestContext, kind: str, value: Any, *, html: bool) -> bytes:
-    match kind:
-        case "stage":
-            data: bytes = value.model_dump_json().encode()
-        case "final":
-            data = envelope(current.trace_id, ask_data(current, value, html=html))
-        case "error":
-            data = error_body(value, current.trace_id, current.language)[1]
-        case _:
-            data = orjson.dumps({"text": value} if value else {})
-    return data
+            match kind:
+                case "stage":
+                    data = value.model_dump_json()
+                case "final":
+                    data = envelope(current.trace_id, ask_data(current, value, html=body.html)).decode()
+                case "error":
+                    data = error_body(value, current.trace_id, current.language)[1].decode()
+                case _:
+                    data = orjson.dumps({"text": value} if value else {}).decode()
+            yield format_sse_event(event=kind, data_str=data)
 
 
 def ask_data(current: RequestContext, run: Run, *, html: bool = False) -> AskData:
     """Return a run's answer as a reply's data, with HTML of it too where that is wanted."""
-    state, asked_back = run.state, run.clarification
-    result = state.get("result")
-    found = search_data(current, run)
+    state, asked_back, result = run.state, run.clarification, run.state.get("result")
+    made: dict[str, Any] = {"answer": "", "said": "", "kind": "none", "confidence": 0.0, "citations": []}
+    if result is not None:
+        said = said_text(result, run.context.language or state["language"])
+        made = {"answer": result.text, "said": said, "kind": result.kind, "confidence": result.confidence}
+        made["citations"] = list(result.citations)
+    if asked_back is not None:
+        made |= {"answer": str(asked_back["question"]), "kind": "clarify"}
     return AskData.model_construct(
-        **{name: getattr(found, name) for name in type(found).model_fields},
+        **_found(current, run),
+        **made,
         question=state["question"],
-        answer=str(asked_back["question"]) if asked_back is not None else result.text if result is not None else "",
-        said=said_text(result, run.context.language or state["language"]) if result is not None else "",
-        kind="clarify" if asked_back is not None else result.kind if result is not None else "none",
-        confidence=result.confidence if result is not None else 0.0,
-        citations=list(result.citations) if result is not None else [],
         result=result,
         reference=state.get("reference") or ResolvedReference(),
         parts=state.get("parts") or [],

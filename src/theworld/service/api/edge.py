@@ -6,16 +6,12 @@ import logging
 import re
 import time
 import uuid
-from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from theworld.service.api.envelope import JSON, Code, language_of
 from theworld.service.api.errors import ApiError, error_body
-
-if TYPE_CHECKING:
-    from theworld.service.metrics import ServiceMetrics
 
 log = logging.getLogger(__name__)
 
@@ -34,67 +30,52 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        await _Exchange(self._app, scope, receive, send).run()
+        headers = Headers(scope=scope)
+        given = headers.get(TRACE_HEADER, "")
+        trace_id = given if _TRACE.fullmatch(given) else uuid.uuid4().hex
+        scope.setdefault("state", {})["trace_id"] = trace_id
+        service = getattr(scope["app"].state, "service", None) if "app" in scope else None
+        limit = service.settings.service.max_body_bytes if service is not None else 1_000_000
+        too_large = ApiError(Code.TOO_LARGE, f"a body has at most {limit:,} bytes")
+        begun, read, status = time.perf_counter(), 0, 0
 
+        async def count_body() -> Message:
+            nonlocal read
+            message = await receive()
+            if message["type"] == "http.request":
+                read += len(message.get("body", b""))
+                if read > limit:
+                    raise too_large
+            return message
 
-class _Exchange:
-    """One request and its reply."""
+        async def pass_on(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                told = MutableHeaders(scope=message)
+                told[TRACE_HEADER] = trace_id
+                told["X-Content-Type-Options"] = "nosniff"
+                told.setdefault("Cache-Control", "no-store")
+            await send(message)
 
-    def __init__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        self.app, self.scope, self.receive, self.send = app, scope, receive, send
-        self.headers = Headers(scope=scope)
-        given = self.headers.get(TRACE_HEADER, "")
-        self.trace_id = given if _TRACE.fullmatch(given) else uuid.uuid4().hex
-        scope.setdefault("state", {})["trace_id"] = self.trace_id
-        self.service = getattr(scope["app"].state, "service", None) if "app" in scope else None
-        self.limit = self.service.settings.service.max_body_bytes if self.service is not None else 1_000_000
-        self.read = 0
-        self.status = 0
+        async def refuse(error: ApiError) -> None:
+            language = language_of(headers.get("accept-language", ""))
+            refused, body = error_body(error, trace_id, language, scope["path"])
+            told = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
+            await pass_on({"type": "http.response.start", "status": refused, "headers": told})
+            await send({"type": "http.response.body", "body": body})
 
-    async def run(self) -> None:
-        begun = time.perf_counter()
         try:
-            length = self.headers.get("content-length", "")
-            if length.isdigit() and int(length) > self.limit:
-                await self.refuse(self.too_large())
+            length = headers.get("content-length", "")
+            if length.isdigit() and int(length) > limit:
+                await refuse(too_large)
             else:
-                await self.app(self.scope, self.count_body, self.pass_on)
+                await self._app(scope, count_body, pass_on)
         except Exception as error:
-            log.exception("request %s failed", self.trace_id, exc_info=error)
-            if not self.status:
-                await self.refuse(ApiError(Code.INTERNAL))
+            log.exception("request %s failed", trace_id, exc_info=error)
+            if not status:
+                await refuse(ApiError(Code.INTERNAL))
         finally:
-            if self.service is not None:
-                self.count(self.service.metrics, (time.perf_counter() - begun) * 1000)
-
-    def too_large(self) -> ApiError:
-        return ApiError(Code.TOO_LARGE, f"a body has at most {self.limit:,} bytes")
-
-    async def count_body(self) -> Message:
-        message = await self.receive()
-        if message["type"] == "http.request":
-            self.read += len(message.get("body", b""))
-            if self.read > self.limit:
-                raise self.too_large()
-        return message
-
-    async def pass_on(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            headers = MutableHeaders(scope=message)
-            headers[TRACE_HEADER] = self.trace_id
-            headers["X-Content-Type-Options"] = "nosniff"
-            headers.setdefault("Cache-Control", "no-store")
-        await self.send(message)
-
-    async def refuse(self, error: ApiError) -> None:
-        language = language_of(self.headers.get("accept-language", ""))
-        status, body = error_body(error, self.trace_id, language, self.scope["path"])
-        headers = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
-        await self.pass_on({"type": "http.response.start", "status": status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body})
-
-    def count(self, metrics: ServiceMetrics, elapsed_ms: float) -> None:
-        route = self.scope.get("route")
-        endpoint = getattr(route, "path", "other")
-        metrics.count(endpoint, self.status, elapsed_ms)
+            if service is not None:
+                endpoint = getattr(scope.get("route"), "path", "other")
+                service.metrics.count(endpoint, status, (time.perf_counter() - begun) * 1000)

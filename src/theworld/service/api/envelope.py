@@ -1,14 +1,4 @@
-"""The envelope of every reply, `{code, message, data, trace_id}`, and the codes.
-
-0     success
-1001  the request is not valid            1002  not found (unknown, or another tenant's)
-1003  no valid API key                    1004  the key may not do that
-1005  too large                           1006  too many at once
-1007  method not allowed                  1008  not JSON
-2001  retrieval unavailable               2002  vector retrieval timed out
-2003  the store is being written to       2004  the language model is unavailable
-2005  the store is unavailable            9000  internal error, without internals
-"""
+"""The envelope of every reply, `{code, message, data, trace_id}`, and what its codes say."""
 
 from __future__ import annotations
 
@@ -48,21 +38,10 @@ class Code(IntEnum):
 
 
 STATUS = {
-    Code.OK: 200,
-    Code.INVALID: 422,
-    Code.NOT_FOUND: 404,
-    Code.NO_KEY: 401,
-    Code.FORBIDDEN: 403,
-    Code.TOO_LARGE: 413,
-    Code.TOO_MANY: 429,
-    Code.METHOD: 405,
-    Code.NOT_JSON: 415,
-    Code.RETRIEVAL_UNAVAILABLE: 503,
-    Code.VECTOR_TIMEOUT: 504,
-    Code.STORE_BUSY: 503,
-    Code.MODEL_UNAVAILABLE: 503,
-    Code.STORE_UNAVAILABLE: 503,
-    Code.INTERNAL: 500,
+    **{Code.OK: 200, Code.INVALID: 422, Code.NOT_FOUND: 404, Code.NO_KEY: 401, Code.FORBIDDEN: 403},
+    **{Code.TOO_LARGE: 413, Code.TOO_MANY: 429, Code.METHOD: 405, Code.NOT_JSON: 415},
+    **{Code.RETRIEVAL_UNAVAILABLE: 503, Code.VECTOR_TIMEOUT: 504, Code.STORE_BUSY: 503},
+    **{Code.MODEL_UNAVAILABLE: 503, Code.STORE_UNAVAILABLE: 503, Code.INTERNAL: 500},
 }
 """HTTP status by code."""
 
@@ -103,9 +82,11 @@ def language_of(accept: str) -> str:
     return "zh" if accept.strip().lower().startswith("zh") else "en"
 
 
-def envelope(trace_id: str, data: BaseModel | None, *, code: Code = Code.OK, message: str = "ok") -> bytes:
-    """Return the bytes of an envelope; the data is written by pydantic, without another pass over it."""
-    inner = orjson.Fragment(data.model_dump_json()) if data is not None else None
+def envelope(
+    trace_id: str, data: BaseModel | dict[str, Any] | None, *, code: Code = Code.OK, message: str = "ok"
+) -> bytes:
+    """Return the bytes of an envelope; a model is written by pydantic, without another pass over it."""
+    inner = orjson.Fragment(data.model_dump_json()) if isinstance(data, BaseModel) else data
     return orjson.dumps({"code": int(code), "message": message, "data": inner, "trace_id": trace_id})
 
 
@@ -113,5 +94,9 @@ def reply(request: Request, data: BaseModel, *, request_id: str | None = None, s
     """Return a successful reply."""
     message = message_of(Code.OK, language_of(request.headers.get("accept-language", "")))
     headers = {"X-Request-Id": request_id} if request_id else None
-    body = envelope(request.state.trace_id, data, message=message)
-    return Response(body, status, headers, JSON)
+    return Response(envelope(request.state.trace_id, data, message=message), status, headers, JSON)
+
+
+def bare_reply(body: Any, request_id: str = "") -> Response:
+    """Return a successful reply without an envelope, in a client's own form."""
+    return Response(orjson.dumps(body), headers={"X-Request-Id": request_id} if request_id else None, media_type=JSON)

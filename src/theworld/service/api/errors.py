@@ -1,16 +1,26 @@
-"""From whatever goes wrong to an envelope that says so without internals."""
+"""From whatever goes wrong to a reply that says so without internals, in the form the caller expects.
+
+| address | form | status |
+|---|---|---|
+| `/v1/...` | OpenAI's: `{"error": {"message", "type", "param", "code"}}` | OpenAI's |
+| `/rerank` | that of Text Embeddings Inference: `{"error", "error_type"}` | that of the envelope |
+| `/dify/...` | Dify's: `{"error_code", "error_msg"}` | 403 for a key that is wrong |
+| `/mcp` | a JSON-RPC error without id | that of the envelope |
+| any other | the envelope | that of the envelope |
+
+An error may name the parameter that is wrong, and a code of the client's own, in its details: `param`, `code`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import orjson
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
@@ -25,7 +35,6 @@ from theworld.errors import (
 )
 from theworld.retrieval.channel import LATE
 from theworld.service.api.envelope import JSON, STATUS, Code, ErrorEnvelope, envelope, language_of, message_of
-from theworld.service.api.forms import form_of
 from theworld.service.requests.limiter import TooManyError
 from theworld.service.requests.running import Run
 from theworld.state import Degradation
@@ -34,7 +43,12 @@ T = TypeVar("T")
 _INTERNAL = re.compile(r"\w+://\S+|(?<![\w.])(?:/[^\s/:;,'\")]+){2,}|[A-Za-z]:\\\S+")
 _FREE_TEXT = frozenset({"reason", "reasons", "note", "notes", "error"})
 """Names under which records tell, in words, what happened."""
-_RETRY_S = "1"
+_KINDS = {
+    TooManyError: Code.TOO_MANY, StoreLockedError: Code.STORE_BUSY, StoreError: Code.STORE_UNAVAILABLE,
+    ModelError: Code.MODEL_UNAVAILABLE,
+}  # fmt: skip
+"""What is told of an error, the narrower kind first."""
+_EXPECTED = (*_KINDS, InvalidQuestionError, SettingsError, RetrievalUnavailableError)
 
 
 class ApiError(HTTPException):
@@ -45,7 +59,7 @@ class ApiError(HTTPException):
         self.code, self.what, self.details = code, what, details
         self.headers: dict[str, str] = {}
         if code in {Code.TOO_MANY, Code.STORE_BUSY}:
-            self.headers["Retry-After"] = _RETRY_S
+            self.headers["Retry-After"] = "1"
         if code is Code.NO_KEY:
             self.headers["WWW-Authenticate"] = "Bearer"
 
@@ -60,26 +74,54 @@ def must_exist(value: T | None, what: str) -> T:
     return value
 
 
-class _Details(BaseModel):
-    model_config = {"extra": "allow"}
+_OPENAI_TYPES = {
+    Code.NO_KEY: "authentication_error", Code.FORBIDDEN: "permission_error", Code.TOO_MANY: "rate_limit_error",
+}  # fmt: skip
+_OPENAI_CODES = {
+    Code.NO_KEY: "invalid_api_key", Code.TOO_MANY: "rate_limit_exceeded", Code.TOO_LARGE: "request_too_large",
+    Code.NOT_FOUND: "not_found", Code.METHOD: "method_not_allowed",
+}  # fmt: skip
+_TEI_TYPES = {Code.INVALID: "Validation", Code.TOO_LARGE: "Validation", Code.TOO_MANY: "Overloaded"}
+DIFY_NO_HEADER, DIFY_WRONG_KEY, DIFY_UNKNOWN = 1001, 1002, 2001
+"""Dify's numbers: no readable Authorization header, a key that is refused, no such knowledge."""
 
 
 def error_body(error: ApiError, trace_id: str, language: str, path: str = "") -> tuple[int, bytes]:
     """Return HTTP status and body of an error, in the form of the address that was called."""
-    message = message_of(error.code, language, error.what)
-    form = form_of(path)
-    if form is not None:
-        status, told = form(error.code, error.status_code, message, error.details or {})
-        return status, orjson.dumps(told)
-    details = _Details(**error.details) if error.details else None
-    return error.status_code, envelope(trace_id, details, code=error.code, message=message)
+    code, status, message = error.code, error.status_code, message_of(error.code, language, error.what)
+    details = error.details or {}
+    match path.lstrip("/").partition("/")[0]:
+        case "v1":
+            kind = "server_error" if status >= 500 else _OPENAI_TYPES.get(code, "invalid_request_error")
+            named = {"param": _parameter(details), "code": details.get("code") or _OPENAI_CODES.get(code)}
+            told: dict[str, Any] = {"error": {"message": message, "type": kind, **named}}
+            status = 400 if status == STATUS[Code.INVALID] else status
+        case "rerank":
+            told = {"error": message, "error_type": _TEI_TYPES.get(code, "Backend")}
+        case "dify":
+            refused = code in {Code.NO_KEY, Code.FORBIDDEN}
+            status = 403 if refused else status  # by which Dify tells a wrong key when it is entered
+            number = details.get("code") or (DIFY_WRONG_KEY if refused else status)
+            told = {"error_code": number, "error_msg": message}
+        case "mcp":
+            wrong = {"code": -32_603 if status >= 500 else -32_600, "message": message}
+            told = {"jsonrpc": "2.0", "id": None, "error": wrong}
+        case _:
+            return status, envelope(trace_id, error.details or None, code=code, message=message)
+    return status, orjson.dumps(told)
 
 
-def error_reply(request: Request, error: ApiError) -> Response:
-    """Return the reply of an error."""
+def _parameter(details: Mapping[str, Any]) -> str | None:
+    where = str(next((error["where"] for error in details.get("errors", [])), ""))
+    return details.get("param") or (where.removeprefix("body.") if where.startswith("body.") else None)
+
+
+def error_reply(request: Request, error: BaseException) -> Response:
+    """Return the reply that tells of an error."""
+    known = as_api_error(error)
     language = language_of(request.headers.get("accept-language", ""))
-    status, body = error_body(error, request.state.trace_id, language, request.url.path)
-    return Response(body, status, error.headers, JSON)
+    status, body = error_body(known, request.state.trace_id, language, request.url.path)
+    return Response(body, status, known.headers, JSON)
 
 
 def as_api_error(error: BaseException) -> ApiError:
@@ -91,13 +133,7 @@ def as_api_error(error: BaseException) -> ApiError:
     if isinstance(error, RetrievalUnavailableError):
         late = isinstance(error.__cause__, DeadlineExceededError) and error.where == "retrieve_dense"
         return ApiError(Code.VECTOR_TIMEOUT if late else Code.RETRIEVAL_UNAVAILABLE)
-    kinds: list[tuple[type[BaseException], Code]] = [
-        (TooManyError, Code.TOO_MANY),
-        (StoreLockedError, Code.STORE_BUSY),
-        (StoreError, Code.STORE_UNAVAILABLE),
-        (ModelError, Code.MODEL_UNAVAILABLE),
-    ]
-    return ApiError(next((code for kind, code in kinds if isinstance(error, kind)), Code.INTERNAL))
+    return ApiError(next((code for kind, code in _KINDS.items() if isinstance(error, kind)), Code.INTERNAL))
 
 
 def check_run(run: Run) -> None:
@@ -124,13 +160,14 @@ def asked_too_soon(error: BaseException, asked_ms: int | None, usual_ms: int) ->
     if asked_ms is None or asked_ms >= usual_ms:
         return None
     known = as_api_error(error)
-    missed = known.details.get("degradations", []) if known.details else []
+    details = known.details or {}
+    missed = details.get("degradations", [])
     late = bool(missed) and all(LATE in item["reason"] for item in missed)
     if not late and not isinstance(error.__cause__, DeadlineExceededError):
         return None
-    error_found = ApiError(known.code, details={**(known.details or {}), "deadline_ms": asked_ms})
-    error_found.status_code = STATUS[Code.INVALID]
-    return error_found
+    told = ApiError(known.code, details={**details, "deadline_ms": asked_ms})
+    told.status_code = STATUS[Code.INVALID]
+    return told
 
 
 def redacted(text: str) -> str:
@@ -138,17 +175,13 @@ def redacted(text: str) -> str:
     return _INTERNAL.sub("…", text)
 
 
-def without_internals(value: Any) -> Any:
+def without_internals(value: Any, *, free_text: bool = False) -> Any:
     """Return plain values in which whatever tells a reason, at any depth, has lost paths and addresses."""
     if isinstance(value, dict):
-        return {key: _redacted(item) if key in _FREE_TEXT else without_internals(item) for key, item in value.items()}
-    return [without_internals(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _redacted(value: Any) -> Any:
-    if isinstance(value, str):
-        return redacted(value)
-    return [_redacted(item) for item in value] if isinstance(value, list | tuple) else without_internals(value)
+        return {key: without_internals(item, free_text=key in _FREE_TEXT) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_internals(item, free_text=free_text) for item in value]
+    return redacted(value) if free_text and isinstance(value, str) else value
 
 
 def shown(degradations: Sequence[Degradation]) -> list[Degradation]:
@@ -157,10 +190,9 @@ def shown(degradations: Sequence[Degradation]) -> list[Degradation]:
 
 
 def install(app: FastAPI) -> None:
-    """Keep every error inside the envelope."""
+    """Keep every error inside the form that its address has."""
 
-    @app.exception_handler(ApiError)
-    async def _known(request: Request, error: ApiError) -> Response:
+    async def expected(request: Request, error: Exception) -> Response:
         return error_reply(request, error)
 
     @app.exception_handler(RequestValidationError)
@@ -175,24 +207,15 @@ def install(app: FastAPI) -> None:
         codes = {404: Code.NOT_FOUND, 405: Code.METHOD, 413: Code.TOO_LARGE, 415: Code.NOT_JSON, 400: Code.INVALID}
         what = "there is no such address" if error.status_code == 404 else "the body cannot be read"
         known = ApiError(codes.get(error.status_code, Code.INTERNAL), what)
-        known.headers |= dict(error.headers or {}) | _allowed(app, request, error.status_code)
+        known.headers |= dict(error.headers or {})
+        if error.status_code == 405:  # routes share addresses, and the framework asks one
+            asked = [{**request.scope, "method": method} for method in ("DELETE", "GET", "POST", "PUT")]
+            allowed = [s["method"] for s in asked if any(r.matches(s)[0] == Match.FULL for r in app.routes)]
+            known.headers["Allow"] = ", ".join(allowed)
         return error_reply(request, known)
 
-    for kind in (TooManyError, InvalidQuestionError, SettingsError, StoreError, ModelError, RetrievalUnavailableError):
-        app.exception_handler(kind)(_expected)
-
-
-def _allowed(app: FastAPI, request: Request, status: int) -> dict[str, str]:
-    """Return the header that names every method of the address: routes share addresses, and the framework asks one."""
-    if status != 405:
-        return {}
-    asked = [{**request.scope, "method": method} for method in ("DELETE", "GET", "POST", "PUT")]
-    allowed = [scope["method"] for scope in asked if any(r.matches(scope)[0] == Match.FULL for r in app.routes)]
-    return {"Allow": ", ".join(allowed)}
-
-
-async def _expected(request: Request, error: Exception) -> Response:
-    return error_reply(request, as_api_error(error))
+    for kind in (ApiError, *_EXPECTED):
+        app.exception_handler(kind)(expected)
 
 
 def validation_error(error: RequestValidationError) -> ApiError:
@@ -216,13 +239,7 @@ WITH_BODY = (*GUARDED, Code.TOO_LARGE, Code.NOT_JSON)
 
 def documented(*codes: Code) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of error replies."""
-    by_status: dict[int | str, list[Code]] = {}
+    by_status: dict[int | str, list[str]] = {}
     for code in codes:
-        by_status.setdefault(STATUS[code], []).append(code)
-    return {
-        status: {
-            "model": ErrorEnvelope,
-            "description": " / ".join(f"{int(c)} {message_of(c, 'en', '…')}" for c in some),
-        }
-        for status, some in by_status.items()
-    }
+        by_status.setdefault(STATUS[code], []).append(f"{int(code)} {message_of(code, 'en', '…')}")
+    return {status: {"model": ErrorEnvelope, "description": " / ".join(some)} for status, some in by_status.items()}

@@ -1,31 +1,109 @@
-"""`/graph`: the knowledge around a name, with places to draw it at.
+"""`/graph`: the knowledge around a name; `/ontology`: the classes of an ontology, and its elements with their ties.
 
-Three columns: the entity, the notes that name it, and what these notes name besides. The notes stand in their order;
-an entity stands at the mean height of the notes that name it, so that few lines cross. Positions are in columns and
-rows.
+Around a name there are three columns: the entity, the notes that name it, and what these notes name besides. The notes
+stand in their order; an entity stands at the mean height of the notes that name it, so that few lines cross. Positions
+are in columns and rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
 from statistics import fmean
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+import numpy as np
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 
-from theworld.service.api.access import Caller, caller_with
-from theworld.service.api.envelope import Code, Envelope, reply
-from theworld.service.api.errors import GUARDED, documented
-from theworld.service.api.ontology import ElementName, ShownNote, elements_named, ontology_of
+from theworld.ontology.index import OntologyIndex
+from theworld.ontology.model import NodeKind, Ref
+from theworld.ontology.wording import label_of, told
+from theworld.service.api.access import Querying
+from theworld.service.api.envelope import Code
+from theworld.service.api.errors import GUARDED, documented, must_exist
 from theworld.service.api.schemas import TEXT
-from theworld.service.api.serving import in_thread, service_of
+from theworld.service.api.serving import enveloped, service_of
 from theworld.service.runtime import Service
-from theworld.stores.ledger.surroundings import NamedTogether, NamingNote, Surroundings
-from theworld.text import Language
+from theworld.stores.ledger.surroundings import Surroundings
+from theworld.stores.records import StoredNote
+from theworld.text import Language, entity_key
 
-router = APIRouter(prefix="/api/v1", tags=["graph"], responses=documented(*GUARDED, Code.STORE_UNAVAILABLE))
-_EMPTY = r"^$|" + TEXT
+graph_router = APIRouter(prefix="/api/v1", tags=["graph"], responses=documented(*GUARDED, Code.STORE_UNAVAILABLE))
+router = APIRouter(
+    prefix="/api/v1/ontology",
+    tags=["graph"],
+    responses=documented(*GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE),
+)
+Spoken = Annotated[Language, Query(description="Language of names and descriptions, where there is a choice")]
+EXCERPT = 400
+"""Characters shown of a note."""
+NO_ELEMENT = "the tenant's ontology has no element of this kind and key"
+
+
+class ElementName(BaseModel):
+    """An element of the ontology by name."""
+
+    kind: NodeKind = Field(description="What it is")
+    key: str = Field(description="Its id; of an attribute `class.attribute`")
+    label: str = Field(description="Its preferred name")
+
+
+class ClassData(ElementName):
+    """A class in short."""
+
+    description: str = Field(description="What it is, in a sentence")
+    inherits: list[ElementName] = Field(description="Classes it inherits")
+    attributes: int = Field(description="Attributes it has, inherited ones included")
+    relations: int = Field(description="Relations it is the source of, inherited ones included")
+    samples: int = Field(description="Known instances")
+
+
+class OntologyData(BaseModel):
+    """The classes of an ontology."""
+
+    id: str | None = Field(description="Id of the ontology; null where the tenant has none")
+    version: str = Field(description="Its version")
+    description: str = Field(description="What it is about")
+    classes: list[ClassData] = Field(description="In the order of the ontology")
+    total: int = Field(description="How many match in all")
+
+
+class Tie(BaseModel):
+    """What an element is tied to."""
+
+    relation: str = Field(description="How, in words, from the element to the other")
+    weight: float = Field(description="How strong, in (0, 1]")
+    other: ElementName = Field(description="The other element")
+
+
+class ShownNote(BaseModel):
+    """A note, as far as it takes to recognise and open it."""
+
+    id: str = Field(description="Id of the note")
+    document_id: str = Field(description="Document it is from")
+    title: str = Field(description="Title of the document")
+    section: list[str] = Field(description="Headings it stands under, outermost first")
+    text: str = Field(description=f"Its first {EXCERPT} characters")
+    start: int = Field(description="Character offset in the document")
+    end: int = Field(description="End offset, exclusive")
+
+    @classmethod
+    def of(cls, note: StoredNote) -> ShownNote:
+        """Return a note of the store."""
+        return cls(
+            id=note.id, document_id=note.document_id, title=note.title, section=list(note.section),
+            text=note.text[:EXCERPT], start=note.start, end=note.end,
+        )  # fmt: skip
+
+
+class ElementData(ElementName):
+    """An element with what it is tied to."""
+
+    names: list[str] = Field(description="All its names")
+    description: str = Field(description="What it is, in a sentence")
+    ties: list[Tie] = Field(description="The strongest first")
+    tied: int = Field(description="How many there are in all")
+    notes: list[ShownNote] = Field(description="Notes that name it, those first that say most")
 
 
 class Entity(BaseModel):
@@ -63,66 +141,151 @@ class GraphData(BaseModel):
     elements: list[ElementName] = Field(description="Elements of the ontology that bear the name")
 
 
-@router.get("/graph", response_model=Envelope[GraphData], summary="The knowledge around a name")
-async def around(
+@enveloped(graph_router.get, "/graph", "The knowledge around a name")
+def around(
     request: Request,
-    caller: Annotated[Caller, caller_with("query")],
+    caller: Querying,
     *,
     name: Annotated[
         str,
-        Query(max_length=500, pattern=_EMPTY, description="Of an entity, in any case; empty: the commonest names"),
+        Query(
+            max_length=500, pattern=r"^$|" + TEXT, description="Of an entity, in any case; empty: the commonest names"
+        ),
     ] = "",
     limit: Annotated[int, Query(ge=1, le=50, description="At most so many notes, and so many entities")] = 12,
     language: Annotated[Language, Query(description="Language of the ontology's names")] = "en",
-) -> Response:
+) -> GraphData:
     """Return the notes that name an entity and what these name besides; for an unknown name, names that come near."""
     service = service_of(request)
-    return reply(request, await in_thread(lambda: _around(service, caller.tenant, name, limit, language)))
-
-
-def _around(service: Service, tenant: str, name: str, limit: int, language: Language) -> GraphData:
-    store = service.resources.store
-    found = store.surroundings(name, tenant=tenant, limit=limit)
-    index = ontology_of(service, tenant)
-    elements = elements_named(index, name, language)[:limit] if index is not None else []
-    if found is None:
-        near = store.near_names(name, tenant=tenant, limit=limit)
-        return GraphData(entity=None, entities=[], notes=[], height=0, near=near, elements=elements)
-    return _placed(found, elements)
+    store, index = service.resources.store, _ontology_of(service, caller.tenant)
+    elements = _elements_named(index, name, language)[:limit] if index is not None else []
+    found = store.surroundings(name, tenant=caller.tenant, limit=limit)
+    if found is not None:
+        return _placed(found, elements)
+    near = store.near_names(name, tenant=caller.tenant, limit=limit)
+    return GraphData(entity=None, entities=[], notes=[], height=0, near=near, elements=elements)
 
 
 def _placed(found: Surroundings, elements: list[ElementName]) -> GraphData:
     height = max(len(found.naming), len(found.together), 1)
     rows = _spread(len(found.naming), height)
-    named_at: dict[str, list[float]] = {}
+    named_at: dict[str, list[float]] = defaultdict(list)
     for naming, row in zip(found.naming, rows, strict=True):
         for key in naming.names:
-            named_at.setdefault(key, []).append(row)
-    entities = _ordered(found.together, named_at, height)
+            named_at[key].append(row)
+    # What no note given names stands last.
+    entities = sorted(found.together, key=lambda one: fmean(named_at.get(one.key, [float(height)])))
     return GraphData(
         entity=Entity(key=found.key, label=found.label, type=found.type, notes=found.notes),
         entities=[
             PlacedEntity(key=one.key, label=one.label, type=one.type, notes=one.shared, y=y)
             for one, y in zip(entities, _spread(len(entities), height), strict=True)
         ],
-        notes=[_note(naming, y) for naming, y in zip(found.naming, rows, strict=True)],
+        notes=[
+            PlacedNote(note=ShownNote.of(naming.note), titled=naming.titled, names=list(naming.names), y=y)
+            for naming, y in zip(found.naming, rows, strict=True)
+        ],
         height=height,
         near=[],
         elements=elements,
     )
 
 
-def _note(naming: NamingNote, y: float) -> PlacedNote:
-    return PlacedNote(note=ShownNote.of(naming.note), titled=naming.titled, names=list(naming.names), y=y)
-
-
-def _ordered(
-    entities: Sequence[NamedTogether], named_at: Mapping[str, Sequence[float]], height: int
-) -> list[NamedTogether]:
-    """Return the entities by the mean height of what names them; those that no note given names stand last."""
-    return sorted(entities, key=lambda one: fmean(named_at.get(one.key, [float(height)])))
-
-
 def _spread(count: int, height: int) -> list[float]:
     """Return the rows of some nodes, evenly over the height."""
     return [round((place + 0.5) * height / count - 0.5, 3) for place in range(count)]
+
+
+def _ontology_of(service: Service, tenant: str) -> OntologyIndex | None:
+    """Return a tenant's ontology, None where there is none."""
+    channel = service.resources.ontology
+    return channel.indexes.of(tenant) if channel is not None else None
+
+
+def _elements_named(index: OntologyIndex, name: str, language: Language) -> list[ElementName]:
+    """Return the elements that bear a name, in the order of the ontology."""
+    key, elements = entity_key(name), index.lookup.elements.items()
+    return [
+        ElementName(kind=ref.kind, key=ref.key, label=element.labels.preferred(language))
+        for ref, element in elements
+        if key and any(entity_key(label) == key for label in element.labels.all())
+    ]
+
+
+@enveloped(router.get, "", "The classes of the ontology")
+def classes(
+    request: Request,
+    caller: Querying,
+    *,
+    search: Annotated[str, Query(max_length=200, description="Part of a name, in any case")] = "",
+    limit: Annotated[int, Query(ge=1, le=500, description="At most so many")] = 200,
+    language: Spoken = "en",
+) -> OntologyData:
+    """List the classes of the tenant's ontology."""
+    index = _ontology_of(service_of(request), caller.tenant)
+    if index is None:
+        return OntologyData(id=None, version="", description="", classes=[], total=0)
+    found, sought = index.lookup.ontology, search.casefold()
+    ids = [c.id for c in found.classes if any(sought in name.casefold() for name in (c.id, *c.labels.all()))]
+    shown, about = _classes(index, ids[:limit], language), found.description.of(language)
+    return OntologyData(id=found.id, version=found.version, description=about, classes=shown, total=len(ids))
+
+
+def _classes(index: OntologyIndex, ids: list[str], language: Language) -> list[ClassData]:
+    lookup = index.lookup
+    samples = Counter(sample.of for sample in lookup.ontology.samples)
+
+    def name(class_id: str) -> ElementName:
+        label = lookup.classes[class_id].labels.preferred(language)
+        return ElementName(kind="OntologyClass", key=class_id, label=label)
+
+    return [
+        ClassData(
+            **name(one).model_dump(),
+            description=lookup.classes[one].description.of(language),
+            inherits=[name(parent) for parent in lookup.classes[one].inherits],
+            attributes=sum(1 for _ in lookup.attributes(one)),
+            relations=len(lookup.relations_from(one)),
+            samples=samples[one],
+        )
+        for one in ids
+    ]
+
+
+@enveloped(router.get, "/{kind}/{key}", "An element of the ontology")
+def element(
+    request: Request,
+    caller: Querying,
+    kind: Annotated[NodeKind, Path(description="What it is")],
+    key: Annotated[str, Path(min_length=1, max_length=300, pattern=TEXT, description="Its id")],
+    *,
+    limit: Annotated[int, Query(ge=1, le=100, description="At most so many ties, and so many notes")] = 24,
+    language: Spoken = "en",
+) -> ElementData:
+    """Return an element with the elements it is tied to, and the notes that name it."""
+    service = service_of(request)
+    index = must_exist(_ontology_of(service, caller.tenant), NO_ELEMENT)
+    number = must_exist(index.graph.number.get(Ref(kind, key)), NO_ELEMENT)
+    found = index.lookup.elements[Ref(kind, key)]
+    _, notes, worth = index.notes.naming(np.array([number]))
+    ids = [index.notes.ids[int(notes[place])] for place in np.lexsort((notes, -worth))[:limit]]
+    naming = service.resources.store.notes(ids, tenant=caller.tenant, mentions=False)
+    return ElementData(
+        kind=kind, key=key, label=found.labels.preferred(language), names=list(found.labels.all()),
+        description=found.description.of(language), ties=_ties(index, number, limit, language),
+        tied=int(index.graph.starts[number + 1] - index.graph.starts[number]),
+        notes=[ShownNote.of(note) for note in naming],
+    )  # fmt: skip
+
+
+def _ties(index: OntologyIndex, number: int, limit: int, language: Language) -> list[Tie]:
+    graph = index.graph
+    first, last = int(graph.starts[number]), int(graph.starts[number + 1])
+    found = []
+    for edge in range(first, min(last, first + limit)):
+        target = int(graph.targets[edge])
+        ref, label = graph.refs[target], label_of(graph, target, language)
+        other = ElementName(kind=ref.kind, key=ref.key, label=label)
+        relation = told(graph.steps[int(graph.step_of[edge])], graph, language)
+        found.append(Tie(relation=relation, weight=round(float(graph.weights[edge]), 4), other=other))
+    return found

@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 
 from theworld import __version__
 from theworld.service.api.access import caller_with
-from theworld.service.api.envelope import JSON, Code, Envelope, ErrorEnvelope, envelope, reply
+from theworld.service.api.envelope import JSON, Code, ErrorEnvelope, envelope
 from theworld.service.api.errors import GUARDED, documented
-from theworld.service.api.serving import in_thread, service_of
+from theworld.service.api.serving import enveloped, service_of
 
 if TYPE_CHECKING:
     from theworld.service.runtime import Service
@@ -46,86 +46,70 @@ class Readiness(BaseModel):
     engines: list[Engine] = Field(description="Engine by engine")
 
 
-@router.get("/healthz", response_model=Envelope[Health], summary="Does the process live?")
-async def healthz(request: Request) -> Response:
+@enveloped(router.get, "/healthz", "Does the process live?")
+async def healthz(_request: Request) -> Health:
     """Answer as long as the process can."""
-    return reply(request, Health(version=__version__))
+    return Health(version=__version__)
 
 
-@router.get(
+@enveloped(
+    router.get,
     "/readyz",
-    response_model=Envelope[Readiness],
-    summary="Can questions be answered?",
+    "Can questions be answered?",
     responses={503: {"model": ErrorEnvelope, "description": "Some engine does not answer"}},
 )
-async def readyz(request: Request) -> Response:
+def readyz(request: Request) -> Readiness | Response:
     """Ask every engine something small."""
-    service = service_of(request)
-    engines = await in_thread(lambda: [_probe(name, ask) for name, ask in _probes(service).items()])
+    engines = [_probe(name, ask) for name, ask in _probes(service_of(request)).items()]
     found = Readiness(ready=all(engine.ready for engine in engines), engines=engines)
     if found.ready:
-        return reply(request, found)
+        return found
     body = envelope(request.state.trace_id, found, code=Code.STORE_UNAVAILABLE, message="not ready")
     return Response(body, 503, media_type=JSON)
 
 
-def _probes(service: Service) -> dict[str, Callable[[], str]]:
-    store, models = service.resources.store, service.resources.models
-    chosen = service.settings
-
-    def sparse() -> str:
-        store.sparse.search("ready", tenant=_NOBODY, filters={}, limit=1)
-        return ""
+def _probes(service: Service) -> dict[str, Callable[[], object]]:
+    """Return what to ask of each engine; what one says is shown, but for what is no text."""
+    resources, chosen, writer = service.resources, service.settings, service.writer
+    store = resources.store
 
     def dense() -> str:
         store.dense.spaces(_NOBODY)
-        return ", ".join(embedder.name for embedder in models.embedders.values())
-
-    def graph() -> str:
-        store.graph.entities(["ready"], tenant=_NOBODY)
-        return ""
-
-    def ledger() -> str:
-        return f"sequence {store.ledger.sequence()}"
+        return ", ".join(embedder.name for embedder in resources.models.embedders.values())
 
     def request_log() -> str:
-        if service.writer is None:
+        if writer is None:
             return "off"
-        counts = service.writer.counts
-        return f"{service.writer.waiting()} waiting, {counts.written} written, {counts.dropped} dropped"
+        return f"{writer.waiting()} waiting, {writer.counts.written} written, {writer.counts.dropped} dropped"
 
-    def documents() -> str:
-        return "" if service.documents.has_written else "the first documents take seconds longer: they load models"
-
+    load = "" if service.documents.has_written else "the first documents take seconds longer: they load models"
     return {
-        "ledger": ledger,
-        "sparse": sparse,
+        "ledger": lambda: f"sequence {store.ledger.sequence()}",
+        "sparse": lambda: store.sparse.search("ready", tenant=_NOBODY, filters={}, limit=1),
         "dense": dense,
-        "graph": graph,
-        "reranker": lambda: service.resources.reranker.name if chosen.rerank.kind != "none" else "off",
+        "graph": lambda: store.graph.entities(["ready"], tenant=_NOBODY),
+        "reranker": lambda: resources.reranker.name if chosen.rerank.kind != "none" else "off",
         "entities": lambda: "Wikidata service" if chosen.wikidata.online else "snapshot",
         "model": lambda: chosen.model.name or "none configured: answers are entities and quotes",
-        "documents": documents,
+        "documents": lambda: load,
         "request_log": request_log,
     }
 
 
-def _probe(name: str, ask: Callable[[], str]) -> Engine:
+def _probe(name: str, ask: Callable[[], object]) -> Engine:
     begun = time.perf_counter()
     try:
-        note, ready = ask(), True
+        said, ready = ask(), True
     except Exception:  # whatever it is, the engine is not ready; internals stay inside
-        note, ready = "it does not answer", False
-    return Engine(name=name, ready=ready, elapsed_ms=(time.perf_counter() - begun) * 1000, note=note)
+        said, ready = "it does not answer", False
+    elapsed_ms = (time.perf_counter() - begun) * 1000
+    return Engine(name=name, ready=ready, elapsed_ms=elapsed_ms, note=said if isinstance(said, str) else "")
 
 
 @router.get(
     "/metrics",
     summary="Prometheus metrics",
-    responses={
-        200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}},
-        **documented(*GUARDED),
-    },
+    responses={200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}}, **documented(*GUARDED)},
     response_class=Response,
     dependencies=[caller_with("query")],
 )

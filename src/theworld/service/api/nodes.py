@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import Annotated
+from statistics import fmean
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from theworld.graph.build import CompiledGraph
-from theworld.service.api.access import Caller, caller_with
-from theworld.service.api.envelope import Envelope, reply
+from theworld.service.api.access import Querying
 from theworld.service.api.errors import GUARDED, documented
-from theworld.service.api.serving import service_of
+from theworld.service.api.serving import enveloped, service_of
 
 _SWEEPS = 24
 _POINT = "\x1f"
@@ -57,10 +56,10 @@ class NodeGraph(BaseModel):
 router = APIRouter(prefix="/api/v1", tags=["on record"], responses=documented(*GUARDED))
 
 
-@router.get("/nodes", response_model=Envelope[NodeGraph], summary="The graph of nodes, laid out")
-async def nodes(request: Request, _caller: Annotated[Caller, caller_with("query")]) -> Response:
+@enveloped(router.get, "/nodes", "The graph of nodes, laid out")
+async def nodes(request: Request, _caller: Querying) -> NodeGraph:
     """Return the nodes of the compiled graph and the steps between them, with places to draw them at."""
-    return reply(request, placed(service_of(request).graph))
+    return placed(service_of(request).graph)
 
 
 def placed(graph: CompiledGraph) -> NodeGraph:
@@ -69,7 +68,14 @@ def placed(graph: CompiledGraph) -> NodeGraph:
     conditional = {(edge.source, edge.target): edge.conditional for edge in drawn.edges}
     edges = sorted(conditional)
     layer = layers(list(drawn.nodes), edges)
-    routes = {edge: _route(*edge, layer) for edge in edges}
+    routes = {
+        (source, target): [
+            source,
+            *(f"{source}{_POINT}{target}{_POINT}{level}" for level in range(layer[source] + 1, layer[target])),
+            target,
+        ]
+        for source, target in edges
+    }
     for route in routes.values():
         layer |= {name: layer[route[0]] + step for step, name in enumerate(route)}
     steps = [step for route in routes.values() for step in pairwise(route)]
@@ -103,11 +109,6 @@ def layers(names: Iterable[str], edges: Edges) -> dict[str, int]:
     raise ValueError("the graph has a circle, which layers cannot show")
 
 
-def _route(source: str, target: str, layer: Mapping[str, int]) -> list[str]:
-    points = [f"{source}{_POINT}{target}{_POINT}{level}" for level in range(layer[source] + 1, layer[target])]
-    return [source, *points, target]
-
-
 def _ordered(layer: Mapping[str, int], steps: Edges) -> list[list[str]]:
     """Return the layers, each ordered so that few steps cross."""
     rows: list[list[str]] = [[] for _ in range(max(layer.values()) + 1)]
@@ -123,7 +124,7 @@ def _ordered(layer: Mapping[str, int], steps: Edges) -> list[list[str]]:
         neighbours, order = (before, rows) if sweep % 2 == 0 else (after, rows[::-1])
         for fixed, row in pairwise(order):
             place = {name: index for index, name in enumerate(fixed)}
-            row.sort(key=lambda name: _mean([place[other] for other in neighbours[name] if other in place]))
+            row.sort(key=lambda name: fmean([place[other] for other in neighbours[name] if other in place] or [0]))
         if (count := crossings(rows, after)) < fewest:
             best, fewest = rows, count
     return best
@@ -137,10 +138,6 @@ def crossings(rows: list[list[str]], after: Mapping[str, list[str]]) -> int:
         ends = [place[other] for name in row for other in sorted(after.get(name, ()), key=place.__getitem__)]
         count += sum(ends[i] > ends[j] for i in range(len(ends)) for j in range(i + 1, len(ends)))
     return count
-
-
-def _mean(places: list[int]) -> float:
-    return sum(places) / len(places) if places else 0.0
 
 
 def _places(rows: list[list[str]]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationInfo, field_validator
@@ -36,6 +36,7 @@ MOST_MESSAGES = 200
 Question = Annotated[
     str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS, description="The question, in English or Chinese")
 ]
+Text = Annotated[str, Field(min_length=1, max_length=2000)]
 EXAMPLE: dict[str, JsonValue] = {
     "query": "关联企业近30天授信变化与交易波动",
     "top_k": 20,
@@ -94,6 +95,11 @@ class Body(BaseModel):
         return value
 
 
+def now_utc() -> datetime:
+    """Return the time in UTC."""
+    return datetime.now(UTC)
+
+
 class Said(Body):
     """One earlier message of the conversation."""
 
@@ -132,22 +138,18 @@ class Options(Body):
     strict: bool = Field(default=False, description="Fail instead of degrading")
     now: datetime | None = Field(default=None, description="The moment time words refer to; default: the clock")
 
-    def context(self, tenant: str, now: datetime) -> Context:
+    def context(self, tenant: str) -> Context:
         """Return the graph's context; the moment is fixed, so that a replay means the same by `yesterday`."""
+        switches = {
+            "graph": self.enable_graph, "rerank": self.enable_rerank, "router": self.enable_router,
+            "ontology": self.enable_ontology, "database": self.enable_database,
+        }  # fmt: skip
+        same = ("filters", "deadline_ms", "total_deadline_ms", "top_k", "channels", "strict")
         return Context(
             tenant=tenant,
-            filters=self.filters,
-            deadline_ms=self.deadline_ms,
-            total_deadline_ms=self.total_deadline_ms,
-            top_k=self.top_k,
-            channels=self.channels,
-            graph=None if self.enable_graph else False,
-            rerank=None if self.enable_rerank else False,
-            router=None if self.enable_router else False,
-            ontology=None if self.enable_ontology else False,
-            database=None if self.enable_database else False,
-            strict=self.strict,
-            now=self.now or now,
+            now=self.now or now_utc(),
+            **{name: getattr(self, name) for name in same},
+            **{name: None if on else False for name, on in switches.items()},
         )
 
     def messages(self) -> list[Message]:
@@ -162,7 +164,7 @@ class SearchRequest(Options):
 
     query: Question
 
-    def question(self) -> QueryInput:
+    def asked(self) -> QueryInput:
         """Return the graph's input."""
         return QueryInput(question=self.query, history=self.messages())
 
@@ -193,11 +195,11 @@ class AskRequest(Options):
         """Return the graph's input."""
         return QueryInput(question=self.question, history=self.messages())
 
-    def context(self, tenant: str, now: datetime) -> Context:
+    def context(self, tenant: str) -> Context:
         """Return the graph's context."""
         clarify = self.clarify or self.choice is not None
         changes = {"use_model": self.use_model, "clarify": clarify, "language": self.language}
-        return super().context(tenant, now).model_copy(update=changes)
+        return super().context(tenant).model_copy(update=changes)
 
 
 class GivenText(Body):

@@ -1,4 +1,4 @@
-"""From a request to a run on record: what search, route and ask share."""
+"""From a request to a run on record, and from data to a reply: what the endpoints share."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar, cast
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from functools import partial, wraps
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
 
-from fastapi import Request
+from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from theworld.service.api.access import Caller
-from theworld.service.api.envelope import language_of
+from theworld.service.api.envelope import Code, Envelope, language_of, reply
 from theworld.service.api.errors import as_api_error, asked_too_soon, check_run
+from theworld.service.api.schemas import AskRequest, Replied, SearchRequest
 from theworld.service.requests.record import FinishedRequest, outcome_of_run
 from theworld.service.requests.running import CancelledRunError, Run, Until, Watch, run_graph
-from theworld.state import Context, QueryInput
 
 if TYPE_CHECKING:
     from theworld.service.runtime import Service
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+EVENTS = "text/event-stream"
 
 
 class ClientGoneError(Exception):
@@ -39,9 +43,37 @@ def service_of(request: Request) -> Service:
     return cast("Service", request.app.state.service)
 
 
-def moment() -> datetime:
-    """Return the time in UTC."""
-    return datetime.now(UTC)
+async def in_thread(function: Callable[[], T]) -> T:
+    """Run work that is no graph run (explain, jobs) in a thread, outside the limiter."""
+    return await asyncio.get_running_loop().run_in_executor(None, function)
+
+
+def enveloped(
+    route: Callable[..., Any], path: str, summary: str, *, status: int = 200, **described: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Serve, in an envelope, the data that a function of a request returns; one that is no coroutine runs in a thread.
+
+    `route` is a method of a router, such as `router.get`; the type that is returned describes the data. A Response is
+    passed on as it is.
+    """
+
+    def serve(work: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(work)
+        async def endpoint(**given: Any) -> Response:
+            data = await (work(**given) if iscoroutinefunction(work) else in_thread(partial(work, **given)))
+            if isinstance(data, Response):
+                return data
+            request = next(value for value in given.values() if isinstance(value, Request))
+            request_id = data.request_id if isinstance(data, Replied) else None
+            return reply(request, data, request_id=request_id, status=status)
+
+        returned = get_type_hints(work)["return"]
+        model = next(kind for kind in (*get_args(returned), returned) if kind is not Response)
+        response_model = Envelope.__class_getitem__(model)
+        route(path, response_model=response_model, summary=summary, status_code=status, **described)(endpoint)
+        return work
+
+    return serve
 
 
 def total_deadline_ms(settings: Settings) -> int:
@@ -90,26 +122,16 @@ class RequestContext:
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
         """Hold one of the slots; notice a client that goes while it waits or while its request is worked on."""
-        watcher = asyncio.ensure_future(self._watch())
-        limiter = self.service.limiter
-        holder = limiter.slot(self.caller.tenant)
+        watcher, limiter = asyncio.ensure_future(self._watch()), self.service.limiter
         try:
-            if limiter.free:
-                await holder.__aenter__()
-            else:
-                await self.unless_gone(holder.__aenter__(), watcher)
-            try:
+            async with AsyncExitStack() as held:
+                entering = held.enter_async_context(limiter.slot(self.caller.tenant))
+                await (entering if limiter.free else self._unless_gone(entering, watcher))
                 yield
-            finally:
-                await holder.__aexit__(None, None, None)
         finally:
             watcher.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await watcher
-
-    def log_unexpected(self, error: BaseException) -> None:
-        """Put what nobody expected into the server's log, under the trace id the caller was given."""
-        log.error("request %s failed", self.trace_id, exc_info=error)
 
     async def _watch(self) -> None:
         if self.request is None:
@@ -120,7 +142,7 @@ class RequestContext:
         self.gone.set()
 
     @staticmethod
-    async def unless_gone(waiting: Awaitable[None], watcher: asyncio.Future[None]) -> None:
+    async def _unless_gone(waiting: Awaitable[None], watcher: asyncio.Future[None]) -> None:
         """Wait for something; ClientGoneError when the client goes first."""
         task = asyncio.ensure_future(waiting)
         try:
@@ -135,28 +157,26 @@ class RequestContext:
             raise ClientGoneError
         task.result()
 
-    async def run(
-        self, question: QueryInput, context: Context, *, choice: str | None = None, watch: Watch | None = None
-    ) -> Run:
-        """Run the graph and put the run on record; raises what the caller has to be told, after it is on record."""
-        service = self.service
+    async def answered(self, body: AskRequest | SearchRequest) -> Run:
+        """Wait for a slot, run the graph there and put the run on record; raises what the caller has to be told."""
+        async with self.slot():
+            return await self.run(body)
+
+    async def run(self, body: AskRequest | SearchRequest, watch: Watch | None = None) -> Run:
+        """Do so in a slot that is held already."""
+        service, choice = self.service, body.choice if isinstance(body, AskRequest) else None
+        context = body.context(self.caller.tenant)
         if context.total_deadline_ms is None:
             context = context.model_copy(update={"total_deadline_ms": total_deadline_ms(service.settings)})
 
-        def work() -> tuple[Run, int]:
+        def work() -> tuple[int, Run]:
             sequence = service.resources.store.ledger.sequence()
-            run = run_graph(
-                service.graph,
-                question,
-                context,
-                until=self.until,
-                choice=choice,
-                watch=watch,
+            return sequence, run_graph(
+                service.graph, body.asked(), context, until=self.until, choice=choice, watch=watch,
                 cancelled=self.gone.is_set,
-            )
-            return run, sequence
+            )  # fmt: skip
 
-        run, sequence = await service.limiter.work(work, self.gone.set)
+        sequence, run = await service.limiter.work(work, self.gone.set)
         return self.conclude(run, sequence, choice)
 
     def conclude(
@@ -198,6 +218,56 @@ class RequestContext:
         return run
 
 
-async def in_thread(function: Callable[[], T]) -> T:
-    """Run work that is no graph run (explain, jobs) in a thread, outside the limiter."""
-    return await asyncio.get_running_loop().run_in_executor(None, function)
+async def followed(current: RequestContext, body: AskRequest) -> AsyncGenerator[tuple[str, Any]]:
+    """Answer a question and yield what happens.
+
+    ("stage", StageTrace), ("token", text), ("restart", "") as they come; at the end ("final", Run), or ("error",
+    ApiError) when the run failed; nothing when the client went. Closed early, it stops the run and waits for it.
+    """
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue()
+
+    def watch(kind: str, value: Any) -> None:
+        loop.call_soon_threadsafe(queue.put_nowait, (kind, value))
+
+    async def answer() -> None:
+        try:
+            queue.put_nowait(("final", await current.run(body, watch)))
+        except ClientGoneError:
+            pass
+        except Exception as error:
+            known = as_api_error(error)
+            if known.code is Code.INTERNAL:  # in the log under the trace id that the caller is given
+                log.exception("request %s failed", current.trace_id)
+            queue.put_nowait(("error", known))
+        queue.put_nowait(None)
+
+    task = asyncio.ensure_future(answer())
+    try:
+        while (event := await queue.get()) is not None:
+            yield event
+    finally:
+        current.gone.set()
+        await asyncio.wait([task])
+
+
+async def streamed(current: RequestContext, events: AsyncGenerator[bytes]) -> EventStream:
+    """Return server-sent events as a reply that holds a place; TooManyError, before the first byte, without one."""
+    held = AsyncExitStack()
+    await held.enter_async_context(current.slot())
+    headers = {"X-Request-Id": current.request_id, "X-Accel-Buffering": "no"}
+    return EventStream(events, held, headers)
+
+
+class EventStream(StreamingResponse):
+    """Gives the place back however the stream ends."""
+
+    def __init__(self, events: AsyncGenerator[bytes], held: AsyncExitStack, headers: dict[str, str]) -> None:
+        super().__init__(events, headers=headers, media_type=EVENTS)
+        self._held, self._events = held, events
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        """Send the events."""
+        async with self._held, aclosing(self._events):
+            # The place watches for the client's going; starlette's own watch would take its message away.
+            await self.stream_response(send)

@@ -1,6 +1,6 @@
-"""Fusion's arithmetic, recomputed from the logged ranks and scores: what each channel gave each note.
+"""What a request did, rebuilt from the rows of its tables alone: nothing is searched, run or asked again.
 
-What a request did, rebuilt from the rows of its tables alone: nothing is searched, run or asked again.
+Fusion's arithmetic is recomputed from the logged ranks and scores: what each channel gave each note.
 """
 
 from __future__ import annotations
@@ -30,16 +30,10 @@ def logged_weights(record: RequestRecord) -> dict[str, float]:
     return channel_weights({name: plan["weight"] for name, plan in channels.items()}, logged_rankings(record))
 
 
-def fusion_settings(record: RequestRecord) -> tuple[str, dict[str, int], int]:
-    """Return the method, depths by channel, and how many notes were kept."""
-    logged = record.request["outcome"]["fusion"]
-    return str(logged["settings"]["method"]), dict(logged["depths"]), int(logged["kept"])
-
-
 def fused_again(record: RequestRecord) -> list[Fused]:
     """Return what fusion makes of the logged lists, in the order it did."""
-    method, depths, kept = fusion_settings(record)
-    return _fuse(method, logged_rankings(record), logged_weights(record), depths)[:kept]
+    kept = int(record.request["outcome"]["fusion"]["kept"])
+    return _fuse(record, logged_rankings(record), logged_weights(record))[:kept]
 
 
 def terms_by_note(record: RequestRecord) -> dict[str, list[dict[str, Any]]]:
@@ -47,35 +41,24 @@ def terms_by_note(record: RequestRecord) -> dict[str, list[dict[str, Any]]]:
 
     The products, added from the left in this order, are the fused score to the last bit.
     """
-    method, depths, _ = fusion_settings(record)
-    rankings, weights = logged_rankings(record), logged_weights(record)
+    weights = logged_weights(record)
     found: dict[str, list[dict[str, Any]]] = {}
-    for name in sorted(rankings):
-        alone = {name: rankings[name]}
+    for name, ranking in sorted(logged_rankings(record).items()):
         weight = weights.get(name, 1.0)
-        points = {note.note_id: note.score for note in _fuse(method, alone, {name: 1.0}, depths)}
-        for note in _fuse(method, alone, {name: weight}, depths):
+        points = {note.note_id: note.score for note in _fuse(record, {name: ranking}, {name: 1.0})}
+        for note in _fuse(record, {name: ranking}, {name: weight}):
             hit = note.channels[name]
-            found.setdefault(note.note_id, []).append(
-                {
-                    "channel": name,
-                    "rank": hit.rank,
-                    "score": hit.score,
-                    "points": points[note.note_id],
-                    "weight": weight,
-                    "product": note.score,
-                }
-            )
+            term = {"channel": name, "rank": hit.rank, "score": hit.score, "points": points[note.note_id]}
+            found.setdefault(note.note_id, []).append(term | {"weight": weight, "product": note.score})
     return found
 
 
-def _fuse(
-    method: str, rankings: Mapping[str, Ranking], weights: Mapping[str, float], depths: Mapping[str, int]
-) -> list[Fused]:
+def _fuse(record: RequestRecord, rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> list[Fused]:
+    logged = record.request["outcome"]["fusion"]
     try:
-        return fuse_by(method, rankings, weights, depths)
+        return fuse_by(str(logged["settings"]["method"]), rankings, weights, logged["depths"])
     except ValueError:  # as the node does: what cannot be fused by score is fused by rank
-        return fuse_by("rrf", rankings, weights, depths)
+        return fuse_by("rrf", rankings, weights, logged["depths"])
 
 
 _REQUEST = (
@@ -157,29 +140,25 @@ def _channels(record: RequestRecord) -> dict[str, Any]:
 
 
 def _fusion(record: RequestRecord) -> dict[str, Any]:
-    method, depths, kept = fusion_settings(record)
-    terms = terms_by_note(record)
+    logged, terms = record.request["outcome"]["fusion"], terms_by_note(record)
+    method = str(logged["settings"]["method"])
     notes = [
         {"rank": rank, "note_id": note.note_id, "score": note.score, "terms": terms[note.note_id]}
         for rank, note in enumerate(fused_again(record), start=1)
     ]
     constants = {"k": RRF_K} if method == "rrf" else {}
-    return {"method": method, **constants, "depths": depths, "kept": kept, "notes": notes}
+    return {"method": method, **constants, "depths": logged["depths"], "kept": int(logged["kept"]), "notes": notes}
 
 
 def _rerank(record: RequestRecord) -> dict[str, Any]:
-    versions = {row["model_version"] for row in record.ranking if row["model_version"]}
-    left_out = {"id", "request", "model_version"}
+    versions = sorted({row["model_version"] for row in record.ranking if row["model_version"]})
     results = []
     for row in record.ranking:
+        kept = {name: value for name, value in row.items() if name not in {"id", "request", "model_version"}}
         fused = row["fused_rank"]
-        moved = fused - row["position"] if fused is not None else None
-        results.append({**{name: value for name, value in row.items() if name not in left_out}, "moved_up": moved})
-    return {
-        "outcome": record.request["outcome"].get("rerank_outcome", "skipped"),
-        "model_version": next(iter(sorted(versions)), ""),
-        "results": results,
-    }
+        results.append(kept | {"moved_up": fused - row["position"] if fused is not None else None})
+    outcome = record.request["outcome"].get("rerank_outcome", "skipped")
+    return {"outcome": outcome, "model_version": next(iter(versions), ""), "results": results}
 
 
 def _timings(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -74,8 +74,7 @@ def replay(
     parts = replayable(run)
     digests, before = digest_of(parts), record.request["outcome"]["digests"]
     stages = {name: digests[name] == before.get(name) for name in parts}
-    old = _old_parts(record)
-    say = Speaker(language)
+    old, say = _old_parts(record), Speaker(language)
     differences = {
         name: list(_differences(old.get(name), _comparable(name, parts[name]), say))[:SHOWN] or [say("order_differs")]
         for name, same in stages.items()
@@ -106,22 +105,18 @@ def _run(
 def _old_parts(record: RequestRecord) -> dict[str, Any]:
     """Return the stages as the tables have them, in the form in which they are compared."""
     request, outcome = record.request, record.request["outcome"]
+    same = ("rerank_outcome", "paths", "clarification", "degradations")
     parts = {
         "reference": {"query": request["query"], "language": request["language"], "is": outcome.get("reference")},
         "route": record.route["decision"] if record.route is not None else None,
-        "channels": {
-            name: [list(hit) for hit in hits] for name, hits in logged_rankings(record).items()
-        },
+        "channels": {name: [list(hit) for hit in hits] for name, hits in logged_rankings(record).items()},
         "fusion": [[n.note_id, rank, n.score] for rank, n in enumerate(fused_again(record), 1)],
         "ranking": [[row[name] for name in _RANKED] for row in record.ranking],
-        "rerank_outcome": outcome.get("rerank_outcome"),
-        "paths": outcome.get("paths"),
         "entities": {"candidates": outcome.get("entity_candidates"), "judgements": outcome.get("judgements")},
         "answer": outcome.get("result"),
-        "clarification": outcome.get("clarification"),
-        "degradations": outcome.get("degradations"),
         "stages": [stage["stage"] for stage in outcome.get("stages") or []],
-    }  # fmt: skip
+        **{name: outcome.get(name) for name in same},
+    }
     return {name: without_times(part) for name, part in parts.items()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any, get_args
 
@@ -87,15 +88,9 @@ class _Work:
 
     def context(self, strategy: Strategy) -> Context:
         """Return the context in which a strategy asks."""
-        base = Context(
-            tenant=self.job.tenant, top_k=KEPT, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=self.uses_model
-        )
+        uses_model = bool(self.job.request.get("use_model"))
+        base = Context(tenant=self.job.tenant, top_k=KEPT, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=uses_model)
         return strategy.context(base)
-
-    @property
-    def uses_model(self) -> bool:
-        """Whether a configured language model may be asked."""
-        return bool(self.job.request.get("use_model"))
 
     def ask_all(self, strategy: Strategy) -> bool:
         """Ask what was not asked yet; False when the job was cancelled."""
@@ -115,7 +110,10 @@ class _Work:
         """Name the culprit of every failed question; None when the job was cancelled."""
         arm = WHY + strategy.name
         places = [p for p in range(len(self.queries)) if self.there[strategy.name, p]["failed"]]
-        self.evaluations.set_total(self.job.row, self._total(strategy, len(places)))
+        # Steps known of: answers of all arms, explanations of this arm and of those before.
+        others = sum(name.startswith(WHY) and name != arm for name, _ in self.there)
+        answers = len(self.job.request["strategies"]) * len(self.queries)
+        self.evaluations.set_total(self.job.row, answers + others + len(places))
         changed = strategy.resources(self.resources)
         # What answerers see is what the strategy leaves them: the context keeps its own K for the evidence.
         ways = Counterfactuals(changed, build_graph(changed), self.context(strategy))
@@ -125,21 +123,16 @@ class _Work:
                 continue
             if not self.goes_on():
                 return None
-            failure = self._explain(query_of(self.queries[position]), ways, corpus)
+            query = query_of(self.queries[position])
+            base, ask = ways.ask(query.text, Change()), partial(ways.ask, query.text)
+            failure = explain_failure(query, base, ask, corpus, get_args(Channel))
             self.there[arm, position] = failure.as_json()
             self.evaluations.add_answer(self.job.row, arm, position, failure.as_json())
-        found = tuple(_failure_of(self.queries[p], self.there[arm, p]) for p in places)
+        fields = ("culprit", "fixed_by", "detail", "answer", "kind", "path")
+        found = tuple(
+            Failure(query_of(self.queries[p]), *(self.there[arm, p][name] for name in fields)) for p in places
+        )
         return FailureReport(self.evaluations.dataset_facts(self.job.dataset)[1], len(self.queries), found)
-
-    def _explain(self, query: Query, ways: Counterfactuals, corpus: set[str]) -> Failure:
-        base = ways.ask(query.text, Change())
-        return explain_failure(query, base, lambda change: ways.ask(query.text, change), corpus, get_args(Channel))
-
-    def _total(self, strategy: Strategy, failures: int) -> int:
-        """Return how many steps are known of: answers of all arms, explanations of this arm and of those before."""
-        arms = len(self.job.request["strategies"]) * len(self.queries)
-        others = sum(arm.startswith(WHY) and arm != WHY + strategy.name for arm, _ in self.there)
-        return arms + others + failures
 
 
 def ask_one(query: StoredQuery, graph: CompiledGraph, context: Context) -> dict[str, Any]:
@@ -182,12 +175,13 @@ def values_of(query: StoredQuery, outcome: Mapping[str, Any]) -> dict[str, float
 def metrics_of(queries: Sequence[StoredQuery], outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the metrics of one arm: over all questions, and by the set's types and the router's intents."""
     pairs = list(zip(queries, outcomes, strict=True))
-    strata: dict[str, dict[str, Any]] = {"intent": {}, "type": {}}
-    for name, found in strata.items():
-        labels = [outcome["intent"] if name == "intent" else query.type for query, outcome in pairs]
-        for value in sorted({label for label in labels if label}):
-            found[value] = _metrics([pair for pair, label in zip(pairs, labels, strict=True) if label == value])
-    return {**_metrics(pairs), "strata": {name: found for name, found in strata.items() if found}}
+    strata: dict[str, dict[str, list[tuple[StoredQuery, Mapping[str, Any]]]]] = {"intent": {}, "type": {}}
+    for query, outcome in pairs:
+        for name, label in (("intent", outcome["intent"]), ("type", query.type)):
+            if label:
+                strata[name].setdefault(label, []).append((query, outcome))
+    by_label = {name: {label: _metrics(some[label]) for label in sorted(some)} for name, some in strata.items() if some}
+    return {**_metrics(pairs), "strata": by_label}
 
 
 def _metrics(pairs: Sequence[tuple[StoredQuery, Mapping[str, Any]]]) -> dict[str, Any]:
@@ -232,9 +226,3 @@ def compare(queries: Sequence[StoredQuery], outcomes: Mapping[str, Sequence[Mapp
 def query_of(query: StoredQuery) -> Query:
     """Return a stored question as evaluation has it."""
     return Query(query.query_id, query.text, query.answers, query.type, query.grades)
-
-
-def _failure_of(query: StoredQuery, kept: Mapping[str, Any]) -> Failure:
-    return Failure(
-        query_of(query), kept["culprit"], kept["fixed_by"], kept["detail"], kept["answer"], kept["kind"], kept["path"]
-    )

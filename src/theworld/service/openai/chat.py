@@ -11,47 +11,42 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Request, Response
 
-from theworld.service.api.access import Caller, caller_with
-from theworld.service.api.envelope import JSON
-from theworld.service.api.errors import ApiError, error_body
-from theworld.service.api.links import base_url
+from theworld.service.api.access import Visiting
+from theworld.service.api.envelope import bare_reply
+from theworld.service.api.errors import error_body
+from theworld.service.api.passages import base_url
 from theworld.service.api.schemas import AskRequest
-from theworld.service.api.serving import RequestContext, moment, service_of
-from theworld.service.api.streaming import followed, streamed
-from theworld.service.openai.cited import Cited, Mark, cited
-from theworld.service.openai.conversation import for_tenant, names, of_chat
-from theworld.service.openai.described import ERRORS, described
-from theworld.service.openai.schemas import ChatRequest
+from theworld.service.api.serving import RequestContext, followed, service_of, streamed
+from theworld.service.openai.conversation import Cited, Mark, cited, for_tenant, names, of_chat
+from theworld.service.openai.schemas import ERRORS, ChatRequest, described
 from theworld.service.openai.vectors import embedders
 from theworld.state import ModelUsage
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], responses=ERRORS)
-Querying = Annotated[Caller, caller_with("query", placeholder=True)]
 REVISED = "\n\n---\n\n"
 """Stands between a text that turned out not to be the answer and the answer."""
-A_MODEL = {200: described("Model", "id")}
 _DONE = b"data: [DONE]\n\n"
 
 
 @router.get("/models", summary="Models", response_class=Response, responses={200: described("ModelList", "data")})
-async def models(caller: Querying) -> Response:
+async def models(caller: Visiting) -> Response:
     """List what can be chatted with: the tenant's knowledge."""
-    return told({"object": "list", "data": [_model(name) for name in names(caller)]})
+    return bare_reply({"object": "list", "data": [_model(name) for name in names(caller)]})
 
 
 @router.get(
     "/models/{name:path}", summary="A model", response_class=Response, responses={200: described("Model", "id")}
 )
-async def model(request: Request, name: str, caller: Querying) -> Response:
+async def model(request: Request, name: str, caller: Visiting) -> Response:
     """Tell of one model, embedders included."""
     if name not in embedders(service_of(request)):
         for_tenant(caller, name)
-    return told(_model(name))
+    return bare_reply(_model(name))
 
 
 def _model(name: str) -> dict[str, Any]:
@@ -64,21 +59,15 @@ def _model(name: str) -> dict[str, Any]:
     response_class=Response,
     responses={200: described("ChatCompletion", "id", "choices", "usage", stream="chat.completion.chunk")},
 )
-async def completions(request: Request, body: Annotated[ChatRequest, Body()], caller: Querying) -> Response:
+async def completions(request: Request, body: ChatRequest, caller: Visiting) -> Response:
     """Answer with the tenant's knowledge; the conversation is the history."""
     asked = of_chat(body)
     current = RequestContext(request, for_tenant(caller, body.model), "ask", "answer")
     chat = _Chat(current, body, base_url(current.service.settings.service, request))
     if body.stream:
         return await streamed(current, chat.chunks(asked))
-    async with current.slot():
-        run = await current.run(asked.asked(), asked.context(current.caller.tenant, moment()))
-    return told(chat.whole(cited(current, run, chat.base)), current.request_id)
-
-
-def told(body: dict[str, Any], request_id: str = "") -> Response:
-    """Return a reply of JSON."""
-    return Response(orjson.dumps(body), headers={"X-Request-Id": request_id} if request_id else None, media_type=JSON)
+    run = await current.answered(asked)
+    return bare_reply(chat.whole(cited(current, run, chat.base)), current.request_id)
 
 
 def usage_of(usage: ModelUsage) -> dict[str, int]:
@@ -150,7 +139,8 @@ class _Chat:
         async with aclosing(followed(self.current, asked)) as happened:
             async for kind, value in happened:
                 if kind == "error":
-                    yield b"data: " + self.failed(value) + b"\n\n"
+                    told = error_body(value, self.current.trace_id, self.current.language, "/v1")[1]
+                    yield b"data: " + told + b"\n\n"
                 elif kind == "final":
                     for piece in self.ending(cited(self.current, value, self.base), sent):
                         yield piece
@@ -171,9 +161,6 @@ class _Chat:
     def chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return _event(self.envelope("chat.completion.chunk", [choice], **more))
-
-    def failed(self, error: ApiError) -> bytes:
-        return error_body(error, self.current.trace_id, self.current.language, "/v1")[1]
 
 
 def _event(body: dict[str, Any]) -> bytes:

@@ -1,24 +1,36 @@
-"""A conversation as OpenAI's clients send it, as a question with its history.
+"""A conversation as OpenAI's clients send it, as a question with its history; and the answer as they show it.
 
 The last message, which must be the user's, is the question. Of an answer that this service gave, only what it said
 comes back as history: its links are taken off, and of its passages the first stays, as `answers.said_text` has it,
 since further ones would only offer more that a later "it" may mean.
+
+In an answer a citation stands in the text as `[n]`. Below it stands a Markdown link definition for each,
+`[n]: address "place"`, so that any renderer makes a link of it while the text stays what the graph said, and offsets
+into it hold. `url_citation` annotations name the same places by offset; `sources` are those of Open WebUI.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from theworld.service.api.access import Caller
+from theworld.service.api.ask import ask_data
 from theworld.service.api.envelope import Code
 from theworld.service.api.errors import ApiError
+from theworld.service.api.passages import linked
 from theworld.service.api.schemas import MOST_MESSAGES, AskRequest, Said
+from theworld.service.api.serving import RequestContext
 from theworld.service.openai.schemas import ChatMessage, ChatRequest, InputItem, ResponsesRequest
+from theworld.service.requests.running import Run
+from theworld.state import Answer, ModelUsage
 from theworld.state.query import MAX_QUESTION_CHARACTERS
 from theworld.stores.ledger.api_keys import ANY_TENANT
 
 MODEL = "theworld"
+_MARK = re.compile(r"\[(\d{1,4})\]")
 _TEXTS = frozenset({"text", "input_text", "output_text"})
 _LINKS = re.compile(r"\s*(?:\n\[\d{1,4}\]: \S+ \"[^\n]*\")+\s*\Z")
 _SECOND_PASSAGE = re.compile(r"\n\n[^\n]+ \[(?:[2-9]|\d{2,})\]\n")
@@ -106,3 +118,70 @@ def _remembered(text: str) -> str:
     """Return what an answer said; another program's is left as it is."""
     without = _LINKS.sub("", text)
     return without if without == text else _SECOND_PASSAGE.split(without, maxsplit=1)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a citation stands in the text."""
+
+    start: int
+    end: int
+    """Offsets in the text, the end exclusive."""
+    url: str
+    title: str
+
+    def annotation(self) -> dict[str, Any]:
+        """Return it as the responses API has it; chat completions hold it one level deeper."""
+        return {
+            "type": "url_citation", "start_index": self.start, "end_index": self.end,
+            "url": self.url, "title": self.title,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """An answer ready to be shown."""
+
+    text: str
+    marks: tuple[Mark, ...]
+    sources: tuple[dict[str, Any], ...]
+    """The quotes in the form of Open WebUI's `sources`, in the order of their numbers."""
+    usage: ModelUsage
+
+
+def cited(current: RequestContext, run: Run, base: str) -> Cited:
+    """Return a run's answer with its links; `base` is the address they begin with."""
+    data = ask_data(current, run)
+    places = {one.number: linked(one, base) for one in data.citations}
+    # A place stands on one line, without what would end a Markdown title.
+    one_line = {n: " ".join(at["title"].replace('"', "'").replace("\\", "/").split()) for n, at in places.items()}
+    links = {number: (place["url"], one_line[number]) for number, place in places.items()}
+    text = data.answer
+    found = list(_marks(text, data.result, links))
+    if links and not found:  # an answer that cites as a whole
+        text += " " + "".join(f"[{number}]" for number in links)
+        found = list(_marks(text, None, links))
+    used = sorted({number for _, _, number in found})
+    definitions = [f'[{number}]: {links[number][0]} "{links[number][1]}"' for number in used]
+    sources = []
+    for one in data.citations:
+        url, title = links[one.number]
+        # Open WebUI numbers sources by `metadata.source`, so it must differ from note to note.
+        place = {"source": url, "name": title, "start": one.start, "end": one.end}
+        sources.append({"source": {"id": url, "name": title, "url": url}, "document": [one.quote], "metadata": [place]})
+    return Cited(
+        text="\n\n".join(filter(None, [text, "\n".join(definitions)])),
+        marks=tuple(Mark(start, end, *links[number]) for start, end, number in found),
+        sources=tuple(sources),
+        usage=data.usage,
+    )
+
+
+def _marks(text: str, result: Answer | None, links: dict[int, tuple[str, str]]) -> Iterator[tuple[int, int, int]]:
+    """Yield (start, end, number) of the citations in a text; a document's own `[1]` within a passage is none."""
+    places = {passage.number: passage.place for passage in result.passages} if result is not None else {}
+    for match in _MARK.finditer(text):
+        number = int(match[1])
+        before = f"{places[number]} " if number in places else ""
+        if number in links and text.endswith(before, 0, match.start()):
+            yield match.start(), match.end(), number

@@ -11,23 +11,21 @@ import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.sse import format_sse_event
 
-from theworld.service.api.access import Caller, caller_with
+from theworld.service.api.access import Visiting
+from theworld.service.api.envelope import bare_reply
 from theworld.service.api.errors import ApiError, error_body
-from theworld.service.api.links import base_url
+from theworld.service.api.passages import base_url
 from theworld.service.api.schemas import AskRequest
-from theworld.service.api.serving import RequestContext, moment
-from theworld.service.api.streaming import followed, streamed
-from theworld.service.openai.chat import Unfolding, told
-from theworld.service.openai.cited import Cited, cited
-from theworld.service.openai.conversation import for_tenant, of_responses
-from theworld.service.openai.described import ERRORS, described
-from theworld.service.openai.schemas import ResponsesRequest
+from theworld.service.api.serving import RequestContext, followed, streamed
+from theworld.service.openai.chat import Unfolding
+from theworld.service.openai.conversation import Cited, cited, for_tenant, of_responses
+from theworld.service.openai.schemas import ERRORS, ResponsesRequest, described
 from theworld.state import ModelUsage
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"], responses=ERRORS)
@@ -40,22 +38,16 @@ _PLACE = {"output_index": 0, "content_index": 0}
     response_class=Response,
     responses={200: described("Response", "id", "output", "usage", stream="response.output_text.delta")},
 )
-async def responses(
-    request: Request,
-    body: Annotated[ResponsesRequest, Body()],
-    caller: Annotated[Caller, caller_with("query", placeholder=True)],
-) -> Response:
+async def responses(request: Request, body: ResponsesRequest, caller: Visiting) -> Response:
     """Answer with the tenant's knowledge."""
     asked = of_responses(body)
     current = RequestContext(request, for_tenant(caller, body.model), "ask", "answer")
     reply = _Reply(current, body, base_url(current.service.settings.service, request))
     if body.stream:
         return await streamed(current, reply.events(asked))
-    async with current.slot():
-        run = await current.run(asked.asked(), asked.context(current.caller.tenant, moment()))
-    answer = cited(current, run, reply.base)
+    answer = cited(current, await current.answered(asked), reply.base)
     annotations = [mark.annotation() for mark in answer.marks]
-    return told(reply.whole("completed", answer.text, annotations, answer.usage), current.request_id)
+    return bare_reply(reply.whole("completed", answer.text, annotations, answer.usage), current.request_id)
 
 
 @dataclass(slots=True)

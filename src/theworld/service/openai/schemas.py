@@ -3,6 +3,8 @@
 What would change the answer and cannot be done is refused by name: several choices, forced tools, answers in a JSON
 schema, log probabilities, audio. Sampling (`temperature`, `seed`, `max_tokens`, ...) is passed over: what writes the
 answer is the graph, and a language model, where one is configured, has its own settings.
+
+At the end: how the OpenAPI document describes the replies of clients' own forms.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, JsonValue, field_validator
 
 from theworld.service.api.schemas import MOST_CANDIDATES, Body
+from theworld.service.api.serving import EVENTS
 from theworld.state.query import MAX_QUESTION_CHARACTERS
 
 MOST_ITEMS = 10_000
@@ -163,3 +166,30 @@ class TeiRankRequest(Lenient):
     texts: list[Text] = Field(min_length=1, max_length=MOST_CANDIDATES, description="The texts")
     raw_scores: bool | None = Field(default=False, description="The reranker's own scores instead of those in [0, 1]")
     return_text: bool | None = Field(default=False, description="Repeat the texts in the results")
+
+
+_TEXT, _TEXT_OR_NULL = {"type": "string"}, {"type": ["string", "null"]}
+_ERROR = {
+    "type": "object",
+    "required": ["message", "type", "param", "code"],
+    "properties": {"message": _TEXT, "type": _TEXT, "param": _TEXT_OR_NULL, "code": _TEXT_OR_NULL},
+}
+_STATUSES = (400, 401, 403, 404, 413, 415, 429, 500, 503, 504)
+
+
+def described(name: str, *required: str, stream: str = "", array: bool = False) -> dict[str, Any]:
+    """Return a reply's description: an object (or an `array` of them) with its fields, and how it streams."""
+    schema: dict[str, Any] = {"type": "object", "title": name, "required": list(required)}
+    content: dict[str, Any] = {"application/json": {"schema": {"type": "array", "items": schema} if array else schema}}
+    if stream:
+        content[EVENTS] = {"itemSchema": {"type": "object", "description": f"data: {stream} ... data: [DONE]"}}
+    return {"description": name, "content": content}
+
+
+def failing(schema: dict[str, Any], *statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the description of error replies that share a form."""
+    content = {"application/json": {"schema": schema}}
+    return {status: {"description": "Error", "content": content} for status in statuses}
+
+
+ERRORS = failing({"type": "object", "required": ["error"], "properties": {"error": _ERROR}}, *_STATUSES)

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import base64
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import orjson
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from theworld.models.protocols import Embedder, FloatArray
-from theworld.service.api.access import Caller, caller_with
+from theworld.service.api.access import Caller, Visiting
 from theworld.service.api.ask import reranked
-from theworld.service.api.envelope import JSON, Code
+from theworld.service.api.envelope import Code, bare_reply
 from theworld.service.api.errors import ApiError
 from theworld.service.api.schemas import RerankData, RerankRequest
 from theworld.service.api.serving import ClientGoneError, RequestContext, service_of
 from theworld.service.openai.conversation import MODEL, unknown_model
-from theworld.service.openai.described import ERRORS, described, failing
-from theworld.service.openai.schemas import Document, EmbeddingRequest, RankRequest, TeiRankRequest
+from theworld.service.openai.schemas import (
+    ERRORS,
+    Document,
+    EmbeddingRequest,
+    RankRequest,
+    TeiRankRequest,
+    described,
+    failing,
+)
 from theworld.service.runtime import Service
 
 router = APIRouter(tags=["OpenAI-compatible"])
-Querying = Annotated[Caller, caller_with("query", placeholder=True)]
 _BATCH = 16
 """Texts embedded between two looks at whether somebody still waits."""
 _TEI_ERRORS = failing(
@@ -43,7 +48,7 @@ def embedders(service: Service) -> dict[str, Embedder]:
     response_class=Response,
     responses={200: described("CreateEmbeddingResponse", "data", "model", "usage"), **ERRORS},
 )
-async def embeddings(request: Request, body: Annotated[EmbeddingRequest, Body()], caller: Querying) -> Response:
+async def embeddings(request: Request, body: EmbeddingRequest, caller: Visiting) -> Response:
     """Embed texts as this service embeds its notes, or as questions; `model` of the reply names the vectors' space."""
     service = service_of(request)
     known = embedders(service)
@@ -55,33 +60,25 @@ async def embeddings(request: Request, body: Annotated[EmbeddingRequest, Body()]
         raise ApiError(Code.INVALID, what, details={"param": "dimensions", "code": "unsupported_value"})
     current = RequestContext(request, caller, "embeddings", "rerank")
     texts = [body.input] if isinstance(body.input, str) else body.input
+
+    def embedded(batch: list[str]) -> list[FloatArray]:
+        if body.input_type == "query":
+            return [embedder.embed_query(text).vector for text in batch]
+        return [one.vector for one in embedder.embed_passages(batch)]
+
     vectors: list[FloatArray] = []
     async with current.slot():
         for start in range(0, len(texts), _BATCH):
-            batch = texts[start : start + _BATCH]
-            vectors += await service.limiter.work(partial(_embedded, embedder, batch, body.input_type))
+            vectors += await service.limiter.work(partial(embedded, texts[start : start + _BATCH]))
             if current.gone.is_set():
                 raise ClientGoneError
-    shown = _base64 if body.encoding_format == "base64" else _floats
-    data = [{"object": "embedding", "index": n, "embedding": shown(vector)} for n, vector in enumerate(vectors)]
+    shown: list[Any] = [vector.tolist() for vector in vectors]
+    if body.encoding_format == "base64":
+        shown = [base64.b64encode(np.asarray(one, dtype="<f4").tobytes()).decode("ascii") for one in vectors]
+    data = [{"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(shown)]
     usage = {"prompt_tokens": 0, "total_tokens": 0}
     reply = {"object": "list", "data": data, "model": embedder.name, "usage": usage}
-    return Response(orjson.dumps(reply), media_type=JSON)
-
-
-def _embedded(embedder: Embedder, texts: list[str], kind: str) -> list[FloatArray]:
-    if kind == "query":
-        return [embedder.embed_query(text).vector for text in texts]
-    return [embedded.vector for embedded in embedder.embed_passages(texts)]
-
-
-def _floats(vector: FloatArray) -> list[float]:
-    found: list[float] = vector.tolist()
-    return found
-
-
-def _base64(vector: FloatArray) -> str:
-    return base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode("ascii")
+    return bare_reply(reply)
 
 
 @router.post(
@@ -90,7 +87,7 @@ def _base64(vector: FloatArray) -> str:
     response_class=Response,
     responses={200: described("RerankResponse", "id", "model", "results"), **ERRORS},
 )
-async def rank(request: Request, body: Annotated[RankRequest, Body()], caller: Querying) -> Response:
+async def rank(request: Request, body: RankRequest, caller: Visiting) -> Response:
     """Rank texts as a set of evidence; relevance lies in [0, 1]."""
     name = service_of(request).resources.reranker.name
     if body.model not in {MODEL, name}:
@@ -103,7 +100,7 @@ async def rank(request: Request, body: Annotated[RankRequest, Body()], caller: Q
     if body.return_documents:
         results = [result | {"document": {"text": texts[result["index"]]}} for result in results]
     reply = {"id": data.request_id, "model": data.model_version, "results": results, "usage": {"total_tokens": 0}}
-    return Response(orjson.dumps(reply), media_type=JSON)
+    return bare_reply(reply)
 
 
 @router.post(
@@ -112,7 +109,7 @@ async def rank(request: Request, body: Annotated[RankRequest, Body()], caller: Q
     response_class=Response,
     responses={200: described("Rank", "index", "score", array=True), **_TEI_ERRORS},
 )
-async def tei_rank(request: Request, body: Annotated[TeiRankRequest, Body()], caller: Querying) -> Response:
+async def tei_rank(request: Request, body: TeiRankRequest, caller: Visiting) -> Response:
     """Rank texts as a set of evidence, best first."""
     data = await _ranked(request, caller, body.query, body.texts)
     results: list[dict[str, Any]] = [
@@ -120,7 +117,7 @@ async def tei_rank(request: Request, body: Annotated[TeiRankRequest, Body()], ca
     ]
     if body.return_text:
         results = [result | {"text": body.texts[result["index"]]} for result in results]
-    return Response(orjson.dumps(results), media_type=JSON)
+    return bare_reply(results)
 
 
 async def _ranked(request: Request, caller: Caller, query: str, texts: list[str]) -> RerankData:

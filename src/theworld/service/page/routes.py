@@ -2,6 +2,9 @@
 
 The files are read once, when the routes are made, and only what was read is served: a path names a file or nothing.
 Words come as one JSON per language out of `data/messages/*.yaml`, a file per view.
+
+`/docs` is Swagger UI over `/openapi.json`, out of the installed package `fastapi-swagger`; nothing comes from a CDN.
+FastAPI's own page loads the same script from another host and starts it inline: its policy would have to allow both.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import hashlib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Literal
 
 import orjson
@@ -31,9 +34,14 @@ HEADERS: Mapping[str, str] = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
-_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "json": "application/json"} | {
-    "svg": "image/svg+xml"
+_TYPES = {
+    **{"html": "text/html", "css": "text/css", "js": "text/javascript", "json": "application/json"},
+    **{"svg": "image/svg+xml", "png": "image/png"},
 }
+"""Media type by the ending of a file's name."""
+
+
+_HERE = Path(__file__).parent
 
 
 def _is_on(request: Request) -> None:
@@ -80,31 +88,74 @@ def _answer(request: Request, content: bytes, ending: str) -> Response:
 @cache
 def page_files() -> dict[str, bytes]:
     """Return the page's files by path below `static`."""
-    return dict(_below(files("theworld.service.page") / "static", ""))
-
-
-def _below(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
-    for item in sorted(folder.iterdir(), key=lambda item: item.name):
-        if item.is_dir():
-            found += _below(item, f"{prefix}{item.name}/")
-        elif item.name.rpartition(".")[2] in _TYPES:
-            found.append((prefix + item.name, item.read_bytes()))
-    return found
+    static = _HERE / "static"
+    found = [file for file in sorted(static.rglob("*")) if file.suffix[1:] in _TYPES]
+    return {file.relative_to(static).as_posix(): file.read_bytes() for file in found}
 
 
 @cache
 def page_words() -> dict[str, dict[str, str]]:
     """Return what the page says: by `file.key`, the text by language."""
     found: dict[str, dict[str, str]] = {}
-    for item in (files("theworld.service.page") / "data" / "messages").iterdir():
-        name, _, ending = item.name.partition(".")
-        if ending == "yaml":
-            table: dict[str, Any] = yaml.safe_load(item.read_text("utf-8")) or {}
-            found |= {f"{name}.{key}": texts for key, texts in table.items()}
+    for file in (_HERE / "data" / "messages").glob("*.yaml"):
+        table: dict[str, Any] = yaml.safe_load(file.read_text("utf-8")) or {}
+        found |= {f"{file.stem}.{key}": texts for key, texts in table.items()}
     return dict(sorted(found.items()))
 
 
 @cache
 def _words_as_json(language: str) -> bytes:
     return orjson.dumps({key: texts[language] for key, texts in page_words().items()})
+
+
+documentation_router = APIRouter(include_in_schema=False)
+_SWAGGER_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+"""Swagger UI sets styles inline, and draws its icons from data addresses."""
+_SWAGGER_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <title>TheWorld: interactive documentation</title>
+  <link rel="icon" href="docs/favicon-32x32.png">
+  <link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+  <div id="swagger"></div>
+  <script src="docs/swagger-ui-bundle.js"></script>
+  <script src="docs/start.js"></script>
+</body>
+</html>
+"""
+_SWAGGER_START = """SwaggerUIBundle({
+  url: "openapi.json", dom_id: "#swagger", deepLinking: true, filter: true, tryItOutEnabled: true,
+  persistAuthorization: false, validatorUrl: null,
+});
+"""
+_SWAGGER_FILES = frozenset({"swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"})
+
+
+@documentation_router.get("/docs")
+async def documentation() -> Response:
+    """Return the page; its addresses are relative, so that it works behind a prefix too."""
+    return Response(_SWAGGER_PAGE, headers=_SWAGGER_HEADERS, media_type="text/html")
+
+
+@documentation_router.get("/docs/start.js")
+async def start() -> Response:
+    """Return what starts Swagger UI."""
+    return Response(_SWAGGER_START, headers=_SWAGGER_HEADERS, media_type="text/javascript")
+
+
+@documentation_router.get("/docs/{name}")
+async def file(name: str) -> Response:
+    """Return a file of Swagger UI, 404 for anything else."""
+    if name not in _SWAGGER_FILES:
+        raise HTTPException(404)
+    content = (files("fastapi_swagger.resources") / name).read_bytes()
+    return Response(content, headers=_SWAGGER_HEADERS, media_type=_TYPES[name.rpartition(".")[2]])

@@ -1,10 +1,7 @@
-"""From a run to plain facts: what the log keeps of it, and the digest that a replay must reproduce.
+"""From a run to plain facts: the rows of the four tables, and the digest that a replay must reproduce.
 
 Everything is taken generically from the state's values, so that a field added there is logged, digested and explained.
-
-What the online metrics are computed from: of a run as it ends, and of a request on record.
-
-From a finished run to the rows of the four tables.
+Also what the online metrics are computed from: of a run as it ends, and of a request on record.
 """
 
 from __future__ import annotations
@@ -31,9 +28,6 @@ ELSEWHERE = frozenset(
     | {"kind", "confidence", "citations"}
 )
 """Keys of the state that other columns or tables hold, or that repeat `result`."""
-
-
-_NESTED = frozenset({dict, list})
 
 
 def plain(value: Any) -> Any:
@@ -82,54 +76,39 @@ def replayable(run: Run, facts: Mapping[str, Any] | None = None) -> dict[str, An
 
 def without_times(value: Any) -> Any:
     """Return a plain value without its times."""
-    kind = type(value)
-    if kind is dict:
-        return {
-            key: without_times(item) if type(item) in _NESTED else item
-            for key, item in value.items()
-            if key not in TIMES
-        }
-    return [without_times(item) if type(item) in _NESTED else item for item in value] if kind is list else value
-
-
-def canonical(value: Any) -> bytes:
-    """Return the one way to write a plain value as JSON."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    if isinstance(value, dict):
+        return {key: without_times(item) for key, item in value.items() if key not in TIMES}
+    return [without_times(item) for item in value] if isinstance(value, list) else value
 
 
 def digest_of(parts: Mapping[str, Any]) -> dict[str, str]:
-    """Return a hash by stage, and of all of them as `all`."""
-    found = {name: _hash(canonical(part)) for name, part in parts.items()}
-    return {**found, "all": _hash(canonical(found))}
+    """Return a hash by stage, and of all of them as `all`; a plain value is written as JSON in one way only."""
+    found = {name: _hash(orjson.dumps(part, option=orjson.OPT_SORT_KEYS)) for name, part in parts.items()}
+    return {**found, "all": _hash(orjson.dumps(found, option=orjson.OPT_SORT_KEYS))}
 
 
 def settings_hash(settings: Settings) -> str:
     """Return the hash of every setting that an answer may depend on; no secret, no place, nothing of the service."""
-    shown = settings.model_dump_json(
-        exclude={
-            "store": True,
-            "service": True,
-            "sparse": True,
-            "graph": True,
-            "database": {"url"},
-            "model": {"api_key"},
-            "embedding": {"api_key", "threads"},
-            "rerank": {"api_key"},
-        }
-    )
-    return _hash(shown.encode())
+    left_out: dict[str, Any] = dict.fromkeys(("store", "service", "sparse", "graph"), True)
+    left_out |= {"database": {"url"}, "model": {"api_key"}, "embedding": {"api_key", "threads"}, "rerank": {"api_key"}}
+    return _hash(settings.model_dump_json(exclude=left_out).encode())
 
 
 def _hash(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
+def kind_of(run: Run) -> str:
+    """Return the kind of a run's answer, `clarify` where it asked back; empty where none was asked for."""
+    result = run.state.get("result")
+    return "clarify" if run.clarification is not None else result.kind if result is not None else ""
+
+
 def outcome_of_run(run: Run, endpoint: str, elapsed_ms: float, *, success: bool | None = None) -> Outcome:
     """Return how a run ended."""
-    result = run.state.get("result")
     return Outcome(
         asked=endpoint == "ask",
-        kind="clarify" if run.clarification is not None else result.kind if result is not None else "",
+        kind=kind_of(run),
         success=success,
         found=bool(run.state.get("candidates")),
         failed=run.error is not None and not isinstance(run.error, CancelledRunError),
@@ -187,12 +166,18 @@ class FinishedRequest:
 def record_of(asked: FinishedRequest) -> RequestRecord:
     """Return the rows of one request."""
     run, state = asked.run, asked.run.state
-    route = state.get("route")
-    routed = route is not None and any(step.trace.stage == "route_query" for step in run.steps)
+    decision = None
+    if state.get("route") is not None and any(step.trace.stage == "route_query" for step in run.steps):
+        decision = plain(state["route"])
+    named = ("strategy", "path", "intent", "rerank", "confidence")
     return RequestRecord(
         request=_request(asked),
-        route=_route(route) if routed else None,
-        candidates=_channels(run),
+        route={"decision": decision, **{name: decision.get(name) for name in named}} if decision is not None else None,
+        candidates=[
+            {"source": name, "note_id": note_id, "rank": rank, "score": score}
+            for name, result in sorted((state.get("channel_results") or {}).items())
+            for rank, (note_id, score) in enumerate(result.hits, start=1)
+        ],
         ranking=_ranking(asked) if asked.until != "route" else [],
     )
 
@@ -200,35 +185,24 @@ def record_of(asked: FinishedRequest) -> RequestRecord:
 def _request(asked: FinishedRequest) -> dict[str, Any]:
     run, state = asked.run, asked.run.state
     facts = outcome_facts(run)
-    digests = digest_of(replayable(run, facts))
-    result = state.get("result")
+    digests, result = digest_of(replayable(run, facts)), state.get("result")
+    wrong = "error" if run.error is not None or asked.code else "ok"
+    same = ("tenant", "request_id", "trace_id", "endpoint", "arm", "parent", "elapsed_ms", "code")
     return {
-        "tenant": asked.tenant,
-        "request_id": asked.request_id,
-        "trace_id": asked.trace_id,
-        "endpoint": asked.endpoint,
-        "arm": asked.arm,
-        "parent": asked.parent,
+        **{name: getattr(asked, name) for name in (*same, "store_sequence", "settings_hash")},
         "created_ms": int(asked.created * 1000),
-        "elapsed_ms": asked.elapsed_ms,
-        "status": _status(run, asked.code),
-        "code": asked.code,
+        "status": "cancelled" if isinstance(run.error, CancelledRunError) else wrong,
         "question": state.get("question") or run.question.question,
         "query": state.get("query") or "",
         "language": state.get("language") or "en",
-        "kind": "clarify" if run.clarification is not None else result.kind if result is not None else "",
+        "kind": kind_of(run),
         "confidence": float(result.confidence) if result is not None else 0.0,
-        "store_sequence": asked.store_sequence,
-        "settings_hash": asked.settings_hash,
         "version": __version__,
         "digest": digests["all"],
         "request": {
             "input": plain(run.question.model_dump(mode="json", exclude={"messages"})),
             "context": run.context.model_dump(mode="json"),
-            "until": asked.until,
-            "choice": asked.choice,
-            "given": asked.given,
-            "strategy": asked.strategy,
+            **{name: getattr(asked, name) for name in ("until", "choice", "given", "strategy")},
         },
         "outcome": {
             **facts,
@@ -239,55 +213,28 @@ def _request(asked: FinishedRequest) -> dict[str, Any]:
     }
 
 
-def _status(run: Run, code: int) -> str:
-    if isinstance(run.error, CancelledRunError):
-        return "cancelled"
-    return "error" if run.error is not None or code else "ok"
-
-
 def fusion_parameters(settings: Settings, run: Run) -> dict[str, Any]:
     """Return all that fusion's arithmetic depends on, but the weights, which the route's decision holds."""
-    retrieval = settings.retrieval
+    retrieval, top_k = settings.retrieval, run.context.top_k or settings.retrieval.top_k
     ranked = len(run.state.get("channel_results") or {})
     return {
         "settings": retrieval.fusion.model_dump(mode="json"),
         "depths": {"graph": retrieval.graph_depth} if ranked > 1 else {},
-        "kept": max(settings.rerank.pool, run.context.top_k or retrieval.top_k),
-        "top_k": run.context.top_k or retrieval.top_k,
+        "kept": max(settings.rerank.pool, top_k),
+        "top_k": top_k,
     }
-
-
-def _route(route: Any) -> dict[str, Any]:
-    decision = plain(route)
-    named = {name: decision.get(name) for name in ("strategy", "path", "intent", "rerank", "confidence")}
-    return {**named, "decision": decision}
-
-
-def _channels(run: Run) -> list[dict[str, Any]]:
-    return [
-        {"source": name, "note_id": note_id, "rank": rank, "score": score}
-        for name, result in sorted((run.state.get("channel_results") or {}).items())
-        for rank, (note_id, score) in enumerate(result.hits, start=1)
-    ]
 
 
 def _ranking(asked: FinishedRequest) -> list[dict[str, Any]]:
     state = asked.run.state
     reranked = state.get("rerank_outcome") in {"complete", "partial"}
+    same = ("note_id", "document_id", "title", "fused_rank", "fused_score", "final_score", "covered", "hop", "bridge")
     return [
         {
             "position": position,
-            "note_id": c.note_id,
-            "document_id": c.document_id,
-            "title": c.title,
-            "fused_rank": c.fused_rank,
-            "fused_score": c.fused_score,
+            **{name: getattr(c, name) for name in same},
             "rank": c.rerank_rank,
             "score": c.rerank_score,
-            "final_score": c.final_score,
-            "covered": c.covered,
-            "hop": c.hop,
-            "bridge": c.bridge,
             "model_version": asked.model_version if reranked else "",
         }
         for position, c in enumerate(state.get("candidates") or [], start=1)

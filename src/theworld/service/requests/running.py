@@ -1,6 +1,6 @@
 """One pass over the graph, watched: what every node left, when, and the final state; stopped early where asked.
 
-Reranking by itself: texts a caller gives, or notes of the store, as a run like any other.
+Reranking by itself, of texts a caller gives or of notes of the store, is a run like any other.
 """
 
 from __future__ import annotations
@@ -191,9 +191,25 @@ def _rerank(run: Run, resources: Resources, query: str, given: Sequence[dict[str
     context, begun = run.context, time.perf_counter()
     question = clean_question(query)
     deadline = Deadline.after(context.deadline_ms or resources.settings.retrieval.deadline_ms)
-    notes, degraded = _stored(resources, [item["note_id"] for item in given if "note_id" in item], context, deadline)
-    texts = [_of_text(place, item) for place, item in enumerate(given) if "note_id" not in item]
-    candidates = [*texts, *(_of_note(note) for note in {note.id: note for note in notes}.values())]
+    ids, degraded = [item["note_id"] for item in given if "note_id" in item], list[Degradation]()
+    notes: list[StoredNote] = []
+    if ids:  # where a ledger on a server does not answer in half the time, those in memory
+        half = Deadline(deadline.started, deadline.budget_ms / 2)
+        with degrading(STAGE, context, degraded, "newly written notes could not be taken in", catching=StoreError):
+            resources.store.refresh(half)
+        notes = read_notes(ids, resources.store, stage=STAGE, context=context, noted=degraded, within=half)
+    candidates = [
+        Candidate(
+            note_id=f"{_GIVEN}{place}", document_id=item["id"], title=item.get("title", ""), text=item["text"],
+            end=len(item["text"]), language=detect_language(item["text"]),
+        )
+        for place, item in enumerate(given)
+        if "note_id" not in item
+    ]  # fmt: skip
+    same = ("document_id", "title", "section", "kind", "lead", "text", "start", "end", "ordinal", "language", "source")
+    for note in {note.id: note for note in notes}.values():
+        facts = {name: getattr(note, name) for name in (*same, "mentions")}
+        candidates.append(Candidate(note_id=note.id, **facts))
     candidates = [c.model_copy(update={"fused_rank": rank}) for rank, c in enumerate(candidates, start=1)]
     top_k = context.top_k or resources.settings.retrieval.top_k
     reranking = rerank_within(
@@ -203,9 +219,9 @@ def _rerank(run: Run, resources: Resources, query: str, given: Sequence[dict[str
     trace = StageTrace(stage=STAGE, elapsed_ms=elapsed, counts={"candidates": len(candidates)})
     if reranking.outcome != "complete":
         reason = reranking.reason or reranking.outcome
-        degraded = [*degraded, Degradation(stage=STAGE, reason=reason, elapsed_ms=elapsed)]
+        degraded.append(Degradation(stage=STAGE, reason=reason, elapsed_ms=elapsed))
     run.steps.append(Step(trace, time.time()))
-    state: dict[str, Any] = {
+    run.state = {
         "question": question,
         "query": question,
         "language": detect_language(question),
@@ -214,20 +230,6 @@ def _rerank(run: Run, resources: Resources, query: str, given: Sequence[dict[str
         "stages": [trace],
         "degradations": degraded,
     }
-    run.state = state
-
-
-def _stored(
-    resources: Resources, ids: Sequence[str], context: Context, deadline: Deadline
-) -> tuple[list[StoredNote], list[Degradation]]:
-    """Return notes of the store; where a ledger on a server does not answer in half the time, those in memory."""
-    if not ids:
-        return [], []
-    noted: list[Degradation] = []
-    half = Deadline(deadline.started, deadline.budget_ms / 2)
-    with degrading(STAGE, context, noted, "newly written notes could not be taken in", catching=StoreError):
-        resources.store.refresh(half)
-    return read_notes(ids, resources.store, stage=STAGE, context=context, noted=noted, within=half), noted
 
 
 def id_of(candidate: Candidate, given: Sequence[dict[str, str]]) -> str:
@@ -235,19 +237,3 @@ def id_of(candidate: Candidate, given: Sequence[dict[str, str]]) -> str:
     if candidate.note_id.startswith(_GIVEN):
         return given[int(candidate.note_id.removeprefix(_GIVEN))]["id"]
     return candidate.note_id
-
-
-def _of_text(place: int, item: dict[str, str]) -> Candidate:
-    text, title = item["text"], item.get("title", "")
-    return Candidate(
-        note_id=f"{_GIVEN}{place}", document_id=item["id"], title=title, text=text, end=len(text),
-        language=detect_language(text),
-    )  # fmt: skip
-
-
-def _of_note(note: StoredNote) -> Candidate:
-    return Candidate(
-        note_id=note.id, document_id=note.document_id, title=note.title, section=note.section, kind=note.kind,
-        lead=note.lead, text=note.text, start=note.start, end=note.end, ordinal=note.ordinal, language=note.language,
-        source=note.source, mentions=note.mentions,
-    )  # fmt: skip

@@ -1,11 +1,16 @@
-"""Tools and resources of the Model Context Protocol, by the official SDK.
+"""The Model Context Protocol, by the official SDK: tools, documents as resources, and `POST /mcp`.
 
 `search` and `fetch` are the pair that chat products look for; `ask` gives the answer itself. What a tool returns is
 both structured content and text. What goes wrong is the tool's error, in the words of the service's other endpoints.
+
+Over streamable HTTP, with the service's keys and tenants, nothing is kept between requests and every reply is one JSON
+object, so that any process of the service answers any request. A page of another origin is refused, since a browser on
+this machine needs no key to get here.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -13,23 +18,26 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import Request
+from fastapi import APIRouter, FastAPI, Request, Response
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.resources import ResourceSecurity
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import CallToolResult, ListResourcesResult, Resource, TextContent, ToolAnnotations
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
+from starlette.types import Message, Receive, Scope, Send
 
 from theworld import __version__
-from theworld.service.api.access import Caller
+from theworld.service.api.access import Caller, Visiting
 from theworld.service.api.ask import ask_data
 from theworld.service.api.envelope import Code, message_of
 from theworld.service.api.errors import ApiError, as_api_error, must_exist
-from theworld.service.api.links import base_url, document_url, linked, whole_text
+from theworld.service.api.passages import base_url, document_url, linked, whole_text
 from theworld.service.api.schemas import MOST_MESSAGES, AskRequest, Question, Said, SearchRequest, is_no_text
-from theworld.service.api.serving import ClientGoneError, RequestContext, in_thread, moment
-from theworld.service.mcp.results import AskAnswer, FetchedDocument, Found, Quote, SearchResults, Turn
+from theworld.service.api.serving import ClientGoneError, RequestContext, in_thread
+from theworld.service.openai.schemas import described, failing
 from theworld.service.runtime import Service
 from theworld.state import Answer, Candidate
 from theworld.stores.ledger.catalog import StoredDocument
@@ -47,6 +55,55 @@ _INSTRUCTIONS = (
 _READING = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
+class Found(BaseModel):
+    """A document that was found."""
+
+    id: str = Field(description="Its id, for `fetch`")
+    title: str = Field(description="Title, file and headings of the best passage")
+    url: str = Field(description="Where a person reads it")
+    text: str = Field(description="The best passage")
+
+
+class SearchResults(BaseModel):
+    """Documents, best first."""
+
+    results: list[Found]
+
+
+class FetchedDocument(BaseModel):
+    """A document, or a stretch of a long one."""
+
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: dict[str, Any] = Field(description="Source, characters in all, `next_start` when there is more")
+
+
+class Quote(Found):
+    """A passage that an answer rests on."""
+
+    number: int = Field(description="Its number in the answer")
+
+
+class AskAnswer(BaseModel):
+    """An answer and what it rests on."""
+
+    answer: str
+    short: str = Field(description="The short answer by itself, where there is one")
+    kind: str = Field(description="entity, extractive, generated, computed; none: the documents do not answer it")
+    sureness: str = Field(description="sure, likely, unsure or none")
+    citations: list[Quote]
+    understood: str = Field(description="The question as understood, references to earlier turns resolved")
+
+
+class Turn(BaseModel):
+    """An earlier message."""
+
+    role: Literal["user", "assistant"]
+    content: str = Field(max_length=20_000)
+
+
 @dataclass(frozen=True, slots=True)
 class Asker:
     """Who calls a tool, and by which request over HTTP, where it is one."""
@@ -58,10 +115,13 @@ class Asker:
 def make_server(service: Service, asker_of: Callable[[ServerRequestContext[Any, Any]], Asker]) -> MCPServer[Any]:
     """Return the server over an open service; `asker_of` says who sent a message."""
     faces = _Faces(service, asker_of)
-    with _logging_untouched():
-        server: MCPServer[Any] = MCPServer(
-            "theworld", "TheWorld", instructions=_INSTRUCTIONS, version=__version__, middleware=[faces.list_documents]
-        )
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    server: MCPServer[Any] = MCPServer(
+        "theworld", "TheWorld", instructions=_INSTRUCTIONS, version=__version__, middleware=[faces.list_documents]
+    )
+    root.handlers[:] = handlers  # the SDK's server changes the log of the whole process
+    root.setLevel(level)
     for tool in (faces.search, faces.fetch, faces.ask):
         server.add_tool(tool, annotations=_READING)
     by_id = server.resource(
@@ -72,18 +132,6 @@ def make_server(service: Service, asker_of: Callable[[ServerRequestContext[Any, 
     )
     by_id(faces.read_document)
     return server
-
-
-@contextmanager
-def _logging_untouched() -> Iterator[None]:
-    """Undo what the SDK's server does to the log of the whole process."""
-    root = logging.getLogger()
-    kept, level = list(root.handlers), root.level
-    try:
-        yield
-    finally:
-        root.handlers[:] = kept
-        root.setLevel(level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +148,9 @@ class _Faces:
         limit: Annotated[int, Field(ge=1, le=50, description="Most documents")] = 10,
     ) -> SearchResults:
         """Find the documents that answer a question, each with its best passage."""
-        async with self._current(ctx.request_context, "search", "evidence") as (current, base):
-            search = SearchRequest(query=query)
-            run = await current.run(search.question(), search.context(current.caller.tenant, moment()))
+        current, base = self._current(ctx.request_context, "search", "evidence")
+        with _told():
+            run = await current.answered(SearchRequest(query=query))
         best: dict[str, Candidate] = {}
         for candidate in run.state["candidates"]:
             best.setdefault(candidate.document_id, candidate)
@@ -140,10 +188,10 @@ class _Faces:
         ] = None,
     ) -> Annotated[CallToolResult, AskAnswer]:
         """Answer a question from the documents, with the passages it rests on; says so when they do not answer it."""
-        async with self._current(ctx.request_context, "ask", "answer") as (current, base):
+        current, base = self._current(ctx.request_context, "ask", "answer")
+        with _told():
             said = [Said(role=turn.role, content=turn.content) for turn in history or []]
-            asked = AskRequest(question=question, history=said)
-            run = await current.run(asked.asked(), asked.context(current.caller.tenant, moment()))
+            run = await current.answered(AskRequest(question=question, history=said))
         data = ask_data(current, run)
         quotes = [
             Quote(number=one.number, id=one.document_id, text=one.quote, **linked(one, base)) for one in data.citations
@@ -158,10 +206,8 @@ class _Faces:
             understood=data.query,
         )
         sources = "\n".join(f"[{one.number}] {one.title}: {one.url}" for one in quotes)
-        text = "\n\n".join(filter(None, [answer.answer, sources]))
-        return CallToolResult(
-            content=[TextContent(type="text", text=text)], structured_content=answer.model_dump(mode="json")
-        )
+        text = TextContent(type="text", text="\n\n".join(filter(None, [answer.answer, sources])))
+        return CallToolResult(content=[text], structured_content=answer.model_dump(mode="json"))
 
     async def read_document(self, id: str, ctx: Context[Any, Any]) -> str:
         """Return the text of a document."""
@@ -189,16 +235,13 @@ class _Faces:
         found = await in_thread(lambda: store.document(document_id, tenant=caller.tenant) if readable else None)
         return must_exist(found, "there is no document of this id; `search` gives ids")
 
-    @asynccontextmanager
-    async def _current(
+    def _current(
         self, ctx: ServerRequestContext[Any, Any], endpoint: str, until: Literal["evidence", "answer"]
-    ) -> AsyncIterator[tuple[RequestContext, str]]:
-        """Hold a place for one run and give the base of its links."""
+    ) -> tuple[RequestContext, str]:
+        """Return what runs a message's question, and the base of its links."""
         asker = self.asker_of(ctx)
         current = RequestContext(asker.request, asker.caller, endpoint, until, service=self.service)
-        with _told():
-            async with current.slot():
-                yield current, base_url(self.service.settings.service, asker.request)
+        return current, base_url(self.service.settings.service, asker.request)
 
 
 @contextmanager
@@ -217,3 +260,69 @@ def _told() -> Iterator[None]:
 
 def _message(error: ApiError) -> str:
     return message_of(error.code, "en", error.what)
+
+
+router = APIRouter(tags=["MCP"])
+_ERRORS = failing({"type": "object"}, 400, 401, 403, 404, 406, 413, 415, 429, 500, 503)
+_ASKER = "mcp_asker"
+
+
+@asynccontextmanager
+async def mcp_running(app: FastAPI, service: Service) -> AsyncIterator[None]:
+    """Run the protocol's server beside the application."""
+    server = make_server(service, lambda ctx: ctx.request.scope["state"][_ASKER])  # type: ignore[union-attr]
+    server.streamable_http_app(
+        stateless_http=True,
+        json_response=True,
+        max_request_body_size=service.settings.service.max_body_bytes,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # decided below
+    )
+    async with server.session_manager.run():
+        app.state.mcp = server.session_manager
+        yield
+
+
+@router.post(
+    "/mcp",
+    summary="Model Context Protocol",
+    response_class=Response,
+    responses={200: described("JSONRPCMessage", "jsonrpc"), 202: {"description": "Accepted"}, **_ERRORS},
+)
+async def mcp(request: Request, caller: Visiting) -> Response:
+    """Answer one JSON-RPC message; tools `search`, `fetch` and `ask`, documents as resources."""
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
+        raise ApiError(Code.FORBIDDEN, "it came from a page of another origin")
+    if "json" not in request.headers.get("content-type", "").lower():
+        raise ApiError(Code.NOT_JSON)
+    return _Reply(request.app.state.mcp, caller)
+
+
+class _Reply(Response):
+    """Lets the SDK answer, and notices a client that goes meanwhile."""
+
+    def __init__(self, manager: StreamableHTTPSessionManager, caller: Caller) -> None:
+        super().__init__()
+        self._manager, self._caller = manager, caller
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        messages, gone = asyncio.Queue[Message](), asyncio.Event()
+
+        async def watch() -> None:
+            while not gone.is_set():
+                messages.put_nowait(message := await receive())
+                if message["type"] == "http.disconnect":
+                    gone.set()
+
+        async def when_gone() -> Message:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        scope["state"][_ASKER] = Asker(self._caller, Request(scope, when_gone))
+        watching = asyncio.ensure_future(watch())
+        try:
+            await self._manager.handle_request(scope, messages.get, send)
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)

@@ -1,30 +1,46 @@
-"""`/retrieval/replay/{request_id}`: a request on record again, as it was or with another strategy, beside what it gave.
+"""What is on record of a request: `/retrieval/explain/{request_id}`, and `/retrieval/replay/{request_id}`.
 
-It is no live traffic: nothing of it is put on record, counted in the online metrics or in the metrics of answers.
+A replay is a request again, as it was or with another strategy, beside what it gave. It is no live traffic: nothing of
+it is put on record, counted in the online metrics or in the metrics of answers.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from theworld.service.api.access import Caller, caller_with
-from theworld.service.api.envelope import Code, Envelope, reply
-from theworld.service.api.errors import WITH_BODY, as_api_error, documented, must_exist, redacted
-from theworld.service.api.explanations import RequestId
-from theworld.service.api.schemas import NO_REQUEST
+from theworld.service.api.access import Evaluating, Querying
+from theworld.service.api.envelope import Code
+from theworld.service.api.errors import (
+    GUARDED,
+    WITH_BODY,
+    as_api_error,
+    documented,
+    must_exist,
+    redacted,
+    without_internals,
+)
+from theworld.service.api.schemas import NO_REQUEST, TEXT
 from theworld.service.api.schemas import Body as Strict
-from theworld.service.api.serving import ClientGoneError, RequestContext, in_thread
+from theworld.service.api.serving import ClientGoneError, RequestContext, enveloped, in_thread, service_of
+from theworld.service.explain.explanation import Explanation, explain
 from theworld.service.explain.replay import Replay, replay
+from theworld.service.explain.text import as_mermaid, as_text
 from theworld.service.requests.running import CancelledRunError
 from theworld.service.requests.strategies import Strategy
+from theworld.service.runtime import Service
 from theworld.state import Candidate
 from theworld.stores.ledger.request_log import RequestRecord
 from theworld.text import Language
 
 router = APIRouter(
+    prefix="/api/v1",
+    tags=["on record"],
+    responses=documented(*GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE),
+)
+replay_router = APIRouter(
     prefix="/api/v1",
     tags=["evaluation"],
     responses=documented(
@@ -32,7 +48,41 @@ router = APIRouter(
         Code.RETRIEVAL_UNAVAILABLE, Code.VECTOR_TIMEOUT,
     ),
 )  # fmt: skip
-Evaluating = Annotated[Caller, caller_with("evaluate")]
+RequestId = Annotated[
+    str, Path(min_length=1, max_length=64, pattern=TEXT, description="Of search, route, rerank or ask")
+]
+_WITH_FREE_TEXT = ("route", "channels", "entities", "answer", "timings", "degradations", "other")
+
+
+class ExplainData(BaseModel):
+    """An explanation in the form that was asked for."""
+
+    explanation: Explanation | None = Field(default=None, description="As values (format json)")
+    text: str | None = Field(default=None, description="In words (format text)")
+    mermaid: str | None = Field(default=None, description="As a drawing (format mermaid)")
+
+
+@enveloped(router.get, "/retrieval/explain/{request_id}", "Explain a request")
+def explain_request(
+    request: Request,
+    request_id: RequestId,
+    caller: Querying,
+    format: Annotated[Literal["json", "text", "mermaid"], Query(description="Form")] = "json",
+    language: Annotated[Literal["en", "zh"], Query(description="Language of the text")] = "en",
+) -> ExplainData:
+    """Rebuild what a request did from its records alone; another tenant's request is as unknown as no request."""
+    service, tenant = service_of(request), caller.tenant
+    record, journal = _record(service, request_id, tenant), service.journal
+    found = explain(record, journal.feedback(request_id, tenant=tenant), journal.arms(request_id, tenant=tenant))
+    found = found.model_copy(update={name: without_internals(getattr(found, name)) for name in _WITH_FREE_TEXT})
+    if format == "text":
+        return ExplainData(text=as_text(found, language))
+    return ExplainData(mermaid=as_mermaid(found)) if format == "mermaid" else ExplainData(explanation=found)
+
+
+def _record(service: Service, request_id: str, tenant: str) -> RequestRecord:
+    service.settle(request_id, tenant)
+    return must_exist(service.journal.read(request_id, tenant=tenant), NO_REQUEST)
 
 
 class ReplayRequest(Strict):
@@ -77,35 +127,31 @@ class ReplayData(BaseModel):
     passages: list[PassageRanks] = Field(description="The final lists, by the better place")
 
 
-@router.post(
-    "/retrieval/replay/{request_id}", response_model=Envelope[ReplayData], summary="Run a request on record again"
-)
+@enveloped(replay_router.post, "/retrieval/replay/{request_id}", "Run a request on record again")
 async def replay_request(
     request: Request,
     request_id: RequestId,
     caller: Evaluating,
-    body: Annotated[ReplayRequest, Body()],
+    body: ReplayRequest,
     language: Annotated[Language, Query(description="Language of differences and causes")] = "en",
-) -> Response:
+) -> ReplayData:
     """Run a request of the tenant again on the store as it is; with a strategy, asked differently (A/B of one request).
 
     It takes a place among the requests being answered, like any other, and stops when the caller goes.
     """
-    asked = RequestContext(request, caller, "replay", "answer")
+    asked, strategy = RequestContext(request, caller, "replay", "answer"), body.strategy
     service = asked.service
 
-    def read() -> RequestRecord | None:
-        if body.strategy is not None:
-            body.strategy.resources(service.resources)
-        if service.writer is not None:
-            service.writer.settle(request_id, tenant=caller.tenant)
-        return service.journal.read(request_id, tenant=caller.tenant)
+    def read() -> RequestRecord:
+        if strategy is not None:
+            strategy.resources(service.resources)
+        return _record(service, request_id, caller.tenant)
 
-    record = must_exist(await in_thread(read), NO_REQUEST)
+    record = await in_thread(read)
 
     def work() -> Replay:
         gone, graph = asked.gone.is_set, service.graph
-        return replay(record, service.resources, graph, strategy=body.strategy, cancelled=gone, language=language)
+        return replay(record, service.resources, graph, strategy=strategy, cancelled=gone, language=language)
 
     async with asked.slot():
         found = await service.limiter.work(work, asked.gone.set)
@@ -113,13 +159,13 @@ async def replay_request(
         raise ClientGoneError from found.run.error
     if found.run.error is not None:
         raise as_api_error(found.run.error)
-    return reply(request, _data(record, found, body.strategy))
+    return _data(record, found, strategy)
 
 
 def _data(record: RequestRecord, found: Replay, strategy: Strategy | None) -> ReplayData:
     outcome, state = record.request["outcome"], found.run.state
     result = outcome.get("result") or {}
-    answer, asked_back = state.get("result"), (found.run.clarification or {}).get("question", "")
+    answer, asked_back = state.get("result"), found.run.clarification
     before = ReplayEnd(
         kind=record.request["kind"],
         text=result.get("text") or (outcome.get("clarification") or {}).get("question", ""),
@@ -127,8 +173,8 @@ def _data(record: RequestRecord, found: Replay, strategy: Strategy | None) -> Re
         elapsed_ms=outcome["graph_ms"],
     )
     now = ReplayEnd(
-        kind="clarify" if found.run.clarification is not None else answer.kind if answer is not None else "",
-        text=str(asked_back) or (answer.text if answer is not None else ""),
+        kind="clarify" if asked_back is not None else answer.kind if answer is not None else "",
+        text=str((asked_back or {}).get("question", "")) or (answer.text if answer is not None else ""),
         confidence=answer.confidence if answer is not None else None,
         elapsed_ms=found.run.elapsed_ms,
     )

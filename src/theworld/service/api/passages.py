@@ -1,4 +1,6 @@
-"""Answers and reports as HTML that may be shown: Markdown rendered by markdown-it-py, what comes of it cleaned by nh3.
+"""Passages as a person reads them: their addresses on the web page, and answers and reports as HTML.
+
+HTML is Markdown rendered by markdown-it-py, and what comes of it cleaned by nh3.
 
 Raw HTML in a text is shown as text. References like `[1]` become links to `#cite-1` where the answer has that citation;
 other links keep http, https and mailto addresses; images become their description, since showing one would call on a
@@ -11,12 +13,16 @@ import re
 from collections.abc import Iterator, Set
 from functools import cache
 from html import escape
+from urllib.parse import urlencode
 
 import nh3
+from fastapi import Request
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from theworld.state import Answer, Passage
+from theworld.settings import ServiceSettings
+from theworld.state import Answer, Candidate, Citation, Passage
+from theworld.state.places import place_of
 
 _TAGS = set(
     "p br hr strong em s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6 table thead tbody tr th td a section header "
@@ -26,6 +32,32 @@ _ATTRIBUTES = {"a": {"href", "class"}, "ol": {"start"}, "section": {"class"}, "p
 _REFERENCE = re.compile(r"\[(\d{1,3})\]")
 _ADDRESS = re.compile(r"(?:https?://|mailto:)\S+|#cite-\d{1,3}", re.IGNORECASE)
 _CITE = "#cite-"
+
+
+def base_url(settings: ServiceSettings, request: Request | None = None) -> str:
+    """Return the address that links begin with: the setting, else as the service was called, else as it is bound."""
+    if settings.public_url:
+        return settings.public_url.rstrip("/")
+    if request is not None:
+        return str(request.base_url).rstrip("/")
+    return f"http://{settings.host}:{settings.port}"
+
+
+def document_url(base: str, document_id: str, note_id: str = "") -> str:
+    """Return the address of a document, at a note of it where one is named."""
+    named = {"id": document_id} | ({"note": note_id} if note_id else {})
+    return f"{base}/#/document?{urlencode(named)}"
+
+
+def linked(item: Candidate | Citation, base: str) -> dict[str, str]:
+    """Return where a passage stands, as a person reads it (`title`), and its address (`url`)."""
+    place = place_of(item.document_id, item.source, item.title, item.section)
+    return {"title": place, "url": document_url(base, item.document_id, item.note_id)}
+
+
+def whole_text(candidate: Candidate) -> str:
+    """Return a note's text below the header or introduction that it lacks."""
+    return f"{candidate.lead}\n{candidate.text}" if candidate.lead else candidate.text
 
 
 def answer_html(answer: Answer) -> str:

@@ -1,0 +1,313 @@
+"""`/documents` and `/store`: documents into the tenant's knowledge and out of it, and what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from theworld.errors import IngestionError
+from theworld.ingestion import IngestReport, SourceDocument
+from theworld.ingestion.readers.document import plain_metadata
+from theworld.service.api.access import Caller, Querying, caller_with
+from theworld.service.api.envelope import Code
+from theworld.service.api.errors import GUARDED, WITH_BODY, ApiError, documented, must_exist, redacted
+from theworld.service.api.schemas import TEXT, is_no_text
+from theworld.service.api.schemas import Body as Strict
+from theworld.service.api.serving import enveloped, in_thread, service_of
+from theworld.service.documents import WriteRun
+from theworld.service.runtime import Service
+from theworld.stores.filters import read_filters
+from theworld.stores.ledger.catalog import DocumentSummary
+
+T = TypeVar("T")
+router = APIRouter(
+    prefix="/api/v1",
+    tags=["documents"],
+    responses=documented(*WITH_BODY, Code.TOO_MANY, Code.STORE_BUSY, Code.STORE_UNAVAILABLE, Code.MODEL_UNAVAILABLE),
+)
+reading_router = APIRouter(
+    prefix="/api/v1", tags=["documents"], responses=documented(*GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE)
+)
+Writing = Annotated[Caller, caller_with("write")]
+GivenId = Annotated[str, Field(min_length=1, max_length=512, description="Id, unique within the tenant")]
+FileName = Annotated[str, Query(min_length=1, max_length=512, description="Its path, `/` between folders")]
+DocumentId = Annotated[
+    str, Path(min_length=1, max_length=512, pattern=TEXT, description="Id of a document; slashes are part of it")
+]
+_BYTES = {"type": "string", "format": "binary"}
+MAX_DOCUMENTS = 500
+"""In one request: it answers when all are found, and callers wait some minutes at most."""
+WRITES_SHOWN = 20
+NO_DOCUMENT = "the tenant has no document of this id"
+
+
+class GivenDocument(Strict):
+    """A document to be kept."""
+
+    id: GivenId
+    text: str = Field(min_length=1, max_length=1_000_000, description="Its text")
+    title: str = Field(default="", max_length=1000, description="Its title, also a name that other documents link to")
+    aliases: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field(
+        default_factory=list, max_length=100, description="Other names of what it is about"
+    )
+    metadata: dict[str, str | int | float | bool | list[str]] = Field(
+        default_factory=dict, max_length=100, description="Plain values, for filters"
+    )
+    source: str = Field(default="posted", max_length=2000, description="Where it comes from, shown in citations")
+
+    @field_validator("*")
+    @classmethod
+    def _is_text(cls, value: object) -> object:
+        return value  # one document that cannot be kept does not keep the others out
+
+    def problem(self) -> str:
+        """Return why it cannot be kept, or nothing."""
+        if not self.id.isprintable() or not self.id.strip():
+            return "the id is blank or has control characters"
+        if not any(c.isalnum() for c in self.text):
+            return "the text holds no letter or digit"
+        if is_no_text(self.model_dump()):
+            return "a text has NUL characters or lone surrogates"
+        return ""
+
+
+class DocumentsRequest(Strict):
+    """Documents to be written; each replaces the one with its id."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"documents": [{"id": "rush", "title": "Rush", "text": "Rush was a Canadian rock band."}]},
+                {"documents": [{"id": "tiantan", "title": "天坛", "text": "天坛位于北京市东城区，始建于1420年。"}]},
+            ]
+        }
+    )
+
+    documents: list[GivenDocument] = Field(min_length=1, max_length=100_000, description="The documents")
+
+
+class DeleteRequest(Strict):
+    """Documents to be deleted."""
+
+    ids: list[GivenId] = Field(min_length=1, max_length=10_000, description="Their ids")
+
+
+class LeftOut(BaseModel):
+    """A document that was not kept."""
+
+    id: str = Field(description="Its id")
+    reason: str = Field(description="Why")
+
+
+class DocumentsData(BaseModel):
+    """What became of the documents."""
+
+    written: int = Field(description="Documents that were new or changed")
+    unchanged: int = Field(description="Documents that were there as they are")
+    notes: int = Field(description="Notes written")
+    failed: list[LeftOut] = Field(description="Documents left out, and why")
+
+
+class DeletedData(BaseModel):
+    """What became of the documents."""
+
+    deleted: int = Field(description="Documents there were; unknown ids count nothing")
+
+
+@enveloped(router.post, "/documents", "Write documents")
+async def write(request: Request, body: DocumentsRequest, caller: Writing) -> DocumentsData:
+    """Split, embed, tag and link documents; when this returns they are found."""
+    service = service_of(request)
+    if len(body.documents) > MAX_DOCUMENTS:
+        raise ApiError(Code.TOO_LARGE, f"at most {MAX_DOCUMENTS:,} documents in one request")
+    failed, given = [], []
+    for item in body.documents:
+        if problem := item.problem():
+            failed.append(LeftOut(id=item.id, reason=problem))
+            continue
+        title, aliases = " ".join(item.title.split()), tuple(item.aliases)
+        metadata = plain_metadata(item.metadata)
+        given.append((SourceDocument(title, item.text, item.id, aliases, metadata, passage=True), item.source))
+    report = await _in_turn(service, caller, partial(service.documents.put, given, tenant=caller.tenant))
+    return _told(report, failed)
+
+
+@enveloped(
+    router.post,
+    "/documents/file",
+    "Write a file",
+    openapi_extra={"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": _BYTES}}}},
+)
+async def write_file(request: Request, name: FileName, caller: Writing) -> DocumentsData:
+    """Read a file as `theworld ingest` does, by the ending of its name, and write its documents.
+
+    The body is the file as it is, of whatever type. Its name is the document's id, so that the same file sent again
+    replaces itself.
+    """
+    service, content = service_of(request), await request.body()
+    outside = any(part in {"", ".", ".."} for part in name.split("/")) or "\\" in name
+    if not name.isprintable() or not name.strip() or outside:
+        raise ApiError(Code.INVALID, "the name is no path within what is uploaded, such as `guides/leave.md`")
+    if not content:
+        raise ApiError(Code.INVALID, "the file is empty")
+    work = partial(service.documents.put_file, name, content, tenant=caller.tenant)
+    try:
+        return _told(await _in_turn(service, caller, work), [])
+    except IngestionError as error:
+        failed = [LeftOut(id=name, reason=redacted(f"{error.what}. {error.remedy}".strip()))]
+        return DocumentsData(written=0, unchanged=0, notes=0, failed=failed)
+
+
+@enveloped(router.delete, "/documents", "Delete documents")
+async def delete(request: Request, body: DeleteRequest, caller: Writing) -> DeletedData:
+    """Delete documents with their notes, vectors and links; ids the tenant does not have are passed over."""
+    service = service_of(request)
+    work = partial(service.documents.delete, body.ids, tenant=caller.tenant)
+    return DeletedData(deleted=await _in_turn(service, caller, work))
+
+
+async def _in_turn(service: Service, caller: Caller, work: Callable[[], T]) -> T:
+    """Do work that writes, one after the other."""
+    async with service.uploads.slot(caller.tenant):
+        return await service.uploads.work(work)
+
+
+def _told(report: IngestReport, failed: list[LeftOut]) -> DocumentsData:
+    failed = failed + _left_out(report)
+    return DocumentsData(written=report.documents, unchanged=report.unchanged, notes=report.notes, failed=failed)
+
+
+def _left_out(report: IngestReport) -> list[LeftOut]:
+    return [LeftOut(id=failure.path, reason=redacted(failure.reason)) for failure in report.failed]
+
+
+class DocumentData(BaseModel):
+    """A document without its text."""
+
+    id: str = Field(description="Unique within the tenant")
+    title: str = Field(description="Title")
+    source: str = Field(description="Path or URL")
+    notes: int = Field(description="How many notes it has")
+    characters: int = Field(description="Length of its text")
+    languages: list[str] = Field(description="`en`, `zh` or both")
+    written_at: str | None = Field(description="When it was written or last changed, UTC, where known")
+    metadata: dict[str, Any] = Field(description="What filters compare")
+    aliases: list[str] = Field(description="Other names of what it is about")
+
+
+class ListData(BaseModel):
+    """Some of the documents, ordered by id."""
+
+    documents: list[DocumentData] = Field(description="Of this page")
+    total: int = Field(description="How many match in all")
+    next_after: str | None = Field(description="Send it as `after` for the next page; null at the end")
+
+
+class NotePlace(BaseModel):
+    """Where a note stands in its document."""
+
+    id: str = Field(description="Id of the note")
+    section: list[str] = Field(description="Headings it stands under, outermost first")
+    kind: str = Field(description="What it is made of")
+    start: int = Field(description="Character offset")
+    end: int = Field(description="End offset, exclusive")
+
+
+class WholeDocument(DocumentData):
+    """A document whole."""
+
+    text: str = Field(description="The text that offsets refer to, in Unicode characters")
+    parts: list[NotePlace] = Field(description="Its notes in order")
+
+
+class WriteData(BaseModel):
+    """What one request, or one round of a watched folder, wrote."""
+
+    what: str = Field(description="The file's name, the first document's id, or the folders")
+    ended: datetime = Field(description="When it ended, UTC")
+    seconds: float = Field(description="How long it took")
+    written: int = Field(description="Documents new or changed")
+    unchanged: int = Field(description="Documents that were there as they are")
+    deleted: int = Field(description="Documents deleted")
+    notes: int = Field(description="Notes written")
+    failed: list[LeftOut] = Field(description="What was left out, and why")
+
+
+class StoreData(BaseModel):
+    """What the tenant has in the store, and what is being written."""
+
+    documents: int = Field(description="Documents")
+    notes: dict[str, int] = Field(description="Notes by language")
+    ontology: bool = Field(description="Whether it has an ontology too")
+    most_bytes: int = Field(description="Largest file that is taken")
+    waiting: int = Field(description="Uploads under way or waiting, of all tenants")
+    writes: list[WriteData] = Field(description="The last writes of this process, the latest first")
+
+
+@enveloped(reading_router.get, "/store", "What is in the store?")
+async def get_store(request: Request, caller: Querying) -> StoreData:
+    """Return how much the tenant has in the store, and its last writes since the server started."""
+    service = service_of(request)
+    ledger = service.resources.store.ledger
+    counts = (await in_thread(ledger.counts)).get(caller.tenant, {})
+    return StoreData(
+        documents=counts.get("documents", {}).get("all", 0),
+        notes=counts.get("languages", {}),
+        ontology=caller.tenant in await in_thread(ledger.graph.tenants),
+        most_bytes=service.settings.service.max_body_bytes,
+        waiting=service.uploads.present,
+        writes=[_write(run) for run in reversed(service.documents.runs) if run.tenant == caller.tenant][:WRITES_SHOWN],
+    )
+
+
+def _write(run: WriteRun) -> WriteData:
+    report = run.report
+    return WriteData(
+        what=run.what, ended=run.ended, seconds=report.seconds.get("total", 0.0), written=report.documents,
+        unchanged=report.unchanged, deleted=report.pruned, notes=report.notes, failed=_left_out(report),
+    )  # fmt: skip
+
+
+@enveloped(reading_router.get, "/documents", "List documents")
+def list_documents(
+    request: Request,
+    caller: Querying,
+    *,
+    search: Annotated[str, Query(max_length=500, description="Part of id, title or source, in any case")] = "",
+    filters: Annotated[
+        list[str] | None, Query(alias="filter", max_length=32, description="Metadata as `key=value`; repeat for more")
+    ] = None,
+    after: Annotated[str, Query(max_length=512, description="Id to go on after")] = "",
+    limit: Annotated[int, Query(ge=1, le=500, description="Documents of a page")] = 100,
+) -> ListData:
+    """List the tenant's documents by id; one key given several times means any of its values."""
+    try:
+        wanted = read_filters(filters or [])
+    except ValueError as error:
+        raise ApiError(Code.INVALID, f"filter: {error}") from error
+    store = service_of(request).resources.store
+    page = store.documents(tenant=caller.tenant, search=search, filters=wanted, after=after, limit=limit)
+    documents = [DocumentData(**_summary(item)) for item in page.documents]
+    return ListData(documents=documents, total=page.total, next_after=page.next_after)
+
+
+@enveloped(reading_router.get, "/documents/{document_id:path}", "Get a document")
+def get_document(request: Request, document_id: DocumentId, caller: Querying) -> WholeDocument:
+    """Return a document with its text; another tenant's is as unknown as none."""
+    store = service_of(request).resources.store
+    found = must_exist(store.document(document_id, tenant=caller.tenant), NO_DOCUMENT)
+    parts = [
+        NotePlace(id=note.id, section=list(note.section), kind=note.kind, start=note.start, end=note.end)
+        for note in found.parts
+    ]
+    return WholeDocument(**_summary(found), text=found.text, parts=parts)
+
+
+def _summary(item: DocumentSummary) -> dict[str, Any]:
+    return {name: value for name, value in asdict(item).items() if name in DocumentData.model_fields}
