@@ -21,7 +21,7 @@ import numpy as np
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import StoreError
-from theworld.evaluation.peers.registry import DEPTH, PEERS, Material, PeerNote
+from theworld.evaluation.peers.retrievers import DEPTH, PEERS, Material, PeerNote
 from theworld.models.protocols import Embedder, FloatArray
 from theworld.models.registry import Models, load_models
 from theworld.settings import Settings
@@ -34,6 +34,13 @@ from theworld.text import entity_key
 NOTES, VECTORS = "notes.jsonl", "vectors.npy"
 _BATCH = 500
 _NO_ENTITIES = frozenset({"number", "quantity"})
+OURS = "theworld"
+"""Name under which our own graph is measured."""
+WARM_UP = "Which of these was the first, and why? 其中哪一个最早？"
+"""Asked before the clock counts; no question of a data set, whose embedding would then be known."""
+_RANKED_BY = ("rerank_candidates", "restore_fused_order")
+Measured = Callable[[str], tuple[list[str], float | None]]
+"""Question -> note ids, best first, and the milliseconds until they stood, when it goes on after that."""
 
 
 def write_material(folder: Path, store: KnowledgeStore, models: Models, tenant: str) -> str:
@@ -43,16 +50,26 @@ def write_material(folder: Path, store: KnowledgeStore, models: Models, tenant: 
     Raises StoreError when no configured embedder made any of the vectors.
     """
     embedder = common_embedder(store, models, tenant)
-    notes: list[PeerNote] = []
-    vectors: list[FloatArray] = []
-    for change in _notes(store, tenant):
-        note = _peer_note(change)
-        known = change.note.vectors.get(embedder.name) if change.note else None
-        notes.append(note)
-        vectors.append((known or embedder.embed_passages([note.text])[0]).vector)
-    order = sorted(range(len(notes)), key=lambda place: notes[place].id)
-    write_notes(folder, [notes[place] for place in order], [vectors[place] for place in order])
+    found: list[tuple[PeerNote, FloatArray]] = []
+    after, last = 0, store.ledger.sequence()
+    while after < last:
+        changes, after = store.ledger.changes(after, _BATCH, NoteParts())
+        for change in changes:
+            if change.note is not None and change.tenant == tenant:
+                note = _peer_note(change)
+                known = change.note.vectors.get(embedder.name) or embedder.embed_passages([note.text])[0]
+                found.append((note, known.vector))
+    found.sort(key=lambda pair: pair[0].id)
+    write_notes(folder, [note for note, _ in found], [vector for _, vector in found])
     return embedder.name
+
+
+def _peer_note(change: NoteChange) -> PeerNote:
+    assert change.note is not None
+    named = [entity_key(name) for name in (change.title, *change.aliases)]
+    mentions = [m.key or entity_key(m.surface) for m in change.note.mentions if m.titled or m.type not in _NO_ENTITIES]
+    text = f"{change.title}\n{change.note.text}" if change.title else change.note.text
+    return PeerNote(change.note_id, text, tuple(dict.fromkeys(key for key in (*named, *mentions) if key)))
 
 
 def common_embedder(store: KnowledgeStore, models: Models, tenant: str) -> Embedder:
@@ -74,38 +91,13 @@ def write_notes(folder: Path, notes: Sequence[PeerNote], vectors: Sequence[Float
 
 def read_material(folder: Path, models: Models, space: str) -> Material:
     """Return what `write_material` wrote, with the embedder of its space."""
-    with (folder / NOTES).open(encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
     embedder = models.by_space(space)
     if embedder is None:
         raise StoreError(f"no configured embedder makes the space {space}.", where=str(folder))
+    with (folder / NOTES).open(encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
     notes = [PeerNote(note_id, text, tuple(entities)) for note_id, text, entities in rows]
     return Material(notes, np.load(folder / VECTORS), embedder)
-
-
-def _notes(store: KnowledgeStore, tenant: str) -> Iterator[NoteChange]:
-    """Yield the last state of every note of the tenant."""
-    after, last = 0, store.ledger.sequence()
-    while after < last:
-        changes, after = store.ledger.changes(after, _BATCH, NoteParts())
-        yield from (change for change in changes if change.note is not None and change.tenant == tenant)
-
-
-def _peer_note(change: NoteChange) -> PeerNote:
-    assert change.note is not None
-    named = [entity_key(name) for name in (change.title, *change.aliases)]
-    mentions = [m.key or entity_key(m.surface) for m in change.note.mentions if m.titled or m.type not in _NO_ENTITIES]
-    text = f"{change.title}\n{change.note.text}" if change.title else change.note.text
-    return PeerNote(change.note_id, text, tuple(dict.fromkeys(key for key in (*named, *mentions) if key)))
-
-
-OURS = "theworld"
-"""Name under which our own graph is measured."""
-WARM_UP = "Which of these was the first, and why? 其中哪一个最早？"
-"""Asked before the clock counts; no question of a data set, whose embedding would then be known."""
-_RANKED_BY = ("rerank_candidates", "restore_fused_order")
-Retrieve = Callable[[str], tuple[list[str], float | None]]
-"""Question -> note ids, best first, and the milliseconds until they stood, when it goes on after that."""
 
 
 def peak_memory_mb() -> float | None:
@@ -125,7 +117,7 @@ def peak_memory_mb() -> float | None:
 
 
 @contextmanager
-def _opened(name: str, folder: Path, job: dict[str, Any]) -> Iterator[Retrieve]:
+def _opened(name: str, folder: Path, job: dict[str, Any]) -> Iterator[Measured]:
     settings = Settings.load(store=job["store"])
     if name == OURS:
         from theworld.graph import build_graph, open_resources
@@ -133,13 +125,11 @@ def _opened(name: str, folder: Path, job: dict[str, Any]) -> Iterator[Retrieve]:
         with open_resources(settings) as resources:
             yield _ask(build_graph(resources), job["tenant"])
     else:
-        models = load_models(settings)
-        material = read_material(folder, models, job["space"])
-        peer = PEERS[name].make(material)
-        yield lambda question: (peer.retrieve(question), None)
+        retrieve = PEERS[name].make(read_material(folder, load_models(settings), job["space"]))
+        yield lambda question: (retrieve(question), None)
 
 
-def _ask(graph: Any, tenant: str) -> Retrieve:
+def _ask(graph: Any, tenant: str) -> Measured:
     """Ask our graph as a caller does, and note when its ranking stood; the answer is made after that."""
     context = Context(tenant=tenant, top_k=DEPTH, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False)
 
