@@ -53,10 +53,6 @@ class QueryRankings:
     degradations: tuple[Degradation, ...] = ()
     """Every fallback of the run."""
 
-    def value(self, stage: str, metric: str) -> float:
-        """Return one metric of one stage (see `metric_at`)."""
-        return metric_at(metric, self.rankings[stage], self.query.grades)
-
 
 @dataclass(frozen=True, slots=True)
 class RetrievalReport:
@@ -68,8 +64,8 @@ class RetrievalReport:
     """What making the store took."""
 
     def values(self, stage: str, metric: str) -> list[float]:
-        """Return a metric query by query, for paired tests."""
-        return [result.value(stage, metric) for result in self.results]
+        """Return a metric query by query, by its name (see `metric_at`)."""
+        return [metric_at(metric, result.rankings[stage], result.query.grades) for result in self.results]
 
     def mean(self, stage: str, metric: str) -> float:
         """Return the mean of a metric over all queries."""

@@ -141,8 +141,14 @@ class DocumentAnswer:
 
     def as_line(self) -> dict[str, Any]:
         """Return the fields by which a results file names them."""
-        same = {name: getattr(self, name) for name in ("kind", "confidence")}
-        return {"id": self.id, "answer": self.text, **same, "files": list(self.files), "notes": list(self.notes)}
+        return {
+            "id": self.id,
+            "answer": self.text,
+            "kind": self.kind,
+            "confidence": self.confidence,
+            "files": list(self.files),
+            "notes": list(self.notes),
+        }
 
 
 def ask_questions(questions: QuestionSet, graph: CompiledGraph, watch: Watch) -> list[DocumentAnswer]:
