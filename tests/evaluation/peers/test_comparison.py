@@ -12,8 +12,8 @@ from theworld.errors import TheWorldError
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.peers import PEERS, Comparison, PeerResult, compare_peers
 from theworld.evaluation.peers.comparison import METRICS, check_plotting, plot_comparison
-from theworld.evaluation.peers.retrievers import Material
-from theworld.evaluation.peers.worker import OURS, peak_memory_mb, read_material, write_material
+from theworld.evaluation.peers.material import Material, read_material, write_material
+from theworld.evaluation.peers.worker import OURS, peak_memory_mb
 from theworld.extras import install_command
 from theworld.graph import Resources, open_resources
 from theworld.ingestion import ingest

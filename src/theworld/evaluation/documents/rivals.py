@@ -31,8 +31,8 @@ from theworld.evaluation.documents.question_set import DocumentAnswer, QuestionS
 from theworld.evaluation.documents.report import DocumentsReport
 from theworld.evaluation.metrics import first_occurrences
 from theworld.evaluation.peers.comparison import run_worker
-from theworld.evaluation.peers.retrievers import PEERS, PeerNote
-from theworld.evaluation.peers.worker import common_embedder, write_notes
+from theworld.evaluation.peers.material import PeerNote, common_embedder, write_notes
+from theworld.evaluation.peers.retrievers import PEERS
 from theworld.ingestion.readers import SourceDocument, read_source
 from theworld.ingestion.readers.encoding import read_text
 from theworld.models.protocols import Embedder, FloatArray

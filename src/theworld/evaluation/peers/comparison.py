@@ -20,8 +20,9 @@ from typing import Any
 from theworld.errors import TheWorldError
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.metrics import PairedDifference, metric_at, paired_difference, percentile, percentiles
+from theworld.evaluation.peers.material import write_material
 from theworld.evaluation.peers.retrievers import PEERS
-from theworld.evaluation.peers.worker import OURS, write_material
+from theworld.evaluation.peers.worker import OURS
 from theworld.evaluation.retrieval import RECALL_DEPTHS, documents_of, judged_queries
 from theworld.extras import install_command
 from theworld.models.registry import Models

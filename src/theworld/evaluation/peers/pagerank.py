@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from theworld.evaluation.peers.retrievers import DEPTH, Material
+from theworld.evaluation.peers.material import DEPTH, Material
 from theworld.questions import read_question
 from theworld.retrieval.seeds import query_entities
 
