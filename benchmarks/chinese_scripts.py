@@ -10,6 +10,7 @@ characters. Gold answers stay as they are, since answers are quoted from the doc
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,11 +18,13 @@ from environment import environment
 
 from answers import measure, report, states_of
 from theworld.evaluation.answers import answerable_queries
-from theworld.evaluation.chinese_scripts import in_simplified
 from theworld.evaluation.datasets import load_dataset
 from theworld.evaluation.retrieval import STAGES, evaluate_retrieval
 from theworld.graph import build_graph, open_resources
 from theworld.settings import Settings
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from chinese_writing import in_simplified
 
 METRICS = ("recall@1", "recall@2", "recall@5", "recall@10", "recall@20", "mrr")
 

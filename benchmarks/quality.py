@@ -14,15 +14,18 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from environment import environment
+from quality_measures.first_answers import FirstAnswers, evaluate_first_answers
+from quality_measures.losses import losses
+from quality_measures.merging import merge_datasets
 
 from theworld.cli.ingesting import ingest_paths
 from theworld.cli.output import error_console
 from theworld.errors import TheWorldError
-from theworld.evaluation.answers import AnswersReport, FirstAnswers, evaluate_first_answers
-from theworld.evaluation.datasets import Dataset, load_dataset, merge_datasets
+from theworld.evaluation.answers import AnswersReport
+from theworld.evaluation.datasets import Dataset, load_dataset
 from theworld.evaluation.metrics import PairedDifference
 from theworld.evaluation.preparation import store_path
-from theworld.evaluation.retrieval import STAGES, RetrievalReport, evaluate_retrieval, losses
+from theworld.evaluation.retrieval import STAGES, RetrievalReport, evaluate_retrieval
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.settings import Settings
 from theworld.text import detect_language

@@ -25,12 +25,14 @@ from environment import environment
 from theworld.demo.credit.sample import write_sample
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import percentile
-from theworld.evaluation.routing import accuracy, read_labelled
 from theworld.routing import Rules, route
 from theworld.settings import Settings
 from theworld.sql.database import Database
 from theworld.sql.view import database_reader
 from theworld.state import Context, RouteDecision, RoutePath
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from labelled_questions import accuracy, read_labelled
 
 DATA = Path(__file__).parents[1] / "tests" / "routing" / "data"
 REPEATS = 5

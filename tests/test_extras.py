@@ -67,9 +67,11 @@ def read_turtle(folder: Path) -> None:
 
 
 def repair_json(_: Path) -> None:
-    from theworld.structure.reading import repairing
+    from theworld.structure import extract_json_from_text
+    from theworld.structure.reading.repairing import parser_class
 
-    repairing._parser_class()
+    parser_class.cache_clear()
+    extract_json_from_text("{name: 'A'}")
 
 
 def compare(_: Path) -> None:
@@ -106,7 +108,6 @@ def test_what_needs_an_extra_says_how_to_install_it(
     loaded = [name for name in sys.modules if name.partition(".")[0] == package]
     for name in [*loaded, "theworld.ontology.files.rdf"]:
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setattr("theworld.structure.reading.repairing._PARSER", None)
     monkeypatch.setattr(sys, "meta_path", [Without(finder) for finder in sys.meta_path if hasattr(finder, "find_spec")])
     with pytest.raises(TheWorldError) as caught:
         use(tmp_path)

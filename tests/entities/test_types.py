@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from chinese_writing import in_traditional
 from theworld.entities.features import features_of
 from theworld.entities.mention import MentionInText
 from theworld.entities.words import fits_type, is_page, type_named, type_of_head
-from theworld.evaluation.chinese_scripts import in_traditional
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from theworld.evaluation.datasets import Dataset, Query
+
+# The measures of quality that only benchmarks need are tested here.
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from theworld.evaluation.answers import AnsweredQuery, AnswersReport, FirstAnswers
+from quality_measures.first_answers import FirstAnswers
+
+from theworld.evaluation.answers import AnsweredQuery, AnswersReport
 from theworld.evaluation.datasets import Query
 from theworld.state import AnswerKind
 

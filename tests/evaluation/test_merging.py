@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from quality_measures.merging import merge_datasets
 
-from theworld.evaluation.datasets import Dataset, Query, load_dataset, merge_datasets
+from theworld.evaluation.datasets import Dataset, Query, load_dataset
 
 
 def make(folder: Path, name: str, documents: dict[str, tuple[str, str]], gold: dict[str, str]) -> Dataset:

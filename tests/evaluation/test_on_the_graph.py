@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from quality_measures.first_answers import baseline_candidates, evaluate_first_answers
 
 from theworld.errors import IngestionError
-from theworld.evaluation.answers import baseline_candidates, evaluate_answers, evaluate_first_answers
+from theworld.evaluation.answers import evaluate_answers
 from theworld.evaluation.counterfactuals import Counterfactuals
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.failures import Change

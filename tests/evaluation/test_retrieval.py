@@ -1,18 +1,17 @@
 from __future__ import annotations
 
 import pytest
+from quality_measures.losses import Loss, losses
 
 from theworld.errors import IngestionError
 from theworld.evaluation.datasets import Query
 from theworld.evaluation.retrieval import (
     METRICS,
     STAGES,
-    Loss,
     QueryRankings,
     RetrievalReport,
     documents_of,
     judged_queries,
-    losses,
     stage_rankings,
 )
 from theworld.state import Candidate, Channel, ChannelResult

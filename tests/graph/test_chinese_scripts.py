@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
+from chinese_writing import in_traditional
 from theworld.cli.ask import run_question
 from theworld.cli.demo import Turn
 from theworld.demo import DemoQuestion, corpus_dir, load_questions
-from theworld.evaluation.chinese_scripts import in_traditional
 from theworld.graph import Resources, build_graph, open_resources
 from theworld.graph.build import CompiledGraph
 from theworld.ingestion import ingest

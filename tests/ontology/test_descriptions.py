@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from chinese_writing import in_traditional
 from theworld.demo.credit import load_credit_ontology
-from theworld.evaluation.chinese_scripts import in_traditional
 from theworld.ontology import Lookup, parse_ontology
 from theworld.ontology.facts import Fact, Facts
 from theworld.ontology.questions.descriptions import DescriptionReader

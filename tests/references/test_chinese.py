@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from chinese_writing import in_traditional
 from theworld import Message, ReferenceResolver, ReferenceType
-from theworld.evaluation.chinese_scripts import in_traditional
 from theworld.references.chinese_topics import asks_for, joined_names, name_in_answer, topic_of
 from theworld.text.folding import simplified
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from chinese_writing import in_traditional
+from labelled_questions import accuracy, balance, read_labelled
 from theworld.errors import IngestionError
-from theworld.evaluation.chinese_scripts import in_traditional
-from theworld.evaluation.routing import accuracy, balance, read_labelled
 from theworld.routing import Rules, route
 
 FILE = Path(__file__).parent / "data" / "queries.tsv"

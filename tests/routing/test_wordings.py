@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from theworld.evaluation.chinese_scripts import in_traditional
+from chinese_writing import in_traditional
 from theworld.evaluation.datasets import read_lines
 from theworld.routing import Rules, features_of, route
 from theworld.routing.features import LONGEST_READ

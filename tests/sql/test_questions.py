@@ -2,8 +2,8 @@
 
 import pytest
 
+from chinese_writing import in_traditional
 from sql_answers import agree, one_tenant, read_questions, truth
-from theworld.evaluation.chinese_scripts import in_traditional
 from theworld.sql.plan import UnclearError
 
 QUESTIONS = read_questions()

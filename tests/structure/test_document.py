@@ -27,7 +27,7 @@ from theworld.structure import (
     to_openai_tool,
     unregister_extraction_strategy,
 )
-from theworld.structure.strategies import registered_strategies
+from theworld.structure.json_extractor import registered_strategies
 
 
 class User(BaseModel):
@@ -221,16 +221,31 @@ def test_yaml_makes_no_text_of_what_json_reads_as_nothing(nothing):
 def test_without_pyyaml_json_works_and_yaml_is_absent():
     code = (
         "import sys; sys.modules['yaml'] = None\n"
-        "from theworld.structure import parse_structured_output, strategies, StructureParseError\n"
+        "from theworld.structure import parse_structured_output, json_extractor, StructureParseError\n"
         "from pydantic import BaseModel\n"
         "class C(BaseModel):\n    host: str\n"
         "assert parse_structured_output('{\"host\": \"a\"}', C).host == 'a'\n"
-        "assert strategies.registered_strategies() == ()\n"
+        "assert json_extractor.registered_strategies() == ()\n"
         "try:\n    parse_structured_output('host: a', C)\n"
         "except StructureParseError as e:\n    print([a['strategy'] for a in e.attempts])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['direct_json', 'cleaned_json']"
+
+
+def test_without_json_repair_cleaning_and_plugins_work_and_the_error_says_what_to_install():
+    code = (
+        "import sys; sys.modules['json_repair'] = None\n"
+        "from theworld.structure import StructureParseError, parse_structured_output, parse_with_report\n"
+        "from pydantic import BaseModel\n"
+        "class C(BaseModel):\n    host: str\n"
+        'print(parse_with_report(\'// note\\n{"host": "a", /* b */}\', C).strategy)\n'
+        "print(parse_structured_output('host: \"{a\"', C).host)\n"
+        "try:\n    parse_structured_output('{host: a', C)\n"
+        "except StructureParseError as e:\n    print('[structured]' in str(e), e.attempts[1]['strategy'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["cleaned_json", "{a", "True", "braced_0"]
 
 
 def test_openai_tool_of_a_model():

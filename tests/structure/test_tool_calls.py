@@ -114,7 +114,7 @@ def test_the_name_is_checked_when_one_is_wanted():
 def test_report_of_a_mended_call():
     report = parse_with_report("", User, [{"function": {"name": "User", "arguments": "{'name': 'Bob', 'age': '30岁'"}}])
     assert (report.value, report.strategy, report.truncated) == (BOB, "tool_call_0", True)
-    assert "age" in report.repairs_by_field()
+    assert ("age",) in [repair.path for repair in report.repairs]
 
 
 @pytest.mark.parametrize("raw", [5, "x", [None], [{}], {"tool_calls": "x"}, [[[[[[[[[[[[]]]]]]]]]]]], object()])

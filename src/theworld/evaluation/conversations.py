@@ -12,13 +12,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
-from theworld.errors import IngestionError
-from theworld.evaluation.datasets import read_lines
+from theworld.evaluation.datasets import read_rows
 from theworld.evaluation.documents.question_set import (
     CORPUS,
     DocumentAnswer,
@@ -116,35 +115,19 @@ class Measured:
         return {"group": self.group, "n": self.asked} | {name: round(share, 4) for name, share in self.shares.items()}
 
 
-Row = TypeVar("Row", bound=BaseModel)
-
-
-def _read(file: Path, model: type[Row], layout: str, limit: int | None) -> list[Row]:
-    rows: list[Row] = []
-    for number, line in read_lines(file, layout):
-        try:
-            rows.append(model.model_validate_json(line))
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(map(str, first["loc"]))
-            raise IngestionError(f"{field}: {first['msg']}.", where=f"{file}, line {number}", remedy=layout) from error
-    if not rows:
-        raise IngestionError("holds nothing.", where=str(file), remedy=layout)
-    return rows[:limit]
-
-
 def load_threads(folder: Path, limit: int | None = None) -> tuple[QuestionSet, list[Thread]]:
     """Read the conversations of a folder, only the first with `limit`; the set names its corpus and has no questions.
 
     Raises IngestionError with file, line and field when something is missing or wrong.
     """
     folder = folder.expanduser().absolute()
-    return QuestionSet(folder.name, folder / CORPUS, ()), _read(folder / THREADS, Thread, _LAYOUT, limit)
+    threads = [thread for _, thread in read_rows(folder / THREADS, Thread, _LAYOUT)]
+    return QuestionSet(folder.name, folder / CORPUS, ()), threads[:limit]
 
 
 def load_rewritings(file: Path, limit: int | None = None) -> list[Rewriting]:
     """Read questions with their rewritings. Raises IngestionError with file, line and field."""
-    return _read(file.expanduser(), Rewriting, _ROWS, limit)
+    return [row for _, row in read_rows(file.expanduser(), Rewriting, _ROWS)][:limit]
 
 
 def measure_threads(

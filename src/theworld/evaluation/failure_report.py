@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -40,29 +41,23 @@ def _culprit(name: str, what: str, language: Language) -> str:
 
 def as_markdown(report: Mapping[str, Any], language: Language = "en") -> str:
     """Return a report (`FailureReport.as_json`) as Markdown."""
+    heads = " | ".join(_say(key, language) for key in ("culprit", "count", "share"))
     lines = [f"# {_say('title', language, dataset=_plain(report['dataset']))}", "", _summary(report, language), ""]
-    lines += [
-        f"| {_say('culprit', language)} | {_say('count', language)} | {_say('share', language)} |",
-        "|---|---|---|",
-    ]
+    lines += [f"| {heads} |", "|---|---|---|"]
     for name, cluster in report["clusters"].items():
         share = cluster["count"] / max(report["failed"], 1)
         lines.append(f"| {_culprit(name, 'name', language)} | {cluster['count']} | {share:.0%} |")
     for name, cluster in report["clusters"].items():
-        lines += [
-            "",
-            f"## {_culprit(name, 'name', language)}: {cluster['count']}",
-            "",
-            _culprit(name, "means", language),
-        ]
-        lines += ["", f"**{_say('try', language)}** {_culprit(name, 'try', language)}"]
+        lines += ["", f"## {_culprit(name, 'name', language)}: {cluster['count']}", ""]
+        lines += [_culprit(name, "means", language), ""]
+        lines.append(f"**{_say('try', language)}** {_culprit(name, 'try', language)}")
         if cluster["fixed_by"]:
             repaired = ", ".join(f"{change} ({count})" for change, count in cluster["fixed_by"].items())
             lines += ["", f"{_say('repaired', language)} {repaired}"]
         lines.append("")
         for example in cluster["examples"]:
             lines.append(f"- {_plain(example['question'])}")
-            lines += [f"  - {part}" for part in _facts(example, language, _plain)]
+            lines += [f"  - {_plain(fact)}" for fact in _facts(example, language)]
     return "\n".join(lines) + "\n"
 
 
@@ -71,40 +66,34 @@ def as_html(report: Mapping[str, Any], language: Language = "en") -> str:
     title = html.escape(_say("title", language, dataset=report["dataset"]))
     parts = [f"<h1>{title}</h1>", f"<p>{html.escape(_summary(report, language))}</p>", _plot(report, language)]
     for name, cluster in report["clusters"].items():
-        parts.append(f"<h2>{html.escape(_culprit(name, 'name', language))}: {cluster['count']}</h2>")
-        parts.append(f"<p>{html.escape(_culprit(name, 'means', language))}</p>")
-        advice = html.escape(_culprit(name, "try", language))
+        heading, means, advice = (html.escape(_culprit(name, what, language)) for what in ("name", "means", "try"))
+        parts.append(f"<h2>{heading}: {cluster['count']}</h2><p>{means}</p>")
         parts.append(f'<p class="try"><strong>{_say("try", language)}</strong> {advice}</p>')
-        rows = "".join(
-            f"<tr><td>{html.escape(example['question'])}</td><td>"
-            + "<br>".join(_facts(example, language, html.escape))
-            + "</td></tr>"
-            for example in cluster["examples"]
-        )
-        parts.append(f"<table>{rows}</table>")
+        parts.append("<table>")
+        for example in cluster["examples"]:
+            facts = "<br>".join(map(html.escape, _facts(example, language)))
+            parts.append(f"<tr><td>{html.escape(example['question'])}</td><td>{facts}</td></tr>")
+        parts.append("</table>")
     head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
     return f'<!doctype html><html lang="{language}"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
 
 
 def _summary(report: Mapping[str, Any], language: Language) -> str:
-    return _say("summary", language, asked=report["asked"], failed=report["failed"], named=_of_failures(report))
+    """Return the first sentence; failures with a named culprit are counts, as a share of nothing would say nothing."""
+    named = report["failed"] - report["clusters"].get("unexplained", {"count": 0})["count"]
+    failed = report["failed"]
+    return _say("summary", language, asked=report["asked"], failed=failed, named=f"{named} / {failed}")
 
 
-def _of_failures(report: Mapping[str, Any]) -> str:
-    """Return how many failures have a named culprit, as counts: a share of nothing would say nothing."""
-    unexplained = report["clusters"].get("unexplained", {"count": 0})["count"]
-    return f"{report['failed'] - unexplained} / {report['failed']}"
-
-
-def _facts(example: Mapping[str, Any], language: Language, escape: Any) -> list[str]:
-    facts = []
+def _facts(example: Mapping[str, Any], language: Language) -> Iterator[str]:
     if example["gold"]:
-        facts.append(_say("gold", language, text=escape(" / ".join(example["gold"]))))
+        yield _say("gold", language, text=" / ".join(example["gold"]))
     if example["answer"]:
-        facts.append(_say("answered", language, text=escape(example["answer"][:300]), kind=example["kind"]))
+        yield _say("answered", language, text=example["answer"][:300], kind=example["kind"])
     if example["fixed_by"]:
-        facts.append(_say("by", language, text=escape(example["fixed_by"])))
-    return [*facts, *([escape(example["detail"])] if example["detail"] else [])]
+        yield _say("by", language, text=example["fixed_by"])
+    if example["detail"]:
+        yield example["detail"]
 
 
 def _plain(text: str) -> str:
@@ -123,15 +112,13 @@ def _plot(report: Mapping[str, Any], language: Language) -> str:
             "plots need matplotlib", where="failure report", remedy=install_command("service")
         ) from error
     counts = {name: cluster["count"] for name, cluster in report["clusters"].items()}
-    changes: dict[str, int] = {}
+    changes: Counter[str] = Counter()
     for cluster in report["clusters"].values():
-        for change, count in cluster["fixed_by"].items():
-            changes[change] = changes.get(change, 0) + count
+        changes.update(cluster["fixed_by"])
     # The plots' own labels are the culprits' technical names: no font of the machine has to know Chinese.
     figure = Figure(figsize=(9, 3.2), layout="constrained")
     FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2)
-    for axes, values, label in ((left, counts, "culprit"), (right, changes, "fixed by")):
+    for axes, values, label in zip(figure.subplots(1, 2), (counts, changes), ("culprit", "fixed by"), strict=True):
         axes.barh(list(values)[::-1], list(values.values())[::-1], color="#4878a8")
         axes.set_title(label)
         axes.spines[["top", "right"]].set_visible(False)

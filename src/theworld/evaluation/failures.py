@@ -19,8 +19,8 @@ In this order:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from theworld.evaluation.datasets import Query
@@ -127,44 +127,48 @@ def explain_failure(
     query: Query, base: Seen, ask: Ask, corpus: Collection[str], channels: Sequence[Channel]
 ) -> Failure:
     """Name the culprit of a failed question; `corpus` holds the ids of all documents, `channels` all there are."""
+    culprit, fixed_by, detail = _explained(query, base, ask, corpus, channels)
+    return Failure(query, culprit, fixed_by, detail, base.answer, base.kind, base.path)
 
-    def found(culprit: Culprit, fixed_by: str = "", detail: str = "") -> Failure:
-        return Failure(query, culprit, fixed_by, detail, base.answer, base.kind, base.path)
 
+def _explained(
+    query: Query, base: Seen, ask: Ask, corpus: Collection[str], channels: Sequence[Channel]
+) -> tuple[Culprit, str, str]:
+    """Return the culprit, the change that fixed the question, and what is to be known besides."""
     absent = sorted(set(query.grades).difference(corpus))
     if absent:
-        return found(
-            "not_in_corpus", detail=f"{len(absent)} of {len(query.grades)} gold documents, such as {absent[0]!r}"
-        )
+        return "not_in_corpus", "", f"{len(absent)} of {len(query.grades)} gold documents, such as {absent[0]!r}"
     if is_complete(query, base):
-        return _of_answer(query, base, ask, found)
+        return _of_answer(query, base, ask)
     for culprit, change in _changes(query, base, channels):
         seen = ask(change)
         complete = change.given is None and is_complete(query, seen, change.top_k or K)
         if complete or (query.answers and is_right(query, seen)):
-            return found(culprit, change.name, _needed_depth(query, seen) if change.top_k else "")
+            ranks = [seen.documents.index(document) + 1 for document in query.grades if document in seen.documents]
+            deep = f"the last gold document is at rank {max(ranks)}" if change.top_k and ranks else ""
+            return culprit, change.name, deep
     missing = sorted(set(query.grades).difference(base.documents[:K]))
-    return found("unexplained", detail=f"no change brings {', '.join(missing) or 'a gold answer'}")
+    return "unexplained", "", f"no change brings {', '.join(missing) or 'a gold answer'}"
 
 
-def _of_answer(query: Query, base: Seen, ask: Ask, found: Callable[..., Failure]) -> Failure:
+def _of_answer(query: Query, base: Seen, ask: Ask) -> tuple[Culprit, str, str]:
     """Name what of the answering failed, the evidence being complete."""
     culprit: Culprit = "entity" if base.kind == "entity" else "answer"
     alone = ask(_gold_alone(tuple(sorted(query.grades)) or _stating(query, base)))
     if is_right(query, alone):
-        return found(culprit, GOLD_ALONE, "other notes led it astray")
+        return culprit, GOLD_ALONE, "other notes led it astray"
     if gives_answer(base.passages, query.answers, short=False):
-        return found(culprit, "the passages instead of the short answer", f"answered {base.answer!r}")
+        return culprit, "the passages instead of the short answer", f"answered {base.answer!r}"
     outcome = "it abstained" if base.kind == "none" else "the wrong part was read"
     stated = "" if _stating(query, alone) else "; the gold documents do not state the gold answer as written"
-    return found("answer", detail=f"{outcome}, also with the gold documents alone{stated}")
+    return "answer", "", f"{outcome}, also with the gold documents alone{stated}"
 
 
 def _gold_alone(documents: tuple[str, ...]) -> Change:
     return Change(GOLD_ALONE, given=documents)
 
 
-def _changes(query: Query, base: Seen, channels: Sequence[Channel]) -> Iterable[tuple[Culprit, Change]]:
+def _changes(query: Query, base: Seen, channels: Sequence[Channel]) -> Iterator[tuple[Culprit, Change]]:
     if set(base.channels) != set(channels):
         yield "wrong_route", Change("every channel", channels=tuple(channels))
     for channel in channels:
@@ -177,11 +181,6 @@ def _changes(query: Query, base: Seen, channels: Sequence[Channel]) -> Iterable[
         yield "missing_recall", _gold_alone(tuple(sorted(query.grades)))
 
 
-def _needed_depth(query: Query, seen: Seen) -> str:
-    ranks = [seen.documents.index(document) + 1 for document in query.grades if document in seen.documents]
-    return f"the last gold document is at rank {max(ranks)}" if ranks else ""
-
-
 @dataclass(frozen=True, slots=True)
 class FailureReport:
     """The failures of one run over a set."""
@@ -189,7 +188,7 @@ class FailureReport:
     dataset: str
     asked: int
     failures: tuple[Failure, ...]
-    shown: int = field(default=5)
+    shown: int = 5
     """Examples given of each cluster."""
 
     @property
@@ -197,26 +196,21 @@ class FailureReport:
         """Share of the failures with a culprit; None when nothing failed."""
         return sum(f.culprit != "unexplained" for f in self.failures) / len(self.failures) if self.failures else None
 
-    def clusters(self) -> dict[Culprit, list[Failure]]:
-        """Return the failures by culprit, largest cluster first."""
-        found: dict[Culprit, list[Failure]] = {}
-        for failure in self.failures:
-            found.setdefault(failure.culprit, []).append(failure)
-        return dict(sorted(found.items(), key=lambda item: (-len(item[1]), CULPRITS.index(item[0]))))
-
     def as_json(self) -> dict[str, Any]:
-        """Return the documented JSON object."""
+        """Return the documented JSON object; the largest cluster of failures comes first."""
+        clusters = {}
+        counts = Counter(failure.culprit for failure in self.failures)
+        for culprit in sorted(counts, key=lambda culprit: (-counts[culprit], CULPRITS.index(culprit))):
+            some = [failure for failure in self.failures if failure.culprit == culprit]
+            clusters[culprit] = {
+                "count": len(some),
+                "fixed_by": dict(Counter(f.fixed_by for f in some if f.fixed_by).most_common()),
+                "examples": [failure.as_json() for failure in some[: self.shown]],
+            }
         return {
             "dataset": self.dataset,
             "asked": self.asked,
             "failed": len(self.failures),
             "named": None if self.named is None else round(self.named, 6),
-            "clusters": {
-                culprit: {
-                    "count": len(some),
-                    "fixed_by": dict(Counter(f.fixed_by for f in some if f.fixed_by).most_common()),
-                    "examples": [failure.as_json() for failure in some[: self.shown]],
-                }
-                for culprit, some in self.clusters().items()
-            },
+            "clusters": clusters,
         }

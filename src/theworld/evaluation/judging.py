@@ -22,9 +22,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
 from functools import lru_cache
+from typing import TypeVar
 
 from theworld.evaluation.notations import DECADE, ClockTime, clock_times, plainly
 from theworld.text.dates import DateSpan, find_dates
@@ -32,6 +33,7 @@ from theworld.text.folding import fold_in_place
 from theworld.text.quantities import CHINESE_NUMERAL, Quantity, find_quantities, read_numeral, unit_of
 from theworld.text.tokens import function_words
 
+T = TypeVar("T")
 _POLARITY = {"yes": True, "no": False, "是": True, "是的": True, "对": True, "否": False, "不是": False, "不": False}
 _WORD = re.compile(r"[一-鿿㐀-䶿]|[^\W_一-鿿㐀-䶿]+[+#]*")
 _ITEMS = re.compile(r"\s*(?:[,，、;；]\s*(?:and\s|or\s)?|\s(?:and|&)\s|[和与及])\s*")
@@ -39,6 +41,7 @@ _INVERTED = re.compile(r"([^,，、;；]+), ([^,，、;；]+)")
 """`Tolkien, J. R. R.`"""
 _NEGATIONS = (("not",), ("never",), ("不",), ("没",), ("没", "有"), ("未",), ("非",))
 _ARTICLES = frozenset({"a", "an", "the"})
+_RANGE = re.compile(r"(?<=\d)\s?[-–—~至到]\s?(?=\d)")
 _MUCH_LONGER = 4
 """Times as many words as the gold answer that a short answer may have, and as many besides: `Zundert, a village in the
 south of the Netherlands` is Zundert, three sentences are not."""
@@ -53,18 +56,22 @@ def _gives(shown: str, gold: str, short: bool) -> bool:
     """Return whether the answer gives one gold answer: the rules of the module's docstring in their order."""
     if gold.strip().casefold().rstrip(".。") in _POLARITY:
         return _polarity(shown) is _polarity(gold)
-    times = _clock_times_of(gold)
-    if times:
-        return _names_times(shown, times, short)
-    dates = _dates_of(gold)
-    if dates and (not gold.strip().isdecimal() or _names_dates(shown, dates, short)):  # 1500 may be a year or a number
-        return _names_dates(shown, dates, short)
+    times, rest = clock_times(gold)
+    if times and function_words().issuperset(_words(rest)):
+        return _are_named(times, clock_times(shown)[0], ClockTime.may_be, short)
+    dates = [] if DECADE.search(gold) else find_dates(gold)
+    if dates and not _words(_without(gold, dates)):
+        named = [date for date in find_dates(shown) if not DECADE.fullmatch(shown[date.start : date.end])]
+        right = _are_named(dates, named, _is_within, short)
+        if right or not gold.strip().isdecimal():  # 1500 may be a year or a number
+            return right
     stated, wanted = _RANGE.sub(" to ", shown), _RANGE.sub(" to ", gold)
     if _is_amount(wanted):
         return _states_amounts(stated, wanted, short)
     items = _items(gold)
     if len(items) > 1 and _words(shown) != _words(gold):
-        return _has_items(shown, items, short)
+        held = all(_says_the_words(shown, item, short=False, part=False) for item in items)
+        return held and not (short and len(_items(shown)) > len(items))
     given_name_first = _INVERTED.sub(r"\2 \1", shown.strip())
     return any(_says_the_words(one, gold, short=short, part=short) for one in {shown, given_name_first})
 
@@ -76,36 +83,14 @@ def _polarity(text: str) -> bool | None:
     return _POLARITY.get(word, _POLARITY.get(word[:1]))
 
 
-def _clock_times_of(gold: str) -> list[ClockTime]:
-    """Return the times of day that a gold answer consists of, none when it says more than `from` and `to`."""
-    times, rest = clock_times(gold)
-    return times if times and function_words().issuperset(_words(rest)) else []
-
-
-def _names_times(shown: str, times: Sequence[ClockTime], short: bool) -> bool:
-    named, _ = clock_times(shown)
-    return all(any(one.may_be(time) for one in named) for time in times) and not (short and len(named) > len(times))
-
-
-def _dates_of(gold: str) -> list[DateSpan]:
-    """Return the dates that a gold answer consists of, none when it says anything else."""
-    dates = [] if DECADE.search(gold) else find_dates(gold)
-    return dates if dates and not _words(_without(gold, dates)) else []
-
-
-def _names_dates(shown: str, dates: Sequence[DateSpan], short: bool) -> bool:
-    named = [date for date in find_dates(shown) if not DECADE.fullmatch(shown[date.start : date.end])]
-    return all(any(_is_within(one, date) for one in named) for date in dates) and not (
-        short and len(named) > len(dates)
-    )
+def _are_named(wanted: Sequence[T], named: Sequence[T], fits: Callable[[T, T], bool], short: bool) -> bool:
+    """Return whether each wanted value is among those named, and in a short answer no further one."""
+    return all(any(fits(one, each) for one in named) for each in wanted) and not (short and len(named) > len(wanted))
 
 
 def _is_within(date: DateSpan, wanted: DateSpan) -> bool:
     """Return whether a date is the wanted one, or a part of it."""
     return all(given == asked for given, asked in zip(date.moment, wanted.moment, strict=True) if asked)
-
-
-_RANGE = re.compile(r"(?<=\d)\s?[-–—~至到]\s?(?=\d)")
 
 
 def _is_amount(gold: str) -> bool:
@@ -118,13 +103,10 @@ def _is_amount(gold: str) -> bool:
 
 def _states_amounts(shown: str, gold: str, short: bool) -> bool:
     wanted, stated = find_quantities(gold), find_quantities(shown)
-    if short and len(stated) > len(wanted):
-        return False
-    beside = set(_words(_without(gold, wanted)))
-    other = set(_words(_without(shown, stated)))
+    beside, other = set(_words(_without(gold, wanted))), set(_words(_without(shown, stated)))
     if short and beside and other and not beside & other and not any(amount.unit for amount in (*wanted, *stated)):
         return False  # five apples are not five pears
-    return all(any(_is_amount_of(shown, one, gold, amount) for one in stated) for amount in wanted)
+    return _are_named(wanted, stated, lambda one, amount: _is_amount_of(shown, one, gold, amount), short)
 
 
 def _is_amount_of(shown: str, one: Quantity, gold: str, wanted: Quantity) -> bool:
@@ -152,12 +134,6 @@ def _is_negative(text: str, amount: Quantity) -> bool:
 
 def _items(gold: str) -> list[str]:
     return [item for item in _ITEMS.split(gold.strip()) if _words(item)]
-
-
-def _has_items(shown: str, items: Sequence[str], short: bool) -> bool:
-    if not all(_says_the_words(shown, item, short=False, part=False) for item in items):
-        return False
-    return not short or len(_items(shown)) <= len(items)
 
 
 def _says_the_words(shown: str, gold: str, *, short: bool, part: bool) -> bool:
@@ -201,13 +177,9 @@ def _words(text: str) -> tuple[str, ...]:
     plain = unicodedata.normalize("NFC", plain.translate(_LETTERS))
     plain = _CHINESE_NUMBER.sub(lambda match: f" {read_numeral(match.group()) or match.group()} ", plain)
     joined = _INITIALS.sub(lambda match: re.sub(r"[.\s]", "", match.group()) + " ", plain)
-    words = (match.group() for match in _WORD.finditer(joined))
-    return tuple(_in_digits(word) for word in words if word not in _ARTICLES)
-
-
-def _in_digits(word: str) -> str:
-    number = read_numeral(word) if word.isascii() else None
-    return word if number is None else str(number)
+    words = [match.group() for match in _WORD.finditer(joined) if match.group() not in _ARTICLES]
+    numbers = [read_numeral(word) if word.isascii() else None for word in words]
+    return tuple(word if number is None else str(number) for word, number in zip(words, numbers, strict=True))
 
 
 def _without(text: str, spans: Sequence[DateSpan | Quantity]) -> str:

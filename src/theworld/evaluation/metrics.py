@@ -15,15 +15,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from theworld.extras import import_package
 from theworld.text import cjk_share
 from theworld.text.language import CJK_RANGES
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _SQUAD_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -60,6 +55,14 @@ def ndcg_at(k: int, ranking: Sequence[str], grades: Mapping[str, int]) -> float:
     return found / _dcg(sorted(grades.values(), reverse=True)[:k])
 
 
+def metric_at(name: str, ranking: Sequence[str], grades: Mapping[str, int]) -> float:
+    """Return a metric by its name in reports: `recall@K`, `all@K`, `ndcg@K` or `mrr`."""
+    kind, _, depth = name.partition("@")
+    if kind == "mrr":
+        return reciprocal_rank(ranking, grades)
+    return {"recall": recall_at, "all": all_at, "ndcg": ndcg_at}[kind](int(depth), ranking, grades)
+
+
 def _dcg(gains: Sequence[int]) -> float:
     return sum(max(gain, 0) / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
 
@@ -84,6 +87,11 @@ def percentile(values: Sequence[float], share: float) -> float:
         raise ValueError(f"a percentile needs values and a share in (0, 1], not {len(values)} values and {share}")
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def percentiles(values: Sequence[float], *shares: int) -> dict[str, float]:
+    """Return percentiles, rounded, as reports name them: `p50`, `p95`."""
+    return {f"p{share}": round(percentile(values, share / 100), 2) for share in shares}
 
 
 def calibration_error(
@@ -181,52 +189,31 @@ def paired_difference(
     """Compare per-query values of two systems, in the same order of queries; the same input gives the same result."""
     if len(first) != len(second) or not first:
         raise ValueError(f"needs two lists of the same length, at least 1; got {len(first)} and {len(second)}")
+    import_package("scipy", extra="evaluation")
     import numpy as np
+    from scipy import stats
 
     differences = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
-    low, high = _bootstrap_interval(differences, confidence, resamples, seed)
-    p_value = _randomisation_p(differences, resamples, seed)
-    return PairedDifference(float(differences.mean()), low, high, p_value, len(differences))
-
-
-def _bootstrap_interval(
-    differences: NDArray[np.float64], confidence: float, resamples: int, seed: int
-) -> tuple[float, float]:
-    import numpy as np
-
-    import_package("scipy", extra="evaluation")
-    from scipy import stats
-
-    if np.ptp(differences) == 0 or np.size(differences) == 1:
-        value = float(np.mean(differences))
-        return value, value
-    interval = stats.bootstrap(
-        (differences,),
-        np.mean,
-        confidence_level=confidence,
-        n_resamples=resamples,
-        batch=1000,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
-    return float(interval.low), float(interval.high)
-
-
-def _randomisation_p(differences: NDArray[np.float64], resamples: int, seed: int) -> float:
-    import numpy as np
-
-    import_package("scipy", extra="evaluation")
-    from scipy import stats
-
-    if not np.any(differences):
-        return 1.0
-    result = stats.permutation_test(
-        (differences,),
-        np.mean,
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=resamples,
-        batch=1000,
-        rng=np.random.default_rng(seed),
-    )
-    return float(result.pvalue)
+    mean = low = high = float(differences.mean())
+    if np.ptp(differences):
+        low, high = stats.bootstrap(
+            (differences,),
+            np.mean,
+            confidence_level=confidence,
+            n_resamples=resamples,
+            batch=1000,
+            method="percentile",
+            rng=np.random.default_rng(seed),
+        ).confidence_interval
+    p_value = 1.0
+    if np.any(differences):
+        p_value = stats.permutation_test(
+            (differences,),
+            np.mean,
+            permutation_type="samples",
+            vectorized=True,
+            n_resamples=resamples,
+            batch=1000,
+            rng=np.random.default_rng(seed),
+        ).pvalue
+    return PairedDifference(mean, float(low), float(high), float(p_value), len(differences))

@@ -20,14 +20,14 @@ still ended in an answer or, where only a search was asked for, in at least one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeVar
 
-from theworld.evaluation.metrics import percentile
+from theworld.evaluation.metrics import percentiles
 
 _TOOLS = frozenset({"rerank_candidates", "find_entity_candidates", "judge_entities", "generate_answer"})
 _CHANNEL = "retrieve_"
-PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+T = TypeVar("T")
 
 
 def is_tool(stage: str) -> bool:
@@ -55,15 +55,9 @@ class Outcome:
     """Stages of its degradations."""
 
     @property
-    def tool_runs(self) -> int:
-        """Runs of tools."""
-        return sum(is_tool(stage) for stage in self.stages)
-
-    @property
-    def tool_failures(self) -> int:
-        """Runs of tools that were degraded."""
-        broken = set(self.degraded)
-        return sum(is_tool(stage) and stage in broken for stage in self.stages)
+    def tools(self) -> list[str]:
+        """The tools that ran, as often as they did."""
+        return [stage for stage in self.stages if is_tool(stage)]
 
     @property
     def stumbled(self) -> bool:
@@ -91,13 +85,7 @@ class OnlineMetrics:
 
     def as_json(self) -> dict[str, Any]:
         """Return the documented JSON object."""
-        shares = ("answer_success", "tool_success", "clarify_rate", "recovery_rate")
-        return {
-            "requests": self.requests,
-            "judged": self.judged,
-            **{name: _rounded(getattr(self, name)) for name in shares},
-            "latency_ms": self.latency_ms,
-        }
+        return {name: round(value, 6) if isinstance(value, float) else value for name, value in asdict(self).items()}
 
 
 def online_metrics(outcomes: Iterable[Outcome]) -> OnlineMetrics:
@@ -105,26 +93,17 @@ def online_metrics(outcomes: Iterable[Outcome]) -> OnlineMetrics:
     found = list(outcomes)
     asked = [outcome for outcome in found if outcome.asked]
     judged = [outcome for outcome in asked if outcome.success is not None]
-    runs = sum(outcome.tool_runs for outcome in found)
+    tools = [tool not in outcome.degraded for outcome in found for tool in outcome.tools]
     return OnlineMetrics(
         requests=len(found),
         judged=len(judged),
         answer_success=_share(judged, lambda outcome: bool(outcome.success)),
-        tool_success=1 - sum(outcome.tool_failures for outcome in found) / runs if runs else None,
+        tool_success=_share(tools, bool),
         clarify_rate=_share(asked, lambda outcome: outcome.kind == "clarify"),
         recovery_rate=_share([o for o in found if o.stumbled], lambda outcome: outcome.recovered),
-        latency_ms=latency([outcome.elapsed_ms for outcome in found]),
+        latency_ms=percentiles([outcome.elapsed_ms for outcome in found], 50, 95, 99) if found else {},
     )
 
 
-def latency(values: Sequence[float]) -> dict[str, float]:
-    """Return the percentiles of times in milliseconds; nothing for no values."""
-    return {name: round(percentile(values, share), 2) for name, share in PERCENTILES.items()} if values else {}
-
-
-def _share(outcomes: Sequence[Outcome], holds: Callable[[Outcome], bool]) -> float | None:
-    return sum(map(holds, outcomes)) / len(outcomes) if outcomes else None
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
+def _share(items: Sequence[T], holds: Callable[[T], bool]) -> float | None:
+    return sum(map(holds, items)) / len(items) if items else None

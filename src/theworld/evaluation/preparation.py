@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -32,34 +33,31 @@ def ingest_facts(report: IngestReport, dataset: Dataset, settings: Settings) -> 
     """Return what the `ingest` part of the figures says; nothing written means that the store was reused."""
     return {
         "corpus_documents": len(dataset.document_ids),
-        "documents": report.documents,
-        "unchanged": report.unchanged,
-        "notes": report.notes,
-        "failed": len(report.failed),
+        **_counts(report),
         "seconds": {part: round(seconds, 3) for part, seconds in report.seconds.items()},
-        "notes_per_second": round(report.notes_per_second, 2),
         "overhead": round(report.overhead, 4),
         "store": str(settings.store),
     }
 
 
-def check_store_holds_only(store: KnowledgeStore, dataset: Dataset, tenant: str = "default") -> None:
-    """Raise IngestionError when the store holds documents of another corpus, which would distort every figure."""
-    foreign = sorted(store.document_hashes(tenant).keys() - dataset.document_ids)
-    _refuse(foreign, store, dataset.name)
-
-
 def document_facts(report: IngestReport) -> dict[str, Any]:
-    """Return what the `ingest` part of the figures says; nothing written means that the store was reused."""
+    """Return the same for a set of documents."""
+    return {**_counts(report), "passed_over": report.skipped, "seconds": round(report.seconds.get("total", 0.0), 3)}
+
+
+def _counts(report: IngestReport) -> dict[str, Any]:
     return {
         "documents": report.documents,
         "unchanged": report.unchanged,
         "notes": report.notes,
-        "passed_over": report.skipped,
         "failed": len(report.failed),
-        "seconds": round(report.seconds.get("total", 0.0), 3),
         "notes_per_second": round(report.notes_per_second, 2),
     }
+
+
+def check_store_holds_only(store: KnowledgeStore, dataset: Dataset, tenant: str = "default") -> None:
+    """Raise IngestionError when the store holds documents of another corpus, which would distort every figure."""
+    _refuse(store.document_hashes(tenant).keys() - dataset.document_ids, store, dataset.name)
 
 
 def check_only_corpus(store: KnowledgeStore, questions: QuestionSet, tenant: str = "default") -> None:
@@ -69,18 +67,14 @@ def check_only_corpus(store: KnowledgeStore, questions: QuestionSet, tenant: str
     """
     corpus = questions.corpus
     sources = {note.document_id: note.source for note in store.iter_notes(tenant)}
-    foreign = sorted(
-        name
-        for name, source in sources.items()
-        if not PurePath(source).is_relative_to(corpus) and not (corpus / name).is_file()
-    )
-    _refuse(foreign, store, str(corpus))
+    foreign = {name for name, source in sources.items() if not PurePath(source).is_relative_to(corpus)}
+    _refuse({name for name in foreign if not (corpus / name).is_file()}, store, str(corpus))
 
 
-def _refuse(foreign: list[str], store: KnowledgeStore, corpus: str) -> None:
+def _refuse(foreign: Collection[str], store: KnowledgeStore, corpus: str) -> None:
     if foreign:
         raise IngestionError(
-            f"{len(foreign)} of the documents in the store are not in {corpus}, {foreign[0]!r} for instance.",
+            f"{len(foreign)} of the documents in the store are not in {corpus}, {min(foreign)!r} for instance.",
             where=str(store.path),
             remedy="Give a new folder as --store.",
         )

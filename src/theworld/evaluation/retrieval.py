@@ -23,13 +23,10 @@ from theworld.errors import IngestionError
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.metrics import (
     PairedDifference,
-    all_at,
     first_occurrences,
-    ndcg_at,
+    metric_at,
     paired_difference,
-    percentile,
-    recall_at,
-    reciprocal_rank,
+    percentiles,
 )
 from theworld.state import Candidate, Channel, ChannelResult, Context, Degradation, QueryInput
 
@@ -44,12 +41,6 @@ KEPT = 100
 """Candidates kept, so that every recall depth can be computed."""
 
 
-LOSS_DEPTHS = (2, 5, 10)
-"""Depths at which no stage may lose what it was given."""
-FUSION_MAY_LOSE = 0.01
-"""What fused lists may lie below the best channel, for what reranking then gains."""
-
-
 @dataclass(frozen=True, slots=True)
 class QueryRankings:
     """What one query found."""
@@ -62,14 +53,6 @@ class QueryRankings:
     degradations: tuple[Degradation, ...] = ()
     """Every fallback of the run."""
 
-    def value(self, stage: str, metric: str) -> float:
-        """Return one metric of one stage: `recall@K`, `all@K`, `mrr` or `ndcg@K`."""
-        ranking, gold = self.rankings[stage], self.query.grades
-        name, _, depth = metric.partition("@")
-        if name == "mrr":
-            return reciprocal_rank(ranking, gold)
-        return {"recall": recall_at, "all": all_at, "ndcg": ndcg_at}[name](int(depth), ranking, gold)
-
 
 @dataclass(frozen=True, slots=True)
 class RetrievalReport:
@@ -81,8 +64,8 @@ class RetrievalReport:
     """What making the store took."""
 
     def values(self, stage: str, metric: str) -> list[float]:
-        """Return a metric query by query, for paired tests."""
-        return [result.value(stage, metric) for result in self.results]
+        """Return a metric query by query, by its name (see `metric_at`)."""
+        return [metric_at(metric, result.rankings[stage], result.query.grades) for result in self.results]
 
     def mean(self, stage: str, metric: str) -> float:
         """Return the mean of a metric over all queries."""
@@ -94,38 +77,13 @@ class RetrievalReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the documented JSON object; metrics are means in [0, 1]."""
-        times = [result.elapsed_ms for result in self.results]
         return {
             "dataset": self.dataset,
             "n": len(self.results),
             "stages": {stage: {m: round(self.mean(stage, m), 6) for m in METRICS} for stage in STAGES},
-            "latency_ms": {name: round(percentile(times, p), 2) for name, p in (("p50", 0.5), ("p95", 0.95))},
+            "latency_ms": percentiles([result.elapsed_ms for result in self.results], 50, 95),
             "ingest": dict(self.ingest),
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """A stage that lies below one before it."""
-
-    stage: str
-    over: str
-    metric: str
-    points: float
-    """By how much, a share > 0."""
-
-
-def losses(report: RetrievalReport) -> list[Loss]:
-    """Return where fusion lies more than a point below the best channel, or reranking below fusion or any channel."""
-    found = []
-    for stage, before, allowed in (("fused", CHANNELS, FUSION_MAY_LOSE), ("reranked", (*CHANNELS, "fused"), 0.0)):
-        for metric in (f"recall@{depth}" for depth in LOSS_DEPTHS):
-            means = {name: report.mean(name, metric) for name in before}
-            over = max(means, key=means.__getitem__)
-            points = means[over] - report.mean(stage, metric)
-            if points > allowed + 1e-9:
-                found.append(Loss(stage, over, metric, points))
-    return found
 
 
 def evaluate_retrieval(

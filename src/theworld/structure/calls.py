@@ -11,7 +11,6 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -20,19 +19,12 @@ from theworld.structure.reading.repairing import literal, repair_json
 from theworld.structure.report import Repair
 
 PAYLOADS = ("arguments", "args", "input", "parameters")
+WRAPPERS = ("function", "function_call", "functionCall", "custom")
 CONTAINERS = (
-    "tool_calls",
-    "tool_call",
-    "invalid_tool_calls",
-    "function_calls",
-    "output",
-    "choices",
-    "candidates",
-    "message",
-    "content",
-    "parts",
-    "delta",
+    *("tool_calls", "tool_call", "invalid_tool_calls", "function_calls"),
+    *("output", "choices", "candidates", "message", "content", "parts", "delta"),
 )
+NO_CALLS = ("text", "message", "thinking", "reasoning", "function_call_output", "tool_result")
 MAX_DEPTH = 8
 FUNCTION = re.compile(r"<(?:function|invoke)(?:=|\s+name=)[\"']?([\w.-]{1,64})[\"']?\s*>")
 PARAMETER = re.compile(
@@ -45,97 +37,8 @@ QUOTED = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'")
 COMMA = re.compile(r"\s*+,")
 BARE = re.compile(r"[^,()\n]++")
 
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One call of a tool."""
-
-    name: str
-    """Name of the function, empty when the dialect gives none."""
-    arguments: Any
-    """Arguments as plain data."""
-    repairs: tuple[Repair, ...] = ()
-    """What had to be repaired in the arguments."""
-
-
-def read_text_calls(text: str) -> Iterator[ToolCall]:
-    """Yield calls written as tags with parameters, or as Python calls with keyword arguments.
-
-    Calls whose arguments are JSON (`<tool_call>{...}</tool_call>`, `<function=f>{...}`) are found as fragments.
-    """
-    yield from _tagged(text)
-    yield from _pythonic(text)
-
-
-def _tagged(text: str) -> Iterator[ToolCall]:
-    starts = list(FUNCTION.finditer(text))
-    for match, following in zip_longest(starts, starts[1:]):
-        end = following.start() if following else len(text)
-        pairs = PARAMETER.findall(text, match.end(), end)
-        if pairs:
-            yield ToolCall(match[1], {name: _parameter(value) for name, value in pairs})
-
-
-def _parameter(text: str) -> Any:
-    """Return the value of a parameter: JSON where it is JSON, else the text without its outer line breaks."""
-    stripped = text.strip()
-    if stripped[:1] in ("{", "["):
-        try:
-            return read_any(stripped)[0]
-        except ValueError:
-            return stripped
-    return literal(stripped) if stripped in ("true", "false", "null") else stripped
-
-
-def _pythonic(text: str) -> Iterator[ToolCall]:
-    position = 0
-    while match := PYTHONIC.search(text, position):
-        arguments, position = _keywords(text, match.end())
-        if arguments:
-            yield ToolCall(match[1], arguments, (Repair("call", "a call written in Python", (), match[1]),))
-
-
-def _keywords(text: str, position: int) -> tuple[dict[str, Any], int]:
-    """Read `name="Bob", age=30)` and return the arguments and the position after them."""
-    arguments: dict[str, Any] = {}
-    while match := KEYWORD.match(text, position):
-        arguments[match[1]], position = _read_argument(text, match.end())
-        comma = COMMA.match(text, position)
-        if comma is None:
-            break
-        position = comma.end()
-    return arguments, max(position, 1)
-
-
-def _read_argument(text: str, pos: int) -> tuple[Any, int]:
-    """Read one argument of a call at `pos`: an object, an array, a string or a bare token."""
-    if text[pos : pos + 1] in ("{", "["):
-        try:
-            repaired = repair_json(text, pos)
-        except ValueError:
-            return None, pos
-        return repaired.value, repaired.end
-    quoted = QUOTED.match(text, pos)
-    if quoted:
-        try:
-            return ast.literal_eval(quoted[0]), quoted.end()
-        except (ValueError, SyntaxError):
-            return quoted[0][1:-1], quoted.end()
-    bare = BARE.match(text, pos)
-    return (literal(bare[0].strip()), bare.end()) if bare else (None, pos)
-
-
-def get(item: Any, key: str) -> Any:
-    """Return a member of a dict or an attribute of an object, None when there is none."""
-    if isinstance(item, Mapping):
-        return item.get(key)
-    if isinstance(item, (str, bytes, int, float, list, tuple)) or item is None:
-        return None
-    try:
-        value = getattr(item, key, None)
-    except Exception:  # a property of another library's object may raise anything
-        return None
-    return None if callable(value) else value
+Arguments = tuple[Any, tuple[Repair, ...]]
+"""The arguments of a call as plain data, and what it took to read them."""
 
 
 def find_tool_calls(raw: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -151,65 +54,123 @@ def find_tool_calls(raw: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
         yield call
         return
     for key in CONTAINERS:
-        inner = get(raw, key)
-        if inner is not None and not isinstance(inner, (str, bytes)):
-            yield from find_tool_calls(inner, depth + 1)
+        yield from find_tool_calls(member(raw, key), depth + 1)
 
 
 def _as_call(raw: Any) -> tuple[str, Any] | None:
     """Return name and arguments when `raw` is itself a call."""
-    for wrapper in ("function", "function_call", "functionCall", "custom"):
-        inner = get(raw, wrapper)
+    for wrapper in WRAPPERS:
+        inner = member(raw, wrapper)
         if inner is not None and not isinstance(inner, (str, bytes)):
             return _name(inner) or _name(raw), _payload(inner)
-    if get(raw, "type") in ("text", "message", "thinking", "reasoning", "function_call_output", "tool_result"):
+    if member(raw, "type") in NO_CALLS:
         return None
     payload = _payload(raw)
-    known = _name(raw) or get(raw, "type") or (isinstance(raw, Mapping) and "arguments" in raw)
+    known = _name(raw) or member(raw, "type") or (isinstance(raw, Mapping) and "arguments" in raw)
     return (_name(raw), payload) if payload is not None and known else None
 
 
 def _name(raw: Any) -> str:
-    name = get(raw, "name")
+    name = member(raw, "name")
     return name if isinstance(name, str) else ""
 
 
 def _payload(raw: Any) -> Any:
-    for key in PAYLOADS:
-        value = get(raw, key)
-        if value is not None:
-            return dict(value) if isinstance(value, Mapping) else value
-    return None
+    value = next((value for key in PAYLOADS if (value := member(raw, key)) is not None), None)
+    return dict(value) if isinstance(value, Mapping) else value
 
 
-def read_tool_call(name: str, payload: Any) -> ToolCall:
-    """Return a call with its arguments as plain data; text is repaired like any other text.
+def member(item: Any, key: str) -> Any:
+    """Return a member of a dict or an attribute of an object, None when there is none."""
+    if isinstance(item, Mapping):
+        return item.get(key)
+    if isinstance(item, (str, bytes, int, float, list, tuple)) or item is None:
+        return None
+    try:
+        value = getattr(item, key, None)
+    except Exception:  # a property of another library's object may raise anything
+        return None
+    return None if callable(value) else value
 
-    Raises ValueError when the arguments hold no object.
+
+def read_arguments(payload: Any) -> Arguments:
+    """Return a call's arguments as plain data: as they are, or read from JSON, JSON in a JSON string, or broken JSON.
+
+    Raises ValueError when a text holds no object.
     """
     if isinstance(payload, (bytes, bytearray)):
         payload = bytes(payload).decode("utf-8", "replace")
-    if not isinstance(payload, str):
-        return ToolCall(name, payload)
-    if not payload.strip():
-        return ToolCall(name, {})
-    value, repairs = _read_text(payload)
-    return ToolCall(name, value, repairs)
-
-
-def _read_text(payload: str) -> tuple[Any, tuple[Repair, ...]]:
-    """Read arguments given as text: JSON, JSON in a JSON string, or something to be repaired."""
+    if isinstance(payload, str) and not payload.strip():
+        return {}, ()
     for _ in range(3):
+        if not isinstance(payload, str):
+            return payload, ()
         try:
-            value = json.loads(payload)
+            payload = json.loads(payload)
         except (ValueError, RecursionError):
             return read_any(payload)
-        if not isinstance(value, str):
-            return value, ()
-        payload = value
-    raise ValueError("the arguments are a text inside a text inside a text")
+    if isinstance(payload, str):
+        raise ValueError("the arguments are a text inside a text inside a text")
+    return payload, ()
 
 
 def normalised(name: str) -> str:
     """Return a tool name without case, separators and namespace, for comparison."""
     return "".join(char for char in name.rsplit(".", 1)[-1].casefold() if char.isalnum())
+
+
+def read_text_calls(text: str) -> Iterator[Arguments]:
+    """Yield the arguments of calls written as tags with parameters, or as Python calls with keyword arguments.
+
+    Calls whose arguments are JSON (`<tool_call>{...}</tool_call>`, `<function=f>{...}`) are found as fragments.
+    """
+    starts = list(FUNCTION.finditer(text))
+    for match, following in zip_longest(starts, starts[1:]):
+        pairs = PARAMETER.findall(text, match.end(), following.start() if following else len(text))
+        if pairs:
+            yield {name: _parameter(value.strip()) for name, value in pairs}, ()
+    position = 0
+    while call := PYTHONIC.search(text, position):
+        arguments, position = _keywords(text, call.end())
+        if arguments:
+            yield arguments, (Repair("call", "a call written in Python", (), call[1]),)
+
+
+def _parameter(text: str) -> Any:
+    """Return the value of a parameter: JSON where it is JSON, else the text."""
+    if text[:1] in ("{", "["):
+        try:
+            return read_any(text)[0]
+        except ValueError:
+            return text
+    return literal(text) if text in ("true", "false", "null") else text
+
+
+def _keywords(text: str, position: int) -> tuple[dict[str, Any], int]:
+    """Read `name="Bob", age=30)` and return the arguments and the position after them."""
+    arguments: dict[str, Any] = {}
+    while match := KEYWORD.match(text, position):
+        arguments[match[1]], position = _read_argument(text, match.end())
+        comma = COMMA.match(text, position)
+        if comma is None:
+            break
+        position = comma.end()
+    return arguments, max(position, 1)
+
+
+def _read_argument(text: str, position: int) -> tuple[Any, int]:
+    """Read one argument of a call: an object, an array, a string or a bare token."""
+    if text[position : position + 1] in ("{", "["):
+        try:
+            reading = repair_json(text, position)
+        except ValueError:
+            return None, position
+        return reading.value, reading.end
+    quoted = QUOTED.match(text, position)
+    if quoted:
+        try:
+            return ast.literal_eval(quoted[0]), quoted.end()
+        except (ValueError, SyntaxError):
+            return quoted[0][1:-1], quoted.end()
+    bare = BARE.match(text, position)
+    return (literal(bare[0].strip()), bare.end()) if bare else (None, position)

@@ -1,24 +1,25 @@
-"""Tool calls first, then text: the entry points of the folder."""
+"""Tool calls first, then text: the entry points of the package."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
 from theworld.structure import schema
-from theworld.structure.calls import find_tool_calls, normalised, read_tool_call
-from theworld.structure.errors import StructureParseError
+from theworld.structure.calls import find_tool_calls, member, normalised, read_arguments
+from theworld.structure.errors import Attempt, StructureParseError
 from theworld.structure.fitting.coercion import fit
 from theworld.structure.fitting.targets import Target, count_filled, is_plain, target_of
 from theworld.structure.json_extractor import extract_structured_data, extract_with_report
 from theworld.structure.model_repair import ModelRepair, repair_with_model
 from theworld.structure.report import ParseReport, Policy
-from theworld.structure.search import Attempt
 
 T = TypeVar("T")
 MAX_CHARACTERS = 20_000_000
+BLOCKS = ("text", "tool_use", "thinking")
 
 
 class StructureEngine:
@@ -42,9 +43,9 @@ class StructureEngine:
         return parse_content(content, model_class, raw_tool_calls, tool_name=tool_name, policy=policy, repair=repair)
 
     @staticmethod
-    def to_openai_tool(model: Any, *, strict: bool = False) -> dict[str, Any]:
+    def to_openai_tool(model: Any) -> dict[str, Any]:
         """Return the model as an entry of OpenAI's `tools`."""
-        return schema.to_openai_tool(model, strict=strict)
+        return schema.to_openai_tool(model)
 
     @staticmethod
     def get_schema_diff(data: Mapping[str, Any], model_class: Any) -> dict[str, Any]:
@@ -69,8 +70,7 @@ def parse_content(
         except (ValidationError, TypeError):
             pass
     if isinstance(content, str) and not raw_tool_calls and policy == "repair-syntax" and len(content) < MAX_CHARACTERS:
-        plain: T = extract_structured_data(content.removeprefix("\ufeff"), model_class)
-        return plain
+        return extract_structured_data(content.removeprefix("\ufeff"), model_class)
     return parse_with_report(
         content, model_class, raw_tool_calls, tool_name=tool_name, policy=policy, repair=repair
     ).value
@@ -90,107 +90,74 @@ def parse_with_report(
     `policy`: `strict` takes only what is valid as it stands; `repair-syntax` (default) repairs and keeps the meaning;
     `repair-model` may also ask a model, which needs `repair`. Raises StructureParseError.
     """
-    _check_policy(policy, repair)
+    if policy not in get_args(Policy):
+        raise ValueError(f"unknown policy {policy!r}: use 'strict', 'repair-syntax' or 'repair-model'")
+    if policy == "repair-model" and repair is None:
+        raise ValueError("policy 'repair-model' needs repair=ModelRepair(ask=...), a way to ask the model")
     target = target_of(model_class)
     attempts: list[Attempt] = []
     if raw_tool_calls:
         report = _from_tool_calls(raw_tool_calls, target, tool_name, policy, attempts)
         if report is not None:
             return report
-    text = as_text(content, attempts)
-    try:
-        found = extract_with_report(text, model_class, policy=policy)
-    except StructureParseError as error:
-        failure = StructureParseError(error.what, [*attempts, *error.attempts], content)
-        if policy == "repair-model" and repair is not None:
-            return repair_with_model(text, model_class, target, repair, failure)
-        raise failure from None
-    return found
-
-
-def _check_policy(policy: str, repair: ModelRepair | None) -> None:
-    if policy not in ("strict", "repair-syntax", "repair-model"):
-        raise ValueError(f"unknown policy {policy!r}: use 'strict', 'repair-syntax' or 'repair-model'")
-    if policy == "repair-model" and repair is None:
-        raise ValueError("policy 'repair-model' needs repair=ModelRepair(ask=...), a way to ask the model")
-
-
-def as_text(content: Any, attempts: list[Attempt]) -> str:
-    """Return content as text: strings as they are, bytes decoded, messages by their text; None is empty."""
-    if isinstance(content, str):
-        text = content
-    elif content is None:
-        text = ""
-    elif isinstance(content, (bytes, bytearray, memoryview)):
-        text = bytes(content).decode("utf-8-sig", "replace")
-    else:
-        text = message_text(content)
+    text = as_text(content)
     if len(text) > MAX_CHARACTERS:
         attempts.append(("direct_json", f"longer than {MAX_CHARACTERS} characters"))
-        return ""
-    return text[1:] if text.startswith("\ufeff") else text
+        text = ""
+    try:
+        return extract_with_report(text, model_class, policy)
+    except StructureParseError as error:
+        failure = StructureParseError(error.what, [*attempts, *error.tried], content, error.remedy)
+    if policy == "repair-model" and repair is not None:
+        return repair_with_model(text, model_class, target, repair, failure)
+    raise failure
 
 
-def message_text(content: Any) -> str:
-    """Return the text of a message object, of content blocks, or of plain data."""
-    if isinstance(content, (dict, list)) and not _is_message(content):
-        import json
-
+def as_text(content: Any) -> str:
+    """Return strings as they are, bytes decoded, messages and their blocks by their text, other data as JSON."""
+    if isinstance(content, str):
+        return content.removeprefix("\ufeff")
+    if isinstance(content, (bytes, bytearray, memoryview)):
+        return bytes(content).decode("utf-8-sig", "replace")
+    if isinstance(content, list):
+        is_plain_data = not content or any(member(block, "type") not in BLOCKS for block in content)
+    else:
+        is_plain_data = isinstance(content, dict) and not {"role", "content"} <= content.keys()
+    if is_plain_data:
         try:
             return json.dumps(content, ensure_ascii=False)
         except (TypeError, ValueError, RecursionError):
             return ""
-    parts = content if isinstance(content, list) else _blocks(content)
-    return "\n".join(part for part in map(_block_text, parts) if part)
-
-
-def _is_message(content: Any) -> bool:
-    if isinstance(content, list):
-        return bool(content) and all(
-            isinstance(b, dict) and b.get("type") in ("text", "tool_use", "thinking") for b in content
-        )
-    return "content" in content and "role" in content
-
-
-def _blocks(content: Any) -> list[Any]:
-    inner = content.get("content") if isinstance(content, dict) else getattr(content, "content", None)
-    return inner if isinstance(inner, list) else [inner]
-
-
-def _block_text(block: Any) -> str:
-    if isinstance(block, str):
-        return block
-    text = block.get("text") if isinstance(block, dict) else getattr(block, "text", None)
-    return text if isinstance(text, str) else ""
+    blocks = content if isinstance(content, list) else member(content, "content")
+    texts = [
+        block if isinstance(block, str) else member(block, "text")
+        for block in (blocks if isinstance(blocks, list) else [blocks])
+    ]
+    return "\n".join(text for text in texts if text and isinstance(text, str))
 
 
 def _from_tool_calls(
     raw: Any, target: Target, tool_name: str | None, policy: Policy, attempts: list[Attempt]
 ) -> ParseReport[Any] | None:
     """Return the report on the call that fills the model best, or None with every failure in `attempts`."""
-    reports: list[ParseReport[Any]] = []
+    found: list[tuple[str, ParseReport[Any]]] = []
     for index, (name, payload) in enumerate(find_tool_calls(raw)):
         label = f"tool_call_{index}"
         if tool_name is not None and normalised(name) != normalised(tool_name):
             attempts.append((label, f"the call is for {name!r}, wanted is {tool_name!r}"))
             continue
         try:
-            reports.append(_one_call(label, name, payload, target, policy))
+            arguments, read = read_arguments(payload)
+            if policy == "strict" and read:
+                raise ValueError("the arguments are not valid JSON as they stand")
+            value, fitted = fit(arguments, target, str(payload), allowed=policy != "strict")
         except (ValueError, RecursionError) as error:
             attempts.append((label, error))
-    if not reports and not attempts:
+            continue
+        truncated = any(repair.kind == "truncated" for repair in read)
+        found.append((name, ParseReport(value, label, read + fitted, truncated)))
+    if not found and not attempts:
         attempts.append(("tool_call", "no tool call of a known dialect"))
-    if not reports:
-        return None
-    named = [report for report in reports if normalised(report.notes[0]) == normalised(target.name)]
-    return max(named or reports, key=lambda report: count_filled(report.value))
-
-
-def _one_call(label: str, name: str, payload: Any, target: Target, policy: Policy) -> ParseReport[Any]:
-    call = read_tool_call(name, payload)
-    if policy == "strict" and call.repairs:
-        raise ValueError("the arguments are not valid JSON as they stand")
-    source = payload if isinstance(payload, str) else str(payload)
-    value, fitted, _ = fit(call.arguments, target, source, allowed=policy != "strict")
-    truncated = any(repair.kind == "truncated" for repair in call.repairs)
-    return ParseReport(value, label, policy, (*call.repairs, *fitted), truncated, notes=(name,))
+    named = [pair for pair in found if normalised(pair[0]) == normalised(target.name)]
+    reports = [report for _, report in named or found]
+    return max(reports, key=lambda report: count_filled(report.value), default=None)

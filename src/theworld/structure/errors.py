@@ -1,29 +1,21 @@
-"""The one error of this folder."""
+"""The one error of this package."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
+
+from pydantic import ValidationError
 
 from theworld.errors import TheWorldError
 
+Attempt = tuple[str, BaseException | str]
+"""Name of a strategy, and why it failed."""
 PREVIEW_CHARACTERS = 200
 KEPT_CHARACTERS = 2000
 ERROR_CHARACTERS = 300
-
-
-def shorten(text: str, limit: int = ERROR_CHARACTERS) -> str:
-    """Cut a text to `limit` characters, marking the cut."""
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-def preview(content: Any, limit: int = KEPT_CHARACTERS) -> str:
-    """Return the start of any content as text; never raises."""
-    if isinstance(content, (bytes, bytearray)):
-        content = bytes(content[: limit * 4]).decode("utf-8", "replace")
-    if content is None:
-        return ""
-    return shorten(content if isinstance(content, str) else f"<{type(content).__name__}>", limit)
+SHOWN_FIELDS = 20
+REMEDY = "See .get_detailed_error() for every strategy that was tried."
 
 
 class StructureParseError(TheWorldError, ValueError):
@@ -32,46 +24,46 @@ class StructureParseError(TheWorldError, ValueError):
     Lists every strategy that was tried and why it failed, and keeps the start of the content.
     """
 
-    def __init__(
-        self,
-        message: str,
-        attempts: Iterable[tuple[str, BaseException | str] | Mapping[str, str]] = (),
-        raw_content: Any = "",
-    ) -> None:
-        self._attempts = list(attempts)
-        self._formatted: list[dict[str, str]] | None = None
-        self.raw_content = preview(raw_content)
-        super().__init__(message, remedy="See .get_detailed_error() for every strategy that was tried.")
+    def __init__(self, message: str, attempts: Iterable[Attempt] = (), raw_content: Any = "", remedy: str = "") -> None:
+        self.tried = tuple(attempts)
+        if isinstance(raw_content, (bytes, bytearray)):
+            raw_content = bytes(raw_content[: KEPT_CHARACTERS * 4]).decode("utf-8", "replace")
+        elif raw_content is not None and not isinstance(raw_content, str):
+            raw_content = f"<{type(raw_content).__name__}>"
+        self.raw_content = shorten(raw_content or "", KEPT_CHARACTERS)
+        super().__init__(message, remedy=remedy or REMEDY)
 
     @property
     def attempts(self) -> list[dict[str, str]]:
         """Every failed strategy in the order tried: `{"strategy": name, "error": why}`."""
-        if self._formatted is None:
-            self._formatted = [describe_attempt(attempt) for attempt in self._attempts]
-        return self._formatted
+        return describe_attempts(self.tried)
 
     def get_detailed_error(self) -> str:
         """Return the message, each strategy with its error, and the first 200 characters of the content."""
-        lines = [self.what, f"Strategies tried ({len(self.attempts)}):"]
-        lines += [f"  - {attempt['strategy']}: {shorten(attempt['error'])}" for attempt in self.attempts]
+        attempts = self.attempts
+        lines = [self.what, f"Strategies tried ({len(attempts)}):"]
+        lines += [f"  - {attempt['strategy']}: {shorten(attempt['error'])}" for attempt in attempts]
         lines.append(f"Content preview: {shorten(self.raw_content, PREVIEW_CHARACTERS)!r}")
         return "\n".join(lines)
 
 
-def describe_attempt(attempt: tuple[str, BaseException | str] | Mapping[str, str]) -> dict[str, str]:
-    """Return one attempt as strategy and error text; pydantic errors become one line per field."""
-    if isinstance(attempt, Mapping):
-        return dict(attempt)
-    name, error = attempt
-    return {"strategy": name, "error": error if isinstance(error, str) else explain_exception(error)}
+def shorten(text: str, limit: int = ERROR_CHARACTERS) -> str:
+    """Cut a text to `limit` characters, marking the cut."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def explain_exception(error: BaseException) -> str:
-    """Return an exception in one line; a pydantic ValidationError field by field."""
-    lister = getattr(error, "errors", None)
-    if callable(lister) and hasattr(error, "error_count"):
-        items = lister(include_url=False, include_context=False, include_input=False)
-        fields = [f"{'.'.join(map(str, item['loc'])) or 'value'}: {item['msg']}" for item in items[:20]]
-        more = [f"and {len(items) - 20} more"] if len(items) > 20 else []
-        return shorten("; ".join([*fields, *more]), 1000)
-    return shorten(f"{type(error).__name__}: {error}", 1000)
+def describe_attempts(attempts: Iterable[Attempt]) -> list[dict[str, str]]:
+    """Return attempts with their errors as text; an error of pydantic in one line, field by field."""
+    return [
+        {"strategy": name, "error": error if isinstance(error, str) else _in_one_line(error)}
+        for name, error in attempts
+    ]
+
+
+def _in_one_line(error: BaseException) -> str:
+    if not isinstance(error, ValidationError):
+        return shorten(f"{type(error).__name__}: {error}", 1000)
+    items = error.errors(include_url=False, include_context=False, include_input=False)
+    fields = [f"{'.'.join(map(str, item['loc'])) or 'value'}: {item['msg']}" for item in items[:SHOWN_FIELDS]]
+    more = [f"and {len(items) - SHOWN_FIELDS} more"] if len(items) > SHOWN_FIELDS else []
+    return shorten("; ".join([*fields, *more]), 1000)

@@ -1,20 +1,69 @@
-"""Text to a validated object: the entry points; theworld.structure.search does the work."""
+"""Text to a validated object: the entry points, and the strategies added from outside; `search` does the work."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from theworld.structure.errors import StructureParseError
 from theworld.structure.fitting.targets import is_plain, target_of
+from theworld.structure.reading.repairing import LibraryMissingError
 from theworld.structure.report import ParseReport, Policy
 from theworld.structure.search import Candidate, Search
-from theworld.structure.strategies import ExtractionStrategy, register_extraction_strategy
-
-__all__ = ["ExtractionStrategy", "extract_structured_data", "extract_with_report", "register_extraction_strategy"]
 
 T = TypeVar("T")
+
+
+@dataclass
+class ExtractionStrategy:
+    """A named way of making a model of a text.
+
+    `func(text, model_class)` returns an instance, or raises anything at all when it cannot.
+    """
+
+    name: str
+    """Shown as `plugin_<name>` in attempts and reports."""
+    func: Callable[[str, Any], Any]
+    """Text and wanted type to an instance."""
+
+
+_lock = threading.Lock()
+_registered: dict[str, ExtractionStrategy] = {}
+
+
+def register_extraction_strategy(strategy: ExtractionStrategy) -> None:
+    """Add a strategy, tried after the built-in and the earlier ones; the same name again replaces one in its place."""
+    if not getattr(strategy, "name", "") or not callable(getattr(strategy, "func", None)):
+        raise ValueError("a strategy needs a name and a callable func(text, model_class)")
+    with _lock:
+        _registered[strategy.name] = strategy
+
+
+def unregister_extraction_strategy(name: str) -> None:
+    """Remove a strategy; nothing happens when there is none of that name."""
+    with _lock:
+        _registered.pop(name, None)
+
+
+def registered_strategies() -> tuple[ExtractionStrategy, ...]:
+    """Return the registered strategies in order."""
+    with _lock:
+        return tuple(_registered.values())
+
+
+def _yaml_fulltext(text: str, model_class: Any) -> Any:
+    from theworld.structure.yaml_text import validate_yaml
+
+    return validate_yaml(text, model_class)
+
+
+if find_spec("yaml") is not None:
+    register_extraction_strategy(ExtractionStrategy("yaml_fulltext", _yaml_fulltext))
 
 
 def extract_structured_data(
@@ -34,16 +83,13 @@ def extract_structured_data(
             return value
         except ValidationError:
             pass
-    _, found = _search(text, model_class, policy, strategies)
-    result: T = found.value
+    result: T = _search(text, model_class, policy, strategies)[1].value
     return result
 
 
-def extract_with_report(
-    text: str, wanted: Any, *, policy: Policy = "repair-syntax", strategies: list[ExtractionStrategy] | None = None
-) -> ParseReport[Any]:
+def extract_with_report(text: str, wanted: Any, policy: Policy = "repair-syntax") -> ParseReport[Any]:
     """Like `extract_structured_data`, with the report of what was done."""
-    search, found = _search(text, wanted, policy, strategies)
+    search, found = _search(text, wanted, policy, None)
     return search.report(found)
 
 
@@ -53,10 +99,13 @@ def _search(
     """Search a text; raises StructureParseError with every attempt when nothing fits."""
     if not isinstance(text, str):
         raise StructureParseError(f"the content must be text, not {type(text).__name__}", (), text)
-    search = Search(text, target_of(wanted), wanted, policy, strategies)
+    plugins = registered_strategies() if strategies is None else strategies
+    search = Search(text, target_of(wanted), policy, [(plugin.name, plugin.func) for plugin in plugins])
     found = search.run()
     if found is None:
+        attempts = search.ordered_attempts()
+        missing = next((str(error) for _, error in attempts if isinstance(error, LibraryMissingError)), "")
         raise StructureParseError(
-            f"No strategy found a valid {search.target.name} in the content", search.ordered_attempts(), text
+            f"No strategy found a valid {search.target.name} in the content", attempts, text, missing
         )
     return search, found

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
-from pydantic_core import from_json
-
-from theworld.structure.errors import describe_attempt
+from theworld.structure.errors import Attempt, describe_attempts
 
 T = TypeVar("T")
 
@@ -16,7 +13,7 @@ Policy = Literal["strict", "repair-syntax", "repair-model"]
 Path = tuple[str | int, ...]
 
 CLEANING = frozenset({"comment", "trailing-comma", "control"})
-"""Kinds of repair that only clean: no value is touched by them."""
+"""Kinds of repair that only clean: no value is touched by them, and what is left is valid JSON."""
 
 SYNTAX = CLEANING - {"control"} | frozenset(
     "call closer ellipsis escape joined key line-break literal missing-colon quote syntax table unquoted".split()
@@ -29,20 +26,15 @@ class Repair:
     """One thing that was changed, and why."""
 
     kind: str
-    """What sort of change: `missing-comma`, `unquoted`, `closer`, `truncated`, `number`, `label`, ..."""
+    """What sort of change: `missing-value`, `unquoted`, `closer`, `truncated`, `label`, ..."""
     why: str
     """One sentence for people."""
     path: Path = ()
-    """Where in the value: keys and indexes from the root."""
+    """Where in the value: keys and indexes from the root; empty for the whole value."""
     was: Any = None
     """What stood there (long texts are cut)."""
     became: Any = None
     """What it was read as."""
-
-    @property
-    def field(self) -> str:
-        """The path in dotted form; empty for the whole value."""
-        return ".".join(map(str, self.path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +59,16 @@ class ParseReport(Generic[T]):
     """The validated object."""
     strategy: str
     """Name of the strategy that gave it."""
-    policy: Policy = "repair-syntax"
-    """How much repair was allowed."""
     repairs: tuple[Repair, ...] = ()
     """Everything changed on the way, in order of appearance; empty when the input was valid as it stood."""
     truncated: bool = False
     """True when the input broke off before the value was complete."""
     alternatives: tuple[Alternative, ...] = ()
     """Other valid candidates, best first."""
-    tried: tuple[tuple[str, BaseException | str] | Mapping[str, str], ...] = field(default=(), repr=False)
+    tried: tuple[Attempt, ...] = field(default=(), repr=False)
     """Strategies that failed before, with the errors as they were raised."""
-    source: Any = field(default=None, repr=False)
-    """The plain data (or the JSON text) that was validated."""
     model_calls: int = 0
     """Calls of a repairing model."""
-    notes: tuple[str, ...] = field(default=())
-    """Anything else worth knowing."""
 
     @property
     def lossless(self) -> bool:
@@ -92,49 +78,4 @@ class ParseReport(Generic[T]):
     @property
     def attempts(self) -> list[dict[str, str]]:
         """Strategies tried before this one, and why they failed: `{"strategy": name, "error": why}`."""
-        return [describe_attempt(attempt) for attempt in self.tried]
-
-    @property
-    def ignored(self) -> tuple[str, ...]:
-        """Dotted paths of keys of the input that the model has no field for."""
-        data = from_json(self.source) if self.strategy == "direct_json" else self.source
-        return tuple(ignored_keys(data, self.value))
-
-    def repairs_by_field(self) -> dict[str, list[Repair]]:
-        """Return the repairs grouped by dotted field path."""
-        grouped: dict[str, list[Repair]] = {}
-        for repair in self.repairs:
-            grouped.setdefault(repair.field, []).append(repair)
-        return grouped
-
-
-def alias_names(info: Any) -> Iterable[str]:
-    """Return the top-level names a pydantic field may go by besides its own."""
-    found = [info.alias] if info.alias else []
-    choices = getattr(info.validation_alias, "choices", None) or [info.validation_alias]
-    for choice in choices:
-        path = getattr(choice, "path", None)
-        first = path[0] if path else choice
-        if isinstance(first, str):
-            found.append(first)
-    return found
-
-
-def ignored_keys(source: Any, value: Any, prefix: str = "") -> Iterator[str]:
-    """Yield dotted paths of keys in the data that the model has no field for."""
-    if isinstance(source, list) and isinstance(value, (list, tuple)) and len(source) == len(value):
-        for index, (item, made) in enumerate(zip(source, value, strict=True)):
-            yield from ignored_keys(item, made, f"{prefix}{index}.")
-        return
-    fields = getattr(type(value), "model_fields", None)
-    if not isinstance(source, dict) or fields is None:
-        return
-    known = {name: name for name in fields}
-    for name, info in fields.items():
-        known |= dict.fromkeys(alias_names(info), name)
-    kept = getattr(value, "model_extra", None) or {}
-    for key, member in source.items():
-        if key in known:
-            yield from ignored_keys(member, getattr(value, known[key], None), f"{prefix}{key}.")
-        elif key not in kept:
-            yield f"{prefix}{key}"
+        return describe_attempts(self.tried)

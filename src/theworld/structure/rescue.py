@@ -14,15 +14,16 @@ from theworld.structure.reading.repairing import literal
 from theworld.structure.report import Repair
 
 RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
-CELL = re.compile(r"(?:\\.|[^|\\])*+")
+LONGEST_RULE = 4000
+BAR = re.compile(r"(?<!\\)\|")
 MARKS = re.compile(r"^(\*\*|__|`|\*)(.+)\1$")
 
 
 def last_resorts(text: str, target: Target) -> Iterator[tuple[str, Any, tuple[Repair, ...]]]:
     """Yield the name of a strategy, plain data to fit to the target, and what it took; cheapest first."""
     answer = text[answer_start(text) :]
-    for index, call in enumerate(read_text_calls(answer)):
-        yield f"tool_text_{index}", call.arguments, call.repairs
+    for index, (arguments, repairs) in enumerate(read_text_calls(answer)):
+        yield f"tool_text_{index}", arguments, repairs
     for index, rows in enumerate(read_tables(answer)):
         yield f"table_{index}", rows, (Repair("table", "rows of a markdown table"),)
     if target.kind == "other":
@@ -33,12 +34,15 @@ def last_resorts(text: str, target: Target) -> Iterator[tuple[str, Any, tuple[Re
 
 
 def read_tables(text: str) -> Iterator[list[dict[str, str]]]:
-    """Yield each table as a list of rows, a dict of header to cell; rows without any cell are left out."""
+    """Yield each table as a list of rows, a dict of header to cell; rows without any cell are left out.
+
+    Cells beyond the last header are kept under their number.
+    """
     lines = text.splitlines()
     index = 1
     while index < len(lines):
         header = lines[index - 1]
-        if "|" not in header or len(lines[index]) > 4000 or not RULE.fullmatch(lines[index]):
+        if "|" not in header or len(lines[index]) > LONGEST_RULE or not RULE.fullmatch(lines[index]):
             index += 1
             continue
         names = _cells(header)
@@ -46,35 +50,21 @@ def read_tables(text: str) -> Iterator[list[dict[str, str]]]:
         index += 1
         while index < len(lines) and "|" in lines[index]:
             cells = _cells(lines[index])
+            extra = {f"column_{i + 1}": cell for i, cell in enumerate(cells) if i >= len(names) and cell}
             if any(cells):
-                rows.append(_row(names, cells))
+                rows.append({**dict(zip(names, cells, strict=False)), **extra})
             index += 1
         if rows:
             yield rows
 
 
-def _row(names: list[str], cells: list[str]) -> dict[str, str]:
-    """Pair cells with headers; cells beyond the last header are kept under their number."""
-    extra = {f"column_{i + 1}": cell for i, cell in enumerate(cells) if i >= len(names) and cell}
-    return {**dict(zip(names, cells, strict=False)), **extra}
-
-
 def _cells(line: str) -> list[str]:
-    """Split a row at its bars; `\\|` is a bar in the text."""
-    body = line.strip()
-    body = body[1:] if body.startswith("|") else body
-    body = body[:-1] if body.endswith("|") and not body.endswith("\\|") else body
-    cells: list[str] = []
-    position = 0
-    while position <= len(body):
-        match = CELL.match(body, position)
-        stop = match.end() if match else len(body)
-        cells.append(_plain(body[position:stop]))
-        position = stop + 1
+    """Split a row at its bars, less the marks around a cell; `\\|` is a bar in the text."""
+    body = line.strip().removeprefix("|")
+    body = body if body.endswith("\\|") else body.removesuffix("|")
+    cells = []
+    for cell in BAR.split(body):
+        plain = cell.replace("\\|", "|").strip()
+        marked = MARKS.match(plain)
+        cells.append(marked[2].strip() if marked else plain)
     return cells
-
-
-def _plain(cell: str) -> str:
-    stripped = cell.replace("\\|", "|").strip()
-    marked = MARKS.match(stripped)
-    return marked[2].strip() if marked else stripped

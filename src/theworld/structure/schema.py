@@ -1,14 +1,38 @@
-"""The schema of a model as an OpenAI tool, and how data differ from a model."""
+"""A model as an OpenAI tool, and how data differ from a model: both by the model's JSON Schema."""
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from theworld.structure.schemas.model_schema import accepts, expected_types, json_schema, resolve, tool_name
-from theworld.structure.schemas.providers import to_openai_tool
+from theworld.structure.fitting.targets import target_of
 
-__all__ = ["get_schema_diff", "to_openai_tool"]
+PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+def to_openai_tool(model: Any) -> dict[str, Any]:
+    """Return the model as an entry of OpenAI's `tools`; what is no object is wrapped in one, under `value`."""
+    name = tool_name(model)
+    own = getattr(model, "__dict__", {}).get("__doc__")
+    # The docstring that Python writes for a dataclass is its signature.
+    description = inspect.cleandoc(own) if own and not own.startswith(f"{name}(") else f"Return a {name}."
+    whole = json_schema(model)
+    parameters = resolve(whole, whole)
+    if parameters.get("type") != "object" or "anyOf" in parameters:
+        definitions = parameters.pop("$defs", None)
+        parameters = {"type": "object", "properties": {"value": parameters}, "required": ["value"]}
+        parameters |= {"$defs": definitions} if definitions else {}
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
 def get_schema_diff(data: Mapping[str, Any], model_class: Any) -> dict[str, Any]:
@@ -22,16 +46,67 @@ def get_schema_diff(data: Mapping[str, Any], model_class: Any) -> dict[str, Any]
             f"the data to compare with {tool_name(model_class)} must be a mapping of field names to values, "
             f"not {type(data).__name__}: read text with parse_structured_output first"
         )
-    schema = json_schema(model_class)
-    schema = resolve(schema, schema)
+    whole = json_schema(model_class)
+    schema = resolve(whole, whole)
     properties: dict[str, Any] = schema.get("properties", {})
-    mismatches = [
-        {"field": name, "expected": expected_types(properties[name], schema), "actual": type(value).__name__}
-        for name, value in data.items()
-        if name in properties and not accepts(value, properties[name], schema, types_only=True)
-    ]
+    mismatches = []
+    for name, value in data.items():
+        options = _alternatives(properties[name], schema) if name in properties else []
+        if options and not any(_accepts(value, option) for option in options):
+            expected = "|".join(dict.fromkeys(kind for option in options for kind in _types(option)))
+            mismatches.append({"field": name, "expected": expected, "actual": type(value).__name__})
     return {
         "missing_required": [name for name in schema.get("required", []) if name not in data],
         "extra_fields": [name for name in data if name not in properties],
         "type_mismatches": mismatches,
     }
+
+
+def json_schema(model: Any) -> dict[str, Any]:
+    """Return the JSON Schema of a model, dataclass, TypedDict or annotation, for validation of input."""
+    return target_of(model).adapter.json_schema(mode="validation")
+
+
+def tool_name(model: Any) -> str:
+    """Return a name every provider accepts: letters, digits, `_` and `-`, at most 64."""
+    name = getattr(model, "__name__", "") or json_schema(model).get("title", "") or "result"
+    return re.sub(r"[^A-Za-z0-9_-]", "_", str(name))[:64]
+
+
+def resolve(part: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
+    """Follow a `$ref` of a schema, and what stands beside it; references to themselves end."""
+    seen: set[str] = set()
+    merged = dict(part)
+    while "$ref" in merged and merged["$ref"] not in seen:
+        ref = merged.pop("$ref")
+        seen.add(ref)
+        found: Any = root
+        for step in ref.removeprefix("#/").split("/"):
+            found = found.get(step.replace("~1", "/").replace("~0", "~"), {})
+        merged = {**found, **merged}
+    if "$defs" in root:
+        merged.setdefault("$defs", root["$defs"])
+    return merged
+
+
+def _alternatives(part: Mapping[str, Any], root: Mapping[str, Any]) -> list[dict[str, Any]]:
+    resolved = resolve(part, root)
+    options = resolved.get("anyOf") or resolved.get("oneOf")
+    return [resolve(option, root) for option in options] if options else [resolved]
+
+
+def _types(part: Mapping[str, Any]) -> list[str]:
+    kind = part.get("type") or ("enum" if "enum" in part else "const" if "const" in part else "any")
+    return kind if isinstance(kind, list) else [kind]
+
+
+def _accepts(value: Any, part: Mapping[str, Any]) -> bool:
+    """Return True when a part of a schema without alternatives allows the type of a value."""
+    if "const" in part or "enum" in part:
+        return type(value) in {type(choice) for choice in part.get("enum", [part.get("const")])}
+    kinds = _types(part)
+    if isinstance(value, bool):  # which is an int to Python
+        return "boolean" in kinds or "any" in kinds
+    if isinstance(value, float) and value.is_integer() and "integer" in kinds:
+        return True
+    return any(isinstance(value, PYTHON_TYPES.get(kind, (object,))) for kind in kinds)

@@ -28,9 +28,7 @@ def parse_structured_output(
     when nothing fits.
     """
     if _get_running_loop() is not None:
-        raise RuntimeError(
-            "parse_structured_output cannot run inside an event loop; use `await StructureEngine.parse(...)`"
-        )
+        raise RuntimeError("parse_structured_output cannot run inside an event loop: await StructureEngine.parse(...)")
     return parse_content(content, model_class, raw_tool_calls, tool_name=tool_name, policy=policy, repair=repair)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import Any
 
 import yaml
@@ -23,16 +24,17 @@ class _PlainLoader(_Base):  # type: ignore[misc]
 
 
 _PlainLoader.yaml_implicit_resolvers = {}
-_PlainLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false|True|False)$"), list("tTfF"))
-_PlainLoader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""])
-_PlainLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9]\d{0,400})$"), list("-+0123456789")
-)
-_PlainLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(?:\d{1,400}\.\d{0,400}(?:[eE][-+]?\d{1,4})?|\.\d{1,400}|\d{1,400}[eE][-+]?\d{1,4})$"),
-    list("-+0123456789."),
-)
+for _tag, _pattern, _first in (
+    ("bool", r"(?:true|false|True|False)$", list("tTfF")),
+    ("null", r"(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+    ("int", r"[-+]?(?:0|[1-9]\d{0,400})$", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?(?:\d{1,400}\.\d{0,400}(?:[eE][-+]?\d{1,4})?|\.\d{1,400}|\d{1,400}[eE][-+]?\d{1,4})$",
+        list("-+0123456789."),
+    ),
+):
+    _PlainLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), _first)
 
 
 def validate_yaml(text: str, wanted: Any) -> Any:
@@ -47,7 +49,7 @@ def validate_yaml(text: str, wanted: Any) -> Any:
     data = load_yaml(_FULL_WIDTH.sub(r"\1: ", written))
     if not isinstance(data, (dict, list)):
         raise ValueError("the text is not a YAML mapping or list")
-    return target_of(wanted).validate(_plain(data))
+    return target_of(wanted).validate(_as_tree(data, count(1), 0))
 
 
 def load_yaml(text: str) -> Any:
@@ -65,36 +67,24 @@ def _check_events(text: str) -> None:
     """Refuse depth and aliases before anything is built; the event parser keeps its own stack."""
     depth = aliases = 0
     for event in yaml.parse(text, Loader=_PlainLoader):
-        if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise ValueError(f"YAML nested deeper than {MAX_DEPTH} levels")
-        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
-            depth -= 1
-        elif isinstance(event, yaml.AliasEvent):
-            aliases += 1
-            if aliases > MAX_ALIASES:
-                raise ValueError(f"more than {MAX_ALIASES} YAML aliases")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        aliases += isinstance(event, yaml.AliasEvent)
+        if depth > MAX_DEPTH:
+            raise ValueError(f"YAML nested deeper than {MAX_DEPTH} levels")
+        if aliases > MAX_ALIASES:
+            raise ValueError(f"more than {MAX_ALIASES} YAML aliases")
 
 
-def _plain(data: Any) -> Any:
+def _as_tree(item: Any, nodes: count[int], depth: int) -> Any:
     """Copy loaded YAML into a tree with text keys; refuses what aliases blow up or make endless."""
-    counter = [0]
-    return _copy(data, counter, 0)
-
-
-def _copy(item: Any, counter: list[int], depth: int) -> Any:
-    counter[0] += 1
-    if counter[0] > MAX_NODES or depth > MAX_DEPTH:
+    if next(nodes) > MAX_NODES or depth > MAX_DEPTH:
         raise ValueError("YAML aliases expand beyond bounds")
     if isinstance(item, dict):
-        return {_key(key): _copy(member, counter, depth + 1) for key, member in item.items()}
+        words = {True: "true", False: "false", None: "null"}
+        return {
+            words[key] if isinstance(key, bool) or key is None else str(key): _as_tree(member, nodes, depth + 1)
+            for key, member in item.items()
+        }
     if isinstance(item, (list, tuple, set)):
-        return [_copy(member, counter, depth + 1) for member in item]
+        return [_as_tree(member, nodes, depth + 1) for member in item]
     return item
-
-
-def _key(key: Any) -> str:
-    if isinstance(key, bool) or key is None:
-        return {True: "true", False: "false", None: "null"}[key]
-    return str(key)

@@ -12,8 +12,8 @@ from theworld.errors import TheWorldError
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.peers import PEERS, Comparison, PeerResult, compare_peers
 from theworld.evaluation.peers.comparison import METRICS, check_plotting, plot_comparison
-from theworld.evaluation.peers.registry import Material
-from theworld.evaluation.peers.worker import OURS, peak_memory_mb, read_material, write_material
+from theworld.evaluation.peers.material import Material, read_material, write_material
+from theworld.evaluation.peers.worker import OURS, peak_memory_mb
 from theworld.extras import install_command
 from theworld.graph import Resources, open_resources
 from theworld.ingestion import ingest
@@ -73,7 +73,7 @@ def test_a_tenant_without_notes_is_refused(resources: Resources, tmp_path: Path)
 
 
 def test_our_pagerank_needs_no_package(material: Material) -> None:
-    assert PEERS["pagerank"].make(material).retrieve("Who built the Old Light?")[0] == "light#0"
+    assert PEERS["pagerank"].make(material)("Who built the Old Light?")[0] == "light#0"
 
 
 @pytest.mark.parametrize("name", sorted(set(PEERS) - set(INSTALLED)))

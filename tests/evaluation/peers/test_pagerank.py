@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from theworld.evaluation.peers.material import Material, PeerNote
 from theworld.evaluation.peers.pagerank import DAMPING, EntityPageRank
-from theworld.evaluation.peers.registry import Material, PeerNote
 from theworld.models.protocols import Embedded
 from theworld.text import entity_key
 

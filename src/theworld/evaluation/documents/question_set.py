@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError
-from theworld.evaluation.datasets import read_lines
+from theworld.evaluation.datasets import read_rows
 from theworld.evaluation.metrics import first_occurrences
 from theworld.evaluation.peers.worker import WARM_UP
 from theworld.state import Candidate, Context, QueryInput
@@ -106,27 +106,14 @@ def load_question_set(folder: Path, limit: int | None = None) -> QuestionSet:
     if not corpus.is_dir():
         raise IngestionError(f"has no folder {CORPUS}/.", where=str(folder), remedy=_LAYOUT)
     questions: dict[str, DocumentQuestion] = {}
-    for number, line in read_lines(folder / QUESTIONS, _LAYOUT):
-        where = f"{folder / QUESTIONS}, line {number}"
-        question = _read_question(line, where)
+    for where, question in read_rows(folder / QUESTIONS, DocumentQuestion, _LAYOUT):
         if question.id in questions:
             raise IngestionError(f"repeats the id {question.id!r}.", where=where, remedy="Ids must be unique.")
         missing = [file for file in question.files if not (corpus / file).is_file()]
         if missing:
             raise IngestionError(f"files: {missing[0]!r} is not in {CORPUS}/.", where=where)
         questions[question.id] = question
-    if not questions:
-        raise IngestionError("holds no questions.", where=str(folder / QUESTIONS), remedy=_LAYOUT)
     return QuestionSet(folder.name, corpus, tuple(questions.values())[:limit])
-
-
-def _read_question(line: str, where: str) -> DocumentQuestion:
-    try:
-        return DocumentQuestion.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, first["loc"]))
-        raise IngestionError(f"{field}: {first['msg']}." if field else f"{first['msg']}.", where=where) from error
 
 
 Watch = Callable[[str, int], Callable[[], None]]

@@ -8,9 +8,9 @@ from functools import cached_property
 from statistics import fmean, median
 from typing import Any
 
-from theworld.evaluation.documents.question_set import DocumentAnswer, DocumentQuestion, QuestionSet
+from theworld.evaluation.documents.question_set import DocumentAnswer, QuestionSet
 from theworld.evaluation.documents.scoring import CAUSES, MEASURES, Cause, DocumentFailure, explain_failure, score
-from theworld.evaluation.metrics import PairedDifference, paired_difference, percentile
+from theworld.evaluation.metrics import PairedDifference, paired_difference, percentiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,7 @@ class DocumentsReport:
     @cached_property
     def scores(self) -> list[dict[str, float]]:
         """The measures of every question."""
-        return [score(*pair) for pair in self._pairs]
-
-    @property
-    def _pairs(self) -> list[tuple[DocumentQuestion, DocumentAnswer]]:
-        return list(zip(self.questions.questions, self.answers, strict=True))
+        return list(map(score, self.questions.questions, self.answers))
 
     @cached_property
     def figures(self) -> Figures:
@@ -57,49 +53,41 @@ class DocumentsReport:
 
     def groups(self) -> Iterator[tuple[str, str, Figures]]:
         """Yield field, value and figures of every group that is not the whole set, in a fixed order."""
-        values: dict[str, dict[str, list[int]]] = {"kind": {}, "lang": {}, "cross": {}, "tag": {}}
+        groups: dict[str, dict[str, list[int]]] = {"kind": {}, "lang": {}, "cross": {}, "tag": {}}
         for place, question in enumerate(self.questions.questions):
             facets = [("kind", question.kind), ("lang", question.lang), ("cross", "yes" if question.cross else "no")]
             for name, value in dict.fromkeys((*facets, *(("tag", tag) for tag in question.tags))):
                 if value:
-                    values[name].setdefault(value, []).append(place)
-        for name, groups in values.items():
-            for value, places in sorted(groups.items()):
+                    groups[name].setdefault(value, []).append(place)
+        for name, group in groups.items():
+            for value, places in sorted(group.items()):
                 if len(places) < len(self.answers):
                     yield name, value, self._figures(places)
 
     def _figures(self, places: Sequence[int]) -> Figures:
-        found = {name: [self.scores[i][name] for i in places if name in self.scores[i]] for name in MEASURES}
-        found = {name: values for name, values in found.items() if values}
+        values = {name: [self.scores[i][name] for i in places if name in self.scores[i]] for name in MEASURES}
         return Figures(
             len(places),
             median(len(self.answers[i].text) for i in places),
-            {name: fmean(values) for name, values in found.items()},
-            {name: len(values) for name, values in found.items()},
+            {name: fmean(found) for name, found in values.items() if found},
+            {name: len(found) for name, found in values.items() if found},
         )
 
     def latency_ms(self) -> dict[str, float]:
         """Return the nearest-rank percentiles 50 and 95 of the time a question took."""
-        times = [answer.elapsed_ms for answer in self.answers]
-        return {name: round(percentile(times, share), 2) for name, share in (("p50", 0.5), ("p95", 0.95))}
+        return percentiles([answer.elapsed_ms for answer in self.answers], 50, 95)
 
     def failures(self) -> dict[Cause, list[DocumentFailure]]:
         """Return the failed questions by cause, in the order of CAUSES."""
-        found: dict[Cause, list[DocumentFailure]] = {cause: [] for cause in CAUSES}
-        for pair in self._pairs:
-            failure = explain_failure(*pair)
-            if failure is not None:
-                found[failure.cause].append(failure)
+        explained = map(explain_failure, self.questions.questions, self.answers)
+        failed = [failure for failure in explained if failure is not None]
+        found = {cause: [failure for failure in failed if failure.cause == cause] for cause in CAUSES}
         return {cause: some for cause, some in found.items() if some}
 
     def gain(self, over: DocumentsReport, measure: str) -> PairedDifference:
         """Compare with another system question by question; ValueError when no question has the measure."""
-        pairs = [
-            (mine[measure], other[measure])
-            for mine, other in zip(self.scores, over.scores, strict=True)
-            if measure in mine
-        ]
-        return paired_difference([mine for mine, _ in pairs], [other for _, other in pairs])
+        pairs = [pair for pair in zip(self.scores, over.scores, strict=True) if measure in pair[0]]
+        return paired_difference([mine[measure] for mine, _ in pairs], [other[measure] for _, other in pairs])
 
     def as_json(self) -> dict[str, Any]:
         """Return the documented JSON object; shares are in [0, 1]."""

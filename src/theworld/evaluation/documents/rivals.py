@@ -1,11 +1,4 @@
-"""BM25 in its plainest form, which any retriever of passages should beat.
-
-Tokens are runs of Latin letters and digits, and pairs of neighbouring Chinese characters; k1 = 1.2, b = 0.75, and the
-idf of Lucene, which is never negative. Each term of a question counts once.
-
-The files of a corpus as plain text, and the ways in which rivals cut it into passages.
-
-Other ways to find and show passages of the same files, with the same questions and the same embedder.
+"""Other ways to find and show passages of the same files, with the same questions and the same embedder.
 
 - BM25 over whole paragraphs joined up to 900 characters: the floor, plain and without any package;
 - LangChain: RecursiveCharacterTextSplitter, and an ensemble of BM25 and the vector store;
@@ -25,7 +18,7 @@ import tempfile
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,136 +31,14 @@ from theworld.evaluation.documents.question_set import DocumentAnswer, QuestionS
 from theworld.evaluation.documents.report import DocumentsReport
 from theworld.evaluation.metrics import first_occurrences
 from theworld.evaluation.peers.comparison import run_worker
-from theworld.evaluation.peers.registry import PEERS, PeerNote
-from theworld.evaluation.peers.worker import common_embedder, write_notes
+from theworld.evaluation.peers.material import PeerNote, common_embedder, write_notes
+from theworld.evaluation.peers.retrievers import PEERS
 from theworld.ingestion.readers import SourceDocument, read_source
 from theworld.ingestion.readers.encoding import read_text
 from theworld.models.protocols import Embedder, FloatArray
 from theworld.models.registry import Models
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.records import content_hash
-
-_K1, _B = 1.2, 0.75
-_WORD = re.compile("[a-z0-9]+")
-_CJK_RUN = re.compile("[\u3000-\u9fff\uf900-\ufaff]+")
-
-
-def tokens(text: str) -> list[str]:
-    """Return the tokens of a text, the Latin ones first."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    pairs = [run[i : i + 2] for run in _CJK_RUN.findall(folded) for i in range(max(len(run) - 1, 1))]
-    return _WORD.findall(folded) + pairs
-
-
-class PassageBM25:
-    """An index of passages in memory."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        counts = [Counter(tokens(text)) for text in texts]
-        self._lengths = [count.total() for count in counts]
-        self._mean = sum(self._lengths) / max(len(texts), 1) or 1.0
-        self._postings: dict[str, list[tuple[int, int]]] = {}
-        for place, count in enumerate(counts):
-            for term, number in count.items():
-                self._postings.setdefault(term, []).append((place, number))
-
-    def rank(self, question: str, depth: int) -> list[int]:
-        """Return the places of the best passages; of equal ones, also those that share no term, the first first."""
-        scores = [0.0] * len(self._lengths)
-        for term in dict.fromkeys(tokens(question)):
-            found = self._postings.get(term, ())
-            idf = math.log(1 + (len(scores) - len(found) + 0.5) / (len(found) + 0.5))
-            for place, number in found:
-                norm = _K1 * (1 - _B + _B * self._lengths[place] / self._mean)
-                scores[place] += idf * number * (_K1 + 1) / (number + norm)
-        return sorted(range(len(scores)), key=lambda place: -scores[place])[:depth]
-
-
-Split = Callable[[str], Sequence[str]]
-"""Cuts a file's text into passages."""
-
-_TEXT = frozenset({".md", ".mdx", ".rst", ".txt", ".html"})
-_PARAGRAPH_END = re.compile(r"\n\s*\n")
-_LONGEST_JOINED = 900
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A piece of a file."""
-
-    file: str
-    """Relative to the corpus."""
-    text: str
-
-
-def corpus_texts(corpus: Path) -> list[tuple[str, str]]:
-    """Return path below the corpus and text of its files: text as it is, other formats as our readers give them.
-
-    Files without an ending, and those that cannot be read, are left out.
-    """
-    return [(path.relative_to(corpus).as_posix(), text) for path in sorted(corpus.rglob("*")) for text in _text(path)]
-
-
-def _text(path: Path) -> list[str]:
-    if not path.suffix or not path.is_file():
-        return []
-    try:
-        if path.suffix in _TEXT:
-            return [read_text(path)]
-        return ["\n\n".join(found.text for found in read_source(path) if isinstance(found, SourceDocument))]
-    except IngestionError:
-        return []
-
-
-def cut(texts: Sequence[tuple[str, str]], split: Split) -> list[Passage]:
-    """Return the passages of all files, in order."""
-    return [Passage(file, text) for file, whole in texts for text in split(whole)]
-
-
-def join_paragraphs(text: str, size: int = _LONGEST_JOINED) -> list[str]:
-    """Return paragraphs joined as long as they have at most `size` characters together; longer ones stay whole."""
-    return list(_joined(text, size))
-
-
-def _joined(text: str, size: int) -> Iterator[str]:
-    block = ""
-    for paragraph in _PARAGRAPH_END.split(text):
-        if block and len(block) + len(paragraph) > size:
-            yield block
-            block = ""
-        block += paragraph + "\n\n"
-    if block.strip():
-        yield block
-
-
-def _langchain() -> Split:
-    from langchain_text_splitters import RecursiveCharacterTextSplitter
-
-    split: Split = RecursiveCharacterTextSplitter().split_text
-    return split
-
-
-def _llamaindex() -> Split:
-    from llama_index.core.node_parser import SentenceSplitter
-
-    split: Split = SentenceSplitter().split_text
-    return split
-
-
-def _haystack() -> Split:
-    from haystack import Document
-    from haystack.components.preprocessors import DocumentSplitter
-
-    splitter = DocumentSplitter()
-    return lambda text: [one.content or "" for one in splitter.run([Document(content=text)])["documents"]]
-
-
-DEFAULT_SPLITTERS: Mapping[str, Callable[[], Split]] = {
-    "langchain": _langchain,
-    "llamaindex": _llamaindex,
-    "haystack": _haystack,
-}
-"""By peer, what makes its default splitter; its package must be installed."""
 
 FLOOR = "bm25"
 RIVALS = {
@@ -184,6 +55,24 @@ _SHOWN = 3
 _NOTES, _FLOOR_DEPTH = 10, 60
 _BATCH = 8
 _TENANT = "default"
+_K1, _B = 1.2, 0.75
+_WORD = re.compile("[a-z0-9]+")
+_CJK_RUN = re.compile("[\u3000-\u9fff\uf900-\ufaff]+")
+_TEXT = frozenset({".md", ".mdx", ".rst", ".txt", ".html"})
+_PARAGRAPH_END = re.compile(r"\n\s*\n")
+_LONGEST_JOINED = 900
+
+Split = Callable[[str], Sequence[str]]
+"""Cuts a file's text into passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a file."""
+
+    file: str
+    """Relative to the corpus."""
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +165,103 @@ def _vectors(passages: Sequence[Passage], embedder: Embedder, watch: Watch, labe
 def _answer(question_id: str, ranking: Sequence[Passage], elapsed_ms: float) -> DocumentAnswer:
     texts = [passage.text for passage in ranking]
     files = tuple(first_occurrences(passage.file for passage in ranking))
-    return DocumentAnswer(
-        question_id, "\n".join(texts[:_SHOWN]), "extractive", None, files, tuple(texts[:_NOTES]), elapsed_ms
-    )
+    shown = "\n".join(texts[:_SHOWN])
+    return DocumentAnswer(question_id, shown, "extractive", None, files, tuple(texts[:_NOTES]), elapsed_ms)
+
+
+def corpus_texts(corpus: Path) -> list[tuple[str, str]]:
+    """Return path below the corpus and text of its files: text as it is, other formats as our readers give them.
+
+    Files without an ending, and those that cannot be read, are left out.
+    """
+    found = []
+    for path in sorted(corpus.rglob("*")):
+        if path.suffix and path.is_file():
+            try:
+                if path.suffix in _TEXT:
+                    text = read_text(path)
+                else:
+                    text = "\n\n".join(one.text for one in read_source(path) if isinstance(one, SourceDocument))
+            except IngestionError:
+                continue
+            found.append((path.relative_to(corpus).as_posix(), text))
+    return found
+
+
+def cut(texts: Sequence[tuple[str, str]], split: Split) -> list[Passage]:
+    """Return the passages of all files, in order."""
+    return [Passage(file, text) for file, whole in texts for text in split(whole)]
+
+
+def join_paragraphs(text: str, size: int = _LONGEST_JOINED) -> list[str]:
+    """Return paragraphs joined as long as they have at most `size` characters together; longer ones stay whole."""
+    blocks = [""]
+    for paragraph in _PARAGRAPH_END.split(text):
+        if blocks[-1] and len(blocks[-1]) + len(paragraph) > size:
+            blocks.append("")
+        blocks[-1] += paragraph + "\n\n"
+    return blocks if blocks[-1].strip() else blocks[:-1]
+
+
+def tokens(text: str) -> list[str]:
+    """Return runs of Latin letters and digits, then pairs of neighbouring Chinese characters."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    pairs = [run[i : i + 2] for run in _CJK_RUN.findall(folded) for i in range(max(len(run) - 1, 1))]
+    return _WORD.findall(folded) + pairs
+
+
+class PassageBM25:
+    """BM25 in its plainest form, which any retriever of passages should beat.
+
+    k1 = 1.2, b = 0.75, and the idf of Lucene, which is never negative; each term of a question counts once.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        counts = [Counter(tokens(text)) for text in texts]
+        self._lengths = [count.total() for count in counts]
+        self._mean = sum(self._lengths) / max(len(texts), 1) or 1.0
+        self._postings: dict[str, list[tuple[int, int]]] = {}
+        for place, count in enumerate(counts):
+            for term, number in count.items():
+                self._postings.setdefault(term, []).append((place, number))
+
+    def rank(self, question: str, depth: int) -> list[int]:
+        """Return the places of the best passages; of equal ones, also those that share no term, the first first."""
+        scores = [0.0] * len(self._lengths)
+        for term in dict.fromkeys(tokens(question)):
+            found = self._postings.get(term, ())
+            idf = math.log(1 + (len(scores) - len(found) + 0.5) / (len(found) + 0.5))
+            for place, number in found:
+                norm = _K1 * (1 - _B + _B * self._lengths[place] / self._mean)
+                scores[place] += idf * number * (_K1 + 1) / (number + norm)
+        return sorted(range(len(scores)), key=lambda place: -scores[place])[:depth]
+
+
+def _langchain() -> Split:
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+    split: Split = RecursiveCharacterTextSplitter().split_text
+    return split
+
+
+def _llamaindex() -> Split:
+    from llama_index.core.node_parser import SentenceSplitter
+
+    split: Split = SentenceSplitter().split_text
+    return split
+
+
+def _haystack() -> Split:
+    from haystack import Document
+    from haystack.components.preprocessors import DocumentSplitter
+
+    splitter = DocumentSplitter()
+    return lambda text: [one.content or "" for one in splitter.run([Document(content=text)])["documents"]]
+
+
+DEFAULT_SPLITTERS: Mapping[str, Callable[[], Split]] = {
+    "langchain": _langchain,
+    "llamaindex": _llamaindex,
+    "haystack": _haystack,
+}
+"""By peer, what makes its default splitter; its package must be installed."""

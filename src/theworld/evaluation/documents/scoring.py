@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -46,7 +46,6 @@ MEASURES = (
 _MARKUP = re.compile(r"[`*_\\]")
 _CJK = "\u3000-\u9fff\uf900-\ufaff"
 _SPACED_CJK = re.compile(rf" ?([{_CJK}]) ?")
-_DIGIT, _WORD = "[0-9]", "[0-9a-z]"
 
 
 def fold(text: str) -> str:
@@ -55,23 +54,18 @@ def fold(text: str) -> str:
     return _SPACED_CJK.sub(r"\1", " ".join(plain.split()))
 
 
-def holds_fact(question: DocumentQuestion, text: str) -> bool:
-    """Return whether a text holds one string of each list that the question needs."""
-    folded = fold(text)
+def holds_fact(question: DocumentQuestion, *texts: str) -> bool:
+    """Return whether texts together hold one string of each list that the question needs."""
+    folded = fold("\n".join(texts))
     return all(any(_stands_in(folded, fold(string)) for string in strings) for strings in question.needed)
 
 
 def _stands_in(text: str, string: str) -> bool:
     """Return whether a string stands in a text, both folded, not within a longer word or number."""
-    before, after = "", ""
-    if re.match(_WORD, string):
-        before += f"(?<!{_WORD})"
-    if re.match(_DIGIT, string):
-        before += "(?<![0-9][.,])"
-    if re.search(f"{_WORD}$", string):
-        after += f"(?!{_WORD})"
-    if re.search(f"{_DIGIT}$", string):
-        after += "(?![.,][0-9])"
+    before = "(?<![0-9a-z])" if re.match("[0-9a-z]", string) else ""
+    before += "(?<![0-9][.,])" if re.match("[0-9]", string) else ""
+    after = "(?![0-9a-z])" if re.search("[0-9a-z]$", string) else ""
+    after += "(?![.,][0-9])" if re.search("[0-9]$", string) else ""
     return re.search(before + re.escape(string) + after, text) is not None
 
 
@@ -80,10 +74,9 @@ def declined(answer: DocumentAnswer) -> bool:
     return answer.kind == "none" or (answer.confidence is not None and answer.confidence < LOW)
 
 
-def files_found(question: DocumentQuestion, files: Sequence[str], depth: int | None = None) -> list[bool]:
-    """Return for each file needed whether it, or one that says the same, is among the first `depth`, by default all."""
-    first = set(files[:depth])
-    return [bool(accepted & first) for accepted in question.accepted_files]
+def files_found(question: DocumentQuestion, files: Sequence[str]) -> list[bool]:
+    """Return for each file needed whether it, or one that says the same, is among the files."""
+    return [not accepted.isdisjoint(files) for accepted in question.accepted_files]
 
 
 def score(question: DocumentQuestion, answer: DocumentAnswer) -> dict[str, float]:
@@ -93,23 +86,18 @@ def score(question: DocumentQuestion, answer: DocumentAnswer) -> dict[str, float
     scores: dict[str, float] = {}
     if question.files:
         for depth in RECALL_DEPTHS:
-            found = files_found(question, answer.files, depth)
+            found = files_found(question, answer.files[:depth])
             scores[f"file recall@{depth}"] = sum(found) / len(found)
     if len(question.files) > 1:
-        scores["all files@5"] = float(all(files_found(question, answer.files, 5)))
+        scores["all files@5"] = float(all(files_found(question, answer.files[:5])))
     screen = answer.text[: FIRST_SCREEN[detect_language(answer.text)]]
     return scores | {
-        "fact in first note": float(holds_fact(question, joined(answer.notes[:1]))),
-        "fact in first 3 notes": float(holds_fact(question, joined(answer.notes[:CHOSEN]))),
+        "fact in first note": float(holds_fact(question, *answer.notes[:1])),
+        "fact in first 3 notes": float(holds_fact(question, *answer.notes[:CHOSEN])),
         "answer contained": float(holds_fact(question, answer.text)),
         "on the first screen": float(holds_fact(question, screen)),
         "answerable declined": float(declined(answer)),
     }
-
-
-def joined(notes: Iterable[str]) -> str:
-    """Return notes as one text."""
-    return "\n".join(notes)
 
 
 Cause = Literal[
@@ -153,27 +141,23 @@ def explain_failure(question: DocumentQuestion, answer: DocumentAnswer) -> Docum
     answered. `silent` goes before the other causes; the ranks tell whether the fact was found then.
     """
     note_rank = file_rank = None
-    if question.answerable:
-        note_rank = _least(len(answer.notes), lambda k: holds_fact(question, joined(answer.notes[:k])))
-        file_rank = _least(len(answer.files), lambda k: all(files_found(question, answer.files, k)))
-    cause = _cause(question, answer, note_rank)
+    if not question.answerable:
+        cause: Cause | None = None if declined(answer) else "answered although unanswerable"
+    else:
+        note_rank = _least(len(answer.notes), lambda k: holds_fact(question, *answer.notes[:k]))
+        file_rank = _least(len(answer.files), lambda k: all(files_found(question, answer.files[:k])))
+        if declined(answer):
+            cause = "silent"
+        elif holds_fact(question, answer.text):
+            cause = None
+        elif note_rank is None:
+            cause = "not retrieved"
+        else:
+            cause = "chosen, not shown" if note_rank <= CHOSEN else "retrieved, not chosen"
     if cause is None:
         return None
-    return DocumentFailure(
-        question.id, question.question, cause, note_rank, file_rank, answer.kind, answer.confidence, answer.text
-    )
-
-
-def _cause(question: DocumentQuestion, answer: DocumentAnswer, note_rank: int | None) -> Cause | None:
-    if not question.answerable:
-        return None if declined(answer) else "answered although unanswerable"
-    if declined(answer):
-        return "silent"
-    if holds_fact(question, answer.text):
-        return None
-    if note_rank is None:
-        return "not retrieved"
-    return "chosen, not shown" if note_rank <= CHOSEN else "retrieved, not chosen"
+    shown = (answer.kind, answer.confidence, answer.text)
+    return DocumentFailure(question.id, question.question, cause, note_rank, file_rank, *shown)
 
 
 def _least(length: int, holds: Callable[[int], bool]) -> int | None:

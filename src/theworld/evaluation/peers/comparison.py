@@ -19,9 +19,10 @@ from typing import Any
 
 from theworld.errors import TheWorldError
 from theworld.evaluation.datasets import Dataset, Query
-from theworld.evaluation.metrics import PairedDifference, all_at, paired_difference, percentile, recall_at
-from theworld.evaluation.peers.registry import PEERS
-from theworld.evaluation.peers.worker import OURS, write_material
+from theworld.evaluation.metrics import PairedDifference, metric_at, paired_difference, percentile, percentiles
+from theworld.evaluation.peers.material import write_material
+from theworld.evaluation.peers.retrievers import PEERS
+from theworld.evaluation.peers.worker import OURS
 from theworld.evaluation.retrieval import RECALL_DEPTHS, documents_of, judged_queries
 from theworld.extras import install_command
 from theworld.models.registry import Models
@@ -39,9 +40,9 @@ class PeerResult:
     name: str
     rankings: tuple[tuple[str, ...], ...]
     """Document ids, best first, by query."""
-    elapsed_ms: tuple[float, ...]
+    elapsed_ms: Sequence[float]
     """Time until the ranking stood, by query; the question's embedding is part of it."""
-    total_ms: tuple[float, ...]
+    total_ms: Sequence[float]
     """The same for a peer; for us the whole graph, with the answer."""
     ready_s: float
     """Loading, indexing (the vectors were given) and one question."""
@@ -51,9 +52,7 @@ class PeerResult:
 
     def values(self, metric: str, queries: Sequence[Query]) -> list[float]:
         """Return one of METRICS query by query."""
-        name, _, depth = metric.partition("@")
-        at = {"recall": recall_at, "all": all_at}[name]
-        return [at(int(depth), found, query.grades) for found, query in zip(self.rankings, queries, strict=True)]
+        return [metric_at(metric, found, query.grades) for found, query in zip(self.rankings, queries, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,26 +79,25 @@ class Comparison:
 
     def as_json(self) -> dict[str, Any]:
         """Return figures by name; metrics are means in [0, 1]."""
+        retrievers: dict[str, Any] = {}
+        for result in self.results:
+            retrievers[result.name] = {metric: round(self.mean(result, metric), 6) for metric in METRICS} | {
+                "latency_ms": percentiles(result.elapsed_ms, 50, 95),
+                "whole_ms": percentiles(result.total_ms, 50, 95),
+                "memory_mb": None if result.memory_mb is None else round(result.memory_mb, 1),
+                "ready_s": round(result.ready_s, 2),
+                "versions": dict(result.versions),
+            }
+            if result.name != OURS:
+                gain = self.gain(result)
+                numbers = [round(number, 6) for number in (gain.mean, gain.low, gain.high)]
+                retrievers[result.name]["theworld_recall@5_gain"] = numbers
         return {
             "notes": self.notes,
             "embedder": self.space,
-            "retrievers": {result.name: self._figures(result) for result in self.results},
+            "retrievers": retrievers,
             "left_out": dict(self.left_out),
         }
-
-    def _figures(self, result: PeerResult) -> dict[str, Any]:
-        gain = self.gain(result)
-        figures: dict[str, Any] = {metric: round(self.mean(result, metric), 6) for metric in METRICS}
-        figures["latency_ms"] = {
-            p: round(percentile(result.elapsed_ms, q), 2) for p, q in (("p50", 0.5), ("p95", 0.95))
-        }
-        figures["whole_ms"] = {p: round(percentile(result.total_ms, q), 2) for p, q in (("p50", 0.5), ("p95", 0.95))}
-        figures["memory_mb"] = None if result.memory_mb is None else round(result.memory_mb, 1)
-        figures["ready_s"] = round(result.ready_s, 2)
-        figures["versions"] = dict(result.versions)
-        if result.name != OURS:
-            figures["theworld_recall@5_gain"] = [round(number, 6) for number in (gain.mean, gain.low, gain.high)]
-        return figures
 
 
 def compare_peers(
@@ -126,27 +124,16 @@ def compare_peers(
         for peer in (OURS, *PEERS):
             on_peer(LABELS[peer])
             try:
-                results.append(_measured(peer, folder))
+                found = run_worker(peer, folder)
             except TheWorldError as error:
                 if peer == OURS:
                     raise
                 left_out[peer] = str(error)
-    return Comparison(
-        dataset.name, tuple(queries), sum(store.dense.spaces(tenant).values()), space, tuple(results), left_out
-    )
-
-
-def _measured(name: str, folder: Path) -> PeerResult:
-    found = run_worker(name, folder)
-    return PeerResult(
-        name=name,
-        rankings=tuple(tuple(documents_of(ranking)) for ranking in found["rankings"]),
-        elapsed_ms=tuple(found["elapsed_ms"]),
-        total_ms=tuple(found["total_ms"]),
-        ready_s=found["ready_s"],
-        memory_mb=found["memory_mb"],
-        versions=found["versions"],
-    )
+                continue
+            rankings = tuple(tuple(documents_of(ranking)) for ranking in found.pop("rankings"))
+            results.append(PeerResult(name=peer, rankings=rankings, **found))
+    notes = sum(store.dense.spaces(tenant).values())
+    return Comparison(dataset.name, tuple(queries), notes, space, tuple(results), left_out)
 
 
 def run_worker(name: str, folder: Path) -> dict[str, Any]:

@@ -11,13 +11,13 @@ paper's 0.05 80.0 / 84.2 / 68.7, with 0.01 80.0 / 95.0 / 68.7; damping 0.85 is w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from theworld.evaluation.peers.registry import DEPTH, Material
+from theworld.evaluation.peers.material import DEPTH, Material
 from theworld.questions import read_question
 from theworld.retrieval.seeds import query_entities
 
@@ -42,10 +42,12 @@ class EntityPageRank:
         keys = sorted({key for note in material.notes for key in note.entities})
         self._place = {key: len(self._ids) + i for i, key in enumerate(keys)}
         pairs = [(n, self._place[key]) for n, note in enumerate(material.notes) for key in dict.fromkeys(note.entities)]
-        self._transition = _transition(pairs, len(self._ids) + len(keys))
-        self._frequency = {
-            key: int(count) for key, count in zip(keys, _counts(pairs, len(self._ids), len(keys)), strict=True)
-        }
+        notes, entities = np.array(pairs, np.int64).reshape(-1, 2).T
+        # Column-stochastic, entry [to, from], of the undirected graph.
+        rows, columns = np.concatenate([notes, entities]), np.concatenate([entities, notes])
+        degree = np.bincount(columns, minlength=len(self._ids) + len(keys))
+        self._transition = sparse.csr_array((1.0 / degree[columns], (rows, columns)), shape=(len(degree),) * 2)
+        self._frequency = {key: int(degree[place]) for key, place in self._place.items()}
 
     def retrieve(self, question: str) -> list[str]:
         """Return note ids, best first."""
@@ -76,18 +78,3 @@ class EntityPageRank:
                 return following
             ranks = following
         return ranks
-
-
-def _transition(pairs: Sequence[tuple[int, int]], size: int) -> sparse.csr_array:
-    """Return the column-stochastic matrix of the undirected graph, entry [to, from]."""
-    notes, entities = np.array(pairs, np.int64).reshape(-1, 2).T
-    rows, columns = np.concatenate([notes, entities]), np.concatenate([entities, notes])
-    degree = np.bincount(columns, minlength=size)
-    return sparse.csr_array((1.0 / degree[columns], (rows, columns)), shape=(size, size))
-
-
-def _counts(pairs: Sequence[tuple[int, int]], offset: int, size: int) -> NDArray[np.int64]:
-    """Return the number of passages that contain each entity."""
-    entities = np.array(pairs, np.int64).reshape(-1, 2)[:, 1] - offset
-    counts: NDArray[np.int64] = np.bincount(entities, minlength=size)
-    return counts

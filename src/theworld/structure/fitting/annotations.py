@@ -6,12 +6,12 @@ import dataclasses
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, RootModel, Strict
 from typing_extensions import get_type_hints
 
-from theworld.structure.report import alias_names
+from theworld.structure.fitting.targets import alias_names, field_names, names_with_default
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,15 @@ def places_at(wanted: Any, path: Sequence[str | int]) -> list[Place]:
     """Return every field the path may lead to from the wanted type."""
     places = [Place(option, strict=_is_strict(option) or _has_strict(wanted)) for option in options_of(wanted)]
     for step in path:
-        places = [
-            Place(option, place.has_default, place.words, place.strict or _is_strict(option) or _inherits(outer))
-            for outer in places
-            for place in _members(outer.annotation, step)
-            for option in options_of(place.annotation)
-        ]
+        found = []
+        for outer in places:
+            # The items of a list, tuple or dict in a strict place are strict too.
+            inherited = outer.strict and get_origin(outer.annotation) is not None
+            for place in _members(outer.annotation, step):
+                for option in options_of(place.annotation):
+                    strict = place.strict or inherited or _is_strict(option)
+                    found.append(dataclasses.replace(place, annotation=option, strict=strict))
+        places = found
     return places
 
 
@@ -70,11 +73,11 @@ def _members(annotation: Any, step: str | int) -> Iterable[Place]:
                 strict = marked[-1] if marked else _is_strict(annotation) or _has_strict(info.annotation)
                 yield Place(info.annotation, not info.is_required(), words, strict)
         return
-    if dataclasses.is_dataclass(annotation) or hasattr(annotation, "__required_keys__"):
+    if _has_named_fields(annotation):
         hints = get_type_hints(annotation, include_extras=True)
         if isinstance(step, str) and step in hints:
             strict = _is_strict(annotation) or _has_strict(hints[step])
-            yield Place(hints[step], step in _with_default(annotation), _words(str(step)), strict)
+            yield Place(hints[step], step in names_with_default(annotation), _words(step), strict)
         return
     origin, arguments = get_origin(annotation), get_args(annotation)
     if not isinstance(origin, type) or not arguments:
@@ -87,15 +90,14 @@ def _members(annotation: Any, step: str | int) -> Iterable[Place]:
         yield Place(inner, strict=_has_strict(inner))
 
 
+def _has_named_fields(annotation: Any) -> bool:
+    return dataclasses.is_dataclass(annotation) or hasattr(annotation, "__required_keys__")
+
+
 def _is_strict(annotation: Any) -> bool:
     """Return True for a model, dataclass or TypedDict that is configured as strict."""
     config = getattr(annotation, "model_config", None) or getattr(annotation, "__pydantic_config__", None) or {}
     return isinstance(config, dict) and bool(config.get("strict"))
-
-
-def _inherits(outer: Place) -> bool:
-    """Return True for a list, tuple or dict in a strict place: its items are strict too."""
-    return outer.strict and get_origin(outer.annotation) is not None
 
 
 def _has_strict(annotation: Any) -> bool:
@@ -105,34 +107,38 @@ def _has_strict(annotation: Any) -> bool:
     return any(isinstance(mark, Strict) and mark.strict for mark in get_args(annotation)[1:])
 
 
-def _with_default(annotation: Any) -> set[str]:
-    if dataclasses.is_dataclass(annotation):
-        none = dataclasses.MISSING
-        fields = dataclasses.fields(annotation)
-        return {f.name for f in fields if f.default is not none or f.default_factory is not none}
-    return set(annotation.__annotations__) - set(annotation.__required_keys__)
-
-
 def _words(*texts: str) -> frozenset[str]:
     return frozenset(word.casefold() for text in texts for word in text.replace("_", " ").split())
 
 
 def names_of(annotation: Any) -> dict[str, tuple[str, ...]]:
-    """Return the keys of a model's fields and the other names each is known by (title, aliases)."""
+    """Return the keys under which fields are read from data, and the names each is known by (title, aliases)."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return {
-            _key_of(annotation, name, info): (name, *alias_names(info), info.title or "")
-            for name, info in annotation.model_fields.items()
-        }
-    if dataclasses.is_dataclass(annotation):
-        return {f.name: (f.name,) for f in dataclasses.fields(annotation)}
-    if hasattr(annotation, "__required_keys__"):
-        return {name: (name,) for name in annotation.__annotations__}
-    return {}
+        config, found = annotation.model_config, {}
+        by_name = config.get("populate_by_name") or config.get("validate_by_name")
+        for name, info in annotation.model_fields.items():
+            aliases = tuple(alias_names(info))
+            key = name if by_name or not aliases else aliases[0]
+            found[key] = (name, *aliases, info.title or "")
+        return found
+    return {name: (name,) for name in field_names(annotation)} if _has_named_fields(annotation) else {}
 
 
-def _key_of(model: type[BaseModel], name: str, info: Any) -> str:
-    """Return the key under which the field is read from data."""
-    aliases = list(alias_names(info))
-    by_name = model.model_config.get("populate_by_name") or model.model_config.get("validate_by_name")
-    return name if by_name or not aliases else aliases[0]
+def only_list_field(annotation: Any) -> str:
+    """Return the key of a model's only required field when that is a list, else an empty text."""
+    if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+        return ""
+    fields = annotation.model_fields
+    required = [name for name, info in fields.items() if info.is_required()] or list(fields)
+    if len(required) != 1:
+        return ""
+    info = fields[required[0]]
+    is_list = any((get_origin(option) or option) is list for option in options_of(info.annotation))
+    return (info.alias or required[0]) if is_list else ""
+
+
+def tags_of(model: Any, tag: str) -> list[Any]:
+    """Return the values a model's tag field may have."""
+    info = getattr(model, "model_fields", {}).get(tag)
+    options = options_of(info.annotation) if info else []
+    return [choice for option in options if get_origin(option) is Literal for choice in get_args(option)]

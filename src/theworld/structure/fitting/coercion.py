@@ -9,36 +9,37 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from theworld.structure.fitting import remedies
-from theworld.structure.fitting.annotations import names_of, options_of, places_at
-from theworld.structure.fitting.labels import fold, fold_key
+from theworld.structure.fitting.annotations import Place, names_of, only_list_field, options_of, places_at, tags_of
+from theworld.structure.fitting.labels import fold, fold_key, labels_of
+from theworld.structure.fitting.remedies import Remedied
 from theworld.structure.fitting.targets import Target
 from theworld.structure.report import Path, Repair
 
 MAX_ROUNDS = 5
-REFUSED = remedies.REFUSED
+LISTS = ("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type")
 
 
-def fit(value: Any, target: Target, text: str, *, allowed: bool = True) -> tuple[Any, tuple[Repair, ...], Any]:
-    """Validate plain data, repaired where that loses nothing; return the object, the repairs and the repaired data.
+def fit(value: Any, target: Target, text: str, *, allowed: bool = True) -> tuple[Any, tuple[Repair, ...]]:
+    """Validate plain data, repaired where that loses nothing; return the object and the repairs.
 
     Raises the first ValidationError (or ValueError) when it cannot be repaired.
     """
     try:
-        return target.validate(value), (), value
-    except ValidationError as error:
-        first: ValueError = error
+        return target.validate(value), ()
     except ValueError as error:
         first = error
     if not allowed or not isinstance(value, (dict, list, str, int, float)):
         raise first
     try:
-        copied = _copy(value)
+        # A copy, which also says as JSON what a library's tool call may hold besides (dates, sets).
+        copied = json.loads(to_json(value, inf_nan_mode="constants")) if isinstance(value, (dict, list)) else value
     except (ValueError, TypeError, RecursionError):
         raise first from None
     return _Fitting(copied, target, text).run(first)
@@ -49,10 +50,17 @@ class _Spot:
     """A place in the data that an error points to."""
 
     parent: Any
-    key: str | int | None
+    key: str | int
     item: Any
     path: Path
     in_union: bool
+    places: list[Place]
+    """The fields of the wanted type that it may be."""
+
+    @property
+    def annotations(self) -> list[Any]:
+        """What it may be validated as."""
+        return [place.annotation for place in self.places]
 
 
 class _Fitting:
@@ -63,9 +71,13 @@ class _Fitting:
         self.target, self.text = target, text
         self.repairs: list[Repair] = []
         self.units: dict[Path, str] = {}
-        self.floats: dict[float, str] | None = None
 
-    def run(self, first: ValueError) -> tuple[Any, tuple[Repair, ...], Any]:
+    @cached_property
+    def floats(self) -> dict[float, str]:
+        """How the text writes its decimal numbers."""
+        return remedies.floats_in(self.text)
+
+    def run(self, first: ValueError) -> tuple[Any, tuple[Repair, ...]]:
         """Repair and validate in rounds until the value is valid or nothing more can be repaired."""
         error: ValueError = first
         for _ in range(MAX_ROUNDS):
@@ -73,7 +85,7 @@ class _Fitting:
             if not changed:
                 break
             try:
-                return self.target.validate(self.box[0]), tuple(self.repairs), self.box[0]
+                return self.target.validate(self.box[0]), tuple(self.repairs)
             except ValidationError as problem:
                 error = problem
         raise first
@@ -81,164 +93,122 @@ class _Fitting:
     def _round(self, error: ValidationError) -> bool:
         """Apply at most one remedy per place; return True when anything changed."""
         touched: set[Path] = set()
-        changed = False
         for problem in error.errors(include_url=False, include_input=False):
             spot = self._locate(problem["loc"])
-            if spot.path in touched:
-                continue
-            if self._remedy(problem["type"], spot, problem):
+            if spot.path not in touched and self._remedy(problem["type"], spot, problem.get("ctx", {})):
                 touched.add(spot.path)
-                changed = True
-        return changed
+        return bool(touched)
 
     def _locate(self, loc: tuple[int | str, ...]) -> _Spot:
         """Walk an error's location through the data, stepping over the names of union members."""
         parent: Any = self.box
         key: str | int = 0
         item: Any = self.box[0]
-        in_union = False
         path: list[str | int] = []
         for step in loc:
-            if (isinstance(item, dict) and step in item) or (
-                isinstance(item, list) and isinstance(step, int) and step < len(item)
-            ):
-                parent, key = item, step
-                item = parent[step]
+            in_list = isinstance(item, list) and isinstance(step, int) and step < len(item)
+            if in_list or (isinstance(item, dict) and step in item):
+                parent, key, item = item, step, item[step]
                 path.append(step)
-            else:
-                in_union = True
-        return _Spot(parent, key, item, tuple(path), in_union)
+        places = places_at(self.target.wanted, path)
+        return _Spot(parent, key, item, tuple(path), len(path) < len(loc), places)
 
-    def _remedy(self, kind: str, spot: _Spot, problem: Mapping[str, Any]) -> bool:
+    def _remedy(self, kind: str, spot: _Spot, context: Mapping[str, Any]) -> bool:
         """Apply the remedy for one kind of error; return True when the data changed."""
-        if kind in ("missing", "extra_forbidden", "missing_argument"):
-            path = spot.path[:-1] if kind == "extra_forbidden" else spot.path
-            return self._rename(path, spot.parent if kind == "extra_forbidden" else spot.item)
-        if any(place.strict for place in places_at(self.target.wanted, spot.path)):
+        if kind in ("missing", "missing_argument"):
+            return self._rename(spot.path, spot.item)
+        if kind == "extra_forbidden":
+            return self._rename(spot.path[:-1], spot.parent)
+        if any(place.strict for place in spot.places):
             return False
         if spot.item is None:
             return self._drop_null(spot)
         if kind.startswith("union_tag_"):
-            tagging = self._retag if kind == "union_tag_invalid" else self._infer_tag
-            return tagging(spot, problem.get("ctx", {}))
-        for prefixes, remedy in self._table():
-            if kind.startswith(prefixes):
-                new, why = remedy(spot)
-                return new is not REFUSED and self._set(spot, new, kind, why)
-        return False
+            tag = str(context.get("discriminator", "")).strip("'")
+            return self._retag(spot, tag, context) if kind == "union_tag_invalid" else self._infer_tag(spot, tag)
+        found = self._remedied(kind, spot)
+        return found is not None and self._set(spot, *found, kind.split("_", maxsplit=1)[0])
 
-    def _table(self) -> tuple[tuple[tuple[str, ...], Callable[[_Spot], tuple[Any, str]]], ...]:
-        """Return which remedy belongs to which errors."""
-        return (
-            (("int_from_float",), lambda _spot: (REFUSED, "")),
-            (("int_", "float_", "decimal_", "finite_"), self._number),
-            (("bool_",), lambda spot: remedies.truth(spot.item)),
-            (("enum", "literal_error"), self._label),
-            (("string_type",), lambda spot: remedies.as_text(spot.item, self._written, spot.in_union)),
-            (("date_", "datetime_", "time_"), lambda spot: remedies.date(spot.item)),
-            (("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type"), self._list),
-            (("model_", "dict_type", "dataclass_", "mapping_type", "typed_dict"), self._object),
-        )
+    def _remedied(self, kind: str, spot: _Spot) -> Remedied:
+        """Return the new value for one kind of error, and why."""
+        for kinds, remedy in REMEDIES:
+            if kind.startswith(kinds):
+                return remedy(self, spot)
+        return None
 
-    def _set(self, spot: _Spot, new: Any, kind: str, why: str) -> bool:
+    def _set(self, spot: _Spot, new: Any, why: str, kind: str) -> bool:
         """Put a new value in its place and note it."""
         if type(new) is type(spot.item) and new == spot.item:
             return False
         spot.parent[spot.key] = new
-        self.repairs.append(Repair(kind.split("_", maxsplit=1)[0], why, spot.path, spot.item, new))
+        self.repairs.append(Repair(kind, why, spot.path, spot.item, new))
         return True
 
-    def _written(self, number: float) -> str:
-        """Return a decimal number as it stands in the text."""
-        if self.floats is None:
-            self.floats = remedies.floats_in(self.text)
-        return self.floats.get(number, repr(number))
-
-    def _number(self, spot: _Spot) -> tuple[Any, str]:
-        words: set[str] = set()
-        for place in places_at(self.target.wanted, spot.path):
-            words |= place.words
-        new, unit, why = remedies.number(spot.item, frozenset(words))
-        if new is REFUSED:
-            return REFUSED, ""
+    def _number(self, spot: _Spot) -> Remedied:
+        """Return a number; refuse units that differ within one list."""
+        found = remedies.number(spot.item, frozenset().union(*(place.words for place in spot.places)))
+        if found is None:
+            return None
+        new, unit, why = found
         pattern = tuple("*" if isinstance(step, int) else step for step in spot.path)
-        if self.units.setdefault(pattern, unit) != unit:
-            return REFUSED, ""
-        return new, why
+        return (new, why) if self.units.setdefault(pattern, unit) == unit else None
 
-    def _label(self, spot: _Spot) -> tuple[Any, str]:
-        places = places_at(self.target.wanted, spot.path)
-        return remedies.label(spot.item, [place.annotation for place in places])
-
-    def _list(self, spot: _Spot) -> tuple[Any, str]:
-        return remedies.as_list(spot.item)
-
-    def _object(self, spot: _Spot) -> tuple[Any, str]:
+    def _object(self, spot: _Spot) -> Remedied:
         """Make an object of text, of a list of one, or of the list that is a model's only field."""
         if isinstance(spot.item, list) and len(spot.item) != 1:
-            for place in places_at(self.target.wanted, spot.path):
-                name = remedies.only_list_field(place.annotation)
-                if name:
-                    return {name: spot.item}, f"the list is the model's only field {name}"
+            name = next(filter(None, map(only_list_field, spot.annotations)), "")
+            if name:
+                return {name: spot.item}, f"the list is the model's only field {name}"
         return remedies.as_object(spot.item)
 
     def _drop_null(self, spot: _Spot) -> bool:
         """Leave out a null where the field has a default but takes no null."""
-        if not isinstance(spot.parent, dict):
-            return False
-        places = places_at(self.target.wanted, spot.path)
-        if not places or not all(place.has_default for place in places):
+        if not isinstance(spot.parent, dict) or not spot.places or not all(place.has_default for place in spot.places):
             return False
         del spot.parent[spot.key]
-        self.repairs.append(
-            Repair("null", "null where a value is optional: the default is used", spot.path, None, None)
-        )
+        self.repairs.append(Repair("null", "null where a value is optional: the default is used", spot.path))
         return True
 
     def _rename(self, path: Path, data: Any) -> bool:
         """Give keys written in another style (`First Name`, `maxResults`) the name of their field."""
         if not isinstance(data, dict):
             return False
-        changed = False
+        before = len(self.repairs)
         for place in places_at(self.target.wanted, path):
             names = names_of(place.annotation)
             wanted = {key for key in names if key not in data}
-            for key in [key for key in data if key not in names]:
-                fits = [field for field in wanted if _same_name(key, names[field])]
+            for old in [key for key in data if key not in names]:
+                fits = [field for field in wanted if _same_name(old, names[field])]
                 if len(fits) == 1:
-                    self._move(data, key, fits[0], path)
-                    wanted.discard(fits[0])
-                    changed = True
-        return changed
+                    new = fits[0]
+                    wanted.discard(new)
+                    items = [(new if key == old else key, item) for key, item in data.items()]
+                    data.clear()
+                    data.update(items)
+                    why = "the key is the field's name in another style"
+                    self.repairs.append(Repair("key", why, (*path, new), old, new))
+        return len(self.repairs) > before
 
-    def _move(self, data: dict[str, Any], old: str, new: str, path: Path) -> None:
-        """Rename a key in its place."""
-        items = [(new if key == old else key, item) for key, item in data.items()]
-        data.clear()
-        data.update(items)
-        self.repairs.append(Repair("key", "the key is the field's name in another style", (*path, new), old, new))
-
-    def _retag(self, spot: _Spot, context: Mapping[str, Any]) -> bool:
+    def _retag(self, spot: _Spot, tag: str, context: Mapping[str, Any]) -> bool:
         """Match the tag of a discriminated union by label."""
-        tag = str(context.get("discriminator", "")).strip("'")
         if not isinstance(spot.item, dict) or tag not in spot.item:
             return False
-        expected = str(context.get("expected_tags", "")).split(", ")
-        labels = [(name.strip("'"), name.strip("'")) for name in expected]
-        new, why = remedies.label_among(spot.item[tag], labels)
-        inner = _Spot(spot.item, tag, spot.item[tag], (*spot.path, tag), False)
-        return new is not REFUSED and self._set(inner, new, "label", why)
+        names = [name.strip("'") for name in str(context.get("expected_tags", "")).split(", ")]
+        found = remedies.label(spot.item[tag], [(name, name) for name in names])
+        inner = _Spot(spot.item, tag, spot.item[tag], (*spot.path, tag), False, [])
+        return found is not None and self._set(inner, *found, "label")
 
-    def _infer_tag(self, spot: _Spot, context: Mapping[str, Any]) -> bool:
+    def _infer_tag(self, spot: _Spot, tag: str) -> bool:
         """Supply a missing tag when exactly one member of the union accepts the object."""
-        tag = str(context.get("discriminator", "")).strip("'")
         if not isinstance(spot.item, dict) or not tag.isidentifier() or tag in spot.item:
             return False
-        fits: list[Any] = []
-        for place in places_at(self.target.wanted, spot.path):
-            for option in options_of(place.annotation):
-                choices = remedies.tags_of(option, tag)
-                fits += [choice for choice in choices if remedies.accepts(option, {**spot.item, tag: choice})]
+        options = [option for annotation in spot.annotations for option in options_of(annotation)]
+        fits = [
+            choice
+            for option in options
+            for choice in tags_of(option, tag)
+            if _accepts(option, {**spot.item, tag: choice})
+        ]
         if len(fits) != 1:
             return False
         spot.item[tag] = fits[0]
@@ -247,15 +217,29 @@ class _Fitting:
         return True
 
 
+REMEDIES: tuple[tuple[tuple[str, ...], Callable[[_Fitting, _Spot], Remedied]], ...] = (
+    (("int_from_float",), lambda _fitting, _spot: None),
+    (("int_", "float_", "decimal_", "finite_"), _Fitting._number),
+    (("bool_",), lambda _fitting, spot: remedies.truth(spot.item)),
+    (("enum", "literal_error"), lambda _fitting, spot: remedies.label(spot.item, labels_of(spot.annotations))),
+    (("string_type",), lambda fitting, spot: remedies.as_text(spot.item, fitting.floats, in_union=spot.in_union)),
+    (("date_", "datetime_", "time_"), lambda _fitting, spot: remedies.date(spot.item)),
+    (LISTS, lambda _fitting, spot: remedies.as_list(spot.item)),
+    (("model_", "dict_type", "dataclass_", "mapping_type", "typed_dict"), _Fitting._object),
+)
+"""By the beginning of an error's type, what makes the value fit."""
+
+
 def _same_name(key: str, names: tuple[str, ...]) -> bool:
     """Return True when a key is one of a field's names in another style."""
     folded = {fold(name) for name in names if name}
     return bool(fold(key)) and (fold(key) in folded or fold_key(key) in folded)
 
 
-def _copy(value: Any) -> Any:
-    """Copy plain data, and what a library's tool call may hold besides (dates, sets) as JSON says it.
-
-    Raises ValueError (as which pydantic_core's errors count) or TypeError for what JSON cannot say.
-    """
-    return json.loads(to_json(value, inf_nan_mode="constants")) if isinstance(value, (dict, list)) else value
+def _accepts(annotation: Any, value: Any) -> bool:
+    """Return True when the annotation validates the value."""
+    try:
+        TypeAdapter(annotation).validate_json(json.dumps(value))
+    except ValueError:
+        return False
+    return True

@@ -66,20 +66,14 @@ def _mentioned(text: str, labels: list[tuple[str, Any]]) -> list[Any]:
     rest = text
     found: list[Any] = []
     for label, value in sorted(labels, key=lambda pair: -len(pair[0])):
-        pattern = _whole_word(label)
-        if pattern and re.search(pattern, rest, re.IGNORECASE):
-            rest = re.sub(pattern, " ", rest, flags=re.IGNORECASE)
+        if len(fold(label)) < 2:
+            continue
+        body = r"[\s_-]*".join(re.escape(word) for word in re.split(r"[\s_-]+", label) if word)
+        without = re.sub(rf"(?<![A-Za-z0-9]){body}(?![A-Za-z0-9])", " ", rest, flags=re.IGNORECASE)
+        if without != rest:
+            rest = without
             found.append(value)
     return _distinct(found)
-
-
-def _whole_word(label: str) -> str:
-    words = [re.escape(word) for word in re.split(r"[\s_-]+", label) if word]
-    if not words or len(fold(label)) < 2:
-        return ""
-    body = r"[\s_-]*".join(words)
-    edge = r"(?<![A-Za-z0-9]){}(?![A-Za-z0-9])"
-    return edge.format(body)
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:

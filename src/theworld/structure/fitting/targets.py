@@ -4,65 +4,72 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NotRequired, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal, NotRequired, get_origin, get_type_hints, is_typeddict
 
 from pydantic import BaseModel, PydanticUserError, RootModel, TypeAdapter
 from pydantic_core import PydanticSerializationError, SchemaValidator, to_json
 from typing_extensions import TypedDict
 
-from theworld.structure.report import alias_names
-
 ENVELOPE_PAYLOADS = ("arguments", "parameters", "args", "input", "kwargs")
 ENVELOPE_NAMES = frozenset(
     {"name", "function", "tool", "tool_name", "id", "type", "index", "call_id", *ENVELOPE_PAYLOADS}
 )
+Kind = Literal["object", "list", "any", "other"]
 
 
 class Target:
-    """A wanted type: validation, field names, and how well a value fills it."""
+    """A wanted type: validation, and the names of its fields."""
 
-    __slots__ = ("adapter", "fields", "kind", "name", "required", "validator", "wanted")
-
-    def __init__(self, wanted: Any) -> None:
-        wanted = _modern(wanted)
-        self.wanted = wanted
+    def __init__(self, given: Any) -> None:
+        self.given = given
+        self.wanted = wanted = _modern(given)
         self.adapter = _adapter_of(wanted)
         self.validator: SchemaValidator = self.adapter.validator  # type: ignore[assignment]
         self.name: str = getattr(wanted, "__name__", str(wanted))
         self.fields, self.required = _fields_of(wanted)
         self.kind = _kind_of(wanted)
+        self.plain = not self.required <= ENVELOPE_NAMES
+        """True where no unrelated object and no tool call can be valid, so that validation alone decides."""
 
     def validate(self, value: Any) -> Any:
         """Validate plain data as if it had been JSON.
 
         Raises pydantic.ValidationError, ValueError for data that JSON cannot hold or that has nothing to do with the
-        target (an object without a single one of its fields).
+        target: an object without a single one of its fields, though defaults alone would make it valid.
         """
-        self.check_related(value)
+        if self.fields and isinstance(value, dict) and self.fields.isdisjoint(value) and (value or self.required):
+            raise ValueError(f"none of the fields of {self.name} is in this object")
         try:
             text = to_json(value, inf_nan_mode="constants")
         except (PydanticSerializationError, UnicodeError) as error:
             raise ValueError(f"cannot be written as JSON: {error}") from error
         return self.validator.validate_json(text)
 
-    def check_related(self, value: Any) -> None:
-        """Refuse an object that shares no field with a model, though defaults alone would make it valid."""
-        if self.fields and isinstance(value, dict):
-            if not self.fields.isdisjoint(value):
-                return
-            if value or self.required:
-                raise ValueError(f"none of the fields of {self.name} is in this object")
 
-    def filled(self, value: Any) -> int:
-        """Count the fields that a validated value really fills."""
-        return count_filled(value)
+def target_of(wanted: Any) -> Target:
+    """Return the target for a type; built once for each hashable type. Raises TypeError for what is no type."""
+    try:
+        hash(wanted)
+    except TypeError:
+        return Target(wanted)
+    return _cached_target(wanted)
 
-    @property
-    def is_open(self) -> bool:
-        """True when any JSON value would do, so that text position decides rather than fields."""
-        return self.kind == "any"
+
+@lru_cache(maxsize=512)
+def _cached_target(wanted: Any) -> Target:
+    return Target(wanted)
+
+
+def is_plain(model_class: Any) -> bool:
+    """Return True for a complete model with a required field that no tool call has."""
+    return (
+        isinstance(model_class, type)
+        and issubclass(model_class, BaseModel)
+        and model_class.__pydantic_complete__
+        and _cached_target(model_class).plain
+    )
 
 
 def _adapter_of(wanted: Any) -> TypeAdapter[Any]:
@@ -91,8 +98,7 @@ def _modern(wanted: Any) -> Any:
     return TypedDict(wanted.__name__, fields)  # type: ignore[operator]
 
 
-def _kind_of(wanted: Any) -> str:
-    """Return `object`, `list`, `any` or `other`."""
+def _kind_of(wanted: Any) -> Kind:
     if isinstance(wanted, type) and issubclass(wanted, RootModel):
         return _kind_of(wanted.model_fields["root"].annotation)
     origin = get_origin(wanted) or wanted
@@ -111,39 +117,39 @@ def _fields_of(wanted: Any) -> tuple[frozenset[str], frozenset[str]]:
     if isinstance(wanted, type) and issubclass(wanted, BaseModel):
         if issubclass(wanted, RootModel):
             return frozenset(), frozenset()
-        names: set[str] = set()
-        required: set[str] = set()
-        for name, info in wanted.model_fields.items():
-            names |= {name, *alias_names(info)}
-            if info.is_required():
-                required.add(name)
-        return frozenset(names), frozenset(required)
-    if dataclasses.is_dataclass(wanted):
-        fields = dataclasses.fields(wanted)
-        no_default = dataclasses.MISSING
-        return (
-            frozenset(f.name for f in fields),
-            frozenset(f.name for f in fields if f.default is no_default and f.default_factory is no_default),
-        )
-    if hasattr(wanted, "__required_keys__"):
-        return frozenset(wanted.__annotations__), frozenset(wanted.__required_keys__)
+        fields = wanted.model_fields
+        names = {alias for name, info in fields.items() for alias in (name, *alias_names(info))}
+        return frozenset(names), frozenset(name for name, info in fields.items() if info.is_required())
+    if dataclasses.is_dataclass(wanted) or hasattr(wanted, "__required_keys__"):
+        return frozenset(field_names(wanted)), frozenset(field_names(wanted)) - names_with_default(wanted)
     return frozenset(), frozenset()
 
 
-@lru_cache(maxsize=512)
-def _cached_target(wanted: Any) -> Target:
-    return Target(wanted)
+def field_names(wanted: Any) -> list[str]:
+    """Return the names of the fields of a dataclass or TypedDict."""
+    if dataclasses.is_dataclass(wanted):
+        return [field.name for field in dataclasses.fields(wanted)]
+    return list(wanted.__annotations__)
 
 
-def target_of(wanted: Any) -> Target:
-    """Return the target for a type; built once for each hashable type."""
-    if isinstance(wanted, Target):
-        return wanted
-    try:
-        hash(wanted)
-    except TypeError:
-        return Target(wanted)
-    return _cached_target(wanted)
+def names_with_default(wanted: Any) -> frozenset[str]:
+    """Return the names of the fields of a dataclass or TypedDict that may be left out."""
+    if dataclasses.is_dataclass(wanted):
+        none = dataclasses.MISSING
+        fields = dataclasses.fields(wanted)
+        return frozenset(f.name for f in fields if f.default is not none or f.default_factory is not none)
+    return frozenset(wanted.__optional_keys__)
+
+
+def alias_names(info: Any) -> Iterator[str]:
+    """Yield the top-level names a pydantic field may go by besides its own."""
+    if info.alias:
+        yield info.alias
+    for choice in getattr(info.validation_alias, "choices", None) or [info.validation_alias]:
+        path = getattr(choice, "path", None)
+        first = path[0] if path else choice
+        if isinstance(first, str):
+            yield first
 
 
 def count_filled(value: Any) -> int:
@@ -165,36 +171,15 @@ def count_filled(value: Any) -> int:
     return count
 
 
-def unwrap_envelope(value: Any, fields: frozenset[str]) -> tuple[str, Any] | None:
-    """Return name and arguments when an object is a tool call rather than the wanted object itself."""
+def arguments_of_call(value: Any, fields: frozenset[str]) -> Any:
+    """Return the arguments when an object is a tool call rather than the wanted object itself, else None."""
     if not isinstance(value, dict) or not 2 <= len(value) <= 6:
         return None
     inner = value.get("function")
     if isinstance(inner, dict) and "function" not in fields:
-        return unwrap_envelope(inner, fields)
+        return arguments_of_call(inner, fields)
     name = value.get("name", value.get("tool", value.get("tool_name", value.get("function"))))
     if not isinstance(name, str) or not ENVELOPE_NAMES.issuperset(value):
         return None
-    for payload in ENVELOPE_PAYLOADS:
-        if isinstance(value.get(payload), (dict, str)) and payload not in fields:
-            return name, value[payload]
-    return None
-
-
-PLAIN: set[Any] = set()
-"""Models that no unrelated object and no tool call can satisfy, so that validation alone decides."""
-MOST_PLAIN = 4096
-
-
-def is_plain(model_class: Any) -> bool:
-    """Return True, and remember it, for a complete model with a required field that no tool call has."""
-    if not (isinstance(model_class, type) and issubclass(model_class, BaseModel) and model_class.__pydantic_complete__):
-        return False
-    if model_class in PLAIN:
-        return True
-    if target_of(model_class).required <= ENVELOPE_NAMES:
-        return False
-    if len(PLAIN) >= MOST_PLAIN:
-        PLAIN.clear()
-    PLAIN.add(model_class)
-    return True
+    payloads = (value[key] for key in ENVELOPE_PAYLOADS if key in value and key not in fields)
+    return next((payload for payload in payloads if isinstance(payload, (dict, str))), None)

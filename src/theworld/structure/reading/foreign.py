@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 
-from theworld.structure.reading.provenance import INVISIBLE
-
+INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""Control characters but for tabs and line breaks."""
 BLANK = "\x1f"
 """Stands for a removed control character: white space to the parser, taken out of every string afterwards."""
 Edit = tuple[int, int]
@@ -30,21 +30,30 @@ LITERAL = re.compile(
 JOIN = re.compile(r'"\s*\+\s*"')
 FULL_WIDTH = {"：": ":", "，": ",", "；": ",", "、": ",", ";": ",", "｛": "{", "｝": "}", "［": "[", "］": "]"}
 FIRST_MARK = re.compile(r"[\s{\[｛［]*([\"“'])")
+_COMMENT = r"//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|\#[^\n]*+"
 CLEANED = re.compile(
-    r'(?P<string>"(?:[^"\\]|\\.)*+(?:"|\\?\Z))|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+'
-    r"|,(?=(?:\s|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+[}\]])",
+    rf'(?P<string>"(?:[^"\\]|\\.)*+(?:"|\\?\Z))|(?P<comment>{_COMMENT})|(?P<comma>,(?=(?:\s|{_COMMENT})*+[}}\]]))'
+    rf"|{INVISIBLE.pattern}",
     re.DOTALL,
 )
+"""Strings, and what is cleaned away between them."""
 
 
 def without_comments(text: str) -> str:
-    """Return a text without comments, trailing commas and control characters; strings keep the rest."""
-    return INVISIBLE.sub("", CLEANED.sub(lambda match: match["string"] or " ", text))
+    """Return a text of the same length with blanks for comments, trailing commas and control characters."""
+
+    def cleaned(match: re.Match[str]) -> str:
+        if match["string"]:
+            return INVISIBLE.sub(BLANK, match["string"])
+        unclosed = match[0].startswith("/*") and not match[0].endswith("*/")
+        return match[0] if unclosed else " " * len(match[0])
+
+    return CLEANED.sub(cleaned, text)
 
 
 def json_literals(text: str) -> tuple[str, list[Edit]]:
     """Return a text with what is no JSON but plainly meant written as JSON, and the edits that took."""
-    text = _marks(text)
+    text = _ascii_marks(text)
     if not HINT.search(text):
         return text, []
     pieces: list[str] = []
@@ -58,16 +67,6 @@ def json_literals(text: str) -> tuple[str, list[Edit]]:
             edits.append((length, len(new) - len(match[0])))
             position = match.end()
     return "".join([*pieces, text[position:]]), edits
-
-
-def filled(text: str, missing: list[tuple[int, str]]) -> tuple[str, list[Edit]]:
-    """Return a text with what is missing put in at its positions, and the edits that took."""
-    edits, grown = [], 0
-    for position, new in missing:
-        text = f"{text[: position + grown]}{new}{text[position + grown :]}"
-        grown += len(new)
-        edits.append((position + grown, len(new)))
-    return text, edits
 
 
 def before(position: int, edits: list[Edit]) -> int:
@@ -86,7 +85,7 @@ def _as_json(match: re.Match[str]) -> str | None:
     return "null" if match["nothing"] else match["body"] or match["argument"]
 
 
-def _marks(text: str) -> str:
+def _ascii_marks(text: str) -> str:
     """Return a text of the same length with blanks for control characters and ASCII for full-width marks."""
     if not text.isprintable():
         text = INVISIBLE.sub(BLANK, text)

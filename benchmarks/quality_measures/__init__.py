@@ -1,0 +1,1 @@
+"""What only the measurements of quality need: sets merged into one corpus, losses by stage, first answers."""
