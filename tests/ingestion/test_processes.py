@@ -17,9 +17,9 @@ import pytest
 
 from theworld.errors import IngestionError, ModelError
 from theworld.ingestion import IngestReport, ingest, worker_pool
-from theworld.ingestion.making import BATCH_NOTES
+from theworld.ingestion.engines import BATCH_NOTES
 from theworld.ingestion.modelling import FailedNote, MadeNote, NoteText
-from theworld.ingestion.stopwatch import Stopwatch
+from theworld.ingestion.report import Stopwatch
 from theworld.ingestion.worker_pool import CHUNK_NOTES, MANY_NOTES, WorkerPool, processes_for
 from theworld.models.registry import Models, load_models
 from theworld.settings import EmbeddingSettings, IngestionSettings, Settings

@@ -8,39 +8,26 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from theworld.ingestion.making import BATCH_NOTES, Batch, batches, note_texts
 from theworld.ingestion.modelling import NoteText, Outcome, model_notes
 from theworld.ingestion.plan import PlannedDocument, Reading, read_file
-from theworld.ingestion.report import IngestProgress
+from theworld.ingestion.report import IngestProgress, Stopwatch
 from theworld.ingestion.sources import SourceFile
-from theworld.ingestion.stopwatch import Stopwatch
 from theworld.ingestion.worker_pool import WorkerPool, processes_for
 
 if TYPE_CHECKING:
     from theworld.models.registry import Models
     from theworld.settings import NoteSettings, Settings
 
+BATCH_NOTES = 256
+"""Notes written at once, and so lost at most when the process is killed."""
 AHEAD = 2
 """Batches that processes work on while the one before them is linked and written."""
 
+Batch = list[PlannedDocument]
 Outcomes = Callable[[], list[Outcome]]
 """Waits for what became of a batch's notes."""
-
-
-class Engine(Protocol):
-    """Reads files and runs the models over notes."""
-
-    processes: int
-    """How many processes run the models."""
-
-    def read(self, files: Sequence[SourceFile], limits: NoteSettings) -> Iterator[Iterable[Reading]]:
-        """Yield what is read of each file, in order."""
-
-    def model(self, documents: Sequence[PlannedDocument]) -> Generator[tuple[Batch, Outcomes]]:
-        """Yield batches of documents in order, each with what waits for the outcomes of its notes."""
 
 
 class LocalEngine:
@@ -49,22 +36,25 @@ class LocalEngine:
     def __init__(self, models: Models, settings: Settings, watch: Stopwatch, progress: IngestProgress) -> None:
         self._models, self._settings, self._watch, self._progress = models, settings, watch, progress
         self.processes = 1
+        """How many processes run the models."""
 
     def read(self, files: Sequence[SourceFile], limits: NoteSettings) -> Iterator[Iterable[Reading]]:
-        """Yield what is read of each file, note by note."""
+        """Yield what is read of each file, in order, note by note."""
         return (read_file(file, limits) for file in files)
 
     def model(self, documents: Sequence[PlannedDocument]) -> Generator[tuple[Batch, Outcomes]]:
-        """Yield batches of documents; with processes the next two are begun already."""
-        notes = sum(len(document.spans) for document in documents)
-        processes, load = processes_for(self._settings, notes), self._models.reloader()
-        with ExitStack() as stack:
-            if processes == 1 or load is None:
-                for batch in batches(documents):
-                    yield batch, self._made_here(texts_of(batch))
-                return
-            self.processes = processes
-            pool = stack.enter_context(WorkerPool(load, processes, self._watch))
+        """Yield batches of documents in order, each with what waits for the outcomes of its notes.
+
+        With processes the next two are begun already.
+        """
+        processes = processes_for(self._settings, sum(len(document.spans) for document in documents))
+        load = self._models.reloader()
+        if processes == 1 or load is None:
+            for batch in batches(documents):
+                yield batch, self._made_here(texts_of(batch))
+            return
+        self.processes = processes
+        with WorkerPool(load, processes, self._watch) as pool:
             begun: deque[tuple[Batch, Outcomes]] = deque()
             for batch in batches(documents):
                 begun.append((batch, self._begun_in(pool, texts_of(batch))))
@@ -89,9 +79,8 @@ class LocalEngine:
         def outcomes() -> list[Outcome]:
             found: list[Outcome] = []
             for chunk in chunks:
-                some = chunk.result()
+                found += (some := chunk.result())
                 self._advance(len(some))
-                found += some
             return found
 
         return outcomes
@@ -100,6 +89,24 @@ class LocalEngine:
         self._progress.advance("notes", steps)
 
 
+def batches(documents: Sequence[PlannedDocument], size: int = BATCH_NOTES) -> Iterator[Batch]:
+    """Yield documents in their order, in batches of about `size` notes; a document is never divided."""
+    batch: Batch = []
+    notes = 0
+    for document in documents:
+        if batch and notes + len(document.spans) > size:
+            yield batch
+            batch, notes = [], 0
+        batch.append(document)
+        notes += len(document.spans)
+    if batch:
+        yield batch
+
+
 def texts_of(batch: Batch) -> list[NoteText]:
     """Return what the models see of the notes of a batch."""
-    return [note for document in batch for note in note_texts(document)]
+    return [
+        NoteText(planned.document.title, span.text, span.language, span.section, span.lead)
+        for planned in batch
+        for span in planned.spans
+    ]

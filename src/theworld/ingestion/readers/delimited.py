@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
-from theworld.ingestion.blocks import Block
-from theworld.ingestion.readers.document import SourceDocument, require_text, title_from_name
-from theworld.ingestion.readers.encoding import read_text
+from theworld.ingestion.notes import Block
+from theworld.ingestion.readers.document import SourceDocument, read_text, require_text, title_from_name
 
 EXTENSIONS = (".csv", ".tsv", ".tab")
 
@@ -26,19 +25,16 @@ def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the file's one document, titled by its name; its first row is taken for the table's header."""
     text = require_text(read_text(path), path)
     try:
-        rows = list(_rows(text, _delimiter(text, path)))
+        delimiter = csv.Sniffer().sniff(text[:_SAMPLE], delimiters=",;\t|").delimiter
+    except csv.Error:  # one column, or rows of different length
+        delimiter = "," if path.suffix.lower() == ".csv" else "\t"
+    try:
+        rows = list(_rows(text, delimiter))
     except csv.Error:  # a field as long as a file: a quote that is never closed
         rows = [match.span() for match in _LINE.finditer(text) if match.group().strip()]
     header, *parts = rows
     block = Block("table", header[0], rows[-1][1], parts=tuple(parts or rows), lead=header if parts else None)
     yield SourceDocument(title_from_name(path), text, blocks=(block,))
-
-
-def _delimiter(text: str, path: Path) -> str:
-    try:
-        return csv.Sniffer().sniff(text[:_SAMPLE], delimiters=",;\t|").delimiter
-    except csv.Error:  # one column, or rows of different length
-        return "," if path.suffix.lower() == ".csv" else "\t"
 
 
 def _rows(text: str, delimiter: str) -> Iterator[tuple[int, int]]:

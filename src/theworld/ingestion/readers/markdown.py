@@ -15,11 +15,11 @@ from theworld.ingestion.readers.document import (
     SourceDocument,
     names_in,
     plain_metadata,
+    read_text,
     require_text,
     title_from_name,
     without_surrogates,
 )
-from theworld.ingestion.readers.encoding import read_text
 from theworld.ingestion.readers.markdown_blocks import markdown_blocks
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 

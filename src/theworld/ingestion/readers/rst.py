@@ -9,10 +9,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from theworld.ingestion.readers.document import LONGEST_LINE, SourceDocument, needs_extra, plain_metadata, require_text
-from theworld.ingestion.readers.encoding import read_text
+from theworld.ingestion.readers.document import (
+    LONGEST_LINE,
+    SourceDocument,
+    needs_extra,
+    plain_metadata,
+    read_plain,
+    read_text,
+    require_text,
+)
 from theworld.ingestion.readers.markdown import described
-from theworld.ingestion.readers.plain import plain_document
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -41,7 +47,7 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     try:
         tree = _parsed(text, path, root or path.parent)
     except Exception:  # docutils fails on some texts with whatever it comes upon: then it is read as it is written
-        yield plain_document(text, path)
+        yield from read_plain(path)
         return
     from theworld.ingestion.readers.rst_markdown import MarkdownWriter
 

@@ -23,7 +23,7 @@ from docutils.parsers.rst.directives.tables import CSVTable
 from docutils.utils import Reporter, new_document
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers.encoding import read_text
+from theworld.ingestion.readers.document import read_text
 
 CROSS_REFERENCE = "cross-reference"
 """Class of an inline node that names a label: its words are the label's heading, where that is in the same text."""

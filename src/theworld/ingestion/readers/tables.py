@@ -14,7 +14,6 @@ Cell = tuple[str, int, int]
 MOST_SPANNED = 50
 """Columns or rows; more is a mistake, or meant to fill memory."""
 
-
 _NUMBER = re.compile(r"\{?\s*(\d{1,3})\s*\}?\Z")
 """A span in HTML, or in the braces of JSX."""
 
@@ -39,23 +38,22 @@ def table_row(cells: Iterable[str]) -> str:
 
 def html_table(table: Tag) -> str:
     """Return a table of HTML as a Markdown table, its caption above it."""
-    caption = table.find("caption")
+
+    def span(value: object) -> int:
+        number = _NUMBER.match(str(value))
+        return int(number[1]) if number else 1
+
     rows = [
         [
-            (cell.get_text(" "), _span(cell.get("colspan")), _span(cell.get("rowspan")))
+            (cell.get_text(" "), span(cell.get("colspan")), span(cell.get("rowspan")))
             for cell in row.find_all(["td", "th"])
             if cell.find_parent("tr") is row
         ]
         for row in table.find_all("tr")
     ]
-    return "\n\n".join(
-        part for part in (caption.get_text(" ").strip() if caption else "", markdown_table(rows)) if part
-    )
-
-
-def _span(value: object) -> int:
-    number = _NUMBER.match(str(value))
-    return int(number[1]) if number else 1
+    caption = table.find("caption")
+    above = caption.get_text(" ").strip() if caption else ""
+    return "\n\n".join(part for part in (above, markdown_table(rows)) if part)
 
 
 def _filled(rows: Iterable[Sequence[Cell]]) -> Iterable[list[str]]:
