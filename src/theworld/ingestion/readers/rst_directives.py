@@ -89,9 +89,10 @@ class _Labelled(_General):
 
     def run(self) -> list[nodes.Node]:
         """Return an admonition."""
-        version, rest = _split_version((self.arguments or [""])[0])
-        found = nodes.admonition("", nodes.title("", " ".join([_LABELS[self.name], *version])))
-        if rest:
+        words = (self.arguments or [""])[0].split()
+        versions = next((i for i, word in enumerate(words) if not word[0].isdigit() and word != "next"), len(words))
+        found = nodes.admonition("", nodes.title("", " ".join([_LABELS[self.name], *words[:versions]])))
+        if rest := " ".join(words[versions:]):
             found += nodes.paragraph("", "", *self.state.inline_text(rest, self.lineno)[0])
         self.state.nested_parse(self.content, self.content_offset, found)
         return [found]
@@ -188,6 +189,19 @@ class _CSVTable(CSVTable):
         return list(super().run())
 
 
+_OWN: dict[str, Any] = {
+    "include": _Include,
+    "literalinclude": _LiteralInclude,
+    "csv-table": _CSVTable,
+    "class": _Class,
+    "date": _Date,
+    **dict.fromkeys(_CONDITIONS, _Conditional),
+    **dict.fromkeys(_LABELS, _Labelled),
+    **dict.fromkeys(_SILENT, _Silent),
+    **dict.fromkeys(_LITERAL, _Literal),
+}
+
+
 @contextmanager
 def sphinx_known() -> Iterator[None]:
     """Let docutils know the directives and roles of this module, in this block only; one thread at a time."""
@@ -197,7 +211,10 @@ def sphinx_known() -> Iterator[None]:
         for table in tables:
             table.clear()
         try:
-            _register_own()
+            for name, directive in _OWN.items():
+                directives.register_directive(name, directive)
+            for name in ("index", "pep", "rfc"):
+                roles.register_local_role(name, _role)
             yield
         finally:
             for table, entries in zip(tables, others, strict=True):
@@ -215,16 +232,6 @@ def register_unknown(text: str) -> None:
     for name in {match[1] or match[2] for match in _ROLE.finditer(text)}:
         if roles.role(name.lower(), language, 0, nothing.reporter)[0] is None:
             roles.register_local_role(name.lower(), _role)
-
-
-def _register_own() -> None:
-    own: dict[str, Any] = {"include": _Include, "literalinclude": _LiteralInclude, "csv-table": _CSVTable}
-    own |= {"class": _Class, "date": _Date} | dict.fromkeys(_CONDITIONS, _Conditional)
-    own |= dict.fromkeys(_LABELS, _Labelled) | dict.fromkeys(_SILENT, _Silent) | dict.fromkeys(_LITERAL, _Literal)
-    for name, directive in own.items():
-        directives.register_directive(name, directive)
-    for name in ("index", "pep", "rfc"):
-        roles.register_local_role(name, _role)
 
 
 @cache
@@ -249,13 +256,6 @@ def _role(
     if kind in _WORDS or titled:
         return [nodes.Text(words)], []
     return [nodes.literal(rawtext, words.rpartition(".")[2] if words.startswith("~") else words)], []
-
-
-def _split_version(argument: str) -> tuple[list[str], str]:
-    """Return the versions an argument begins with, and the rest of it."""
-    words = argument.split()
-    count = next((i for i, word in enumerate(words) if not word[0].isdigit() and word != "next"), len(words))
-    return words[:count], " ".join(words[count:])
 
 
 def _literal(code: str, language: str, caption: str | None) -> list[nodes.Node]:
