@@ -74,7 +74,7 @@ class OpenAIVariables(PydanticBaseSettingsSource):
 
 def read_settings(cls: type[S], arguments: Mapping[str, Any]) -> tuple[S, dict[str, Origin]]:
     """Return the effective settings and the origin of every leaf; a wrong or unknown one is a SettingsError."""
-    given = {
+    given: dict[str, Any] = {
         name: value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else value
         for name, value in arguments.items()
         if value is not None

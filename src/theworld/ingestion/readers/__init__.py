@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import beir, converted, delimited, html, markdown, notebook, rst, source_code
+from theworld.ingestion.readers import beir, converted, html, markdown, notebook, rst, source_code, tables
 from theworld.ingestion.readers.document import Reader, SourceDocument, is_text, read_plain
 from theworld.ingestion.report import FailedSource
 
 READERS: dict[str, Reader] = dict.fromkeys((".txt", ".text"), read_plain) | {
     extension: module.read
-    for module in (markdown, rst, html, converted, notebook, beir, delimited, source_code)
+    for module in (markdown, rst, html, converted, notebook, beir, tables, source_code)
     for extension in module.EXTENSIONS
 }
 """Reader by file extension, lower case with the dot."""

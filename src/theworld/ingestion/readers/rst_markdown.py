@@ -34,7 +34,10 @@ class MarkdownWriter:
             ((nodes.title, nodes.rubric, nodes.caption), lambda node: [_bold(self._line(node))]),
             ((nodes.literal_block, nodes.doctest_block, nodes.math_block), _fenced),
             ((nodes.bullet_list, nodes.enumerated_list), self._list),
-            ((nodes.definition_list, nodes.field_list, nodes.option_list), self._terms),
+            (
+                (nodes.definition_list, nodes.field_list, nodes.option_list),
+                lambda node: _as_list(("- ", self._term(term)) for term in node.children),
+            ),
             (nodes.table, self._table),
             (nodes.line_block, lambda node: ["\n".join(self._verses(node))]),
             ((nodes.footnote, nodes.citation), self._footnote),
@@ -97,9 +100,6 @@ class MarkdownWriter:
             )
             for place, item in enumerate(items)
         )
-
-    def _terms(self, node: nodes.Element) -> list[str]:
-        return _as_list(("- ", self._term(term)) for term in node.children if isinstance(term, nodes.Element))
 
     def _footnote(self, node: nodes.Element) -> list[str]:
         label = next(iter(node.findall(nodes.label)), None)
