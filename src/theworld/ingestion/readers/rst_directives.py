@@ -88,7 +88,6 @@ class _Labelled(_General):
     """A remark of Sphinx: what kind it is, of which version it speaks, and the words."""
 
     def run(self) -> list[nodes.Node]:
-        """Return an admonition."""
         words = (self.arguments or [""])[0].split()
         versions = next((i for i, word in enumerate(words) if not word[0].isdigit() and word != "next"), len(words))
         found = nodes.admonition("", nodes.title("", " ".join([_LABELS[self.name], *words[:versions]])))
@@ -100,13 +99,11 @@ class _Labelled(_General):
 
 class _Silent(_General):
     def run(self) -> list[nodes.Node]:
-        """Return nothing."""
         return []
 
 
 class _Conditional(_General):
     def run(self) -> list[nodes.Node]:
-        """Return the content alone."""
         self.arguments = []
         return super().run()
 
@@ -128,7 +125,6 @@ class _Date(_General):
     """`date`: the clock is no part of what was written, and a text must read the same tomorrow."""
 
     def run(self) -> list[nodes.Node]:
-        """Return no words."""
         return [nodes.Text("")] if isinstance(self.state, states.SubstitutionDef) else []
 
 
@@ -169,7 +165,6 @@ class _LiteralInclude(_General):
     """A file inside the ingested folder, or some of its lines, as code."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a literal block."""
         lines = _read(self, self.arguments[0] if self.arguments else "").splitlines()
         code = "\n".join(_chosen(lines, self.options))
         return _literal(code, self.options.get("language", ""), self.options.get("caption"))
@@ -181,7 +176,6 @@ class _CSVTable(CSVTable):
     option_spec: ClassVar[Any] = _AnyOptions({**CSVTable.option_spec, "encoding": str})
 
     def run(self) -> list[Any]:
-        """Return the table."""
         if "file" in self.options:
             text = _read(self, self.options.pop("file"))
             self.content = type(self.content)(text.splitlines(), source=self.name)
