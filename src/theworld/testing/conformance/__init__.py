@@ -15,7 +15,8 @@ RerankerConformance does the same for rerankers; what its `make` takes is said t
 
 import pytest
 
-pytest.register_assert_rewrite(__name__)
+_SUITES = "projection documents sparse dense graph rerankers twins ledger ledger_writers".split()
+pytest.register_assert_rewrite(*(f"{__name__}.{suite}" for suite in _SUITES))
 
 from theworld.testing.conformance.dense import DenseConformance  # noqa: E402
 from theworld.testing.conformance.graph import GraphConformance  # noqa: E402
