@@ -61,6 +61,7 @@ def _asked(folder: Path, store: Path) -> Iterator[Asked]:
         seen.append(state)
         return {"result": None}
 
+    keep.__name__ = "answer_with_entity"
     before, build.answer_with_entity = build.answer_with_entity, keep
     try:
         with open_resources(Settings(store=store)) as resources:

@@ -77,6 +77,7 @@ def states_of(
         seen.append(state)
         return {"result": None}
 
+    keep.__name__, fuse.__name__ = "answer_with_entity", "fuse_candidates"
     build.answer_with_entity, build.fuse_candidates = keep, fuse
     with open_resources(Settings(store=store, retrieval={"deadline_ms": 60_000})) as resources:
         graph = build_graph(resources)

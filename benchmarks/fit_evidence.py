@@ -76,6 +76,7 @@ def asked(folder: Path, store: Path, limit: int | None) -> Iterator[Asked]:
         left = [one for one in update["candidates"] if one.document_id not in hidden]
         return update | {"candidates": left, "evidence": left[: len(update["evidence"])]}
 
+    fuse.__name__ = "fuse_candidates"
     build.fuse_candidates = fuse
     context = Context(deadline_ms=DEADLINE_MS, use_model=False)
     with open_resources(Settings(store=store)) as resources:

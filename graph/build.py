@@ -35,8 +35,8 @@ from theworld.nodes.retrieve_ontology import retrieve_ontology
 from theworld.nodes.retrieve_sparse import retrieve_sparse
 from theworld.nodes.route_query import route_query
 from theworld.routing import DatabaseReader
-from theworld.routing.parts import FindParts, parts_finder
-from theworld.state import Context, QueryInput, QueryOutput, QueryState
+from theworld.routing.parts import parts_finder
+from theworld.state import Context, QueryInput, QueryOutput, QueryState, Update
 from theworld.wikidata import EntriesByName
 
 Graph = StateGraph[QueryState, Context, QueryInput, QueryOutput]
@@ -51,23 +51,37 @@ def build_graph(resources: Resources, checkpointer: Checkpointer = None) -> Comp
     runs are under way at once; further ones wait before their clock starts.
     """
     graph: Graph = StateGraph(QueryState, context_schema=Context, input_schema=QueryInput, output_schema=QueryOutput)
-    _add_understanding(graph, resources)
-    _add_retrieval(graph, resources)
-    _add_answers(graph, resources)
-    _connect(graph, resources)
+    find_parts = parts_finder(resources.settings, _reader(resources))
+    news: dict[str, Any] = {"refresh": resources.store.refresh, "deadline_ms": resources.settings.retrieval.deadline_ms}
+    receive = bind(receive_question, optional=False, **news)
+    graph.add_node("receive_question", receive, input_schema=QueryInput)
+    _add(graph, resolve_references, resolver=resources.resolver)
+    _add(graph, answer_from_history)
+    _add(graph, answer_parts, find_parts=find_parts, answer=_part_answerer(resources))
+    graph.add_edge(START, "receive_question")
+    graph.add_edge("receive_question", "resolve_references")
+    graph.add_conditional_edges(
+        "resolve_references",
+        edges.after_resolution(find_parts),
+        ["answer_from_history", "answer_parts", "route_query"],
+    )
+    graph.add_conditional_edges("answer_from_history", edges.after_history, ["finish_answer", "route_query"])
+    graph.add_conditional_edges("answer_parts", edges.after_parts, ["finish_answer", "route_query"])
+    _add_answering(graph, resources)
     compiled: CompiledGraph = graph.compile(checkpointer=allow_state_types(checkpointer), name="theworld")
     return admit(compiled, RunLimit(resources.limit))
 
 
-def _add_understanding(graph: Graph, resources: Resources) -> None:
-    news: dict[str, Any] = {"refresh": resources.store.refresh, "deadline_ms": resources.settings.retrieval.deadline_ms}
-    receive = bind(receive_question, optional=False, **news)
-    graph.add_node("receive_question", receive, input_schema=QueryInput)
-    graph.add_node("resolve_references", bind(resolve_references, resolver=resources.resolver))
-    graph.add_node("answer_from_history", bind(answer_from_history))
-    graph.add_node(
-        "answer_parts", bind(answer_parts, find_parts=_find_parts(resources), answer=_part_answerer(resources))
-    )
+def _part_answerer(resources: Resources) -> Callable[[QueryState, Context], Mapping[str, Any]]:
+    """Return what answers one stand-alone query: the graph from references to the answer, without a checkpointer."""
+    graph: Graph = StateGraph(QueryState, context_schema=Context)
+    _add(graph, resolve_references, resolver=resources.resolver)
+    graph.add_edge(START, "resolve_references")
+    graph.add_edge("resolve_references", "route_query")
+    _add_answering(graph, resources)
+    compiled: CompiledGraph = graph.compile(checkpointer=False, name="part")
+    answer: Any = compiled.invoke
+    return lambda state, context: cast("Mapping[str, Any]", answer(state, context=context))
 
 
 def _reader(resources: Resources) -> DatabaseReader | None:
@@ -78,96 +92,55 @@ def _reader(resources: Resources) -> DatabaseReader | None:
     return database_reader(resources.database)
 
 
-def _find_parts(resources: Resources) -> FindParts:
-    return parts_finder(resources.settings, _reader(resources))
+def _add(graph: Graph, node: Callable[..., Update], /, *, optional: bool = True, **dependencies: Any) -> None:
+    """Add a node under the name of its function."""
+    graph.add_node(node.__name__, bind(node, optional=optional, **dependencies))
 
 
-def _part_answerer(resources: Resources) -> Callable[[QueryState, Context], Mapping[str, Any]]:
-    """Return what answers one stand-alone query: the graph from references to the answer, without a checkpointer."""
-    graph: Graph = StateGraph(QueryState, context_schema=Context)
-    _add_retrieval(graph, resources)
-    _add_answers(graph, resources)
-    graph.add_node("resolve_references", bind(resolve_references, resolver=resources.resolver))
-    graph.add_edge(START, "resolve_references")
-    graph.add_edge("resolve_references", "route_query")
-    _connect_answers(graph, resources)
-    compiled: CompiledGraph = graph.compile(checkpointer=False, name="part")
-    answer: Any = compiled.invoke
-    return lambda state, context: cast("Mapping[str, Any]", answer(state, context=context))
-
-
-def _add_routing(graph: Graph, resources: Resources) -> None:
-    settings, database = resources.settings, resources.database
-    parts: dict[str, Any] = {"settings": settings, "strategy": resources.strategy, "database": _reader(resources)}
-    parts |= {"history": resources.history, "ontology": resources.ontology}
-    graph.add_node("route_query", bind(route_query, optional=False, **parts))
-    if database is not None:
+def _add_answering(graph: Graph, resources: Resources) -> None:
+    """Add everything from routing to the end, and connect it."""
+    settings, store, embedder_of = resources.settings, resources.store, resources.models.by_space
+    retrieval = settings.retrieval
+    _add(
+        graph,
+        route_query,
+        optional=False,
+        settings=settings,
+        strategy=resources.strategy,
+        database=_reader(resources),
+        history=resources.history,
+        ontology=resources.ontology,
+    )
+    if resources.database is not None:
         from theworld.nodes.query_database import query_database
 
-        rows: dict[str, Any] = {"database": database, "model": resources.models.chat}
-        graph.add_node("query_database", bind(query_database, deadline_ms=settings.retrieval.deadline_ms, **rows))
+        rows: dict[str, Any] = {"database": resources.database, "model": resources.models.chat}
+        _add(graph, query_database, deadline_ms=retrieval.deadline_ms, **rows)
+    entries = resources.knowledge if isinstance(resources.knowledge, EntriesByName) else None
+    dense: dict[str, Any] = {"dense": store.dense, "embedder_of": embedder_of, "settings": retrieval}
+    _add(graph, retrieve_sparse, sparse=store.sparse, settings=retrieval)
+    _add(graph, retrieve_dense, **dense)
+    _add(graph, retrieve_graph, graph=store.graph, names=entries, sparse=store.sparse, **dense)
+    _add(graph, retrieve_ontology, ontology=resources.ontology, settings=retrieval)
+    _add(graph, fuse_candidates, notes=store, settings=settings)
+    _add(graph, rerank_candidates, reranker=resources.reranker, notes=store, settings=settings)
+    _add(graph, restore_fused_order, optional=False, notes=store, settings=settings)
+    lookup: dict[str, Any] = {"knowledge": resources.knowledge, "timeout_s": settings.wikidata.timeout_s}
+    _add(graph, find_entity_candidates, **lookup)
+    _add(graph, judge_entities, judge=resources.judge)
+    _add(graph, accept_no_candidates)
+    _add(graph, answer_with_entity, settings=settings.answers, entries=entries)
+    _add(graph, link_answer, judge=resources.judge, **lookup)
+    if resources.models.chat is not None:
+        _add(graph, generate_answer, model=resources.models.chat, settings=settings.answers)
+    _add(graph, answer_with_passages, notes=store, settings=settings)
+    _add(graph, reply_to_smalltalk, optional=False)
+    _add(graph, report_no_evidence, optional=False, store=store)
+    _add(graph, finish_answer, optional=False)
+    _connect_answering(graph, resources)
 
 
-def _add_retrieval(graph: Graph, resources: Resources) -> None:
-    _add_routing(graph, resources)
-    settings, store, embedder_of = resources.settings, resources.store, resources.models.by_space
-    names = _entries_by_name(resources)
-    dense: dict[str, Any] = {"dense": store.dense, "embedder_of": embedder_of, "settings": settings.retrieval}
-    sparse: dict[str, Any] = {"sparse": store.sparse, "settings": settings.retrieval}
-    graph.add_node("retrieve_sparse", bind(retrieve_sparse, **sparse))
-    graph.add_node("retrieve_dense", bind(retrieve_dense, **dense))
-    graph.add_node(
-        "retrieve_graph",
-        bind(retrieve_graph, graph=store.graph, names=names, **(dense | sparse)),
-    )
-    ontology: dict[str, Any] = {"ontology": resources.ontology, "settings": settings.retrieval}
-    graph.add_node("retrieve_ontology", bind(retrieve_ontology, **ontology))
-    kept: dict[str, Any] = {"notes": store, "settings": settings}
-    graph.add_node("fuse_candidates", bind(fuse_candidates, **kept))
-    graph.add_node("rerank_candidates", bind(rerank_candidates, reranker=resources.reranker, **kept))
-    graph.add_node("restore_fused_order", bind(restore_fused_order, optional=False, **kept))
-
-
-def _entries_by_name(resources: Resources) -> EntriesByName | None:
-    return resources.knowledge if isinstance(resources.knowledge, EntriesByName) else None
-
-
-def _add_answers(graph: Graph, resources: Resources) -> None:
-    answers, model = resources.settings.answers, resources.models.chat
-    lookup: dict[str, Any] = {
-        "knowledge": resources.knowledge,
-        "timeout_s": resources.settings.wikidata.timeout_s,
-    }
-    graph.add_node("find_entity_candidates", bind(find_entity_candidates, **lookup))
-    graph.add_node("judge_entities", bind(judge_entities, judge=resources.judge))
-    graph.add_node("accept_no_candidates", bind(accept_no_candidates))
-    entries = _entries_by_name(resources)
-    graph.add_node("answer_with_entity", bind(answer_with_entity, settings=answers, entries=entries))
-    graph.add_node("link_answer", bind(link_answer, judge=resources.judge, **lookup))
-    if model is not None:
-        graph.add_node("generate_answer", bind(generate_answer, model=model, settings=answers))
-    shown: dict[str, Any] = {"notes": resources.store, "settings": resources.settings}
-    graph.add_node("answer_with_passages", bind(answer_with_passages, **shown))
-    graph.add_node("reply_to_smalltalk", bind(reply_to_smalltalk, optional=False))
-    graph.add_node("report_no_evidence", bind(report_no_evidence, optional=False, store=resources.store))
-    graph.add_node("finish_answer", bind(finish_answer, optional=False))
-
-
-def _connect(graph: Graph, resources: Resources) -> None:
-    graph.add_edge(START, "receive_question")
-    graph.add_edge("receive_question", "resolve_references")
-    graph.add_conditional_edges(
-        "resolve_references",
-        edges.after_resolution(_find_parts(resources)),
-        ["answer_from_history", "answer_parts", "route_query"],
-    )
-    graph.add_conditional_edges("answer_from_history", edges.after_history, ["finish_answer", "route_query"])
-    graph.add_conditional_edges("answer_parts", edges.after_parts, ["finish_answer", "route_query"])
-    _connect_answers(graph, resources)
-
-
-def _connect_answers(graph: Graph, resources: Resources) -> None:
-    """Connect everything from routing to the end."""
+def _connect_answering(graph: Graph, resources: Resources) -> None:
     has_model = resources.models.chat is not None
     channels = list(edges.CHANNEL_NODES.values())
     searched = [*channels, "reply_to_smalltalk", "report_no_evidence"]

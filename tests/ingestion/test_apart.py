@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import apart, converted
+from theworld.ingestion.readers import converted
 
 pytestmark = [
     pytest.mark.slow,
@@ -47,7 +47,7 @@ def text_of(path: Path) -> str:
 def test_a_page_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     endless = pdf(tmp_path / "endless.pdf", zlib.compress(WORDS * 400_000, 9))
     with monkeypatch.context() as patched:
-        patched.setattr(apart, "SECONDS", 3.0)
+        patched.setattr(converted, "SECONDS", 3.0)
         with pytest.raises(IngestionError, match=r"more than 4 s of processor time.*\n?.*Divide it") as told:
             text_of(endless)
     assert str(endless) in str(told.value)
@@ -59,7 +59,7 @@ def test_a_stream_that_would_fill_the_memory(tmp_path: Path, monkeypatch: pytest
     blanks = b"".join(once.compress(bytes(10_000_000)) for _ in range(40)) + once.flush()
     huge = pdf(tmp_path / "huge.pdf", zlib.compress(blanks, 9), b"[/FlateDecode /FlateDecode]")
     assert huge.stat().st_size < 10_000
-    monkeypatch.setattr(apart, "MEMORY", 300_000_000)
+    monkeypatch.setattr(converted, "MEMORY", 300_000_000)
     with pytest.raises(IngestionError, match="takes more than 300,000,000 bytes of memory"):
         text_of(huge)
     assert "some words here" in text_of(pdf(tmp_path / "next.pdf", zlib.compress(WORDS)))
@@ -68,10 +68,10 @@ def test_a_stream_that_would_fill_the_memory(tmp_path: Path, monkeypatch: pytest
 def test_a_process_that_was_killed_is_followed_by_another(tmp_path: Path) -> None:
     plain = pdf(tmp_path / "plain.pdf", zlib.compress(WORDS))
     assert text_of(plain)
-    process = apart._apart._process
-    assert process is not None
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    child = converted.converting.child
+    assert child is not None
+    os.kill(child.process.pid, signal.SIGKILL)
+    child.process.wait()
     assert text_of(plain)
-    apart._apart.close()
-    assert apart._apart._process is None
+    converted.converting.close()
+    assert converted.converting.child is None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers.encoding import decode, read_text
+from theworld.ingestion.readers.document import decode, read_text
 
 CHINESE = "屠呦呦，药学家，1930年出生于浙江宁波。她发现了青蒿素。"
 TRADITIONAL = "在歐洲，梵語的學術研究，由德國學者開創，後來發現了印歐語系。"

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from theworld.ingestion import IngestInterrupted, ingest
+from theworld.ingestion.engines import BATCH_NOTES
 from theworld.ingestion.interruption import Interruption
-from theworld.ingestion.making import BATCH_NOTES
 from theworld.ingestion.report import SilentProgress
 from theworld.models.registry import Models
 from theworld.settings import Settings
@@ -132,7 +132,7 @@ def test_handler_is_put_back() -> None:
     before = signal.getsignal(signal.SIGINT)
     with Interruption(SilentProgress()) as interruption:
         assert signal.getsignal(signal.SIGINT) != before
-        assert not interruption.is_asked()
+        assert not interruption.asked
     assert signal.getsignal(signal.SIGINT) == before
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.ingestion.blocks import Block
-from theworld.ingestion.notes import LONGEST_HEADING, LONGEST_LEAD, PASSAGE_FACTOR, NoteSpan, iter_notes
+from theworld.ingestion.notes import LONGEST_HEADING, LONGEST_LEAD, PASSAGE_FACTOR, Block, NoteSpan, iter_notes
 from theworld.ingestion.readers.markdown_blocks import markdown_blocks
 from theworld.settings import NoteSettings
 

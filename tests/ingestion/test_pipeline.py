@@ -12,7 +12,7 @@ import pytest
 
 from theworld.errors import IngestionError, ModelError, ModelMismatchError
 from theworld.ingestion import IngestReport, ingest
-from theworld.ingestion.making import batches
+from theworld.ingestion.engines import batches
 from theworld.ingestion.modelling import passage_text
 from theworld.ingestion.plan import PlannedDocument
 from theworld.ingestion.readers import SourceDocument

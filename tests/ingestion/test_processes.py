@@ -16,11 +16,10 @@ from typing import Any
 import pytest
 
 from theworld.errors import IngestionError, ModelError
-from theworld.ingestion import IngestReport, ingest, worker_pool
-from theworld.ingestion.making import BATCH_NOTES
+from theworld.ingestion import IngestReport, engines, ingest
+from theworld.ingestion.engines import BATCH_NOTES, CHUNK_NOTES, MANY_NOTES, WorkerPool, processes_for
 from theworld.ingestion.modelling import FailedNote, MadeNote, NoteText
-from theworld.ingestion.stopwatch import Stopwatch
-from theworld.ingestion.worker_pool import CHUNK_NOTES, MANY_NOTES, WorkerPool, processes_for
+from theworld.ingestion.report import Stopwatch
 from theworld.models.registry import Models, load_models
 from theworld.settings import EmbeddingSettings, IngestionSettings, Settings
 from theworld.stores.knowledge_store import KnowledgeStore
@@ -113,7 +112,7 @@ def test_errors_of_the_models_reach_the_caller(monkeypatch: pytest.MonkeyPatch) 
         made = pool.submit(note)[0]
         with pytest.raises(ModelError, match="weights are missing"):
             made.result()
-    monkeypatch.setattr(worker_pool, "MOST_DEATHS", 2)
+    monkeypatch.setattr(engines, "MOST_DEATHS", 2)
     with WorkerPool(deadly_models, 1, Stopwatch()) as pool:
         first, second = (pool.submit(note)[0] for _ in range(2))
         assert isinstance(first.result()[0], FailedNote)

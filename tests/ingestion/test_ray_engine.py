@@ -16,7 +16,7 @@ import pytest
 
 from theworld.errors import ModelError
 from theworld.ingestion import IngestReport, ingest
-from theworld.ingestion.making import BATCH_NOTES
+from theworld.ingestion.engines import BATCH_NOTES
 from theworld.ingestion.report import SilentProgress
 from theworld.models.registry import load_models
 from theworld.settings import IngestionSettings, Settings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from theworld.ingestion.readers import SourceDocument, delimited, source_code
+from theworld.ingestion.readers import SourceDocument, source_code, tables
 
 PYTHON = '''"""Of rooms."""
 
@@ -166,7 +166,7 @@ TABLES = [
 def test_table(tmp_path: Path, name: str, text: str, rows: list[str]) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8", newline="")
-    (document,) = delimited.read(path)
+    (document,) = tables.read(path)
     (block,) = document.blocks
     assert (block.kind, block.section, document.text) == ("table", (), text.removeprefix("\ufeff"))
     assert block.lead is not None
@@ -175,5 +175,5 @@ def test_table(tmp_path: Path, name: str, text: str, rows: list[str]) -> None:
 
 def test_table_of_one_row(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n")
-    (document,) = delimited.read(tmp_path / "a.csv")
+    (document,) = tables.read(tmp_path / "a.csv")
     assert (document.blocks[0].parts, document.blocks[0].lead) == (((0, 3),), None)

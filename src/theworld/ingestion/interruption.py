@@ -6,7 +6,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
 from typing import Any, Self
 
 from theworld.ingestion.report import IngestProgress, Part
@@ -17,19 +16,19 @@ class Stopped(KeyboardInterrupt):
 
 
 class Interruption:
-    """While entered, the first SIGINT is noted and told. Other threads get no signals: nothing changes there."""
+    """While entered, the first SIGINT is noted and told. Other threads get no signals: nothing changes there.
+
+    It hands a progress on, and where `between_steps` is set, raises Stopped after the next step.
+    """
 
     def __init__(self, progress: IngestProgress) -> None:
         self._progress = progress
-        self._asked = False
         self._before: Any = None
-        self._active = False
-        self._leaving = False
-        self._inside = False
-
-    def is_asked(self) -> bool:
-        """Return whether Ctrl-C was pressed."""
-        return self._asked
+        self._active = self._leaving = False
+        self.asked = False
+        """Whether Ctrl-C was pressed."""
+        self.between_steps = False
+        """Whether what is under way may be left between two steps."""
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -40,18 +39,19 @@ class Interruption:
         finally:
             self._leaving = False
 
-    def watching(self) -> IngestProgress:
-        """Return the progress, made to raise Stopped between two steps of a part that may be left."""
-        return _Watching(self._progress, self)
+    def start(self, part: Part, total: int) -> None:
+        """Begin a part."""
+        self._progress.start(part, total)
 
-    def leave(self, *, between_steps: bool) -> None:
-        """Say whether what is under way may be left between two steps."""
-        self._inside = between_steps
-
-    def check(self) -> None:
-        """Raise Stopped when Ctrl-C was pressed and what is under way may be left."""
-        if self._asked and self._inside:
+    def advance(self, part: Part, steps: int) -> None:
+        """Go on by some steps, or leave."""
+        self._progress.advance(part, steps)
+        if self.asked and self.between_steps:
             raise Stopped
+
+    def stopping(self) -> None:
+        """Say that it stops."""
+        self._progress.stopping()
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -59,36 +59,14 @@ class Interruption:
             self._active = True
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._restore()
-
-    def _ask(self, _number: int, _frame: FrameType | None) -> None:
-        self._asked = True
-        self._restore()
-        self._progress.stopping()
-        if self._leaving:
-            raise Stopped
-
-    def _restore(self) -> None:
+    def __exit__(self, *_error: object) -> None:
         if self._active:
             signal.signal(signal.SIGINT, self._before)
             self._active = False
 
-
-class _Watching:
-    """Hands everything on, and looks after each step whether to stop."""
-
-    def __init__(self, progress: IngestProgress, interruption: Interruption) -> None:
-        self._progress, self._interruption = progress, interruption
-
-    def start(self, part: Part, total: int) -> None:
-        self._progress.start(part, total)
-
-    def advance(self, part: Part, steps: int) -> None:
-        self._progress.advance(part, steps)
-        self._interruption.check()
-
-    def stopping(self) -> None:
-        self._progress.stopping()
+    def _ask(self, *_signal: object) -> None:
+        self.asked = True
+        self.__exit__()
+        self.stopping()
+        if self._leaving:
+            raise Stopped

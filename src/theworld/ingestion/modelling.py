@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from theworld.errors import TheWorldError
-from theworld.ingestion.stopwatch import Stopwatch
+from theworld.ingestion.report import Stopwatch
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
 from theworld.stores.records import section_path
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 EMBED_NOTES = 64
 """Notes embedded between two steps of the progress."""
-
-Advance = Callable[[int], None]
-"""Told how many more notes are done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +59,47 @@ Outcome = MadeNote | FailedNote
 
 
 def model_notes(
-    models: Models, notes: Sequence[NoteText], watch: Stopwatch, advance: Advance, *, side_by_side: bool
+    models: Models, notes: Sequence[NoteText], watch: Stopwatch, advance: Callable[[int], None], *, side_by_side: bool
 ) -> list[Outcome]:
     """Return what the models make of each note, in order; one that a model fails on does not spoil the others.
 
-    `side_by_side` tags in a second thread. Errors of the project (a model that is missing, for instance) pass through.
+    `advance` is told how many more notes are done. `side_by_side` tags in a second thread. Errors of the project (a
+    model that is missing, for instance) pass through.
     """
+    mentions: list[Sequence[Mention]] = [()] * len(notes)
+    made: list[tuple[dict[str, Embedded], dict[str, TokenCodes]]] = [({}, {})] * len(notes)
+
+    def tag() -> None:
+        with watch("tag"):
+            for language, places in _by_language(notes):
+                found = models.tagger_for(language).tag([notes[place].text for place in places])
+                for place, some in zip(places, found, strict=True):
+                    mentions[place] = some
+
+    def embed() -> None:
+        for language, places in _by_language(notes):
+            embedder = models.embedder_for(language)
+            # Notes of similar length lie side by side, for embedders that pad their batches.
+            ordered = sorted(places, key=lambda place: len(notes[place].text))
+            for first in range(0, len(ordered), EMBED_NOTES):
+                some = ordered[first : first + EMBED_NOTES]
+                with watch("embed"):
+                    found = embedder.embed_passages([embedded_text(notes[place]) for place in some])
+                with watch("codes"):
+                    for place, one in zip(some, found, strict=True):
+                        codes = {} if one.tokens is None else {embedder.name: encode_tokens(one.tokens)}
+                        made[place] = {embedder.name: Embedded(one.vector)}, codes
+                advance(len(some))
+
     try:
         if side_by_side:
             with ThreadPoolExecutor(1, thread_name_prefix="tagger") as pool:
-                tagging = pool.submit(_tag, models, notes, watch)
-                made = _embed(models, notes, watch, advance)
-                mentions = tagging.result()
+                tagging = pool.submit(tag)
+                embed()
+                tagging.result()
         else:
-            made, mentions = _embed(models, notes, watch, advance), _tag(models, notes, watch)
+            embed()
+            tag()
     except TheWorldError:
         raise
     except Exception as error:  # a model's own failure on some text: anything may come
@@ -86,35 +110,11 @@ def model_notes(
     return [MadeNote(some, *one) for some, one in zip(mentions, made, strict=True)]
 
 
-def _embed(
-    models: Models, notes: Sequence[NoteText], watch: Stopwatch, advance: Advance
-) -> list[tuple[dict[str, Embedded], dict[str, TokenCodes]]]:
-    """Return each note's vectors and token codes, in the space of its language."""
-    made: list[tuple[dict[str, Embedded], dict[str, TokenCodes]]] = [({}, {}) for _ in notes]
-    for language, places in _by_language(notes).items():
-        embedder = models.embedder_for(language)
-        # Notes of similar length lie side by side, for embedders that pad their batches.
-        ordered = sorted(places, key=lambda place: len(notes[place].text))
-        for first in range(0, len(ordered), EMBED_NOTES):
-            some = ordered[first : first + EMBED_NOTES]
-            with watch("embed"):
-                found = embedder.embed_passages([embedded_text(notes[place]) for place in some])
-            with watch("codes"):
-                for place, one in zip(some, found, strict=True):
-                    codes = {} if one.tokens is None else {embedder.name: encode_tokens(one.tokens)}
-                    made[place] = {embedder.name: Embedded(one.vector)}, codes
-            advance(len(some))
-    return made
-
-
-def _tag(models: Models, notes: Sequence[NoteText], watch: Stopwatch) -> list[list[Mention]]:
-    mentions: list[list[Mention]] = [[] for _ in notes]
-    with watch("tag"):
-        for language, places in _by_language(notes).items():
-            found = models.tagger_for(language).tag([notes[place].text for place in places])
-            for place, some in zip(places, found, strict=True):
-                mentions[place] = some
-    return mentions
+def _by_language(notes: Sequence[NoteText]) -> Iterator[tuple[Language, list[int]]]:
+    places: dict[Language, list[int]] = defaultdict(list)
+    for place, note in enumerate(notes):
+        places[note.language].append(place)
+    yield from places.items()
 
 
 def embedded_text(note: NoteText) -> str:
@@ -133,10 +133,3 @@ def passage_text(title: str, text: str) -> str:
     """
     named = not title or fold(without_qualifier(title)) in fold(text)
     return text if named else f"{title}\n{text}"
-
-
-def _by_language(notes: Sequence[NoteText]) -> dict[Language, list[int]]:
-    places: dict[Language, list[int]] = defaultdict(list)
-    for place, note in enumerate(notes):
-        places[note.language].append(place)
-    return places

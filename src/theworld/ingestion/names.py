@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -52,12 +52,10 @@ class TitleMatch(NamedTuple):
     key: str
 
 
-class _Characters(dict[int, str]):
+class _Flat(dict[int, str]):
     """A translation table, filled as characters are met, that keeps the length of any text."""
 
-    def __init__(self, *, lower: bool) -> None:
-        super().__init__()
-        self._lower = lower
+    lower = False
 
     def __missing__(self, code: int) -> str:
         """Return one character for one: narrow, without accent, one kind of apostrophe, dot and space."""
@@ -67,13 +65,17 @@ class _Characters(dict[int, str]):
             plain = plain[0]
         plain = plain if len(plain) == 1 else character
         plain = "'" if plain in _APOSTROPHES else "·" if plain in _DOTS else " " if plain.isspace() else plain
-        if self._lower and len(plain.lower()) == 1:
+        if self.lower and len(plain.lower()) == 1:
             plain = simplified(plain.lower())
         self[code] = plain
         return plain
 
 
-_FLAT, _LOWER = _Characters(lower=False), _Characters(lower=True)
+class _Lower(_Flat):
+    lower = True
+
+
+_FLAT, _LOWER = _Flat(), _Lower()
 
 
 @cache
@@ -93,41 +95,33 @@ def names_of(titles: Iterable[TitleRow]) -> frozenset[Name]:
     owners: dict[str, set[str]] = defaultdict(set)
     for _, title, _ in rows:
         owners[entity_key(without_qualifier(title))].add(entity_key(title))
-    found: dict[str, dict[str, set[str]]] = {"title": defaultdict(set), "alias": defaultdict(set)}
+    by_title: dict[str, set[str]] = defaultdict(set)
+    by_alias: dict[str, set[str]] = defaultdict(set)
     for _, title, aliases in rows:
         bare = without_qualifier(title)
         key = entity_key(bare) if len(owners[entity_key(bare)]) == 1 else entity_key(title)
-        found["title"][_form(title)].add(entity_key(title) if title == bare else key)
-        for form in {bare, _without_article(bare)} - {title}:
-            found["title"][_form(form)].add(entity_key(bare))
+        by_title[_form(title)].add(entity_key(title) if title == bare else key)
+        short = bare[4:] if bare.startswith("The ") else bare
+        named = bare if all(word in common_words() for word in short.lower().split()) else short
+        for form in {bare, named} - {title}:
+            by_title[_form(form)].add(entity_key(bare))
         for alias in aliases:
-            found["alias"][_form(alias)].add(key)
-    return frozenset(_names(found["title"], found["alias"]))
-
-
-def _names(titles: dict[str, set[str]], aliases: dict[str, set[str]]) -> Iterator[Name]:
-    for form, keys in titles.items():
-        if _is_searchable(form):
-            yield from (Name(form.translate(_LOWER), form, key) for key in keys if key)
-    taken = {form.translate(_LOWER) for form in titles}
-    for form, keys in aliases.items():
-        if _is_searchable(form) and form.translate(_LOWER) not in taken:
-            key = next(iter(keys)) if len(keys) == 1 else entity_key(form)
-            if key:
-                yield Name(form.translate(_LOWER), form, key)
+            by_alias[_form(alias)].add(key)
+    taken = {form.translate(_LOWER) for form in by_title}
+    for form, keys in by_alias.items():
+        if form.translate(_LOWER) not in taken:
+            by_title[form] = keys if len(keys) == 1 else {entity_key(form)}
+    return frozenset(
+        Name(form.translate(_LOWER), form, key)
+        for form, keys in by_title.items()
+        if len(form) >= SHORTEST and _NUMBER.fullmatch(form) is None
+        for key in keys
+        if key
+    )
 
 
 def _form(name: str) -> str:
     return " ".join(name.translate(_FLAT).split())
-
-
-def _without_article(title: str) -> str:
-    bare = title[4:] if title.startswith("The ") else title
-    return title if all(word in common_words() for word in bare.lower().split()) else bare
-
-
-def _is_searchable(form: str) -> bool:
-    return len(form) >= SHORTEST and _NUMBER.fullmatch(form) is None
 
 
 class NameIndex:
@@ -165,7 +159,13 @@ class NameIndex:
             name = next((name for name in names if _holds(name, flat, start, end, (start, end) in tagged)), None)
             if name is not None:
                 found.append(TitleMatch(start, end, name.key))
-        return _longest(found)
+        kept: list[TitleMatch] = []
+        for match in sorted(found, key=lambda match: (match.start, -match.end)):
+            if not kept or match.start >= kept[-1].end:
+                kept.append(match)
+            elif match.end - match.start > kept[-1].end - kept[-1].start:
+                kept[-1] = match
+        return kept
 
 
 def _holds(name: Name, flat: str, start: int, end: int, tagged: bool) -> bool:
@@ -177,7 +177,8 @@ def _holds(name: Name, flat: str, start: int, end: int, tagged: bool) -> bool:
     common = all(word in common_words() for word in words)
     if len(words) > 1 and not common:
         return True
-    if not _same_letters(flat[start:end], name.form):
+    written, article = flat[start:end], _ARTICLE.match(name.form)
+    if written != name.form and (article is None or written[article.end() :] != name.form[article.end() :]):
         return False
     if not common or len(words) > 1 or tagged:
         return True
@@ -185,33 +186,12 @@ def _holds(name: Name, flat: str, start: int, end: int, tagged: bool) -> bool:
     return quoted or _SENTENCE_BREAK.search(flat[max(0, start - 8) : start]) is None
 
 
-def _same_letters(written: str, form: str) -> bool:
-    article = _ARTICLE.match(form)
-    return written == form or (article is not None and written[article.end() :] == form[article.end() :])
-
-
 def _is_edge(text: str, outside: int, inside: int) -> bool:
     """Return whether a Latin word ends between two neighbouring characters; Chinese has no such borders."""
     if not 0 <= outside < len(text):
         return True
-    return not (_is_latin(text[outside]) and _is_latin(text[inside]))
-
-
-def _is_latin(character: str) -> bool:
-    return character.isalnum() and _CJK.match(character) is None
-
-
-def _longest(found: list[TitleMatch]) -> list[TitleMatch]:
-    kept: list[TitleMatch] = []
-    end = 0
-    for match in sorted(found, key=lambda match: (match.start, -match.end)):
-        if match.start >= end:
-            kept.append(match)
-            end = match.end
-        elif match.end - match.start > kept[-1].end - kept[-1].start:
-            kept[-1] = match
-            end = match.end
-    return kept
+    left, right = text[outside], text[inside]
+    return not (left.isalnum() and right.isalnum() and _CJK.match(left) is None and _CJK.match(right) is None)
 
 
 def join_mentions(text: str, mentions: Sequence[Mention], matches: Sequence[TitleMatch]) -> tuple[Mention, ...]:
@@ -227,11 +207,11 @@ def join_mentions(text: str, mentions: Sequence[Mention], matches: Sequence[Titl
         surface = text[match.start : match.end]
         rivals = [mention for mention in joined if mention.start < match.end and match.start < mention.end]
         same = next((mention for mention in rivals if entity_key(mention.surface) == entity_key(surface)), None)
+        named = {"titled": True, "key": match.key}
+        if same is None and len(rivals) == 1 and _is_overdrawn(rivals[0], match, surface):
+            same, named = rivals[0], named | {"surface": surface, "start": match.start, "end": match.end}
         if same is not None:
-            joined[joined.index(same)] = same.model_copy(update={"titled": True, "key": match.key})
-        elif len(rivals) == 1 and _is_overdrawn(rivals[0], match, surface):
-            named = {"surface": surface, "start": match.start, "end": match.end, "titled": True, "key": match.key}
-            joined[joined.index(rivals[0])] = rivals[0].model_copy(update=named)
+            joined[joined.index(same)] = same.model_copy(update=named)
         elif all(mention.end - mention.start < len(surface) for mention in rivals):
             joined = [mention for mention in joined if mention not in rivals]
             joined.append(Mention(surface=surface, start=match.start, end=match.end, key=match.key, titled=True))

@@ -11,11 +11,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from theworld.ingestion.blocks import Block, introduces
 from theworld.settings import NoteSettings
 from theworld.stores.records import NoteKind
 from theworld.text import Language, cjk_share, detect_language, split_sentences
@@ -36,6 +35,21 @@ SAMPLE = 200_000
 _BLANK = re.compile(r"\r?\n(?:[ \t\u3000]*\r?\n)+")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _SPACE = re.compile(r"\s+")
+
+
+class Block(NamedTuple):
+    """What every reader makes of a document: a piece that belongs together, text[start:end]."""
+
+    kind: NoteKind
+    start: int
+    end: int
+    section: tuple[str, ...] = ()
+    """Headings it stands under, outermost first, without the document's title; a heading is under itself."""
+    parts: tuple[tuple[int, int], ...] = ()
+    """Where it may be divided when it is too long: (start, end) of list items, table rows, statements; ascending."""
+    lead: tuple[int, int] | None = None
+    """(start, end) of what its parts need to be understood, repeated when it is divided: a table's header, the line
+    that opens a code block, the sentence that introduces a list or code. An introduction lies before the block."""
 
 
 class NoteSpan(NamedTuple):
@@ -76,13 +90,26 @@ def iter_notes(
         if whole and len(whole) <= PASSAGE_FACTOR * _limit(whole, limits) and _BLANK.search(whole) is None:
             yield NoteSpan(whole, begin, end, detect_language(whole))
             return
-    language = detect_language(text) if passage else _language(text[start : start + SAMPLE])
-    groups = (piece for group in _groups(text, blocks or paragraphs(text, start), limits) for piece in group)
-    for group in _joined(text, _merged(text, groups, limits), limits):
-        yield _note(text, group, language)
+        language = detect_language(text)
+    else:  # the models for Chinese know English, not the reverse
+        language = "zh" if cjk_share(text[start : start + SAMPLE]) >= MIXED_SHARE else "en"
+
+    def in_section(current: _Group, group: _Group) -> bool:
+        alike = group.section == current.section and not group.heading and not group.lead
+        return alike and _fits(text, current.start, group.end, limits)
+
+    def small(current: _Group, group: _Group) -> bool:
+        return not group.lead and _fits(text, current.start, group.end, limits, JOINED)
+
+    groups = _groups(text, blocks or _paragraphs(text, start), limits)
+    for group in _joined(_joined(groups, in_section), small):
+        begin, end = _trimmed(text, group.start, group.end)
+        kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
+        kind = next(iter(kinds)) if len(kinds) == 1 else "section"
+        yield NoteSpan(text[begin:end], begin, end, language, group.section, kind, group.lead)
 
 
-def paragraphs(text: str, start: int = 0) -> Iterator[Block]:
+def _paragraphs(text: str, start: int) -> Iterator[Block]:
     """Yield the paragraphs of a plain text, which end at blank lines."""
     begin = start
     for gap in chain(_BLANK.finditer(text, start), [None]):
@@ -106,36 +133,28 @@ def _fits(text: str, start: int, end: int, limits: NoteSettings, most: Mapping[L
     return len(piece) <= _limit(piece, limits) and (most is None or len(piece) <= most[detect_language(piece)])
 
 
-def _language(text: str) -> Language:
-    """Return the language whose models read a document, all of it: those for Chinese know English, not the reverse."""
-    return "zh" if cjk_share(text) >= MIXED_SHARE else "en"
-
-
-def _note(text: str, group: _Group, language: Language) -> NoteSpan:
-    start, end = _trimmed(text, group.start, group.end)
-    piece = text[start:end]
-    kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
-    kind = next(iter(kinds)) if len(kinds) == 1 else "section"
-    return NoteSpan(piece, start, end, language, group.section, kind, group.lead)
-
-
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     piece = text[start:end]
     left = start + len(piece) - len(piece.lstrip())
     return left, max(left, start + len(piece.rstrip()))
 
 
-def _groups(text: str, blocks: Iterable[Block], limits: NoteSettings) -> Iterator[list[_Group]]:
+def introduces(text: str, block: Block) -> bool:
+    """Return whether a paragraph belongs to the block after it: it ends with a colon or is a bold line, a title."""
+    return block.kind == "paragraph" and announces(text[block.start : block.end])
+
+
+def _groups(text: str, blocks: Iterable[Block], limits: NoteSettings) -> Iterator[_Group]:
     """Yield what must stay together, or the pieces of a block that is too long."""
     held: list[Block] = []
     for block in blocks:
         introduced = bool(held) and block.kind != "heading" and introduces(text, held[-1])
         if held and not (introduced or all(one.kind == "heading" for one in held)):
-            yield _fitting(text, held, limits)
+            yield from _fitting(text, held, limits)
             held = []
         held.append(block)
     if held:
-        yield _fitting(text, held, limits)
+        yield from _fitting(text, held, limits)
 
 
 def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Group]:
@@ -145,19 +164,14 @@ def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Gr
     limit = _limit(text[start:end], limits)
     if end - start <= limit + (LONGEST_HEADING if heading else 0):
         return [_Group(start, end, last.section, frozenset(one.kind for one in held), heading=heading)]
-    before = held[:-1]
-    before_it = last.start - held[0].start  # so that what introduces the block stays with its first piece
-    pieces = list(_divided(text, last, limit - before_it if before_it <= limit // 2 else limit))
-    if before and pieces[0][1] - before[0].start <= limit + LONGEST_HEADING:
-        pieces[0] = (before[0].start, pieces[0][1])
-        first = [_Group(*pieces[0], last.section, frozenset({last.kind}), heading=heading)]
-    else:
-        first = _fitting(text, before, limits) if before else []
-        first.append(_Group(*pieces[0], last.section, frozenset({last.kind}), _lead(text, last, pieces[0][0])))
-    return first + [
-        _Group(begin, stop, last.section, frozenset({last.kind}), _lead(text, last, begin))
-        for begin, stop in pieces[1:]
-    ]
+    before_it = last.start - start  # so that what introduces the block stays with its first piece
+    pieces = _divided(text, last, limit - before_it if before_it <= limit // 2 else limit)
+    groups = [_Group(*one, last.section, frozenset({last.kind}), _lead(text, last, one[0])) for one in pieces]
+    if len(held) == 1:
+        return groups
+    if groups[0].end - start <= limit + LONGEST_HEADING:
+        return [groups[0]._replace(start=start, lead="", heading=heading), *groups[1:]]
+    return [*_fitting(text, held[:-1], limits), *groups]
 
 
 def _lead(text: str, block: Block, start: int) -> str:
@@ -232,41 +246,18 @@ def _smaller(text: str, part: tuple[int, int], room: int, kind: NoteKind) -> Ite
             yield left, right
 
 
-def _merged(text: str, groups: Iterable[_Group], limits: NoteSettings) -> Iterator[_Group]:
-    """Join the groups of each section while they fit."""
+def _joined(groups: Iterable[_Group], fit: Callable[[_Group, _Group], bool]) -> Iterator[_Group]:
+    """Join groups beside each other while they fit; their section is what their paths have in common."""
     current: _Group | None = None
     for group in groups:
-        if current is None:
+        if current is None or not fit(current, group):
+            if current is not None:
+                yield current
             current = group
             continue
-        alike = group.section == current.section and not group.heading and not group.lead
-        if alike and _fits(text, current.start, group.end, limits):
-            current = _together(current, group)
-        else:
-            yield current
-            current = group
+        section = current.section
+        while group.section[: len(section)] != section:
+            section = section[:-1]
+        current = current._replace(end=group.end, section=section, kinds=current.kinds | group.kinds)
     if current is not None:
         yield current
-
-
-def _joined(text: str, notes: Iterable[_Group], limits: NoteSettings) -> Iterator[_Group]:
-    """Join small notes beside each other, those of one section and of neighbouring ones."""
-    current: _Group | None = None
-    for note in notes:
-        if current is None:
-            current = note
-            continue
-        if not note.lead and _fits(text, current.start, note.end, limits, JOINED):
-            current = _together(current, note)
-        else:
-            yield current
-            current = note
-    if current is not None:
-        yield current
-
-
-def _together(first: _Group, second: _Group) -> _Group:
-    section = first.section
-    while second.section[: len(section)] != section:
-        section = section[:-1]
-    return _Group(first.start, second.end, section, first.kinds | second.kinds, first.lead, first.heading)

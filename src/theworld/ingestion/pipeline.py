@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing, suppress
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
-from theworld.ingestion.engines import Engine, LocalEngine
+from theworld.errors import IngestionError
+from theworld.ingestion.engines import BATCH_NOTES, LocalEngine
 from theworld.ingestion.interruption import Interruption, Stopped
-from theworld.ingestion.making import BATCH_NOTES, RecordMaker
-from theworld.ingestion.names import NameIndex
-from theworld.ingestion.plan import Plan, Planner
-from theworld.ingestion.pruning import gone_documents
+from theworld.ingestion.modelling import FailedNote, Outcome
+from theworld.ingestion.names import NameIndex, join_mentions
+from theworld.ingestion.plan import Plan, PlannedDocument, divided
 from theworld.ingestion.readers import SourceDocument
 from theworld.ingestion.relinking import name_change, relink
 from theworld.ingestion.report import (
@@ -24,14 +24,15 @@ from theworld.ingestion.report import (
     IngestProgress,
     IngestReport,
     SilentProgress,
+    Stopwatch,
 )
 from theworld.ingestion.sources import Sources, as_path, find_sources, root_of
-from theworld.ingestion.stopwatch import Stopwatch
 from theworld.settings import Settings
-from theworld.stores.records import DocumentRecord
+from theworld.stores.records import DocumentRecord, NoteRecord
 from theworld.text import Language
 
 if TYPE_CHECKING:
+    from theworld.ingestion.ray_engine import RayEngine
     from theworld.models.registry import Models
     from theworld.stores.knowledge_store import KnowledgeStore
 
@@ -69,12 +70,18 @@ def ingest(
     """
     given = [as_path(path) for path in ([paths] if isinstance(paths, Path | str) else paths)]
     with Interruption(progress or SilentProgress()) as interruption:
-        run = _Run(store, models, settings, tenant, interruption, on_error == "stop")
-        with suppress(Stopped), run.open_engine(engine, address):
-            run.execute(given, reembed=reembed, prune=prune)
-    if interruption.is_asked():
-        raise IngestInterrupted(run.report(interrupted=True))
-    return run.report()
+        run = _Run(store, models, settings, tenant, interruption, stop_on_error=on_error == "stop", reembed=reembed)
+        with suppress(Stopped), ExitStack() as stack:
+            if engine == "ray":
+                from theworld.ingestion.ray_engine import RayEngine
+
+                ray = RayEngine(models, settings, run.watch, interruption, address)
+                run.engine = stack.enter_context(ray)
+            run.execute(given, prune=prune)
+    report = run.report(interrupted=interruption.asked)
+    if interruption.asked:
+        raise IngestInterrupted(report)
+    return report
 
 
 def ingest_given(
@@ -90,168 +97,157 @@ def ingest_given(
     They are processed as if they had been read from files; a document that is given twice is reported in `failed`.
     Raises what `ingest` raises, but for paths and interruptions.
     """
-    run = _Run(store, models, settings, tenant, Interruption(SilentProgress()), False)
-    run.execute_given(documents)
+    run = _Run(store, models, settings, tenant, Interruption(SilentProgress()))
+    with run.watch("read"):
+        for document, source in documents:
+            run.plan.add(document, divided(document, settings.notes), document.id or "", source)
+    run.bring_up_to_date([])
     return run.report()
 
 
-class _IndexProgress:
-    """Hands the store's progress, (applied, in all), on as steps."""
-
-    def __init__(self, progress: IngestProgress) -> None:
-        self._progress, self._applied, self._started = progress, 0, False
-
-    def __call__(self, applied: int, total: int) -> None:
-        if not self._started:
-            self._progress.start("index", total)
-            self._started = True
-        self._progress.advance("index", applied - self._applied)
-        self._applied = applied
-
-
-@dataclass(slots=True)
 class _Run:
     """One ingestion under way."""
 
-    store: KnowledgeStore
-    models: Models
-    settings: Settings
-    tenant: str
-    interruption: Interruption
-    stop_on_error: bool
-    watch: Stopwatch = field(default_factory=Stopwatch)
-    started: float = field(default_factory=perf_counter)
-    sources: Sources = field(default_factory=Sources)
-    plan: Plan = field(default_factory=Plan)
-    failed: list[FailedSource] = field(default_factory=list)
-    spent_before: dict[str, float] = field(default_factory=dict)
-    progress: IngestProgress = field(init=False)
-    engine: Engine = field(init=False)
-    documents: int = 0
-    notes: int = 0
-    remade: int = 0
-    linked: int = 0
-    pruned: int = 0
+    def __init__(
+        self,
+        store: KnowledgeStore,
+        models: Models,
+        settings: Settings,
+        tenant: str,
+        interruption: Interruption,
+        *,
+        stop_on_error: bool = False,
+        reembed: bool = False,
+    ) -> None:
+        self._store, self._models, self._settings, self._tenant = store, models, settings, tenant
+        self._interruption, self._reembed = interruption, reembed
+        self._started, self._spent_before = perf_counter(), dict(store.spent)
+        self.watch = Stopwatch()
+        self.engine: LocalEngine | RayEngine = LocalEngine(models, settings, self.watch, interruption)
+        known = store.document_hashes(tenant)
+        self.plan = Plan(settings.notes, self._model_names, known, stop_on_error, reembed)
+        self._sources = Sources()
+        self._documents = self._notes = self._remade = self._linked = self._pruned = 0
 
-    def __post_init__(self) -> None:
-        self.progress = self.interruption.watching()
-        self.spent_before = dict(self.store.spent)
-        self.engine = LocalEngine(self.models, self.settings, self.watch, self.progress)
+    def _model_names(self, language: Language) -> tuple[str, str]:
+        return self._models.embedder_for(language).name, self._models.tagger_for(language).name
 
-    @contextmanager
-    def open_engine(self, name: str, address: str | None) -> Iterator[None]:
-        """Enter what reads and runs the models."""
-        if name == "local":
-            yield
-            return
-        from theworld.ingestion.ray_engine import RayEngine
-
-        with RayEngine(self.models, self.settings, self.watch, self.progress, address) as self.engine:
-            yield
-
-    def execute(self, paths: Sequence[Path], *, reembed: bool, prune: bool) -> None:
+    def execute(self, paths: Sequence[Path], *, prune: bool) -> None:
         """Do everything; raises Stopped after Ctrl-C, or ends early when the batch in hand is written."""
-        with self.watch("read"), self.interruption.at_once():
-            self.sources = find_sources(paths)
-            self._read(remake=reembed)
-            gone = self._gone(paths) if prune else []
-        self._bring_up_to_date(gone, reembed=reembed)
+        with self.watch("read"), self._interruption.at_once():
+            self._sources = find_sources(paths)
+            readings = self.engine.read(self._sources.files, self._settings.notes)
+            self.plan.read(self._sources, readings, self._interruption)
+            gone: list[str] = []
+            if prune:
+                stored = self._store.iter_notes(self._tenant, mentions=False)
+                gone = self.plan.gone(stored, [root_of(path) for path in paths])
+        self.bring_up_to_date(gone)
 
-    def execute_given(self, documents: Sequence[tuple[SourceDocument, str]]) -> None:
-        """Do everything for documents that need no reading."""
-        with self.watch("read"):
-            self.plan = self._planner(remake=False).plan_given(documents)
-            self.failed.extend(self.plan.failed)
-        self._bring_up_to_date([], reembed=False)
-
-    def _bring_up_to_date(self, gone: Sequence[str], *, reembed: bool) -> None:
-        if not reembed:
-            self.store.check_embedders(self._spaces())
-        index = self._relink(gone)
+    def bring_up_to_date(self, gone: Sequence[str]) -> None:
+        """Link, make and write what the plan says, without the documents that are gone."""
+        changed = self.plan.changed
+        if not self._reembed:
+            languages = sorted({span.language for document in changed for span in document.spans})
+            self._store.check_embedders({one: self._models.embedder_for(one).name for one in languages})
+        with self.watch("link"):
+            with self._interruption.at_once():
+                change = name_change(self._store, self._tenant, changed, gone)
+            # What is linked when Ctrl-C comes is written, the rest found again.
+            self._interruption.between_steps = True
+            leave = {document.id for document in changed}.union(gone)
+            self._linked = relink(self._store, self._tenant, change, leave, self._interruption)
         if gone:
             with self.watch("write"):
-                self.pruned = self.store.delete(gone, tenant=self.tenant)
-        self._make(index, replace=reembed)
-        self.interruption.leave(between_steps=False)
+                self._pruned = self._store.delete(gone, tenant=self._tenant)
+        if not self._interruption.asked:
+            self._make(change.index)
+        self._interruption.between_steps = False
         with self.watch("write"):
-            self.store.catch_up(_IndexProgress(self.progress))
+            self._store.catch_up(_index_progress(self._interruption))
 
-    def _make(self, index: NameIndex, *, replace: bool) -> None:
+    def _make(self, index: NameIndex) -> None:
         """Make and write the changed documents, batch by batch."""
-        number = sum(len(document.spans) for document in self.plan.changed)
-        if self.interruption.is_asked():
-            return
-        records = RecordMaker(index, self.tenant, stop_on_error=self.stop_on_error)
-        self.progress.start("notes", number)
+        self._interruption.start("notes", sum(len(document.spans) for document in self.plan.changed))
         with closing(self.engine.model(self.plan.changed)) as modelled:
             for batch, outcomes in modelled:
                 # A single document above the usual size would keep Ctrl-C waiting.
-                self.interruption.leave(between_steps=sum(len(document.spans) for document in batch) > BATCH_NOTES)
-                if self.interruption.is_asked():
+                self._interruption.between_steps = sum(len(document.spans) for document in batch) > BATCH_NOTES
+                if self._interruption.asked:
                     break
                 with suppress(Stopped):
-                    made = outcomes()
+                    made = iter(outcomes())
                     with self.watch("link"):
-                        some = records.records(batch, made)
-                    self._write(some, replace=replace)
-        self.failed.extend(records.failed)
+                        found = [
+                            self._record(planned, list(islice(made, len(planned.spans))), index) for planned in batch
+                        ]
+                    self._write([record for record in found if record is not None])
 
-    def _read(self, *, remake: bool) -> None:
-        readings = self.engine.read(self.sources.files, self.settings.notes)
-        self.plan = self._planner(remake=remake).plan(self.sources, readings, self.progress)
-        self.failed.extend(self.plan.failed)
+    def _record(self, planned: PlannedDocument, made: Sequence[Outcome], index: NameIndex) -> DocumentRecord | None:
+        """Return a document with its notes and links; None, or IngestionError if so told, where a model failed."""
+        notes: list[NoteRecord] = []
+        for ordinal, (span, one) in enumerate(zip(planned.spans, made, strict=True)):
+            if isinstance(one, FailedNote):
+                if self.plan.stop_on_error:
+                    raise IngestionError(one.reason, where=planned.source) from one.error
+                self.plan.failed.append(FailedSource(planned.source, one.reason))
+                return None
+            mentions = join_mentions(span.text, one.mentions, index.find(span.text, one.mentions))
+            note = NoteRecord(
+                f"{planned.id}#{ordinal}", ordinal, *span, mentions=mentions, vectors=one.vectors, codes=one.codes
+            )
+            notes.append(note)
+        return DocumentRecord(
+            id=planned.id,
+            title=planned.document.title,
+            text=planned.document.text,
+            source=planned.source,
+            content_hash=planned.content_hash,
+            aliases=planned.aliases,
+            metadata=planned.document.metadata,
+            notes=tuple(notes),
+            tenant=self._tenant,
+        )
 
-    def _planner(self, *, remake: bool) -> Planner:
-        known = self.store.document_hashes(self.tenant)
-        return Planner(self.settings.notes, self._model_names, known, self.stop_on_error, remake)
-
-    def _model_names(self, language: Language) -> tuple[str, str]:
-        return self.models.embedder_for(language).name, self.models.tagger_for(language).name
-
-    def _spaces(self) -> dict[str, str]:
-        """Return the space by language, for the languages about to be written."""
-        languages = {span.language for document in self.plan.changed for span in document.spans}
-        return {language: self.models.embedder_for(language).name for language in sorted(languages)}
-
-    def _gone(self, paths: Sequence[Path]) -> list[str]:
-        roots = [root_of(path) for path in paths]
-        return gone_documents(self.store.iter_notes(self.tenant, mentions=False), roots, self.plan)
-
-    def _relink(self, gone: Sequence[str]) -> NameIndex:
-        """Link older notes to the coming titles; return the index of all names."""
-        with self.watch("link"):
-            with self.interruption.at_once():
-                change = name_change(self.store, self.tenant, self.plan.changed, gone)
-            self.interruption.leave(between_steps=True)  # what is linked by then is written, the rest found again
-            leave = {document.id for document in self.plan.changed}.union(gone)
-            self.linked = relink(self.store, self.tenant, change, leave, self.progress)
-            return change.index
-
-    def _write(self, records: Sequence[DocumentRecord], *, replace: bool) -> None:
+    def _write(self, records: Sequence[DocumentRecord]) -> None:
         with self.watch("write"), self.watch("ledger"):
-            if replace:
+            if self._reembed:
                 # The store passes over documents whose content hash it knows.
-                self.store.delete([record.id for record in records], tenant=self.tenant)
-            self.store.put(records)
-        self.documents += len(records)
-        self.remade += sum(record.id in self.plan.remade for record in records)
-        self.notes += sum(len(record.notes) for record in records)
+                self._store.delete([record.id for record in records], tenant=self._tenant)
+            self._store.put(records)
+        self._documents += len(records)
+        self._remade += sum(record.id in self.plan.remade for record in records)
+        self._notes += sum(len(record.notes) for record in records)
 
     def report(self, *, interrupted: bool = False) -> IngestReport:
         """Return what was done so far."""
-        spent = {part: self.store.spent.get(part, 0.0) - before for part, before in self.spent_before.items()}
+        spent = {part: self._store.spent.get(part, 0.0) - before for part, before in self._spent_before.items()}
         seconds = {part: self.watch.seconds.get(part, 0.0) for part in TIMED} | spent
         return IngestReport(
-            documents=self.documents,
+            documents=self._documents,
             unchanged=self.plan.unchanged,
-            remade=self.remade,
-            notes=self.notes,
-            linked=self.linked,
-            pruned=self.pruned,
-            skipped=self.sources.skipped.total(),
-            skipped_kinds=dict(sorted(self.sources.skipped.items())),
-            failed=self.failed,
-            seconds={**seconds, "total": perf_counter() - self.started},
+            remade=self._remade,
+            notes=self._notes,
+            linked=self._linked,
+            pruned=self._pruned,
+            skipped=self._sources.skipped.total(),
+            skipped_kinds=dict(sorted(self._sources.skipped.items())),
+            failed=self.plan.failed,
+            seconds={**seconds, "total": perf_counter() - self._started},
             processes=self.engine.processes,
             interrupted=interrupted,
         )
+
+
+def _index_progress(progress: IngestProgress) -> Callable[[int, int], None]:
+    """Return what hands the store's progress, (applied, in all), on as steps."""
+    before: int | None = None
+
+    def told(applied: int, total: int) -> None:
+        nonlocal before
+        if before is None:
+            progress.start("index", total)
+        progress.advance("index", applied - (before or 0))
+        before = applied
+
+    return told

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
 
 from theworld.errors import IngestionError
 from theworld.ingestion.notes import NoteSpan, iter_notes
 from theworld.ingestion.readers import SourceDocument, read_source
 from theworld.ingestion.report import FailedSource, IngestProgress
-from theworld.ingestion.sources import SourceFile, Sources
+from theworld.ingestion.sources import SourceFile, Sources, as_path, is_url
 from theworld.settings import NoteSettings
-from theworld.stores.records import content_hash
+from theworld.stores.records import StoredNote, content_hash
 from theworld.text import Language, without_qualifier
 
 PROCESSING = "notes-4"
@@ -21,9 +23,6 @@ it: what was made by an earlier version is known by that."""
 
 TOLD_BYTES = 100_000
 """Bytes of a file after which its progress is told."""
-
-ModelNames = Callable[[Language], tuple[str, str]]
-"""Language to the names of its embedder and tagger."""
 
 Reading = tuple[SourceDocument, Iterable[NoteSpan]] | FailedSource
 """A document of a source with its notes, or what could not be read."""
@@ -69,79 +68,61 @@ class PlannedDocument:
 
 @dataclass(slots=True)
 class Plan:
-    """What reading has found."""
+    """Decides which documents have to be made, and keeps what reading has found."""
 
+    limits: NoteSettings
+    model_names: Callable[[Language], tuple[str, str]]
+    """Language to the names of its embedder and tagger."""
+    known: Mapping[str, str]
+    """Content hash by document id, of the documents in the store."""
+    stop_on_error: bool = False
+    """True raises IngestionError at the first source that cannot be read."""
+    remake: bool = False
+    """True makes every document anew."""
     changed: list[PlannedDocument] = field(default_factory=list)
     """Documents to write, in the order of their sources."""
     remade: set[str] = field(default_factory=set)
     """Ids of those in `changed` that an earlier version of the program has made in another way."""
     unchanged: int = 0
     failed: list[FailedSource] = field(default_factory=list)
-    owners: dict[str, str] = field(default_factory=dict)
+    _owners: dict[str, str] = field(default_factory=dict)
     """Source by document id, of every document met."""
-    complete: set[str] = field(default_factory=set)
+    _complete: set[str] = field(default_factory=set)
     """Sources of which everything could be read."""
 
-
-@dataclass(frozen=True, slots=True)
-class Planner:
-    """Decides which documents have to be made."""
-
-    limits: NoteSettings
-    model_names: ModelNames
-    known: Mapping[str, str]
-    """Content hash by document id, of the documents in the store."""
-    stop_on_error: bool = False
-    remake: bool = False
-    """True makes every document anew."""
-
-    def plan(self, sources: Sources, readings: Iterable[Iterable[Reading]], progress: IngestProgress) -> Plan:
-        """Take in what was read of each source, in order. Raises IngestionError at the first bad one if told to."""
-        plan = Plan()
+    def read(self, sources: Sources, readings: Iterable[Iterable[Reading]], progress: IngestProgress) -> None:
+        """Take in what was read of each source, in order."""
         for failure in sources.failed:
-            self._fail(plan, failure)
+            self._fail(failure)
         sizes = [file.size for file in sources.files]
         progress.start("read", sum(sizes))
         for file, size, found in zip(sources.files, sizes, readings, strict=True):
-            meter = _Meter(progress, size)
-            self._take(file, found, plan, meter)
-            meter.finish()
-        return plan
+            failures, meter = len(self.failed), _Meter(progress, size)
+            for one in found:
+                if isinstance(one, FailedSource):
+                    self._fail(one)
+                else:
+                    document, notes = one
+                    self.add(document, meter.along(notes), document.id or file.id, str(file.path))
+            if len(self.failed) == failures:
+                self._complete.add(str(file.path))
+            meter.advance(size)
 
-    def plan_given(self, documents: Iterable[tuple[SourceDocument, str]]) -> Plan:
-        """Plan documents that are in memory already, each with the source it names; every one needs an id."""
-        plan = Plan()
-        for document, source in documents:
-            notes = divided(document, self.limits)
-            self._add(document, notes, document.id or "", source, plan)
-        return plan
-
-    def _take(self, file: SourceFile, readings: Iterable[Reading], plan: Plan, meter: _Meter) -> None:
-        failures = len(plan.failed)
-        for found in readings:
-            if isinstance(found, FailedSource):
-                self._fail(plan, found)
-            else:
-                document, notes = found
-                self._add(document, meter.along(notes), document.id or file.id, str(file.path), plan)
-        if len(plan.failed) == failures:
-            plan.complete.add(str(file.path))
-
-    def _add(self, document: SourceDocument, notes: Iterable[NoteSpan], identity: str, source: str, plan: Plan) -> None:
-        if identity in plan.owners:
-            reason = f"the document id {identity!r} is already taken by {plan.owners[identity]}"
-            self._fail(plan, FailedSource(source, reason))
+    def add(self, document: SourceDocument, notes: Iterable[NoteSpan], identity: str, source: str) -> None:
+        """Take in one document with its notes."""
+        if identity in self._owners:
+            reason = f"the document id {identity!r} is already taken by {self._owners[identity]}"
+            self._fail(FailedSource(source, reason))
             return
-        plan.owners[identity] = source
-        spans = list(notes)
-        digest = self._hash(document, source, spans)
-        known = self.known.get(identity)
+        self._owners[identity] = source
+        spans = tuple(notes)
+        digest, known = self._hash(document, source, spans), self.known.get(identity)
         if known == digest and not self.remake:
-            plan.unchanged += 1
+            self.unchanged += 1
             return
-        plan.changed.append(PlannedDocument(identity, source, document, tuple(spans), digest))
+        self.changed.append(PlannedDocument(identity, source, document, spans, digest))
         if known is not None and not known.startswith(f"{PROCESSING}:"):
-            plan.remade.add(identity)
+            self.remade.add(identity)
 
     def _hash(self, document: SourceDocument, source: str, spans: Iterable[NoteSpan]) -> str:
         languages = sorted({span.language for span in spans})
@@ -150,10 +131,35 @@ class Planner:
         limits = self.limits.model_dump_json()
         return f"{PROCESSING}:{content_hash(source, document.title, document.text, plain, limits, *models)}"
 
-    def _fail(self, plan: Plan, failure: FailedSource) -> None:
+    def _fail(self, failure: FailedSource) -> None:
         if self.stop_on_error:
             raise IngestionError(failure.reason, where=failure.path)
-        plan.failed.append(failure)
+        self.failed.append(failure)
+
+    def gone(self, notes: Iterable[StoredNote], roots: Sequence[Path]) -> list[str]:
+        """Return the ids of stored documents that came from one of the roots and are there no longer, ordered.
+
+        A document is gone when its file is, or when its corpus file was read without a failure and lacks it. Files
+        that are there but could not be read keep their documents.
+        """
+        sources = {note.document_id: note.source for note in notes}
+        return sorted(
+            identity
+            for identity, source in sources.items()
+            if identity not in self._owners
+            and any(PurePath(source).is_relative_to(PurePath(str(root))) for root in roots)
+            and (source in self._complete or _is_gone(source))
+        )
+
+
+def _is_gone(source: str) -> bool:
+    if is_url(source):
+        return not as_path(source).exists()
+    try:
+        os.lstat(source)
+    except OSError as error:
+        return isinstance(error, FileNotFoundError | NotADirectoryError)
+    return False
 
 
 class _Meter:
@@ -164,20 +170,17 @@ class _Meter:
 
     def along(self, notes: Iterable[NoteSpan]) -> Iterator[NoteSpan]:
         """Yield notes, telling that they are reached."""
-        end = told = 0
+        reached = 0
         for note in notes:
-            end += len(note.text.encode("utf-8", "surrogatepass"))
-            if end - told >= TOLD_BYTES:
-                self._advance(end - told)
-                told = end
+            reached += len(note.text.encode("utf-8", "surrogatepass"))
+            if reached >= TOLD_BYTES:
+                self.advance(reached)
+                reached = 0
             yield note
-        self._advance(end - told)
+        self.advance(reached)
 
-    def finish(self) -> None:
-        """Tell that the file is read."""
-        self._advance(self._left)
-
-    def _advance(self, steps: int) -> None:
+    def advance(self, steps: int) -> None:
+        """Tell that so many bytes more, or all that are left, have been read."""
         steps = min(steps, self._left)
         self._left -= steps
         if steps:

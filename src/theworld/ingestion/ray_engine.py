@@ -16,21 +16,17 @@ import pickle
 import socket
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from theworld import __version__
 from theworld.errors import ModelError
 from theworld.extras import import_package
-from theworld.ingestion.engines import Outcomes, texts_of
-from theworld.ingestion.making import Batch, batches
+from theworld.ingestion.child import packed
+from theworld.ingestion.engines import Batch, Outcomes, WorkerPool, batches, texts_of
 from theworld.ingestion.modelling import NoteText, Outcome
 from theworld.ingestion.plan import PlannedDocument, Reading, read_file
-from theworld.ingestion.report import MODELLED, FailedSource, IngestProgress
+from theworld.ingestion.report import MODELLED, FailedSource, IngestProgress, Stopwatch
 from theworld.ingestion.sources import SourceFile
-from theworld.ingestion.stopwatch import Stopwatch
-from theworld.ingestion.worker import packed
-from theworld.ingestion.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
     from theworld.models.registry import Models
@@ -71,7 +67,9 @@ class RayEngine:
             if self._address is None:
                 options |= {"num_cpus": self._settings.ingestion.processes or None, "include_dashboard": False}
             try:
-                _knock(self._address)
+                host, _, port = (self._address or "").rpartition("/")[2].rpartition(":")
+                if host and port.isdigit():  # where nobody listens, Ray itself tries for a quarter of an hour
+                    socket.create_connection((host, int(port)), timeout=CONNECT_S).close()
                 ray.init(self._address or "local", **options)
             except Exception as error:  # of many kinds, by what hinders it
                 raise ModelError(
@@ -83,9 +81,7 @@ class RayEngine:
         self.processes = min(self._settings.ingestion.processes or cores, cores)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Leave Ray as it was found."""
         if self._started:
             import_package("ray", extra="ray").shutdown()
@@ -99,14 +95,12 @@ class RayEngine:
         chunks: list[Sequence[NoteText]] = []
         counts: list[tuple[Batch, int]] = []
         for batch in batches(documents):
-            texts = texts_of(batch)
-            some = [texts[first : first + CHUNK_NOTES] for first in range(0, len(texts), CHUNK_NOTES)]
-            chunks += some
-            counts.append((batch, len(some)))
-        actors = min(self.processes, len(chunks))
-        if not actors:
+            texts, before = texts_of(batch), len(chunks)
+            chunks += [texts[first : first + CHUNK_NOTES] for first in range(0, len(texts), CHUNK_NOTES)]
+            counts.append((batch, len(chunks) - before))
+        if not chunks:
             return
-        pool = import_package("ray.data", extra="ray").ActorPoolStrategy(size=actors)
+        pool = import_package("ray.data", extra="ray").ActorPoolStrategy(size=min(self.processes, len(chunks)))
         given = (self._load, __version__)
         replies = self._mapped(chunks, 1, _NoteModels, fn_constructor_args=given, compute=pool)
         with self._watch.shared("models"):
@@ -120,8 +114,7 @@ class RayEngine:
                 if isinstance(reply, BaseException):
                     raise reply
                 some, seconds = reply
-                for part, spent in seconds.items():
-                    self._watch.add(part, spent)
+                self._watch.add(seconds)
                 self._progress.advance("notes", len(some))
                 found += some
             return found
@@ -154,20 +147,14 @@ class RayEngine:
             ) from error
 
 
-def _knock(address: str | None) -> None:
-    """Raise OSError at once where nobody listens: Ray itself tries for a quarter of an hour."""
-    host, _, port = (address or "").rpartition("/")[2].rpartition(":")
-    if host and port.isdigit():
-        socket.create_connection((host, int(port)), timeout=CONNECT_S).close()
-
-
 def _read_files(table: Any, limits: NoteSettings) -> Any:
     """Return a table of files with what was read of each, their notes with it."""
-    return _with(table, lambda file: [_whole(found) for found in read_file(file, limits)])
 
+    def read(file: SourceFile) -> list[Reading]:
+        found = read_file(file, limits)
+        return [one if isinstance(one, FailedSource) else (one[0], tuple(one[1])) for one in found]
 
-def _whole(found: Reading) -> Reading:
-    return found if isinstance(found, FailedSource) else (found[0], tuple(found[1]))
+    return _with(table, read)
 
 
 class _NoteModels:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from theworld.stores.knowledge_store import KnowledgeStore
 
 WRITE_NOTES = 500
-"""Notes whose mentions are written at once."""
+"""Notes whose mentions are read and written at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,8 @@ def name_change(
     """Return what writing some documents and removing others does to the names."""
     rows = store.titles(tenant)
     replaced = {document.id for document in planned} | set(removed)
-    kept = [row for row in rows if row[0] not in replaced]
     coming = [(document.id, document.document.title, document.aliases) for document in planned]
-    before, after = names_of(rows), names_of([*kept, *coming])
+    before, after = names_of(rows), names_of([*(row for row in rows if row[0] not in replaced), *coming])
     gone = frozenset(name.pattern for name in before) - frozenset(name.pattern for name in after)
     return NameChange(NameIndex(after), after - before, gone)
 
@@ -54,11 +53,16 @@ def relink(
     if not change.added and not change.gone:
         return 0
     progress.start("link", 0)
+    added = NameIndex(change.added)
     pending: dict[str, tuple[Mention, ...]] = {}
     changed = 0
-    for note, mentions in _relinked(_concerned(store, tenant, change, leave, progress), change):
-        pending[note.id] = mentions
-        changed += 1
+    for note in _concerned(store, tenant, change, leave, progress):
+        mentions = forget_names(note.mentions, change.gone)
+        if added.find(note.text, mentions):
+            mentions = join_mentions(note.text, mentions, change.index.find(note.text, mentions))
+        if mentions != note.mentions:
+            pending[note.id] = mentions
+            changed += 1
         if len(pending) == WRITE_NOTES:
             store.set_mentions(tenant, pending)
             pending = {}
@@ -86,13 +90,3 @@ def _concerned(
             yield from store.notes(pending, tenant=tenant)
             pending = []
     yield from store.notes(pending, tenant=tenant)
-
-
-def _relinked(notes: Iterator[StoredNote], change: NameChange) -> Iterator[tuple[StoredNote, tuple[Mention, ...]]]:
-    added, index = NameIndex(change.added), change.index
-    for note in notes:
-        mentions = forget_names(note.mentions, change.gone)
-        if added.find(note.text, mentions):
-            mentions = join_mentions(note.text, mentions, index.find(note.text, mentions))
-        if mentions != note.mentions:
-            yield note, mentions

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Literal, Protocol
 
 Part = Literal["read", "notes", "link", "index"]
@@ -51,6 +55,44 @@ class SilentProgress:
         """Ignore that it stops."""
 
 
+class Stopwatch:
+    """Adds up the wall-clock seconds of named parts. Thread-safe; parts may overlap."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._lock = threading.Lock()
+        self._under_way: dict[str, list[float]] = defaultdict(list)
+
+    @contextmanager
+    def __call__(self, part: str) -> Iterator[None]:
+        """Measure a part; at the same time in several threads, it counts in each."""
+        begin = perf_counter()
+        try:
+            yield
+        finally:
+            self.add({part: perf_counter() - begin})
+
+    def add(self, seconds: Mapping[str, float]) -> None:
+        """Add what was measured elsewhere."""
+        with self._lock:
+            for part, spent in seconds.items():
+                self.seconds[part] += spent
+
+    @contextmanager
+    def shared(self, part: str) -> Iterator[None]:
+        """Measure the time in which at least one thread is at a part."""
+        with self._lock:
+            begun = self._under_way[part]
+            begun.append(begun[0] if begun else perf_counter())
+        try:
+            yield
+        finally:
+            with self._lock:
+                begin = begun.pop()
+                if not begun:
+                    self.seconds[part] += perf_counter() - begin
+
+
 @dataclass(frozen=True, slots=True)
 class IngestReport:
     """What one ingestion did."""
@@ -85,8 +127,7 @@ class IngestReport:
     @property
     def notes_per_second(self) -> float:
         """Notes written by second of the whole run."""
-        total = self.seconds.get("total", 0.0)
-        return self.notes / total if total else 0.0
+        return self.rates.get("total", 0.0)
 
     @property
     def rates(self) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """Which files a path or URL stands for: folders are walked in a fixed order, each file once, links without loops.
 
-A URL (`s3://bucket/folder`, `hdfs://...`, any that fsspec knows) is walked as a folder is, by way of `UPath`; its files
-are copied to a temporary folder to be read.
+Files of a known kind are read, and any others whose first bytes are text; not what a program wrote for a program (lock
+files, minified code, source maps), pictures, fonts and keys. A URL (`s3://bucket/folder`, `hdfs://...`, any that fsspec
+knows) is walked as a folder is, by way of `UPath`; its files are copied to a temporary folder to be read.
 """
 
 from __future__ import annotations
@@ -16,8 +17,20 @@ from pathlib import Path
 
 from theworld.errors import IngestionError
 from theworld.extras import import_package
-from theworld.ingestion.kinds import INSTALLED, is_document
+from theworld.ingestion.readers import READERS
+from theworld.ingestion.readers.beir import CORPUS
+from theworld.ingestion.readers.document import is_text
 from theworld.ingestion.report import FailedSource
+
+NOT_DOCUMENTS = frozenset(
+    ".lock .map .sum .svg .eps .ps .png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .ttf .otf .woff .woff2 .eot .pem "
+    ".key .crt .cer .sig".split()
+)
+"""Endings of what is no document."""
+LOCK_FILES = frozenset({"package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "packages.lock.json"})
+MINIFIED = (".min.js", ".min.css", ".min.mjs", ".bundle.js")
+INSTALLED = frozenset({"node_modules", "site-packages", "__pycache__", "bower_components"})
+"""Folders of what others wrote and a program put there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +41,6 @@ class SourceFile:
     """Absolute path as reached from its root (links kept)."""
     id: str
     """Path relative to the root, in POSIX form."""
-
-    @property
-    def root(self) -> Path:
-        """The folder it was found in; a single file's own."""
-        return self.path.parents[self.id.count("/")]
 
     @property
     def size(self) -> int:
@@ -46,7 +54,7 @@ class SourceFile:
     def local_copy(self) -> Iterator[tuple[Path, Path]]:
         """Enter the file on a local disk and its root; a remote file is alone in its root, and deleted afterwards."""
         if not is_url(self.path):
-            yield self.path, self.root
+            yield self.path, self.path.parents[self.id.count("/")]
             return
         with tempfile.TemporaryDirectory(prefix="theworld-") as folder:
             copy = Path(folder) / self.path.name
@@ -66,6 +74,62 @@ class Sources:
     skipped: Counter[str] = field(default_factory=Counter)
     """Files that are not read, counted by their ending (lower case, with the dot; "" for none), and folders of
     installed packages by their name with a slash."""
+    _seen: set[tuple[int, int]] = field(default_factory=set)
+    """Device and inode of the files and folders met."""
+
+    def walk(self, entry: Path, root: Path) -> None:
+        """Take in a file or folder that is met for the first time, and what lies in it."""
+        try:
+            status = entry.stat()
+        except OSError:
+            identity = None
+        else:
+            identity = (status.st_dev, status.st_ino) if status.st_ino else None  # remote files have none
+        if identity in self._seen:
+            return
+        if identity is not None:
+            self._seen.add(identity)
+        if not entry.is_dir():
+            self.files.append(SourceFile(entry, entry.relative_to(root).as_posix() if entry != root else entry.name))
+            return
+        try:
+            inside = sorted(entry.iterdir(), key=lambda one: one.name)
+        except OSError as error:
+            self.failed.append(FailedSource(str(entry), f"the folder cannot be read: {error.strerror or error}"))
+            return
+        for one in inside:
+            if not one.name.startswith(".") and self._is_readable(one):
+                self.walk(one, root)
+
+    def _is_readable(self, entry: Path) -> bool:
+        """Return whether a file holds text or a folder may; take in why not."""
+        if not entry.name.isprintable():  # surrogates, which stand for bytes that are no text, are not either
+            name = os.fsencode(entry).decode("utf-8", "backslashreplace")
+            self.failed.append(FailedSource(name, "its name has characters that cannot be shown: rename it"))
+        elif not entry.exists():
+            self.failed.append(FailedSource(str(entry), "this link leads nowhere"))
+        elif entry.is_dir() and entry.name in INSTALLED:
+            self.skipped[f"{entry.name}/"] += 1
+        elif entry.is_dir() or is_document(entry):
+            return True
+        else:
+            self.skipped[entry.suffix.lower()] += 1
+        return False
+
+
+def is_document(path: Path) -> bool:
+    """Return whether a file is read: its kind is known, or it begins with text, and it is nothing of the above.
+
+    Beside a corpus in the BEIR layout, other JSON lines and tables are its questions and relevance marks.
+    """
+    name, ending, folder = path.name.lower(), path.suffix.lower(), path.parent
+    if ending in NOT_DOCUMENTS or name in LOCK_FILES or name.endswith(MINIFIED):
+        return False
+    if ending in {".jsonl", ".tsv"} and path.name != CORPUS:
+        marks = folder.name == "qrels" and (folder.parent / CORPUS).exists()
+        if marks or (folder / CORPUS).exists():
+            return False
+    return ending in READERS or is_text(path)
 
 
 def is_url(path: Path | str) -> bool:
@@ -98,12 +162,9 @@ def find_sources(paths: Sequence[Path]) -> Sources:
     if not paths:
         raise IngestionError("no file or folder was given", remedy="Name at least one.")
     roots = [root_of(path) for path in paths]
-    found, seen = Sources(), set[tuple[int, int]]()
+    found = Sources()
     for root in roots:
-        if root.is_dir():
-            _walk(root, root, found, seen)
-        elif _is_new(root, seen):
-            found.files.append(SourceFile(root, root.name))
+        found.walk(root, root)
     return found
 
 
@@ -113,59 +174,3 @@ def root_of(path: Path) -> Path:
     if not root.exists():
         raise IngestionError("there is no such file or folder", where=str(path), remedy="Check the spelling.")
     return root
-
-
-def _walk(folder: Path, root: Path, found: Sources, seen: set[tuple[int, int]]) -> None:
-    if not _is_new(folder, seen):
-        return
-    try:
-        entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
-    except OSError as error:
-        found.failed.append(FailedSource(str(folder), f"the folder cannot be read: {error.strerror or error}"))
-        return
-    for entry in _readable(entries, found):
-        if entry.is_dir():
-            _walk(entry, root, found, seen)
-        elif _is_new(entry, seen):
-            found.files.append(SourceFile(entry, entry.relative_to(root).as_posix()))
-
-
-def _readable(entries: list[Path], found: Sources) -> Iterator[Path]:
-    """Yield folders and files that hold text."""
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        if not _has_printable_name(entry):
-            name = os.fsencode(entry).decode("utf-8", "backslashreplace")
-            found.failed.append(FailedSource(name, "its name has characters that cannot be shown: rename it"))
-        elif not entry.exists():
-            found.failed.append(FailedSource(str(entry), "this link leads nowhere"))
-        elif entry.is_dir() and entry.name in INSTALLED:
-            found.skipped[f"{entry.name}/"] += 1
-        elif entry.is_dir() or is_document(entry):
-            yield entry
-        else:
-            found.skipped[entry.suffix.lower()] += 1
-
-
-def _has_printable_name(path: Path) -> bool:
-    try:
-        path.name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return path.name.isprintable()
-
-
-def _is_new(path: Path, seen: set[tuple[int, int]]) -> bool:
-    """Return whether a file or folder is met for the first time, by device and inode."""
-    try:
-        status = path.stat()
-    except OSError:
-        return True
-    identity = (status.st_dev, status.st_ino)
-    if not status.st_ino:  # remote files have none
-        return True
-    if identity in seen:
-        return False
-    seen.add(identity)
-    return True

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from theworld.errors import SettingsError, StoreLockedError
 from theworld.extras import install_command
-from theworld.ingestion.kinds import INSTALLED
+from theworld.ingestion.sources import INSTALLED
 
 TICK_MS = 2_000
 """How often it is looked whether a postponed run is due, and whether to stop."""

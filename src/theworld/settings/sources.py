@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -49,24 +50,8 @@ class Origin:
 DEFAULT, ARGUMENT = Origin("default"), Origin("argument")
 
 
-@dataclass(frozen=True, slots=True)
-class Layers:
-    """What each source sets, highest rank first: dotted name -> origin."""
-
-    sources: tuple[Mapping[str, Origin], ...]
-
-    def origin(self, setting: str) -> Origin:
-        """Return the origin of a setting given by its dotted name."""
-        names = (setting, f"{setting}_file")  # a secret may lie in a file
-        return next((source[name] for source in self.sources for name in names if name in source), DEFAULT)
-
-    def origin_within(self, section: str) -> Origin:
-        """Return the origin of a name, or, for a section, of the first thing given inside it."""
-        for source in self.sources:
-            for name, origin in source.items():
-                if name == section or name.startswith(f"{section}."):
-                    return origin
-        return ARGUMENT
+Layers = tuple[Mapping[str, Origin], ...]
+"""What each source sets, highest rank first: dotted name -> origin."""
 
 
 class OpenAIVariables(PydanticBaseSettingsSource):
@@ -89,7 +74,11 @@ class OpenAIVariables(PydanticBaseSettingsSource):
 
 def read_settings(cls: type[S], arguments: Mapping[str, Any]) -> tuple[S, dict[str, Origin]]:
     """Return the effective settings and the origin of every leaf; a wrong or unknown one is a SettingsError."""
-    given = {name: _plain(value) for name, value in arguments.items() if value is not None}
+    given: dict[str, Any] = {
+        name: value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else value
+        for name, value in arguments.items()
+        if value is not None
+    }
     _refuse_unknown_variables(cls)
     layers = _layers(cls, given)
     try:
@@ -98,7 +87,11 @@ def read_settings(cls: type[S], arguments: Mapping[str, Any]) -> tuple[S, dict[s
         raise _explained(cls, error, layers) from error
     except ValueError as error:
         raise _unparsable(cls, error) from error
-    return settings, {name: layers.origin(name) for name, _ in leaves(cls)}
+    origins: dict[str, Origin] = {}
+    for name, _ in leaves(cls):
+        names = (name, f"{name}_file")  # a secret may lie in a file
+        origins[name] = next((layer[one] for layer in layers for one in names if one in layer), DEFAULT)
+    return settings, origins
 
 
 def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
@@ -124,9 +117,8 @@ def variable(prefix: str, setting: str) -> str:
 
 def allowed(field: FieldInfo) -> str:
     """Say in words which values a field takes: its range, its choices, or its type."""
-    choices = _choices(field.annotation)
-    if choices:
-        return "one of " + ", ".join(choices)
+    if get_origin(field.annotation) is Literal:
+        return "one of " + ", ".join(map(str, get_args(field.annotation)))
     limits = {name: getattr(limit, name) for limit in field.metadata for name in _LIMITS if hasattr(limit, name)}
     kind = "a table" if get_origin(field.annotation) is dict else _TYPE_NAMES.get(field.annotation, "text")
     return f"{kind} {' and '.join(f'{_LIMITS[name]} {limit}' for name, limit in limits.items())}".strip()
@@ -134,16 +126,6 @@ def allowed(field: FieldInfo) -> str:
 
 _LIMITS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 _TYPE_NAMES: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", Path: "a path"}
-
-
-def _choices(annotation: Any) -> list[str]:
-    if get_origin(annotation) is Literal:
-        return [str(choice) for choice in get_args(annotation)]
-    return []
-
-
-def _plain(value: Any) -> Any:
-    return value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else value
 
 
 def _names(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
@@ -157,20 +139,16 @@ def _names(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 def _layers(cls: type[BaseSettings], arguments: Mapping[str, Any]) -> Layers:
     prefix, dotenv_path, file_path = _places(cls)
     dotenv = _dotenv(dotenv_path)
-    return Layers(
-        (
-            dict.fromkeys(_names(arguments), ARGUMENT),
-            {setting: Origin("environment", name) for setting, name in _variables(os.environ, prefix)},
-            {setting: Origin("file", f"{dotenv_path} ({name})") for setting, name in _variables(dotenv, prefix)},
-            dict.fromkeys(_names(_toml(file_path)), Origin("file", file_path)),
-            {
-                setting: Origin("environment", name)
-                if os.environ.get(name)
-                else Origin("file", f"{dotenv_path} ({name})")
-                for setting, name in OPENAI_VARIABLES.items()
-                if os.environ.get(name) or dotenv.get(name)
-            },
-        )
+    return (
+        dict.fromkeys(_names(arguments), ARGUMENT),
+        {setting: Origin("environment", name) for setting, name in _variables(os.environ, prefix)},
+        {setting: Origin("file", f"{dotenv_path} ({name})") for setting, name in _variables(dotenv, prefix)},
+        dict.fromkeys(_names(_toml(file_path)), Origin("file", file_path)),
+        {
+            setting: Origin("environment", name) if os.environ.get(name) else Origin("file", f"{dotenv_path} ({name})")
+            for setting, name in OPENAI_VARIABLES.items()
+            if os.environ.get(name) or dotenv.get(name)
+        },
     )
 
 
@@ -185,16 +163,11 @@ def _variables(values: Mapping[str, str], prefix: str) -> Iterator[tuple[str, st
     for name, value in values.items():
         if name.upper().startswith(prefix) and not name.upper().startswith(f"{prefix}{_FOR_TESTS}") and value:
             setting = name[len(prefix) :].lower().replace("__", ".")
-            inside = list(_names(_json_object(value), f"{setting}."))
+            inside: list[str] = []
+            if value.lstrip().startswith("{"):
+                with suppress(ValueError):
+                    inside = list(_names(json.loads(value), f"{setting}."))
             yield from ((each, name) for each in inside or [setting])
-
-
-def _json_object(value: str) -> dict[str, Any]:
-    try:
-        parsed = json.loads(value) if value.lstrip().startswith("{") else {}
-    except ValueError:
-        return {}
-    return parsed if isinstance(parsed, dict) else {}
 
 
 def _dotenv(path: Any) -> dict[str, str]:
@@ -234,16 +207,17 @@ def _nearest(name: str, every: list[str]) -> str:
 
 
 def _explained(cls: type[BaseSettings], error: ValidationError, layers: Layers) -> SettingsError:
-    problems = [_explain(cls, problem, layers) for problem in error.errors()]
-    first = problems[0]
-    rest = "".join(f" Also {problem.where}: {problem.what} {problem.remedy}" for problem in problems[1:])
+    first, *further = [_explain(cls, problem, layers) for problem in error.errors()]
+    rest = "".join(f" Also {problem.where}: {problem.what} {problem.remedy}" for problem in further)
     return SettingsError(first.what, where=first.where, remedy=first.remedy + rest)
 
 
 def _explain(cls: type[BaseSettings], problem: ErrorDetails, layers: Layers) -> SettingsError:
     setting = ".".join(str(part) for part in problem["loc"] if isinstance(part, str)) or "settings"
     known = dict(leaves(cls))
-    where = layers.origin_within(setting).where or f"argument {setting}"
+    # Of a section, the first thing given inside it.
+    given = [origin for layer in layers for name, origin in layer.items() if f"{name}.".startswith(f"{setting}.")]
+    where = (given[0].where if given else "") or f"argument {setting}"
     if problem["type"] == "extra_forbidden":
         told = removed.remedy(setting) or _nearest(setting, list(known))
         return SettingsError(f"{setting} is no setting.", where=where, remedy=told)

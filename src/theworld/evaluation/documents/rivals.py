@@ -34,7 +34,7 @@ from theworld.evaluation.peers.comparison import run_worker
 from theworld.evaluation.peers.material import PeerNote, common_embedder, write_notes
 from theworld.evaluation.peers.retrievers import PEERS
 from theworld.ingestion.readers import SourceDocument, read_source
-from theworld.ingestion.readers.encoding import read_text
+from theworld.ingestion.readers.document import read_text
 from theworld.models.protocols import Embedder, FloatArray
 from theworld.models.registry import Models
 from theworld.stores.knowledge_store import KnowledgeStore

@@ -6,24 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import (
-    beir,
-    converted,
-    delimited,
-    html,
-    markdown,
-    notebook,
-    plain,
-    rst,
-    source_code,
-)
-from theworld.ingestion.readers.document import Reader, SourceDocument
-from theworld.ingestion.readers.encoding import is_text
+from theworld.ingestion.readers import beir, converted, html, markdown, notebook, rst, source_code, tables
+from theworld.ingestion.readers.document import Reader, SourceDocument, is_text, read_plain
 from theworld.ingestion.report import FailedSource
 
-READERS: dict[str, Reader] = {
+READERS: dict[str, Reader] = dict.fromkeys((".txt", ".text"), read_plain) | {
     extension: module.read
-    for module in (markdown, rst, plain, html, converted, notebook, beir, delimited, source_code)
+    for module in (markdown, rst, html, converted, notebook, beir, tables, source_code)
     for extension in module.EXTENSIONS
 }
 """Reader by file extension, lower case with the dot."""
@@ -34,14 +23,14 @@ def read_source(path: Path, root: Path | None = None) -> Iterator[SourceDocument
 
     `root` is the ingested folder, of which a file may include others.
     """
-    reader = READERS.get(path.suffix.lower(), plain.read)
-    if reader is plain.read and path.suffix.lower() not in READERS and path.is_file() and not is_text(path):
+    reader = READERS.get(path.suffix.lower())
+    if reader is None and path.is_file() and not is_text(path):
         raise IngestionError(
             f"there is no text in files of the kind {path.suffix or path.name!r}",
             where=str(path),
             remedy=f"Supported: any text, and {', '.join(sorted(READERS))}.",
         )
-    yield from rst.read(path, root) if reader is rst.read else reader(path)
+    yield from rst.read(path, root) if reader is rst.read else (reader or read_plain)(path)
 
 
 __all__ = ["READERS", "Reader", "SourceDocument", "read_source"]

@@ -10,11 +10,12 @@ from theworld.errors import IngestionError
 from theworld.ingestion.readers.document import (
     LONGEST_LINE,
     SourceDocument,
+    decode,
     names_in,
     plain_metadata,
+    unreadable,
     without_surrogates,
 )
-from theworld.ingestion.readers.encoding import decode
 from theworld.ingestion.report import FailedSource
 
 EXTENSIONS = (".jsonl",)
@@ -28,35 +29,29 @@ def read(path: Path) -> Iterator[SourceDocument | FailedSource]:
 
     Raises IngestionError when the file cannot be read or holds no line.
     """
+    if not path.is_file():
+        raise IngestionError("this is not a regular file", where=str(path))
     good, bad = 0, 0
-    for number, line in _lines(path):
-        try:
-            document = _document(line, path)
-        except IngestionError as error:
-            bad += 1
-            if bad <= MOST_FAILURES:
-                yield FailedSource(f"{path}:{number}", error.what)
-        else:
-            good += 1
-            yield document
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
+                try:
+                    document = _document(line.removeprefix(b"\xef\xbb\xbf"), path)
+                except IngestionError as error:
+                    bad += 1
+                    if bad <= MOST_FAILURES:
+                        yield FailedSource(f"{path}:{number}", error.what)
+                else:
+                    good += 1
+                    yield document
+    except OSError as error:
+        raise unreadable(path, error) from error
     if bad > MOST_FAILURES:
         yield FailedSource(str(path), f"{bad - MOST_FAILURES:,} further lines are not documents")
     if not good and not bad:
         raise IngestionError("there is no document in it", where=str(path), remedy="A line is {_id, title, text}.")
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    if not path.is_file():
-        raise IngestionError("this is not a regular file", where=str(path))
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line.removeprefix(b"\xef\xbb\xbf")
-    except OSError as error:
-        raise IngestionError(
-            f"it cannot be read: {error.strerror or error}", where=str(path), remedy="Check its permissions."
-        ) from error
 
 
 def _document(line: bytes, path: Path) -> SourceDocument:
@@ -67,6 +62,7 @@ def _document(line: bytes, path: Path) -> SourceDocument:
     if not isinstance(row, dict):
         raise IngestionError("not a JSON object with `_id` and `text`")
     identity, text, title = row.get("_id"), row.get("text"), row.get("title") or ""
+    metadata = row.get("metadata") or {}
     if isinstance(identity, bool) or not isinstance(identity, str | int) or not str(identity).strip():
         raise IngestionError("`_id` is missing")
     if not str(identity).isprintable():
@@ -77,7 +73,6 @@ def _document(line: bytes, path: Path) -> SourceDocument:
         raise IngestionError("`text` is empty")
     if len(text) > LONGEST_LINE:
         raise IngestionError(f"`text` has {len(text):,} characters, more than {LONGEST_LINE:,}: divide it")
-    metadata = row.get("metadata") or {}
     if not isinstance(metadata, dict):
         raise IngestionError("`metadata` must be an object")
     return SourceDocument(

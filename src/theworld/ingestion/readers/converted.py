@@ -1,24 +1,35 @@
 """PDF, Word, PowerPoint, Excel and EPUB files through markitdown (extra `documents`) and openpyxl, which it brings.
 
 All but PDF are zip archives, in which a few bytes can stand for gigabytes: what one would unpack to is looked at first.
-What is small and yet without end for a parser is stopped by the process it runs in (apart.py).
-Offsets refer to the Markdown they are converted to.
+What is small and yet keeps a parser busy without end, or fills the memory, is stopped by the process it runs in. It is
+started with the first file and ended when none has come for a while. Each file has so much processor time and memory
+(where the system can limit them, which Windows cannot); beyond that the process ends, the file is reported by name, and
+the next one gets another process. Offsets refer to the Markdown that files are converted to.
 """
 
 from __future__ import annotations
 
 import re
+import sys
+import threading
+import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers.apart import converted_apart
-from theworld.ingestion.readers.document import SourceDocument, needs_extra, require_text, title_from_name
-from theworld.ingestion.readers.encoding import read_bytes
+from theworld.ingestion.child import Child, ChildEndedError
+from theworld.ingestion.readers.document import (
+    SourceDocument,
+    needs_extra,
+    read_bytes,
+    require_text,
+    title_from_name,
+)
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 from theworld.ingestion.readers.tables import markdown_table
@@ -30,7 +41,15 @@ SUSPECT_UNPACKED = 50_000_000
 MOST_PACKED = 150
 """Times smaller than its content; the XML of real office files packs 5 to 60 times, above 50 MB anything more is meant
 to fill the memory (deflate's own limit is 1032)."""
+SECONDS, SECONDS_PER_MB = 60.0, 20.0
+"""Processor time for a file; a page of PDF takes a tenth of a second, and has 10 kB at least."""
+MEMORY = 2_000_000_000
+"""Bytes beyond what the parsers themselves take."""
+WAITED = 5.0
+"""Times its processor time a file is waited for on a busy machine."""
+IDLE_S = 30.0
 
+_HARMFUL = "Divide it, or save it anew without what it embeds."
 _BOOK_TITLE = re.compile(r"\A\*\*Title:\*\* (.+)$", re.MULTILINE)
 
 
@@ -39,11 +58,97 @@ def read(path: Path) -> Iterator[SourceDocument]:
     data = read_bytes(path)
     if path.suffix.lower() != ".pdf":
         _check_unpacked(data, path)
-    title, text = converted_apart(convert, data, path)
+    title, text = converting.ask(data, path)
     if not text.strip():
         remedy = "If its pages are scanned images, run OCR on it first." if path.suffix.lower() == ".pdf" else ""
         raise IngestionError("there is no text in it", where=str(path), remedy=remedy)
     yield described(cleaned(require_text(text, path)), path, title=" ".join(title.split()))
+
+
+class _Converting:
+    """The process that converts, asked by one thread at a time."""
+
+    def __init__(self) -> None:
+        self.child: Child | None = None
+        self._lock = threading.Lock()
+        self._idle: threading.Timer | None = None
+
+    def ask(self, data: bytes, path: Path) -> tuple[str, str]:
+        """Return what `convert` makes of a file; raises what it raises, and IngestionError where it takes too much."""
+        seconds = SECONDS + SECONDS_PER_MB * len(data) / 1e6
+        with self._lock:
+            if self._idle is not None:
+                self._idle.cancel()
+            if self.child is None or self.child.process.poll() is not None:
+                self._end()
+                self.child = Child(_make, quiet=True)
+            late = threading.Timer(WAITED * seconds, self.child.kill)
+            late.start()
+            try:
+                title, text = self.child.ask((data, path, seconds, MEMORY))
+            except IngestionError:
+                raise
+            except ChildEndedError as error:
+                self._end()
+                raise IngestionError(
+                    f"reading it took more than {seconds:,.0f} s of processor time, or all memory, and was ended",
+                    where=str(path),
+                    remedy=_HARMFUL,
+                ) from error
+            except BaseException:
+                self._end()
+                raise
+            finally:
+                late.cancel()
+                self._idle = threading.Timer(IDLE_S, self.close)
+                self._idle.daemon = True
+                self._idle.start()
+        return title, text
+
+    def close(self) -> None:
+        """End the process, unless a file is being read."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._end()
+            finally:
+                self._lock.release()
+
+    def _end(self) -> None:
+        child, self.child = self.child, None
+        if child is not None:
+            child.kill()
+            child.close()
+
+
+converting = _Converting()
+
+
+def _make() -> Callable[[tuple[bytes, Path, float, int]], tuple[str, str]]:
+    """Return what converts, in the process itself, within so many seconds more and with so many bytes more."""
+
+    def within(question: tuple[bytes, Path, float, int]) -> tuple[str, str]:
+        data, path, seconds, memory = question
+        try:
+            _limit(seconds, memory)
+            return convert(data, path)
+        except MemoryError:
+            reason = f"reading it takes more than {memory:,} bytes of memory"
+            raise IngestionError(reason, where=str(path), remedy=_HARMFUL) from None
+
+    return within
+
+
+def _limit(seconds: float, memory: int) -> None:
+    if sys.platform == "win32":
+        return
+    import resource
+
+    used = int(time.process_time() + seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (used, resource.RLIM_INFINITY))
+    with suppress(OSError, ValueError):  # systems other than Linux
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+        most = pages * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
 
 
 def convert(data: bytes, path: Path) -> tuple[str, str]:
@@ -74,11 +179,8 @@ def convert(data: bytes, path: Path) -> tuple[str, str]:
 
 def _damaged(path: Path, error: Exception) -> IngestionError:
     reason = " ".join(f"{type(error).__name__} {error}".split())[:300]
-    return IngestionError(
-        f"it is damaged, encrypted or no {path.suffix} file ({reason})",
-        where=str(path),
-        remedy="Open it and save it anew.",
-    )
+    reason = f"it is damaged, encrypted or no {path.suffix} file ({reason})"
+    return IngestionError(reason, where=str(path), remedy="Open it and save it anew.")
 
 
 def _check_unpacked(data: bytes, path: Path) -> None:
@@ -100,18 +202,19 @@ def _workbook(data: bytes, path: Path) -> tuple[str, str]:
     """Return title and sheets of a workbook, a heading and a table each, with the values that formulas had."""
     from openpyxl import load_workbook
 
+    def words(value: object) -> str:
+        if isinstance(value, datetime):
+            return value.isoformat(" ", "minutes").removesuffix(" 00:00")
+        return "" if value is None else str(value).strip()
+
     book = load_workbook(BytesIO(data), read_only=True, data_only=True)
-    sheets = ((sheet.title, list(_rows(sheet))) for sheet in book.worksheets)
-    text = "".join(f"## {name}\n\n{_sheet(rows)}\n\n" for name, rows in sheets if rows)
+    text = ""
+    for sheet in book.worksheets:
+        sheet.reset_dimensions()  # what the file claims of its size may be wrong, or huge
+        every = ([words(value) for value in row] for row in sheet.iter_rows(values_only=True))
+        if rows := [row for row in every if any(row)]:
+            text += f"## {sheet.title}\n\n{_sheet(rows)}\n\n"
     return book.properties.title or title_from_name(path), text
-
-
-def _rows(sheet: Any) -> Iterator[list[str]]:
-    sheet.reset_dimensions()  # what the file claims of its size may be wrong, or huge
-    for row in sheet.iter_rows(values_only=True):
-        cells = [_words(value) for value in row]
-        if any(cells):
-            yield cells
 
 
 def _sheet(rows: list[list[str]]) -> str:
@@ -122,9 +225,3 @@ def _sheet(rows: list[list[str]]) -> str:
     above = next((i for i, row in enumerate(filled) if len(used) == 1 or sum(map(bool, row)) > 1), len(filled))
     table = markdown_table([[(cell, 1, 1) for cell in row] for row in filled[above:]])
     return "\n\n".join(part for part in [*(" ".join(row).strip() for row in filled[:above]), table] if part)
-
-
-def _words(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat(" ", "minutes").removesuffix(" 00:00")
-    return "" if value is None else str(value).strip()

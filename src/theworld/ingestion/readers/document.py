@@ -1,7 +1,11 @@
-"""What a reader makes of a source, and the small steps that readers share."""
+"""What a reader makes of a source, and the steps that readers share: from bytes to text, titles, metadata.
+
+Text is UTF-8, UTF-16 and UTF-32 with a byte-order mark, GB 18030 for Chinese; anything else is refused.
+"""
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -12,15 +16,32 @@ from typing import Any
 
 from theworld.errors import IngestionError
 from theworld.extras import install_command
-from theworld.ingestion.blocks import Block
+from theworld.ingestion.notes import Block
 from theworld.ingestion.report import FailedSource
 
 Plain = str | int | float | bool | list[str]
 
 LONGEST_LINE = 1_000_000
 """Characters; a longer line is data (minified, encoded), not text."""
+BINARY_SHARE = 0.01
+"""A text with more control characters than this share is binary."""
+COMMON_SHARE = 0.5
+"""Least share of everyday Chinese characters among the non-ASCII ones for bytes to be taken as GB 18030."""
+SAMPLE = 200_000
+HEAD = 8_192
+"""Bytes that tell text from anything else: compressed, compiled and media files begin with control characters."""
 
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _SURROGATES = re.compile(r"[\ud800-\udfff\x00]")
+_CHINESE_PUNCTUATION = frozenset("，。、；：？！“”‘’（）《》〈〉【】「」『』—…·　")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +68,88 @@ class SourceDocument:
 
 Reader = Callable[[Path], Iterator[SourceDocument | FailedSource]]
 """Reads one file. Raises IngestionError when nothing of it can be read; yields FailedSource for parts of it."""
+
+
+def read_plain(path: Path) -> Iterator[SourceDocument]:
+    """Yield a plain text's one document: the whole file is the text, its name is the title."""
+    yield SourceDocument(title_from_name(path), require_text(read_text(path), path))
+
+
+def is_text(path: Path) -> bool:
+    """Return whether a file of an unknown kind begins with text, in whatever encoding; an empty one does not."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError:
+        return True  # what it is, reading it will tell
+    if any(head.startswith(mark) for mark, _ in _MARKS):
+        return True
+    controls = len(_CONTROLS.findall(head.decode("latin-1")))
+    return bool(head) and b"\x00" not in head and controls <= BINARY_SHARE * len(head)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return a file's bytes; raises IngestionError when it cannot be read or is empty."""
+    if not path.is_file():
+        raise IngestionError("this is not a regular file", where=str(path))
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if not data:
+        raise IngestionError("the file is empty", where=str(path))
+    return data
+
+
+def unreadable(path: Path, error: OSError) -> IngestionError:
+    """Return the error for a file that the system does not let be read."""
+    reason = f"it cannot be read: {error.strerror or error}"
+    return IngestionError(reason, where=str(path), remedy="Check its permissions.")
+
+
+def read_text(path: Path) -> str:
+    """Return a text file's text; raises IngestionError for binary content and unknown encodings."""
+    text = decode(read_bytes(path), path)
+    if len(_CONTROLS.findall(text[:SAMPLE])) > BINARY_SHARE * min(len(text), SAMPLE):
+        raise IngestionError("it has the name of a text file but binary content", where=str(path))
+    return text
+
+
+def decode(data: bytes, path: Path) -> str:
+    """Return the text of some bytes; raises IngestionError naming the line when its encoding is not supported."""
+    encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "utf-8")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        try:
+            text = data.decode("gb18030")
+        except UnicodeDecodeError:
+            text = ""
+        # Chance decodings are full of rare characters.
+        foreign = _NON_ASCII.findall(text[:SAMPLE])
+        if text and sum(map(_is_everyday, foreign)) >= COMMON_SHARE * len(foreign):
+            return text
+        if b"\x00" in data[:SAMPLE]:
+            raise IngestionError("it has the name of a text file but binary content", where=str(path)) from error
+        line = data.count(b"\n", 0, error.start) + 1
+        raise IngestionError(
+            f"its encoding is not UTF-8, UTF-16 or GB 18030 (byte 0x{data[error.start]:02x} in line {line})",
+            where=str(path),
+            remedy="Fix that byte, or convert the file: iconv -f ENCODING -t UTF-8.",
+        ) from error
+
+
+def _is_everyday(character: str) -> bool:
+    """Return whether a character is Chinese punctuation or in level 1 of GB 2312 (the 3,755 most used)."""
+    if character in _CHINESE_PUNCTUATION:
+        return True
+    try:
+        code = character.encode("gb2312")
+    except UnicodeEncodeError:
+        return False
+    return len(code) == 2 and 0xB0A1 <= int.from_bytes(code, "big") <= 0xD7F9
 
 
 def needs_extra(path: Path) -> IngestionError:
@@ -95,13 +198,6 @@ def plain_metadata(raw: Mapping[Any, object], prefix: str = "") -> dict[str, Pla
     return plain
 
 
-def names_in(raw: object) -> tuple[str, ...]:
-    """Return the aliases of a metadata field: a list, or one text separated by commas or semicolons."""
-    parts = re.split(r"[,;，；、]", raw) if isinstance(raw, str) else raw if isinstance(raw, list) else []
-    given = (without_surrogates(str(part)).strip() for part in parts if part is not None)
-    return tuple(dict.fromkeys(name for name in given if name))
-
-
 def _plain(value: object) -> Plain:
     if isinstance(value, date):
         return value.isoformat()
@@ -110,3 +206,10 @@ def _plain(value: object) -> Plain:
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return without_surrogates(str(value))
+
+
+def names_in(raw: object) -> tuple[str, ...]:
+    """Return the aliases of a metadata field: a list, or one text separated by commas or semicolons."""
+    parts = re.split(r"[,;，；、]", raw) if isinstance(raw, str) else raw if isinstance(raw, list) else []
+    given = (without_surrogates(str(part)).strip() for part in parts if part is not None)
+    return tuple(dict.fromkeys(name for name in given if name))

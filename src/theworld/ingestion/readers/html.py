@@ -16,9 +16,16 @@ from typing import Any
 
 from bs4 import BeautifulSoup, Tag
 
-from theworld.ingestion.readers.document import SourceDocument, needs_extra, require_text, title_from_name
-from theworld.ingestion.readers.encoding import read_bytes, read_text
+from theworld.ingestion.readers.document import (
+    SourceDocument,
+    needs_extra,
+    read_bytes,
+    read_text,
+    require_text,
+    title_from_name,
+)
 from theworld.ingestion.readers.markdown import described
+from theworld.ingestion.readers.markdown_cleaning import outside
 from theworld.ingestion.readers.notebook import fenced
 from theworld.ingestion.readers.tables import html_table
 
@@ -86,20 +93,7 @@ def _drop(soup: BeautifulSoup) -> None:
 
 
 def _to_text(soup: BeautifulSoup) -> str:
-    _plain_layout(soup)
-    try:
-        text = str(_converter().convert_soup(soup))
-    except RecursionError:  # nested hundreds of levels deep: the words without their markup
-        text = soup.get_text("\n")
-    pieces, end = [], 0
-    for code in _FENCED.finditer(text):
-        pieces += [_GAPS.sub("\n\n", text[end : code.start()]), code.group()]
-        end = code.end()
-    return "".join([*pieces, _GAPS.sub("\n\n", text[end:])]).strip() + "\n"
-
-
-def _plain_layout(soup: BeautifulSoup) -> None:
-    """Make blocks of tables that only lay out a page, and quotes of notes and warnings."""
+    """Return the page as Markdown: tables that only lay it out as blocks, notes and warnings as quotes."""
     for cell in soup.select("td.linenos, td.line-numbers, td.gutter"):
         cell.decompose()
     for table in [table for table in soup("table") if table.find(_LAYOUT)]:
@@ -108,6 +102,11 @@ def _plain_layout(soup: BeautifulSoup) -> None:
             tag.name = "div"
     for note in soup.select("aside, div.admonition"):
         note.name = "blockquote"
+    try:
+        text = str(_converter().convert_soup(soup))
+    except RecursionError:  # nested hundreds of levels deep: the words without their markup
+        text = soup.get_text("\n")
+    return outside(_FENCED, text, lambda piece: _GAPS.sub("\n\n", piece)).strip() + "\n"
 
 
 @cache
@@ -121,9 +120,12 @@ def _converter() -> Any:
             return f"\n\n{html_table(el)}\n\n"
 
         def convert_pre(self, el: Tag, *_: object, **__: object) -> str:
-            """Fence the words as they are."""
-            words = el.get_text().strip("\n")
-            return f"\n\n{fenced(words.rstrip(), _language_of(el))}\n\n" if words.strip() else ""
+            """Fence the words as they are, in the language that the classes of, in or around them name."""
+            words, language = el.get_text().strip("\n"), ""
+            for tag in [el, *el.find_all("code", limit=1), *el.find_parents("div", limit=2)]:
+                named = _LANGUAGE.search(" ".join(tag.get("class") or []))
+                language = language or (named[1] if named else "")
+            return f"\n\n{fenced(words.rstrip(), language)}\n\n" if words.strip() else ""
 
         def convert_dl(self, _: Tag, text: str, **__: object) -> str:
             return f"\n\n{text.strip()}\n\n"
@@ -145,12 +147,3 @@ def _converter() -> Any:
         escape_misc=False,
         autolinks=False,
     )
-
-
-def _language_of(pre: Tag) -> str:
-    """Return the language of code that its classes, those within it or those around it name."""
-    for tag in [pre, *pre.find_all("code", limit=1), *pre.find_parents("div", limit=2)]:
-        found = _LANGUAGE.search(" ".join(tag.get("class") or []))
-        if found:
-            return found[1]
-    return ""

@@ -15,11 +15,11 @@ from theworld.ingestion.readers.document import (
     SourceDocument,
     names_in,
     plain_metadata,
+    read_text,
     require_text,
     title_from_name,
     without_surrogates,
 )
-from theworld.ingestion.readers.encoding import read_text
 from theworld.ingestion.readers.markdown_blocks import markdown_blocks
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 
@@ -40,21 +40,16 @@ class _Loader(yaml.SafeLoader):
 
 
 def read(path: Path) -> Iterator[SourceDocument]:
-    """Yield the file's one document."""
-    yield from_markdown(read_text(path), path)
-
-
-def from_markdown(text: str, path: Path) -> SourceDocument:
-    """Return the document a Markdown file describes; raises IngestionError for bad front matter or no text.
+    """Yield the file's one document; raises IngestionError for bad front matter or no text.
 
     The title is the front matter's, else the first heading, else the file's name.
     """
-    text = require_text(text, path)
-    fields, start = front_matter(text, path)
-    given = " ".join(without_surrogates(str(_text(fields, "title", path, str) or "")).split())
-    aliases = names_in(_text(fields, "aliases", path, str | list) or _text(fields, "alias", path, str | list))
-    document = described(text[:start] + cleaned(text[start:]), path, start=start, title=given)
-    return replace(document, aliases=aliases, metadata=plain_metadata(fields))
+    text = require_text(read_text(path), path)
+    fields, start = _front_matter(text, path)
+    title = " ".join(without_surrogates(str(_field(fields, "title", path, str) or "")).split())
+    aliases = names_in(_field(fields, "aliases", path, str | list) or _field(fields, "alias", path, str | list))
+    document = described(text[:start] + cleaned(text[start:]), path, start=start, title=title)
+    yield replace(document, aliases=aliases, metadata=plain_metadata(fields))
 
 
 def described(text: str, path: Path, *, start: int = 0, title: str = "") -> SourceDocument:
@@ -76,7 +71,7 @@ def described(text: str, path: Path, *, start: int = 0, title: str = "") -> Sour
     return SourceDocument(title, text, body_start=blocks[0].start if blocks else start, blocks=blocks)
 
 
-def _text(fields: dict[object, object], name: str, path: Path, kinds: Any) -> object:
+def _field(fields: dict[object, object], name: str, path: Path, kinds: Any) -> object:
     """Take a field out of the front matter; raises IngestionError when it is of another kind."""
     value = fields.pop(name, None)
     if isinstance(value, dict | list) and not isinstance(value, kinds):
@@ -84,7 +79,7 @@ def _text(fields: dict[object, object], name: str, path: Path, kinds: Any) -> ob
     return value
 
 
-def front_matter(text: str, path: Path) -> tuple[dict[object, object], int]:
+def _front_matter(text: str, path: Path) -> tuple[dict[object, object], int]:
     """Return the front matter's fields and the offset after it; a file without any gives no fields and 0."""
     match = _FRONT_MATTER.match(text)
     if match is None:
@@ -100,5 +95,5 @@ def front_matter(text: str, path: Path) -> tuple[dict[object, object], int]:
             remedy="Quote values that contain a colon or begin with a special character.",
         ) from error
     if fields is None:
-        return {}, match.end()
+        fields = {}
     return (fields, match.end()) if isinstance(fields, dict) else ({}, 0)

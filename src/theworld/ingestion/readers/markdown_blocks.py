@@ -10,25 +10,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from theworld.ingestion.blocks import Block, introduces
+from theworld.ingestion.notes import Block, introduces
 from theworld.stores.records import NoteKind
 from theworld.text.layout import announces, ends_with_colon
 
 if TYPE_CHECKING:
-    from markdown_it.token import Token
+    from markdown_it.tree import SyntaxTreeNode
 
 _KINDS: dict[str, NoteKind] = {
-    "heading_open": "heading",
-    "bullet_list_open": "list",
-    "ordered_list_open": "list",
-    "table_open": "table",
+    "heading": "heading",
+    "bullet_list": "list",
+    "ordered_list": "list",
+    "table": "table",
     "fence": "code",
     "code_block": "code",
-    "blockquote_open": "admonition",
+    "blockquote": "admonition",
 }
 _LONG_ITEM = 400
 """Characters; a longer item of a list may be divided between its blocks."""
@@ -48,21 +48,9 @@ class _Found(NamedTuple):
     items: int = 0
 
 
-@cache
-def _parser() -> Any:
-    from markdown_it import MarkdownIt
-
-    return MarkdownIt("commonmark").enable("table")
-
-
 def markdown_blocks(text: str, start: int = 0, title: str = "") -> tuple[Block, ...]:
     """Return the blocks of text[start:], in order; a heading that is the document's title is no section of its own."""
-    body = text[start:]
-    lines = [start, *(start + match.end() for match in re.finditer(r"\r\n?|\n", body))]
-    if lines[-1] < len(text):
-        lines.append(len(text))
-    found = _Tokens(text, _parser().parse(body), lines).blocks()
-    return tuple(_with_sections(text, list(_continued(text, found)), title))
+    return tuple(_with_sections(text, list(_continued(text, _outermost(text, start))), title))
 
 
 def plain_heading(words: str) -> str:
@@ -70,83 +58,60 @@ def plain_heading(words: str) -> str:
     return " ".join(_MARKUP.sub("", words).split())
 
 
-class _Tokens:
-    """What markdown-it-py has made of a text whose lines begin at `lines` (the last one is the end)."""
+@cache
+def _parser() -> Callable[[str], SyntaxTreeNode]:
+    from markdown_it import MarkdownIt
+    from markdown_it.tree import SyntaxTreeNode
 
-    def __init__(self, text: str, parsed: Sequence[Token], lines: Sequence[int]) -> None:
-        self._text, self._parsed, self._lines = text, parsed, lines
+    blocks_only = MarkdownIt("commonmark").enable("table").disable("inline")
+    return lambda body: SyntaxTreeNode(blocks_only.parse(body))
 
-    def blocks(self) -> Iterator[_Found]:
-        """Yield each block of the outermost level."""
-        for place, token in enumerate(self._parsed):
-            if token.level or token.map is None or token.nesting < 0 or token.type == "hr":
-                continue
-            begin, end = self._span(token)
-            if end <= begin:
-                continue
-            kind = _KINDS.get(token.type, "paragraph")
-            if kind == "heading":
-                words = plain_heading(self._parsed[place + 1].content)
-                yield _Found(Block(kind, begin, end), int(token.tag[1:]), words)
-            elif kind == "table":
-                yield _Found(self._table(place, begin, end))
-            elif kind == "list":
-                items = [inner for inner in self._children(place) if self._parsed[inner].type == "list_item_open"]
-                parts = tuple(part for item in items for part in self._item(item))
-                first = int(token.attrs.get("start", 1)) if token.type == "ordered_list_open" else None
-                yield _Found(Block(kind, begin, end, parts=parts), first=first, items=len(items))
-            else:
-                # Each piece of a code block that is too long begins with the line that opens its fence.
-                line = self._text[begin:end].partition("\n")[0].rstrip()
-                opening = (begin, begin + len(line)) if token.type == "fence" and line else None
-                parts = tuple(map(self._span_at, self._children(place)))
-                yield _Found(Block(kind, begin, end, parts=parts, lead=opening))
 
-    def _span(self, token: Token) -> tuple[int, int]:
-        first, last = token.map or (0, 0)
-        begin, end = self._lines[first], self._lines[min(last, len(self._lines) - 1)]
-        return begin, begin + len(self._text[begin:end].rstrip())
+def _outermost(text: str, start: int) -> Iterator[_Found]:
+    """Yield each block of the outermost level."""
+    body = text[start:]
+    lines = [start, *(start + match.end() for match in re.finditer(r"\r\n?|\n", body))]
+    if lines[-1] < len(text):
+        lines.append(len(text))
 
-    def _span_at(self, place: int) -> tuple[int, int]:
-        return self._span(self._parsed[place])
+    def span(node: SyntaxTreeNode) -> tuple[int, int]:
+        first, last = node.map or (0, 0)
+        begin, end = lines[first], lines[min(last, len(lines) - 1)]
+        return begin, begin + len(text[begin:end].rstrip())
 
-    def _children(self, place: int) -> Iterator[int]:
-        """Yield the places of the blocks directly inside one."""
-        level = self._parsed[place].level
-        if self._parsed[place].nesting != 1:
-            return
-        for inner in range(place + 1, len(self._parsed)):
-            token = self._parsed[inner]
-            if token.level == level:
-                return
-            if token.level == level + 1 and token.nesting >= 0 and token.map and token.type != "inline":
-                yield inner
+    def inside(node: SyntaxTreeNode) -> list[tuple[int, int]]:
+        return [span(child) for child in node.children if child.map and child.type != "inline"]
 
-    def _item(self, place: int) -> list[tuple[int, int]]:
-        """Return where a list's item may be divided: a short one not at all."""
-        begin, end = self._span_at(place)
-        spans = [self._span_at(inner) for inner in self._children(place)]
-        if end - begin <= _LONG_ITEM or len(spans) < 2:
-            return [(begin, end)]
-        first = 1 if announces(self._text[slice(*spans[0])]) else 0  # a term stays with its definition
-        return [(begin, spans[first][1]), *spans[first + 1 :]]
+    for node in _parser()(body).children:
+        kind, (begin, end) = _KINDS.get(node.type, "paragraph"), span(node)
+        if end <= begin or node.type == "hr":
+            continue
+        block, parts = Block(kind, begin, end), inside(node)
+        if kind == "heading":
+            yield _Found(block, int(node.tag[1:]), plain_heading(node.children[0].content))
+        elif kind == "list":
+            divided = tuple(part for item in node.children for part in _item(text, span(item), inside(item)))
+            first = int(node.attrs.get("start", 1)) if node.type == "ordered_list" else None
+            yield _Found(block._replace(parts=divided), first=first, items=len(node.children))
+        elif kind == "table":  # header and rule are the lead, rows the parts
+            rows = [span(row) for part in node.children for row in part.children]
+            if len(rows) > 1:
+                head = begin + len(text[begin : rows[1][0]].rstrip())
+                block = block._replace(parts=tuple(rows[1:]), lead=(begin, head))
+            yield _Found(block)
+        else:
+            # Each piece of a code block that is too long begins with the line that opens its fence.
+            line = text[begin:end].partition("\n")[0].rstrip() if node.type == "fence" else ""
+            yield _Found(block._replace(parts=tuple(parts), lead=(begin, begin + len(line)) if line else None))
 
-    def _table(self, place: int, begin: int, end: int) -> Block:
-        """Return a table's block: its rows are the parts, header and rule the lead."""
-        level = self._parsed[place].level
-        rows = [
-            self._span(token)
-            for token in self._parsed[place : self._closing(place, level)]
-            if token.type == "tr_open" and token.map
-        ]
-        if len(rows) < 2:
-            return Block("table", begin, end)
-        head = begin + len(self._text[begin : rows[1][0]].rstrip())
-        return Block("table", begin, end, parts=tuple(rows[1:]), lead=(begin, head))
 
-    def _closing(self, place: int, level: int) -> int:
-        after = range(place + 1, len(self._parsed))
-        return next((inner for inner in after if self._parsed[inner].level == level), len(self._parsed))
+def _item(text: str, item: tuple[int, int], blocks: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return where a list's item may be divided: a short one not at all."""
+    begin, end = item
+    if end - begin <= _LONG_ITEM or len(blocks) < 2:
+        return [item]
+    first = 1 if announces(text[slice(*blocks[0])]) else 0  # a term stays with its definition
+    return [(begin, blocks[first][1]), *blocks[first + 1 :]]
 
 
 def _continued(text: str, found: Iterator[_Found]) -> Iterator[_Found]:
@@ -171,15 +136,14 @@ def _continued(text: str, found: Iterator[_Found]) -> Iterator[_Found]:
 
 def _joined(held: Sequence[_Found], one: _Found) -> _Found:
     """Return a list with what follows it: up to `one` it belongs to the last step, `one` goes on with the list."""
-    first, last = held[0].block, one.block
-    between = [found.block for found in held[1:]] + ([last] if one.first is None else [])
-    parts = first.parts
+    goes_on, first = one.first is not None, held[0].block
+    between, parts = [*held[1:], *([] if goes_on else [one])], first.parts
     if between:
-        parts = (*parts[:-1], (parts[-1][0], between[-1].end))
-    if one.first is not None:
-        parts = (*parts, *last.parts)
-    more = one.items if one.first is not None else 0
-    return held[0]._replace(block=first._replace(end=last.end, parts=parts), items=held[0].items + more)
+        parts = (*parts[:-1], (parts[-1][0], between[-1].block.end))
+    if goes_on:
+        parts = (*parts, *one.block.parts)
+    block = first._replace(end=one.block.end, parts=parts)
+    return held[0]._replace(block=block, items=held[0].items + (one.items if goes_on else 0))
 
 
 def _with_sections(text: str, found: Sequence[_Found], title: str) -> Iterator[Block]:

@@ -12,6 +12,8 @@ import html
 import re
 from collections.abc import Callable, Collection
 
+from bs4 import BeautifulSoup
+
 from theworld.ingestion.readers.tables import html_table
 
 _FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[ \t]*(?P=mark)[`~]*[ \t]*(?:\n|\Z)", re.M | re.S)
@@ -57,12 +59,12 @@ def cleaned(text: str) -> str:
     """Return a Markdown text without comments, template tags, HTML tags and entities; code stays untouched."""
     components = {match["closed"] or match["single"] for match in _COMPONENT.finditer(text)}
     # Preformatted text becomes fences before anything else, so that it is code from then on.
-    given = _outside(_FENCE, _put_out(text), lambda piece: _PRE.sub(_as_fence, piece))
-    done = _outside(_FENCE, given, lambda piece: _prose(piece, components))
-    return text if done == text else _outside(_FENCE, done, lambda piece: _EMPTY_LINES.sub("\n\n", piece))
+    given = outside(_FENCE, _put_out(text), lambda piece: _PRE.sub(_as_fence, piece))
+    done = outside(_FENCE, given, lambda piece: _prose(piece, components))
+    return text if done == text else outside(_FENCE, done, lambda piece: _EMPTY_LINES.sub("\n\n", piece))
 
 
-def _outside(code: re.Pattern[str], text: str, change: Callable[[str], str]) -> str:
+def outside(code: re.Pattern[str], text: str, change: Callable[[str], str]) -> str:
     """Return a text changed but for the code in it."""
     pieces: list[str] = []
     end = 0
@@ -74,18 +76,19 @@ def _outside(code: re.Pattern[str], text: str, change: Callable[[str], str]) -> 
 
 def _prose(text: str, components: Collection[str]) -> str:
     if "<table" in text.lower():
-        text = _TABLE.sub(lambda match: _as_markdown(match.group()), text)
+        text = _TABLE.sub(lambda table: f"\n\n{html_table(BeautifulSoup(table[0], 'html.parser'))}\n\n", text)
     for pattern in (_SCRIPT, _COMMENT, _TEMPLATE, _MODULE):
         text = pattern.sub("", text)
-    text = _WRAPPER.sub(_label, text)
-    text = _ROW.sub(lambda row: _PADDING.sub(lambda gap: "---" if gap.group()[0] == "-" else " ", row.group()), text)
-    return _outside(_SPAN, text, lambda piece: _without_tags(piece, components))
+    # Of an admonition's first line its title is kept, else its kind.
+    text = _WRAPPER.sub(lambda line: f"**{(line['title'] or line['kind']).strip()}**" if line["kind"] else "", text)
+    text = _ROW.sub(lambda row: _PADDING.sub(lambda gap: "---" if gap[0][0] == "-" else " ", row[0]), text)
 
+    def without_tags(piece: str) -> str:
+        if "<" in piece:
+            piece = _TAG.sub(lambda tag: _instead_of(tag, components), _BREAK.sub(" ", piece))
+        return html.unescape(piece).replace("\xa0", " ") if "&" in piece else piece
 
-def _without_tags(text: str, components: Collection[str]) -> str:
-    if "<" in text:
-        text = _TAG.sub(lambda tag: _instead_of(tag, components), _BREAK.sub(" ", text))
-    return html.unescape(text).replace("\xa0", " ") if "&" in text else text
+    return outside(_SPAN, text, without_tags)
 
 
 def _instead_of(tag: re.Match[str], components: Collection[str]) -> str:
@@ -134,18 +137,6 @@ def _put_out(text: str) -> str:
         done += [*([f"{' ' * margin}**{title}**"] if title else []), "", *_put_out(content).split("\n")]
         place = end
     return "\n".join(done)
-
-
-def _label(match: re.Match[str]) -> str:
-    """Return what an admonition's first line says to a reader: its title, else its kind."""
-    return f"**{(match['title'] or match['kind']).strip()}**" if match["kind"] else ""
-
-
-def _as_markdown(table: str) -> str:
-    """Return an HTML table as a Markdown table between blank lines."""
-    from bs4 import BeautifulSoup
-
-    return f"\n\n{html_table(BeautifulSoup(table, 'html.parser'))}\n\n"
 
 
 def _as_fence(match: re.Match[str]) -> str:

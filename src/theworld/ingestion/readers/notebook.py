@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers.document import SourceDocument, needs_extra, require_text
-from theworld.ingestion.readers.encoding import read_text
+from theworld.ingestion.readers.document import SourceDocument, needs_extra, read_text, require_text
 from theworld.ingestion.readers.markdown import described
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 
@@ -28,7 +27,21 @@ _FENCES = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the notebook's one document; its title is the first heading, else the file's name."""
-    notebook = _notebook(read_text(path), path)
+    text = read_text(path)
+    try:
+        import nbformat
+    except ModuleNotFoundError as error:
+        raise needs_extra(path) from error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # cells without ids, which older programs write
+            untyped: Any = nbformat
+            notebook = untyped.reads(text, as_version=4)
+    except Exception as error:  # on what is no notebook, the conversion of old formats raises whatever it meets
+        reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
+        raise IngestionError(
+            f"it is no notebook ({reason})", where=str(path), remedy="Open it in Jupyter and save it anew."
+        ) from error
     about = notebook.metadata
     language = str(about.get("language_info", {}).get("name") or about.get("kernelspec", {}).get("language") or "")
     parts = (part.strip("\n") for cell in notebook.cells for part in _cell(cell, language))
@@ -40,24 +53,6 @@ def fenced(words: str, language: str = "") -> str:
     """Return words as a fenced block of Markdown, with more backticks than they hold."""
     fence = "`" * max(3, 1 + max(map(len, _FENCES.findall(words)), default=0))
     return f"{fence}{language}\n{words}\n{fence}"
-
-
-def _notebook(text: str, path: Path) -> Any:
-    """Return the notebook in the present format, whichever it is written in."""
-    try:
-        import nbformat
-    except ModuleNotFoundError as error:
-        raise needs_extra(path) from error
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # cells without ids, which older programs write
-            untyped: Any = nbformat
-            return untyped.reads(text, as_version=4)
-    except Exception as error:  # on what is no notebook, the conversion of old formats raises whatever it meets
-        reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
-        raise IngestionError(
-            f"it is no notebook ({reason})", where=str(path), remedy="Open it in Jupyter and save it anew."
-        ) from error
 
 
 def _cell(cell: Mapping[str, Any], language: str) -> Iterator[str]:

@@ -9,10 +9,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from theworld.ingestion.readers.document import LONGEST_LINE, SourceDocument, needs_extra, plain_metadata, require_text
-from theworld.ingestion.readers.encoding import read_text
+from theworld.ingestion.readers.document import (
+    LONGEST_LINE,
+    SourceDocument,
+    needs_extra,
+    plain_metadata,
+    read_plain,
+    read_text,
+    require_text,
+)
 from theworld.ingestion.readers.markdown import described
-from theworld.ingestion.readers.plain import plain_document
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -38,28 +44,23 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     text = require_text(read_text(path), path)
     if find_spec("docutils") is None:
         raise needs_extra(path)
-    try:
-        tree = _parsed(text, path, root or path.parent)
-    except Exception:  # docutils fails on some texts with whatever it comes upon: then it is read as it is written
-        yield plain_document(text, path)
-        return
-    from theworld.ingestion.readers.rst_markdown import MarkdownWriter
-
-    fields = _front_matter(tree)
-    markdown = MarkdownWriter(tree).text()
-    yield replace(described(require_text(markdown, path), path), metadata=plain_metadata(fields))
-
-
-def _parsed(text: str, path: Path, root: Path) -> nodes.document:
     from docutils.core import publish_doctree
 
     from theworld.ingestion.readers.rst_directives import register_unknown, sphinx_known
+    from theworld.ingestion.readers.rst_markdown import MarkdownWriter
 
-    with sphinx_known(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        register_unknown(text)
-        settings = {**_SETTINGS, "root_prefix": str(root)}
-        return publish_doctree(text, source_path=str(path), settings_overrides=settings)
+    settings = {**_SETTINGS, "root_prefix": str(root or path.parent)}
+    try:
+        with sphinx_known(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            register_unknown(text)
+            tree = publish_doctree(text, source_path=str(path), settings_overrides=settings)
+    except Exception:  # docutils fails on some texts with whatever it comes upon: then it is read as it is written
+        yield from read_plain(path)
+        return
+    fields = _front_matter(tree)
+    markdown = require_text(MarkdownWriter(tree).text(), path)
+    yield replace(described(markdown, path), metadata=plain_metadata(fields))
 
 
 def _front_matter(tree: nodes.document) -> dict[str, str]:

@@ -23,7 +23,7 @@ from docutils.parsers.rst.directives.tables import CSVTable
 from docutils.utils import Reporter, new_document
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers.encoding import read_text
+from theworld.ingestion.readers.document import read_text
 
 CROSS_REFERENCE = "cross-reference"
 """Class of an inline node that names a label: its words are the label's heading, where that is in the same text."""
@@ -88,10 +88,10 @@ class _Labelled(_General):
     """A remark of Sphinx: what kind it is, of which version it speaks, and the words."""
 
     def run(self) -> list[nodes.Node]:
-        """Return an admonition."""
-        version, rest = _split_version((self.arguments or [""])[0])
-        found = nodes.admonition("", nodes.title("", " ".join([_LABELS[self.name], *version])))
-        if rest:
+        words = (self.arguments or [""])[0].split()
+        versions = next((i for i, word in enumerate(words) if not word[0].isdigit() and word != "next"), len(words))
+        found = nodes.admonition("", nodes.title("", " ".join([_LABELS[self.name], *words[:versions]])))
+        if rest := " ".join(words[versions:]):
             found += nodes.paragraph("", "", *self.state.inline_text(rest, self.lineno)[0])
         self.state.nested_parse(self.content, self.content_offset, found)
         return [found]
@@ -99,13 +99,11 @@ class _Labelled(_General):
 
 class _Silent(_General):
     def run(self) -> list[nodes.Node]:
-        """Return nothing."""
         return []
 
 
 class _Conditional(_General):
     def run(self) -> list[nodes.Node]:
-        """Return the content alone."""
         self.arguments = []
         return super().run()
 
@@ -127,7 +125,6 @@ class _Date(_General):
     """`date`: the clock is no part of what was written, and a text must read the same tomorrow."""
 
     def run(self) -> list[nodes.Node]:
-        """Return no words."""
         return [nodes.Text("")] if isinstance(self.state, states.SubstitutionDef) else []
 
 
@@ -168,7 +165,6 @@ class _LiteralInclude(_General):
     """A file inside the ingested folder, or some of its lines, as code."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a literal block."""
         lines = _read(self, self.arguments[0] if self.arguments else "").splitlines()
         code = "\n".join(_chosen(lines, self.options))
         return _literal(code, self.options.get("language", ""), self.options.get("caption"))
@@ -180,12 +176,24 @@ class _CSVTable(CSVTable):
     option_spec: ClassVar[Any] = _AnyOptions({**CSVTable.option_spec, "encoding": str})
 
     def run(self) -> list[Any]:
-        """Return the table."""
         if "file" in self.options:
             text = _read(self, self.options.pop("file"))
             self.content = type(self.content)(text.splitlines(), source=self.name)
         self.options.pop("encoding", None)
         return list(super().run())
+
+
+_OWN: dict[str, Any] = {
+    "include": _Include,
+    "literalinclude": _LiteralInclude,
+    "csv-table": _CSVTable,
+    "class": _Class,
+    "date": _Date,
+    **dict.fromkeys(_CONDITIONS, _Conditional),
+    **dict.fromkeys(_LABELS, _Labelled),
+    **dict.fromkeys(_SILENT, _Silent),
+    **dict.fromkeys(_LITERAL, _Literal),
+}
 
 
 @contextmanager
@@ -197,7 +205,10 @@ def sphinx_known() -> Iterator[None]:
         for table in tables:
             table.clear()
         try:
-            _register_own()
+            for name, directive in _OWN.items():
+                directives.register_directive(name, directive)
+            for name in ("index", "pep", "rfc"):
+                roles.register_local_role(name, _role)
             yield
         finally:
             for table, entries in zip(tables, others, strict=True):
@@ -215,16 +226,6 @@ def register_unknown(text: str) -> None:
     for name in {match[1] or match[2] for match in _ROLE.finditer(text)}:
         if roles.role(name.lower(), language, 0, nothing.reporter)[0] is None:
             roles.register_local_role(name.lower(), _role)
-
-
-def _register_own() -> None:
-    own: dict[str, Any] = {"include": _Include, "literalinclude": _LiteralInclude, "csv-table": _CSVTable}
-    own |= {"class": _Class, "date": _Date} | dict.fromkeys(_CONDITIONS, _Conditional)
-    own |= dict.fromkeys(_LABELS, _Labelled) | dict.fromkeys(_SILENT, _Silent) | dict.fromkeys(_LITERAL, _Literal)
-    for name, directive in own.items():
-        directives.register_directive(name, directive)
-    for name in ("index", "pep", "rfc"):
-        roles.register_local_role(name, _role)
 
 
 @cache
@@ -249,13 +250,6 @@ def _role(
     if kind in _WORDS or titled:
         return [nodes.Text(words)], []
     return [nodes.literal(rawtext, words.rpartition(".")[2] if words.startswith("~") else words)], []
-
-
-def _split_version(argument: str) -> tuple[list[str], str]:
-    """Return the versions an argument begins with, and the rest of it."""
-    words = argument.split()
-    count = next((i for i, word in enumerate(words) if not word[0].isdigit() and word != "next"), len(words))
-    return words[:count], " ".join(words[count:])
 
 
 def _literal(code: str, language: str, caption: str | None) -> list[nodes.Node]:

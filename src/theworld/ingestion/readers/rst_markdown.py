@@ -31,12 +31,15 @@ class MarkdownWriter:
         self._tree = tree
         self._writers: list[tuple[Any, Callable[[Any], Iterable[str]]]] = [
             ((nodes.Admonition, nodes.topic), self._admonition),
-            ((nodes.title, nodes.rubric, nodes.caption), self._label),
+            ((nodes.title, nodes.rubric, nodes.caption), lambda node: [_bold(self._line(node))]),
             ((nodes.literal_block, nodes.doctest_block, nodes.math_block), _fenced),
             ((nodes.bullet_list, nodes.enumerated_list), self._list),
-            ((nodes.definition_list, nodes.field_list, nodes.option_list), self._terms),
+            (
+                (nodes.definition_list, nodes.field_list, nodes.option_list),
+                lambda node: _as_list(("- ", self._term(term)) for term in node.children),
+            ),
             (nodes.table, self._table),
-            (nodes.line_block, self._verse),
+            (nodes.line_block, lambda node: ["\n".join(self._verses(node))]),
             ((nodes.footnote, nodes.citation), self._footnote),
             (nodes.system_message, _kept_of_error),
             (nodes.raw, lambda node: [_words_of(node)]),
@@ -67,9 +70,6 @@ class MarkdownWriter:
         line = self._line(node)
         return [f"\\{line}" if _MISREAD.match(line) else line]
 
-    def _label(self, node: nodes.Element) -> list[str]:
-        return [_bold(self._line(node))]
-
     def _line(self, node: nodes.Node) -> str:
         """Return running text on one line; no blank where a line of Chinese was broken."""
         return _BETWEEN_CHINESE.sub("", _BREAK.sub(" ", self._inline(node))).strip()
@@ -78,17 +78,12 @@ class MarkdownWriter:
         words = "".join(map(self._inline, node.children)) if not isinstance(node, nodes.Text) else node.astext()
         if not isinstance(node, nodes.Element):
             return words
-        if isinstance(node, nodes.inline) and CROSS_REFERENCE in node["classes"]:
-            return self._heading_of(node["names"][0]) or words
+        if isinstance(node, nodes.inline) and CROSS_REFERENCE in node["classes"]:  # shows the heading it leads to
+            target = self._tree.ids.get(self._tree.nameids.get(node["names"][0]) or "")
+            heading = self._line(target[0]) if isinstance(target, nodes.section) else ""
+            return heading or words
         show = next((show for kinds, show in _INLINE if isinstance(node, kinds)), None)
         return show(node, words) if show else words
-
-    def _heading_of(self, label: str) -> str:
-        """Return the heading that a label of this text stands before, else nothing."""
-        target = self._tree.ids.get(self._tree.nameids.get(label) or "")
-        if isinstance(target, nodes.section):
-            return self._line(target[0])
-        return ""
 
     def _admonition(self, node: nodes.Element) -> list[str]:
         label = "" if isinstance(node.children[0], nodes.title) else f"**{node.tagname.capitalize()}**"
@@ -96,39 +91,36 @@ class MarkdownWriter:
         return ["\n".join(f"> {line}".rstrip() for line in "\n\n".join(filter(None, blocks)).split("\n"))]
 
     def _list(self, node: nodes.Element) -> list[str]:
-        first = int(node.get("start", 1))
-        numbered = isinstance(node, nodes.enumerated_list)
+        first, numbered = int(node.get("start", 1)), isinstance(node, nodes.enumerated_list)
         items = [_without_list_of_one(child) for child in node.children if isinstance(child, nodes.list_item)]
-        marks = [f"{first + place}. " if numbered else "- " for place in range(len(items))]
-        return [_joined([_item(mark, self._written_item(item)) for mark, item in zip(marks, items, strict=True)])]
-
-    def _terms(self, node: nodes.Element) -> list[str]:
-        return [_joined([_item("- ", self._term(term)) for term in node.children if isinstance(term, nodes.Element)])]
+        return _as_list(
+            (
+                f"{first + place}. " if numbered else "- ",
+                self._term(item) if isinstance(item, nodes.definition_list_item) else self._blocks(item, 0),
+            )
+            for place, item in enumerate(items)
+        )
 
     def _footnote(self, node: nodes.Element) -> list[str]:
         label = next(iter(node.findall(nodes.label)), None)
         first, *rest = self._blocks(node, 0) or [""]
         return [f"[{label.astext()}] {first}" if label is not None else first, *rest]
 
-    def _written_item(self, item: nodes.Element) -> list[str]:
-        return self._term(item) if isinstance(item, nodes.definition_list_item) else self._blocks(item, 0)
-
     def _term(self, node: nodes.Element) -> list[str]:
         """Return the blocks of a term (a field, an option) and what is said of it."""
-        terms = [one for one in node.children if isinstance(one, nodes.term | nodes.field_name | nodes.option_group)]
-        more = [self._line(one) for one in node.children if isinstance(one, nodes.classifier)]
-        said = [
-            one for one in node.children if isinstance(one, nodes.definition | nodes.field_body | nodes.description)
-        ]
-        blocks = [block for body in said for block in self._blocks(body, 0)]
-        term = ", ".join(_bold(self._line(one).rstrip(":：")) for one in terms) + (
-            f" ({', '.join(more)})" if more else ""
+
+        def inside(*kinds: type[nodes.Element]) -> list[nodes.Element]:
+            return [one for one in node.children if isinstance(one, kinds)]
+
+        term = ", ".join(
+            _bold(self._line(one).rstrip(":：")) for one in inside(nodes.term, nodes.field_name, nodes.option_group)
         )
+        if more := ", ".join(map(self._line, inside(nodes.classifier))):
+            term += f" ({more})"
+        said = inside(nodes.definition, nodes.field_body, nodes.description)
+        blocks = [block for body in said for block in self._blocks(body, 0)]
         runs_on = bool(said) and bool(said[0].children) and isinstance(said[0].children[0], nodes.paragraph)
         return [f"{term}: {blocks[0]}", *blocks[1:]] if blocks and runs_on else [term, *blocks]
-
-    def _verse(self, node: nodes.Element) -> list[str]:
-        return ["\n".join(self._verses(node))]
 
     def _verses(self, node: nodes.Element) -> Iterator[str]:
         for child in node.children:
@@ -144,22 +136,27 @@ class MarkdownWriter:
         rows = []
         for row in node.findall(nodes.row):
             cells = [cell for cell in row.children if isinstance(cell, nodes.entry)]
-            spans = [(cell.get("morecols", 0) + 1, cell.get("morerows", 0) + 1) for cell in cells]
-            rows.append([(self._cell(cell), *span) for cell, span in zip(cells, spans, strict=True)])
+            rows.append(
+                [
+                    (" ".join(self._blocks(cell, 0)), cell.get("morecols", 0) + 1, cell.get("morerows", 0) + 1)
+                    for cell in cells
+                ]
+            )
         yield markdown_table(rows, header=next(iter(node.findall(nodes.thead)), None) is not None)
-
-    def _cell(self, entry: nodes.entry) -> str:
-        return " ".join(" ".join(self._blocks(entry, 0)).split())
 
 
 def _bold(words: str) -> str:
     return f"**{words.replace('**', '')}**"
 
 
-def _item(mark: str, blocks: list[str]) -> list[str]:
-    """Return the lines of a list item, its further blocks indented below the first."""
-    lines = "\n\n".join(blocks).split("\n")
-    return [mark + lines[0], *(" " * len(mark) + line if line else "" for line in lines[1:])]
+def _as_list(items: Iterable[tuple[str, list[str]]]) -> list[str]:
+    """Return marks and blocks as a list: blocks after the first are indented and set apart by blank lines."""
+    written = []
+    for mark, blocks in items:
+        first, *more = "\n\n".join(blocks).split("\n")
+        written.append([mark + first, *(" " * len(mark) + line if line else "" for line in more)])
+    gap = "\n\n" if any("" in lines for lines in written) else "\n"
+    return [gap.join("\n".join(lines) for lines in written)]
 
 
 def _without_list_of_one(item: nodes.Element) -> nodes.Element:
@@ -167,12 +164,6 @@ def _without_list_of_one(item: nodes.Element) -> nodes.Element:
     inner = item.children[0] if len(item.children) == 1 else None
     one = isinstance(inner, nodes.definition_list | nodes.bullet_list) and len(inner.children) == 1
     return inner.children[0] if one else item  # type: ignore[union-attr, return-value]
-
-
-def _joined(items: list[list[str]]) -> str:
-    """Return a list's items; those of several blocks are set apart by blank lines."""
-    gap = "\n\n" if any("" in lines for lines in items) else "\n"
-    return gap.join("\n".join(lines) for lines in items)
 
 
 def _fenced(node: nodes.Element) -> list[str]:

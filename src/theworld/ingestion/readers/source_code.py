@@ -14,14 +14,29 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from theworld.ingestion.blocks import Block
-from theworld.ingestion.readers.document import SourceDocument, require_text
-from theworld.ingestion.readers.encoding import read_text
-from theworld.ingestion.readers.source_symbols import GRAMMARS, Symbol, symbols_of
+from theworld.ingestion.notes import Block
+from theworld.ingestion.readers.document import SourceDocument, read_text, require_text
 
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+GRAMMARS = {
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), ("tree_sitter_javascript", "language")),
+    ".ts": ("tree_sitter_typescript", "language_typescript"),
+    ".tsx": ("tree_sitter_typescript", "language_tsx"),
+    ".java": ("tree_sitter_java", "language"),
+    ".go": ("tree_sitter_go", "language"),
+    ".rs": ("tree_sitter_rust", "language"),
+    ".c": ("tree_sitter_c", "language"),
+    **dict.fromkeys((".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp"), ("tree_sitter_cpp", "language")),
+}
+"""Module and function of the grammar, by file ending."""
 _OTHER = (
     ".cs .rb .php .sh .bash .zsh .ps1 .bat .sql .kt .kts .swift .scala .groovy .gradle .lua .pl .pm .r .jl .dart .ex "
     ".exs .erl .hs .ml .clj .vue .svelte .css .scss .less .proto .graphql .tf .hcl .cmake .m .mm"
@@ -34,118 +49,188 @@ _ABOVE = re.compile(r"[ \t]*(?://|/\*|\*|--|@|#\[|#[ \t!:]|#\r?$)")
 """A comment, decorator or attribute."""
 _CLOSES = re.compile(r"[ \t})\]]|end\b|else\b|</")
 
+_FUNCTIONS = frozenset(
+    "function_declaration generator_function_declaration method_definition method_declaration constructor_declaration "
+    "function_item macro_definition function_definition".split()
+)
+_TYPES = frozenset(
+    "class_declaration abstract_class_declaration interface_declaration enum_declaration type_alias_declaration "
+    "internal_module module record_declaration annotation_type_declaration type_spec struct_item enum_item union_item "
+    "trait_item impl_item mod_item namespace_definition class_specifier struct_specifier union_specifier "
+    "enum_specifier".split()
+)
+_VALUES = frozenset("arrow_function function_expression generator_function class".split())
+"""What makes a constant a function or class: `const f = () => ...`."""
+_WRAPPERS = frozenset(
+    "export_statement template_declaration lexical_declaration variable_declaration type_declaration".split()
+)
+"""What a symbol begins with: `export`, `template <...>`, `const`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A named function or type; lines are counted from 0."""
+
+    name: str
+    first: int
+    """First line, of its decorators where they belong to it."""
+    signature: int
+    """The line that names it."""
+    last: int
+    """Last line, included."""
+    inner: tuple[Symbol, ...] = ()
+    """What a type holds."""
+
 
 def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the file's one document, titled by its name; none of an empty file, which code has for its own reasons."""
     if path.is_file() and not path.stat().st_size:
         return
     text = require_text(read_text(path), path)
-    symbols = _python(text) if path.suffix.lower() in {".py", ".pyi"} else symbols_of(text, path.suffix.lower())
+    kind = path.suffix.lower()
+    symbols = _python_symbols(text) if kind in {".py", ".pyi"} else symbols_of(text, kind)
     yield SourceDocument(path.name, text, blocks=tuple(code_blocks(text, symbols)))
 
 
 def code_blocks(text: str, symbols: Sequence[Symbol] = ()) -> Iterator[Block]:
     """Yield the blocks of a text in order: those of its symbols, and what lies between them."""
-    yield from _Blocks(text).of(symbols)
+    code = _Code(text)
+    yield from code.within(symbols, 0, len(code.lines), ())
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """The lines of a text, by number from 0."""
+class _Code:
+    """A text by its lines, which are numbered from 0."""
 
-    text: str
-    spans: Sequence[tuple[int, int]]
-
-    def __getitem__(self, number: int) -> str:
-        return self.text[slice(*self.spans[number])]
-
-    def is_blank(self, number: int) -> bool:
-        """Return whether there is nothing in a line."""
-        return not self[number].strip()
-
-    def starts(self, number: int, first: int) -> bool:
-        """Return whether something new begins in a line: after a blank one, not indented, closing nothing."""
-        return number > first and self.is_blank(number - 1) and not _CLOSES.match(self[number])
-
-    def span(self, first: int, last: int) -> tuple[int, int]:
-        """Return where lines begin and end, without the line break and blank lines around them."""
-        start, end = self.spans[first][0], self.spans[last - 1][1]
-        piece = self.text[start:end]
-        return start + len(piece) - len(piece.lstrip("\r\n\ufeff")), start + len(piece.rstrip())
-
-    def divided(self, first: int, last: int, cuts: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Yield the spans between line numbers, those that hold something."""
-        for begin, stop in zip([first, *cuts], [*cuts, last], strict=True):
-            if any(not self.is_blank(number) for number in range(begin, stop)):
-                yield self.span(begin, stop)
-
-
-class _Blocks:
     def __init__(self, text: str) -> None:
-        self._lines = _Lines(text, [match.span() for match in _LINE.finditer(text)])
+        self._text = text
+        self._spans = [match.span() for match in _LINE.finditer(text)]
+        self.lines = [text[slice(*span)] for span in self._spans]
 
-    def of(self, symbols: Sequence[Symbol]) -> Iterator[Block]:
-        yield from self._within(symbols, 0, len(self._lines.spans), ())
-
-    def _within(self, symbols: Sequence[Symbol], first: int, last: int, section: tuple[str, ...]) -> Iterator[Block]:
+    def within(self, symbols: Sequence[Symbol], first: int, last: int, section: tuple[str, ...]) -> Iterator[Block]:
         """Yield the blocks of the lines from `first` to before `last`."""
         at = first
         for symbol in symbols:
-            begin = self._with_comments(max(symbol.first, at), at)
-            stop = min(symbol.last + 1, last)
+            begin, stop = max(symbol.first, at), min(symbol.last + 1, last)
+            while begin > at and _ABOVE.match(self.lines[begin - 1]):
+                begin -= 1
             if stop <= begin:
                 continue
             yield from self._between(at, begin, section)
             path = (*section, symbol.name)
             if symbol.inner:
-                yield from self._within(symbol.inner, begin, stop, path)
+                yield from self.within(symbol.inner, begin, stop, path)
             else:
                 yield self._block(begin, stop, path, max(symbol.signature, begin))
             at = stop
         yield from self._between(at, last, section)
 
-    def _with_comments(self, number: int, least: int) -> int:
-        while number > least and _ABOVE.match(self._lines[number - 1]):
-            number -= 1
-        return number
-
     def _between(self, first: int, last: int, section: tuple[str, ...]) -> Iterator[Block]:
         """Yield blocks of what is no symbol: within a class as one, in a file from blank line to blank line."""
-        lines = self._lines
-        cuts = [] if section else [number for number in range(first, last) if lines.starts(number, first)]
+        lines, cuts = self.lines, list[int]()
+        if not section:  # something new begins after a blank line, not indented, closing nothing
+            after_blank = (number for number in range(first + 1, last) if not lines[number - 1].strip())
+            cuts = [number for number in after_blank if not _CLOSES.match(lines[number])]
         for begin, stop in zip([first, *cuts], [*cuts, last], strict=True):
-            if any(lines[number].strip(" \t\r\n})];") for number in range(begin, stop)):
+            if any(line.strip(" \t\r\n})];") for line in lines[begin:stop]):
                 yield self._block(begin, stop, section)
 
     def _block(self, first: int, last: int, section: tuple[str, ...], signature: int | None = None) -> Block:
         """Return lines as a block, divided at blank lines, else before lines that are not indented."""
-        lines = self._lines
-        cuts = [number for number in range(first + 1, last) if lines.is_blank(number - 1)]
+        lines = self.lines
+        cuts = [number for number in range(first + 1, last) if not lines[number - 1].strip()]
         if not cuts:
             cuts = [number for number in range(first + 1, last) if not _CLOSES.match(lines[number])]
-        lead = lines.span(signature, signature + 1) if signature is not None else None
-        return Block("code", *lines.span(first, last), section, tuple(lines.divided(first, last, cuts)), lead)
+        pieces = zip([first, *cuts], [*cuts, last], strict=True)
+        parts = tuple(self._span(begin, stop) for begin, stop in pieces if any(map(str.strip, lines[begin:stop])))
+        lead = self._span(signature, signature + 1) if signature is not None else None
+        return Block("code", *self._span(first, last), section, parts, lead)
+
+    def _span(self, first: int, last: int) -> tuple[int, int]:
+        """Return where lines begin and end, without the line break and blank lines around them."""
+        start, end = self._spans[first][0], self._spans[last - 1][1]
+        piece = self._text[start:end]
+        return start + len(piece) - len(piece.lstrip("\r\n\ufeff")), start + len(piece.rstrip())
 
 
-def _python(text: str) -> list[Symbol]:
+def _python_symbols(text: str) -> list[Symbol]:
     """Return the classes and functions of Python code; none where it does not parse."""
     if re.search(r"\r(?!\n)", text):
         return []  # lines are counted in another way
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the code that is read, such as invalid escapes
-            tree = ast.parse(text)
+            return _defined(ast.parse(text).body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return [_symbol(node) for node in tree.body if isinstance(node, _Definition)]
 
 
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+def _defined(body: Sequence[ast.stmt]) -> list[Symbol]:
+    found = []
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            inner = tuple(_defined(node.body)) if isinstance(node, ast.ClassDef) else ()
+            last = (node.end_lineno or node.lineno) - 1
+            found.append(Symbol(node.name, first - 1, node.lineno - 1, last, inner))
+    return found
 
 
-def _symbol(node: _Definition) -> Symbol:
-    first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-    symbol = Symbol(node.name, first - 1, node.lineno - 1, (node.end_lineno or node.lineno) - 1)
-    if not isinstance(node, ast.ClassDef):
-        return symbol
-    return replace(symbol, inner=tuple(_symbol(one) for one in node.body if isinstance(one, _Definition)))
+def symbols_of(text: str, extension: str) -> list[Symbol]:
+    """Return the outermost symbols of some code; none without a grammar for its ending."""
+    parser = _parser(extension)
+    if parser is None:
+        return []
+    try:
+        return list(_symbols(parser.parse(text.encode()).root_node))
+    except RecursionError:  # made by a program, nested a thousand times
+        return []
+
+
+@cache
+def _parser(extension: str) -> Parser | None:
+    if extension not in GRAMMARS:
+        return None
+    module, function = GRAMMARS[extension]
+    try:
+        from tree_sitter import Language, Parser
+
+        return Parser(Language(getattr(import_module(module), function)()))
+    except ModuleNotFoundError:
+        return None
+
+
+def _symbols(node: Node, wrapper: Node | None = None) -> Iterator[Symbol]:
+    """Yield the symbols within a node that are in no other symbol; what is inside a function is its own affair."""
+    for child in node.named_children:
+        name = _name(child)
+        if name is None:
+            yield from _symbols(child, (wrapper or child) if child.type in _WRAPPERS else None)
+            continue
+        body = child.child_by_field_name("body")
+        inner = tuple(_symbols(body)) if body is not None and child.type in _TYPES else ()
+        row = (child.child_by_field_name("name") or child).start_point.row
+        yield Symbol(name, (wrapper or child).start_point.row, row, child.end_point.row, inner)
+
+
+def _name(node: Node) -> str | None:
+    """Return a symbol's name, None for what is none."""
+    if node.type == "variable_declarator":
+        value = node.child_by_field_name("value")
+        named = node.child_by_field_name("name") if value is not None and value.type in _VALUES else None
+    elif node.type.endswith("_specifier"):  # the name of a type alone is its use
+        named = node.child_by_field_name("name") if node.child_by_field_name("body") is not None else None
+    elif node.type == "impl_item":
+        named = node.child_by_field_name("type")
+    elif node.type in _FUNCTIONS or node.type in _TYPES:
+        named = node.child_by_field_name("name") or _declared(node)
+    else:
+        named = None
+    return " ".join(named.text.decode().split()) if named is not None and named.text else None
+
+
+def _declared(node: Node) -> Node | None:
+    """Return what a declarator of C names, below pointers and parameters."""
+    inner = node.child_by_field_name("declarator")
+    while inner is not None and (deeper := inner.child_by_field_name("declarator")) is not None:
+        inner = deeper
+    return inner

@@ -7,24 +7,16 @@
 
 `make` opens the projection; called again, after `close`, it opens the same one again. Needs pytest.
 
-`twins` compares two engines on the same random changes and queries; `leaks` looks for what a tenant is shown of
-another's.
-
-LedgerConformance is the same for ledgers; `ledger_writers` lets many write at once, `ledger_twins`
-compares two, `ledger_leaks` looks for leaks.
+`twins` compares two engines, or two ledgers, on the same random changes and queries; `leaks` looks for what a tenant is
+shown of another's. LedgerConformance is the same for ledgers; `ledger_writers` lets many write at once.
 
 RerankerConformance does the same for rerankers; what its `make` takes is said there.
 """
 
 import pytest
 
-pytest.register_assert_rewrite(
-    *(
-        f"{__name__}.{suite}"
-        for suite in ("projection", "sparse", "dense", "graph", "congruence", "rerankers", "twins")
-    ),
-    *(f"{__name__}.{suite}" for suite in ("ledger", "ledger_service", "ledger_twins", "ledger_writers")),
-)
+_SUITES = "projection documents sparse dense graph rerankers twins ledger ledger_writers".split()
+pytest.register_assert_rewrite(*(f"{__name__}.{suite}" for suite in _SUITES))
 
 from theworld.testing.conformance.dense import DenseConformance  # noqa: E402
 from theworld.testing.conformance.graph import GraphConformance  # noqa: E402

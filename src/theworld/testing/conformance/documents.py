@@ -1,9 +1,4 @@
-"""Made-up documents in Chinese and English with vectors and mentions, the same for the same number and version.
-
-Changes to feed a projection with, in few words.
-
-Whether ledger and projections of a store tell the same.
-"""
+"""Documents made up in Chinese and English, changes to feed a projection with, and whether a store tells one thing."""
 
 from __future__ import annotations
 
@@ -21,18 +16,7 @@ from theworld.stores.records import DocumentRecord, NoteRecord, StoredNote, cont
 from theworld.stores.token_codes import encode_tokens
 from theworld.text import detect_language, entity_key
 
-NAMES: list[str] = [
-    "Marie Curie",
-    "Warsaw",
-    "Paris",
-    "Stephen Hawking",
-    "Oxford",
-    "鲁迅",
-    "绍兴",
-    "北京",
-    "莫言",
-    "山东",
-]
+NAMES = ["Marie Curie", "Warsaw", "Paris", "Stephen Hawking", "Oxford", "鲁迅", "绍兴", "北京", "莫言", "山东"]
 _ENGLISH = "river mountain city battle film song born played science island company music novel".split()
 _CHINESE = ["河流", "山脉", "城市", "战争", "电影", "歌曲", "出生", "科学", "岛屿", "公司", "音乐", "小说"]
 _VOCABULARY = 500
@@ -46,7 +30,7 @@ def make_document(
     random = np.random.default_rng([number, version])
     title = f"第{number}号文件" if number % 2 else f"Paper {number}"
     count = notes if version == 0 else int(random.integers(1, notes + 2))
-    identity = _identity(number)
+    identity = f"doc-{number:05d}"
     made = [_note(random, number, ordinal, (tokens, dimension)) for ordinal in range(count)]
     text = "\n\n".join(note.text for note in made)
     return DocumentRecord(
@@ -62,26 +46,17 @@ def make_document(
     )
 
 
-def _identity(number: int) -> str:
-    return f"doc-{number:05d}"
-
-
 def _note(random: np.random.Generator, number: int, ordinal: int, shape: tuple[int, int]) -> NoteRecord:
-    document, chinese = _identity(number), number % 2 == 1
+    document, chinese = f"doc-{number:05d}", number % 2 == 1
     words = random.choice(_CHINESE if chinese else _ENGLISH, 12).tolist()
     others = [f"Paper {2 * some}" for some in random.integers(0, 5 + number // 2, 2).tolist()]
     names = list(dict.fromkeys([*random.choice(NAMES, 2, replace=False).tolist(), *others]))
     pieces = [*words[:6], names[0], *words[6:], *names[1:], f"unique{document}x{ordinal}"]
     text = ("，" if chinese else " ").join(pieces)
+    places = [(name, text.index(name)) for name in names]
     mentions = tuple(
-        Mention(
-            surface=name,
-            type=_TYPES.get(name, "work"),
-            start=text.index(name),
-            end=text.index(name) + len(name),
-            key=entity_key(name),
-        )
-        for name in names
+        Mention(surface=name, type=_TYPES.get(name, "work"), start=at, end=at + len(name), key=entity_key(name))
+        for name, at in places
     )
     tokens, dimension = shape
     vector = random.normal(size=dimension).astype(np.float32)

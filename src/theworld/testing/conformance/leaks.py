@@ -1,9 +1,6 @@
 """Whether anything of one tenant is ever shown to another: random operations under names made to confuse.
 
-found = leaks_of_sparse(MySparse(...), operations=10_000, seed=1)
-assert found == []
-
-Whether a ledger ever shows anything of one tenant to another, or to a reader of changes under a wrong name.
+assert leaks_of_sparse(MySparse(...), operations=10_000, seed=1) == []
 """
 
 from __future__ import annotations
@@ -40,23 +37,25 @@ HOSTILE = (
     "\u202edefault",
 )
 """Tenants, filters and texts that mean something to a server that reads them as more than values."""
+WRITABLE = [one for one in HOSTILE if one.isprintable()]
+"""Those that the ledger would take."""
 _OWN = "secret"
 _SPACE = "space"
 _DIMENSION = 8
 
 
-def _change(chance: random.Random, tenants: tuple[str, ...]) -> NoteChange:
-    number = chance.randrange(len(tenants))
+def _change(chance: random.Random) -> NoteChange:
+    number = chance.randrange(len(WRITABLE))
     note_id = f"doc{chance.randrange(12)}#0"
     if chance.random() < 0.2:
-        return gone(note_id, tenant=tenants[number])
-    text = f"{_OWN}{number} shared words {chance.choice([one for one in HOSTILE if _writable(one)])}"
+        return gone(note_id, tenant=WRITABLE[number])
+    text = f"{_OWN}{number} shared words {chance.choice(WRITABLE)}"
     return put(
         note_id,
         text,
         title=f"Owner {number}",
-        tenant=tenants[number],
-        metadata={"kind": chance.choice([one for one in HOSTILE if _writable(one)])},
+        tenant=WRITABLE[number],
+        metadata={"kind": chance.choice(WRITABLE)},
         names=["Shared Name", f"Secret {number}"],
         vectors={_SPACE: embedded(*_direction(number), tokens={number: _direction(number)})},
     )
@@ -67,33 +66,21 @@ def _direction(number: int) -> list[float]:
     return [1.0 if place == number % _DIMENSION else 0.1 * (number // _DIMENSION) for place in range(_DIMENSION)]
 
 
-def _writable(text: str) -> bool:
-    """Return whether the ledger would take it."""
-    return text.isprintable()
-
-
 def _filters(chance: random.Random) -> Filters:
-    choices: list[Filters] = [
-        {},
-        {},
-        {"kind": chance.choice(HOSTILE)},
-        {chance.choice(HOSTILE): ["x", "default"]},
-        {"document_id": f"doc{chance.randrange(12)}"},
-    ]
-    return chance.choice(choices)
+    some: Filters = {"kind": chance.choice(HOSTILE)}
+    key: Filters = {chance.choice(HOSTILE): ["x", "default"]}
+    return chance.choice([{}, {}, some, key, {"document_id": f"doc{chance.randrange(12)}"}])
 
 
-Look = Callable[[random.Random, str], Iterable[str]]
-"""Asks something for a tenant and returns the notes shown."""
-
-
-def _run(store: Projection, operations: int, seed: int, look: Look) -> list[str]:
-    chance, tenants = random.Random(seed), tuple(one for one in HOSTILE if _writable(one))
+def _run(
+    store: Projection, operations: int, seed: int, look: Callable[[random.Random, str], Iterable[str]]
+) -> list[str]:
+    """Return what was wrong; `look` asks something for a tenant and returns the notes shown."""
+    chance = random.Random(seed)
     owners: dict[str, set[str]] = {tenant: set() for tenant in HOSTILE}
     found: list[str] = []
-    done = 0
-    while done < operations:
-        batch = [_change(chance, tenants) for _ in range(20)]
+    for _ in range(0, operations, 100):
+        batch = [_change(chance) for _ in range(20)]
         feed(store, *batch)
         for change in batch:
             known = owners[change.tenant]
@@ -102,20 +89,18 @@ def _run(store: Projection, operations: int, seed: int, look: Look) -> list[str]
             tenant = chance.choice(HOSTILE)
             shown = set(look(chance, tenant))
             found += [f"{tenant!r} was shown {note!r}" for note in sorted(shown - owners[tenant])]
-        done += 100
     return found
 
 
 def leaks_of_sparse(store: SparseStore, *, operations: int, seed: int) -> list[str]:
     """Return what was shown of other tenants in so many random writes and searches; nothing is as it must be."""
-    tenants = [one for one in HOSTILE if _writable(one)]
 
     def look(chance: random.Random, tenant: str) -> list[str]:
-        other = chance.randrange(len(tenants))
+        other = chance.randrange(len(WRITABLE))
         query = chance.choice([f"{_OWN}{other}", "shared words", chance.choice(HOSTILE)])
         filters = _filters(chance)
         hits = store.search(query, tenant=tenant, filters=filters, limit=50)
-        if query.startswith(_OWN) and hits and tenants[other] != tenant:
+        if query.startswith(_OWN) and hits and WRITABLE[other] != tenant:
             return [f"{hit.note_id} with the words of {other}" for hit in hits]
         return [hit.note_id for hit in hits]
 
@@ -124,17 +109,17 @@ def leaks_of_sparse(store: SparseStore, *, operations: int, seed: int) -> list[s
 
 def leaks_of_dense(store: DenseStore, *, operations: int, seed: int) -> list[str]:
     """Return what was shown of other tenants in so many random writes and searches; nothing is as it must be."""
-    tenants, ids = [one for one in HOSTILE if _writable(one)], [f"doc{number}#0" for number in range(12)]
+    ids = [f"doc{number}#0" for number in range(12)]
 
     def look(chance: random.Random, tenant: str) -> list[str]:
-        vector = np.array(_direction(chance.randrange(len(tenants))), np.float32)
+        vector = np.array(_direction(chance.randrange(len(WRITABLE))), np.float32)
         asked = chance.randrange(4)
         if asked == 0:
             cosines = store.cosines(_SPACE, vector, ids, tenant)
             return [note for note, cosine in zip(ids, cosines, strict=True) if cosine > 0]
         if asked == 1:
             codes = dict(zip(ids, store.token_codes(_SPACE, ids, tenant), strict=True))
-            mine = tenants.index(tenant) if tenant in tenants else -1
+            mine = WRITABLE.index(tenant) if tenant in WRITABLE else -1
             foreign = [note for note, some in codes.items() if some is not None and some.ids.tolist() != [mine]]
             return [note for note, some in codes.items() if some is not None] + [f"tokens of {one}" for one in foreign]
         space = chance.choice([_SPACE, _SPACE, chance.choice(HOSTILE)])
@@ -146,12 +131,11 @@ def leaks_of_dense(store: DenseStore, *, operations: int, seed: int) -> list[str
 
 def leaks_of_graph(store: GraphStore, *, operations: int, seed: int) -> list[str]:
     """Return what was shown of other tenants in so many random writes and queries; nothing is as it must be."""
-    tenants = [one for one in HOSTILE if _writable(one)]
 
     def look(chance: random.Random, tenant: str) -> list[str]:
-        other = chance.randrange(len(tenants))
+        other = chance.randrange(len(WRITABLE))
         secret = entity_key(f"Secret {other}")
-        if tenants[other] != tenant and store.entities([secret, *HOSTILE], tenant=tenant).get(secret):
+        if WRITABLE[other] != tenant and store.entities([secret, *HOSTILE], tenant=tenant).get(secret):
             return [f"an entity of {other}"]
         notes, entities = {f"doc{chance.randrange(12)}#0": 1.0}, {secret: 1.0, entity_key("Shared Name"): 1.0}
         filters = _filters(chance)
@@ -164,13 +148,10 @@ def leaks_of_graph(store: GraphStore, *, operations: int, seed: int) -> list[str
             return [note for link in store.links(ids, tenant=tenant) for note in (link.source, link.target)]
         paths = store.paths(ids, notes=list(notes), entities=list(entities), tenant=tenant)
         told = {step.target for path in paths for step in path.steps if step.target.startswith("Owner")}
-        mine = f"Owner {tenants.index(tenant)}" if tenant in tenants else ""
+        mine = f"Owner {WRITABLE.index(tenant)}" if tenant in WRITABLE else ""
         return [path.note_id for path in paths] + sorted(told - {mine})
 
     return _run(store, operations, seed, look)
-
-
-_DOCUMENTS = 12
 
 
 def leaks_of_ledger(ledger: Ledger, *, operations: int, seed: int) -> list[str]:
@@ -187,12 +168,13 @@ def leaks_of_ledger(ledger: Ledger, *, operations: int, seed: int) -> list[str]:
             _write(ledger, chance, tenant, owned[tenant])
         else:
             found += _look(ledger, chance, tenant, owned[tenant])
-    found += [f"{c.tenant!r} has {c.note_id}" for c in _held(ledger) if c.note_id not in owned[c.tenant]]
-    return found
+    changes, _ = ledger.changes(0, 1_000_000)
+    held = ((change.tenant, change.note_id) for change in changes if change.note is not None)
+    return found + [f"{tenant!r} has {note_id}" for tenant, note_id in held if note_id not in owned[tenant]]
 
 
 def _write(ledger: Ledger, chance: random.Random, tenant: str, mine: dict[str, str]) -> None:
-    number = chance.randrange(_DOCUMENTS)
+    number = chance.randrange(12)
     if chance.random() < 0.3:
         ledger.delete([f"doc-{number:05d}", *chance.sample(HOSTILE, 2)], tenant=tenant)
         mine.pop(f"doc-{number:05d}#0", None)
@@ -210,7 +192,7 @@ def _write(ledger: Ledger, chance: random.Random, tenant: str, mine: dict[str, s
 
 
 def _look(ledger: Ledger, chance: random.Random, tenant: str, mine: dict[str, str]) -> list[str]:
-    ids = [f"doc-{number:05d}#0" for number in range(_DOCUMENTS)]
+    ids = [f"doc-{number:05d}#0" for number in range(12)]
     way = chance.randrange(5)
     if way == 0:
         shown = {id_: note.text for id_, note in ledger.notes([*ids, *HOSTILE], tenant=tenant).items()}
@@ -227,8 +209,3 @@ def _look(ledger: Ledger, chance: random.Random, tenant: str, mine: dict[str, st
     wrong = {id_: text for id_, text in shown.items() if mine.get(id_) != text}
     missing = sorted(set(mine) - set(shown))
     return [f"{tenant!r} was shown {item}" for item in sorted(wrong.items())] + [f"{id_} is gone" for id_ in missing]
-
-
-def _held(ledger: Ledger) -> list[NoteChange]:
-    changes, _ = ledger.changes(0, 1_000_000)
-    return [change for change in changes if change.note is not None]

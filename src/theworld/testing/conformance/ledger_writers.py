@@ -1,8 +1,5 @@
-"""What other processes do to a store in tests: a writer to be killed, a reader that answers.
-
-Many writers at once on one ledger, and followers beside them: nothing is lost, doubled or skipped.
-
-Conformance of ledgers as the service uses them: requests on record, keys, evaluation jobs, and a lock.
+"""Ledgers and stores with other processes: many writers at once, followers beside them, one to be killed, one to read;
+and the conformance of ledgers as the service uses them: requests on record, keys, evaluation jobs, and a lock.
 """
 
 from __future__ import annotations
@@ -25,7 +22,6 @@ from theworld.stores.ledger.api_keys import KeyRing
 from theworld.stores.ledger.evaluations import MOST_OPEN, Evaluations, StoredQuery
 from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
 from theworld.stores.ledger.service_ledger import ServiceLedger
-from theworld.stores.protocols import NoteChange
 from theworld.testing.conformance.documents import assert_congruent, make_document
 
 
@@ -73,18 +69,14 @@ class _Follower:
     def follow(self, ledger: Ledger, batch: int) -> None:
         last = ledger.sequence()
         while self.applied < last:
-            changes, upto = ledger.changes(self.applied, batch, NoteParts(mentions=False, vectors=False))
-            self._apply(changes)
-            self.applied = upto
-
-    def _apply(self, changes: list[NoteChange]) -> None:
-        for change in changes:
-            key = (change.tenant, change.note_id)
-            self.numbers.append(change.sequence)
-            if change.note is None:
-                self.notes.pop(key, None)
-            else:
-                self.notes[key] = change.sequence
+            changes, self.applied = ledger.changes(self.applied, batch, NoteParts(mentions=False, vectors=False))
+            for change in changes:
+                key = (change.tenant, change.note_id)
+                self.numbers.append(change.sequence)
+                if change.note is None:
+                    self.notes.pop(key, None)
+                else:
+                    self.notes[key] = change.sequence
 
 
 def write_side_by_side(make: Make, *, writers: int, rounds: int, tenants: int, seed: int) -> None:

@@ -5,9 +5,7 @@
     assert_graph_twins(MemoryGraph(), MyGraph(...), seed=1)
 
 Both get random puts, updates and deletes of several tenants, in Chinese and English, with metadata; then random
-queries with random filters are asked of both.
-
-Whether two ledgers tell the same after the same random writes.
+queries with random filters are asked of both. Two ledgers get the same random writes, and are compared whole.
 """
 
 from __future__ import annotations
