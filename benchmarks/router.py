@@ -28,8 +28,7 @@ from theworld.evaluation.metrics import percentile
 from theworld.evaluation.routing import accuracy, read_labelled
 from theworld.routing import Rules, route
 from theworld.settings import Settings
-from theworld.sql.database import Database
-from theworld.sql.view import database_reader
+from theworld.sql.database import Database, database_reader
 from theworld.state import Context, RouteDecision, RoutePath
 
 DATA = Path(__file__).parents[1] / "tests" / "routing" / "data"

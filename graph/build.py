@@ -73,7 +73,7 @@ def _add_understanding(graph: Graph, resources: Resources) -> None:
 def _reader(resources: Resources) -> DatabaseReader | None:
     if resources.database is None:
         return None
-    from theworld.sql.view import database_reader
+    from theworld.sql.database import database_reader
 
     return database_reader(resources.database)
 

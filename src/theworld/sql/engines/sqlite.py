@@ -11,13 +11,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 from theworld.errors import DatabaseError, StatementRefusedError
-from theworld.sql.engines.functions import ENGINE_FUNCTIONS
-from theworld.sql.engines.protocol import Cell, Dialect, Rows
+from theworld.sql.engines.protocol import Dialect, Rows
 from theworld.sql.mapping import MappedTable
+from theworld.state.tables import Cell
 
 Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
 OPCODES_BETWEEN_LOOKS = 1000
 """Steps of SQLite's machine between two looks at the clock: about 10 microseconds."""
+_FUNCTIONS = frozenset("count sum avg min max abs round coalesce nullif sqrt strftime like".split())
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 10_000_000,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
@@ -112,7 +113,7 @@ class SQLiteEngine:
                 columns = readable.get((first or "").casefold())
                 known = columns is not None and (not second or second.casefold() in columns)
                 return sqlite3.SQLITE_OK if known else sqlite3.SQLITE_DENY
-            if action == sqlite3.SQLITE_FUNCTION and (second or "").casefold() in ENGINE_FUNCTIONS:
+            if action == sqlite3.SQLITE_FUNCTION and (second or "").casefold() in _FUNCTIONS:
                 return sqlite3.SQLITE_OK
             return sqlite3.SQLITE_DENY
 

@@ -18,9 +18,9 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 
 from theworld.errors import StatementRefusedError
-from theworld.sql.engines.functions import CAST_TYPES, TIME_FORMATS, TREE_FUNCTIONS
-from theworld.sql.engines.protocol import Cell, Dialect
+from theworld.sql.engines.protocol import Dialect
 from theworld.sql.mapping import MappedTable
+from theworld.state.tables import Cell
 
 MOST_CHARACTERS = 5_000
 MOST_NODES = 600
@@ -34,8 +34,13 @@ _SHAPES: frozenset[type[exp.Expr]] = frozenset(
     | {exp.LT, exp.LTE, exp.Between, exp.In, exp.Is, exp.Like, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Star}
     | {exp.DataType}
 )
-_ALLOWED = _SHAPES | TREE_FUNCTIONS
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_FUNCTIONS: frozenset[type[exp.Expr]] = frozenset(
+    {exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Abs, exp.Round, exp.Coalesce, exp.Nullif, exp.Sqrt}
+    | {exp.TimeToStr, exp.TsOrDsToTimestamp, exp.Cast, exp.Case, exp.If, exp.And, exp.Or}
+)
+_ALLOWED = _SHAPES | _FUNCTIONS
+_TIME_FORMATS = frozenset({"%Y", "%m", "%Y-%m", "%Y-%m-%d"})
+_CAST_TYPES = frozenset({exp.DataType.Type.INT, exp.DataType.Type.BIGINT, exp.DataType.Type.DOUBLE})
 _NAME = re.compile(r"[\w ]{1,100}")
 
 
@@ -131,9 +136,9 @@ class _Check:
             raise refused(f"{node.key.upper().replace('_', ' ')} is not allowed")
         if isinstance(node, exp.TimeToStr):
             form = node.args.get("format")
-            if not (isinstance(form, exp.Literal) and form.this in TIME_FORMATS):
+            if not (isinstance(form, exp.Literal) and form.this in _TIME_FORMATS):
                 raise refused("dates are only formatted as year, month or day")
-        elif isinstance(node, exp.Cast) and node.to.this not in CAST_TYPES:
+        elif isinstance(node, exp.Cast) and node.to.this not in _CAST_TYPES:
             raise refused(f"a cast to {node.to.sql()} is not allowed")
         elif isinstance(node, exp.Join):
             side, kind, method = node.side or "", node.kind or "", node.args.get("method") or ""
