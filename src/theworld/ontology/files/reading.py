@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from theworld.errors import OntologyError
-from theworld.ontology.files.checking import Location, Problem, find_problems
+from theworld.ontology.files.checking import SINGULAR, Location, Problem, find_problems
 from theworld.ontology.model import Ontology
 
 MOST_UNFOLDING = 10
@@ -154,9 +154,6 @@ def _schema_problems(error: ValidationError, data: Any, lines: dict[Location, in
     return found
 
 
-_KINDS = {"classes": "class", "relations": "relation", "capabilities": "capability", "samples": "sample"}
-
-
 def _element_at(location: Location, data: Any) -> str:
     """Return the name of the element that a location is in: `class company`, `attribute company.capital`."""
     name, value, owner = "ontology", data, ""
@@ -167,8 +164,8 @@ def _element_at(location: Location, data: Any) -> str:
             break
         if isinstance(part, int) and isinstance(value, dict):
             id_, listed = value.get("id", f"number {part + 1}"), location[i - 1]
-            if i == 1 and listed in _KINDS:
-                name, owner = f"{_KINDS[str(listed)]} {id_}", str(id_)
+            if i == 1 and listed in SINGULAR:
+                name, owner = f"{SINGULAR[str(listed)]} {id_}", str(id_)
             elif listed == "attributes":
                 name = f"attribute {owner}.{id_}"
     return name
