@@ -67,7 +67,7 @@ def named_relations(found: Sequence[Found[Name]]) -> list[Span]:
 
 
 def descriptive_names(lookup: Lookup) -> Iterator[tuple[str, Name]]:
-    """Yield the roles of relations, and the parts by which their names are recognised: 担保 of 提供担保."""
+    """Yield the roles of relations, and the parts by which names are recognised: 担保 of 提供担保, 成立 of 成立日期."""
     function = set(description_words()["en"]["function"])
     for relation in lookup.ontology.relations:
         ref = Ref("Relation", relation.id)
@@ -77,6 +77,9 @@ def descriptive_names(lookup: Lookup) -> Iterator[tuple[str, Name]]:
             yield from ((part, Name(ref, "label")) for part in _parts(label, function))
         for label in relation.inverse.all():
             yield from ((part, Name(ref, "inverse")) for part in _parts(label, function))
+    for ref, element in lookup.ontology.elements():
+        for label in element.labels.zh if ref.kind == "Attribute" else ():
+            yield from ((part, Name(ref, "label")) for part in _parts(label, function))
 
 
 def _parts(label: str, function: Container[str]) -> Iterator[str]:

@@ -76,7 +76,13 @@ class SQLiteEngine:
             except (sqlite3.ProgrammingError, sqlite3.Warning) as error:
                 raise StatementRefusedError(f"the statement is not allowed: {error}", where=self.name) from error
             except sqlite3.Error as error:
-                raise self._told(error, timeout_ms) from error
+                said = str(error)
+                if "not authorized" in said or "prohibited" in said:
+                    refused = f"the statement reads or does what is not mapped: {said}"
+                    raise StatementRefusedError(refused, where=self.name) from error
+                late = f"the statement took longer than {timeout_ms:.0f} ms and was ended"
+                failed = late if "interrupted" in said else f"the statement failed: {said}"
+                raise DatabaseError(failed, where=self.name) from error
             columns = tuple(item[0] for item in cursor.description or ())
         return Rows(columns, tuple(rows[:max_rows]), len(rows) > max_rows)
 
@@ -140,14 +146,6 @@ class SQLiteEngine:
             except sqlite3.Error as error:
                 raise DatabaseError(f"its views cannot be read: {error}", where=self.name) from error
         return {name: frozenset(columns) for name, columns in found.items()}
-
-    def _told(self, error: sqlite3.Error, timeout_ms: float) -> DatabaseError | StatementRefusedError:
-        said = str(error)
-        if "interrupted" in said:
-            return DatabaseError(f"the statement took longer than {timeout_ms:.0f} ms and was ended", where=self.name)
-        if "not authorized" in said or "prohibited" in said:
-            return StatementRefusedError(f"the statement reads or does what is not mapped: {said}", where=self.name)
-        return DatabaseError(f"the statement failed: {said}", where=self.name)
 
 
 def _quoted(name: str) -> str:

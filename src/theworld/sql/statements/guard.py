@@ -185,26 +185,13 @@ class _Check:
     def _qualified(self, tree: exp.Expr) -> exp.Expr:
         """Return the tree with every column bound to a table; one that is not mapped is refused by name."""
         schema: dict[str, Any] = {}
+        schemas = any("." in name for name in self._tables)  # sqlglot wants one depth for all
         for name, table in self._tables.items():
-            place, (*above, last) = schema, name.split(".")
-            for part in above:
-                place = place.setdefault(part, {})
+            *above, last = name.split(".")
+            place = schema.setdefault(above[0] if above else "", {}) if schemas else schema
             place[last] = dict.fromkeys(table.columns, "UNKNOWN")
-        depth = max((name.count(".") for name in self._tables), default=0)
-        if depth:  # sqlglot wants one depth for all
-            schema = {
-                key: value if isinstance(next(iter(value.values()), None), dict) else None
-                for key, value in schema.items()
-            } | {"": {k: v for k, v in schema.items() if not isinstance(next(iter(v.values()), None), dict)}}
-            schema = {key: value for key, value in schema.items() if value}
         return qualify(
-            tree,
-            schema=schema,
-            dialect=self._dialect,
-            validate_qualify_columns=True,
-            expand_stars=True,
-            identify=True,
-            quote_identifiers=True,
+            tree, schema=schema, dialect=self._dialect, validate_qualify_columns=True, expand_stars=True, identify=True
         )
 
     def _check_joins(self, select: exp.Select) -> None:
@@ -239,8 +226,8 @@ class _Check:
                 continue
             alias, bare = table.alias_or_name, table.copy()
             bare.set("alias", None)
-            own = exp.column(exp.to_identifier(mapped.tenant, quoted=True)).eq(exp.Placeholder(this=TENANT_PARAMETER))
-            rows = exp.select(*(exp.column(exp.to_identifier(c, quoted=True)) for c in mapped.columns))
+            own = exp.column(mapped.tenant, quoted=True).eq(exp.Placeholder(this=TENANT_PARAMETER))
+            rows = exp.select(*(exp.column(c, quoted=True) for c in mapped.columns))
             quoted = exp.to_identifier(alias, quoted=True)
             table.replace(rows.from_(bare).where(own).subquery(alias=exp.TableAlias(this=quoted)))
             self._parameters[TENANT_PARAMETER] = self._tenant
