@@ -43,11 +43,8 @@ class Facts:
             self._between[frozenset((fact.source, fact.target))].append(fact)
             self._near[fact.source].add(fact.target)
             self._near[fact.target].add(fact.source)
-            kinds[self._classes(fact.source, fact.target)].add(fact.relation)
+            kinds[frozenset(lookup.samples[id_].of for id_ in (fact.source, fact.target))].add(fact.relation)
         self._only = {pair: next(iter(ids)) for pair, ids in kinds.items() if len(ids) == 1}
-
-    def _classes(self, one: str, other: str) -> frozenset[str]:
-        return frozenset((self._lookup.samples[one].of, self._lookup.samples[other].of))
 
     def at(self, end: End, relation: str, other: str) -> list[tuple[str, Fact]]:
         """Return the samples at one end of a relation that has `other` at its other end, each with the fact."""

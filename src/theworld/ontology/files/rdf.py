@@ -349,7 +349,10 @@ class _Reader:
         individuals = _ordered(classes)
         for one in individuals:
             self._id(one, "sample")
-        inherited = {class_id: self._inherited(class_id) for class_id in set(classes.values())}
+        inherited = {
+            class_id: {attribute["id"]: attribute for form in self._above(class_id) for attribute in form["attributes"]}
+            for class_id in set(classes.values())
+        }
         for one in individuals:
             form = self._element(one, "sample") | {"class": classes[one]}
             attributes = inherited[classes[one]]
@@ -365,10 +368,6 @@ class _Reader:
                     continue
                 self.used.add((one, predicate, target))
             yield form
-
-    def _inherited(self, class_id: str) -> dict[str, dict[str, Any]]:
-        """Return the attributes of a class and of all above it, by id."""
-        return {attribute["id"]: attribute for form in self._above(class_id) for attribute in form["attributes"]}
 
     def _above(self, class_id: str) -> list[dict[str, Any]]:
         """Return a class and all it inherits from."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def parse_ontology(text: str, *, where: str = "ontology", with_lines: bool = Tru
         ontology = Ontology.model_validate(data)
     except ValidationError as error:
         raise wrong([*doubled, *_schema_problems(error, data, lines)], where) from error
-    problems = [*doubled, *(_with_line(problem, lines) for problem in find_problems(ontology))]
+    problems = [*doubled, *(replace(one, line=_line(one.location, lines)) for one in find_problems(ontology))]
     if problems:
         raise wrong(problems, where)
     return ontology
@@ -135,10 +136,6 @@ def _line(location: Location, lines: dict[Location, int]) -> int:
     while location not in lines and location:
         location = location[:-1]
     return lines.get(location, 0)
-
-
-def _with_line(problem: Problem, lines: dict[Location, int]) -> Problem:
-    return Problem(problem.location, problem.element, problem.what, _line(problem.location, lines))
 
 
 def _schema_problems(error: ValidationError, data: Any, lines: dict[Location, int]) -> list[Problem]:

@@ -88,7 +88,9 @@ class Restrictions:
             senses += self.mapping.senses(path, self.via, self.language)
         columns: dict[Term, Filter] = {}
         for term in self.values:
-            columns[term] = self._valued(term, base)
+            class_id, attribute, values = self._value(term, base)
+            path, column = self._path(base, class_id), attribute.column or ""
+            columns[term] = Filter(path, class_id, column, "in", values, term.text, negated=term in self.negated)
         for one in columns.values():
             self._not_both(one.path, [term for term in self.values if columns[term].column == one.column])
         if any(columns[a].column != columns[b].column for a, b in self.alternatives if a in columns):
@@ -145,11 +147,6 @@ class Restrictions:
         if between:  # a book and a member may meet in a loan or a reservation: neither is meant unsaid
             raise UnclearError(f"it is not said that {base} and {class_id} meet in {between[0]}")
         return path
-
-    def _valued(self, term: Term, base: str) -> Filter:
-        class_id, attribute, values = self._value(term, base)
-        path = self._path(base, class_id)
-        return Filter(path, class_id, attribute.column or "", "in", values, term.text, negated=term in self.negated)
 
     def _value(self, term: Term, base: str) -> tuple[str, Attribute, tuple[Cell, ...]]:
         """Return the class, the attribute and the stored values that a word means: those of the nearest class."""

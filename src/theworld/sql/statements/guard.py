@@ -117,7 +117,7 @@ class _Check:
         if type(tree) is not exp.Select:
             raise refused(f"only SELECT is run, not {tree.key.upper()}")
         nodes = list(tree.walk())
-        if len(nodes) > MOST_NODES or max(_depth(node) for node in nodes) > MOST_DEPTH:
+        if len(nodes) > MOST_NODES or max(node.depth for node in nodes) > MOST_DEPTH:
             raise refused("it is too large")
         for node in nodes:
             self._check_node(node)
@@ -197,26 +197,20 @@ class _Check:
     def _check_joins(self, select: exp.Select) -> None:
         start, joins = select.args.get("from_") or select.args.get("from"), select.args.get("joins") or []
         sources = {table.alias_or_name: table for table in [*([start.this] if start else []), *(j.this for j in joins)]}
+
+        def is_key(column: exp.Expr) -> bool:
+            source = sources.get(column.table) if isinstance(column, exp.Column) else None
+            if not isinstance(source, exp.Table):
+                return source is not None
+            table = self._tables.get(".".join(part.name for part in source.parts))
+            return table is None or column.name in table.keys
+
         for join in joins:
             on = join.args.get("on")
-            parts = list(on.flatten()) if isinstance(on, exp.And) else [on]
-            if not any(self._is_key_pair(part, sources) for part in parts):
+            parts = [part.unnest() for part in (on.flatten() if isinstance(on, exp.And) else [on]) if part is not None]
+            pairs = [(part.this, part.expression) for part in parts if isinstance(part, exp.EQ)]
+            if not any(is_key(a) and is_key(b) and a.table != b.table for a, b in pairs):
                 raise refused("a join must compare the keys of two tables")
-
-    def _is_key_pair(self, part: exp.Expr | None, sources: Mapping[str, exp.Expr]) -> bool:
-        part = part.unnest() if part is not None else None
-        if not isinstance(part, exp.EQ):
-            return False
-        pair = (part.this, part.expression)
-        if not all(isinstance(side, exp.Column) for side in pair) or pair[0].table == pair[1].table:
-            return False
-        return all(self._is_key(side, sources.get(side.table)) for side in pair)
-
-    def _is_key(self, column: exp.Expr, source: exp.Expr | None) -> bool:
-        if not isinstance(source, exp.Table):
-            return source is not None
-        table = self._tables.get(".".join(part.name for part in source.parts))
-        return table is None or column.name in table.keys
 
     def _restrict(self, tree: exp.Expr) -> None:
         """Put the tenant's rows in the place of every table that says whose they are."""
@@ -248,10 +242,3 @@ class _Check:
         most = self._max_rows + 1
         if own is None or int(own.expression.this) > most:
             tree.set("limit", exp.Limit(expression=exp.Literal.number(most)))
-
-
-def _depth(node: exp.Expr) -> int:
-    depth = 0
-    while node.parent is not None:
-        node, depth = node.parent, depth + 1
-    return depth
