@@ -27,8 +27,7 @@ from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import percentile
 from theworld.routing import Rules, route
 from theworld.settings import Settings
-from theworld.sql.database import Database
-from theworld.sql.view import database_reader
+from theworld.sql.database import Database, database_reader
 from theworld.state import Context, RouteDecision, RoutePath
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))

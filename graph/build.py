@@ -87,7 +87,7 @@ def _part_answerer(resources: Resources) -> Callable[[QueryState, Context], Mapp
 def _reader(resources: Resources) -> DatabaseReader | None:
     if resources.database is None:
         return None
-    from theworld.sql.view import database_reader
+    from theworld.sql.database import database_reader
 
     return database_reader(resources.database)
 

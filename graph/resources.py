@@ -137,7 +137,7 @@ def open_resources(
         with ready(resources.reranker), open_database(settings) as database:
             view = None
             if database is not None:
-                from theworld.sql.view import database_reader
+                from theworld.sql.database import database_reader
 
                 view = database_reader(database)(WARM_UP, Context())
             features_of(WARM_UP, Context(), settings, database=view)

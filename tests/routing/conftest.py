@@ -6,8 +6,7 @@ import pytest
 
 from theworld.demo.credit.sample import write_sample
 from theworld.settings import Settings
-from theworld.sql.database import Database
-from theworld.sql.view import database_reader
+from theworld.sql.database import Database, database_reader
 from theworld.state import Context
 
 

@@ -264,7 +264,7 @@ def explain_route(
     from theworld.nodes.receive_question import clean_question
     from theworld.routing import Rules, route
     from theworld.settings import Settings
-    from theworld.sql.view import database_reader
+    from theworld.sql.database import database_reader
     from theworld.state import Context
 
     question, context, settings = clean_question(question), Context(now=now), Settings.load()

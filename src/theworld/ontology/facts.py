@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping, Set
 from typing import Literal, NamedTuple
 
 from theworld.ontology.lookup import Lookup
@@ -31,17 +31,20 @@ class Facts:
         self._between: dict[frozenset[str], list[Fact]] = defaultdict(list)
         self._near: dict[str, set[str]] = defaultdict(set)
         kinds: dict[frozenset[str], set[str]] = defaultdict(set)
-        for fact in _stated(lookup):
+        stated = (
+            Fact(sample.id, relation, target)
+            for sample in lookup.ontology.samples
+            for relation, targets in sample.facts.items()
+            for target in targets
+        )
+        for fact in stated:
             self._targets[fact.relation, fact.source].append(fact)
             self._sources[fact.relation, fact.target].append(fact)
             self._between[frozenset((fact.source, fact.target))].append(fact)
             self._near[fact.source].add(fact.target)
             self._near[fact.target].add(fact.source)
-            kinds[self._classes(fact.source, fact.target)].add(fact.relation)
+            kinds[frozenset(lookup.samples[id_].of for id_ in (fact.source, fact.target))].add(fact.relation)
         self._only = {pair: next(iter(ids)) for pair, ids in kinds.items() if len(ids) == 1}
-
-    def _classes(self, one: str, other: str) -> frozenset[str]:
-        return frozenset((self._lookup.samples[one].of, self._lookup.samples[other].of))
 
     def at(self, end: End, relation: str, other: str) -> list[tuple[str, Fact]]:
         """Return the samples at one end of a relation that has `other` at its other end, each with the fact."""
@@ -66,10 +69,8 @@ class Facts:
     def tied(self, other: str) -> list[tuple[str, Fact]]:
         """Return the samples that state a fact about `other` by the only relation between their classes."""
         facts = (fact for one in sorted(self.near(other)) for fact in self.between(one, other) if fact.target == other)
-        return [(fact.source, fact) for fact in facts if self.only_relation(*self._of(fact)) == fact.relation]
-
-    def _of(self, fact: Fact) -> tuple[str, str]:
-        return self._lookup.samples[fact.source].of, self._lookup.samples[fact.target].of
+        of = {one: sample.of for one, sample in self._lookup.samples.items()}
+        return [(f.source, f) for f in facts if self.only_relation(of[f.source], of[f.target]) == f.relation]
 
     def by_class(self, class_id: str, other: str) -> list[tuple[str, Fact]]:
         """Return the samples of a class that have a fact with `other`, where their classes have only one relation."""
@@ -83,10 +84,3 @@ class Facts:
     def only_relation(self, one: str, other: str) -> str | None:
         """Return the relation between samples of two different classes, None where there are several or none."""
         return self._only.get(frozenset((one, other))) if one != other else None
-
-
-def _stated(lookup: Lookup) -> Iterator[Fact]:
-    for sample in lookup.ontology.samples:
-        for relation, targets in sample.facts.items():
-            for target in targets:
-                yield Fact(sample.id, relation, target)

@@ -83,14 +83,13 @@ class OntologyGraph:
         kind = cast(EdgeKind, edge.kind)
         if source is None or target is None:
             return
-        relations = self._stated(edge) if edge.source[0] == edge.target[0] == "EntitySample" else ()
+        relations: tuple[str, ...] = ()
+        if edge.source[0] == edge.target[0] == "EntitySample":
+            facts = self.lookup.samples[edge.source[1]].facts
+            relations = tuple(id_ for id_, targets in facts.items() if edge.target[1] in targets)
         forward, backward = FACTORS[kind, edge.source[0], edge.target[0]]
         rows.add(source, target, edge.weight * forward, Step(kind, True, relations))
         rows.add(target, source, edge.weight * backward, Step(kind, False, relations))
-
-    def _stated(self, edge: GraphEdgeRecord) -> tuple[str, ...]:
-        facts = self.lookup.samples[edge.source[1]].facts
-        return tuple(id_ for id_, targets in facts.items() if edge.target[1] in targets)
 
     def _add_inherited(self, edges: Sequence[GraphEdgeRecord], rows: _Rows) -> None:
         """Give every class what the classes above it have."""

@@ -90,9 +90,6 @@ class OntologyIndexes:
             if tenant not in self._tenants:
                 return None
             if tenant not in self._of:
-                self._of[tenant] = self._read(tenant)
+                graph = self._tables.whole(tenant)
+                self._of[tenant] = OntologyIndex(*graph) if graph.elements else None
             return self._of[tenant]
-
-    def _read(self, tenant: str) -> OntologyIndex | None:
-        graph = self._tables.whole(tenant)
-        return OntologyIndex(*graph) if graph.elements else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from theworld.ontology.model import (
@@ -15,7 +15,6 @@ from theworld.ontology.model import (
     OntologyClass,
     Ref,
     Relation,
-    attribute_ref,
 )
 
 
@@ -35,10 +34,6 @@ class Lookup:
         return dict(self.ontology.elements())
 
     @cached_property
-    def _parents(self) -> Mapping[str, tuple[str, ...]]:
-        return {one.id: one.inherits for one in self.ontology.classes}
-
-    @cached_property
     def _children(self) -> Mapping[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
         for one in self.ontology.classes:
@@ -48,20 +43,20 @@ class Lookup:
 
     def ancestors(self, class_id: str) -> tuple[str, ...]:
         """Return the class and all it inherits, nearest first."""
-        return _reached(class_id, self._parents)
+        return _reached(class_id, lambda id_: self.classes[id_].inherits)
 
     def generations(self, class_id: str) -> Iterator[tuple[int, str]]:
         """Yield what the class inherits, without itself, each with its least number of generations."""
         seen, level, depth = {class_id}, [class_id], 0
         while level:
             depth += 1
-            level = list(dict.fromkeys(p for id_ in level for p in self._parents.get(id_, ()) if p not in seen))
+            level = list(dict.fromkeys(p for id_ in level for p in self.classes[id_].inherits if p not in seen))
             seen.update(level)
             yield from ((depth, id_) for id_ in level)
 
     def descendants(self, class_id: str) -> tuple[str, ...]:
         """Return the class and all that inherit it, nearest first."""
-        return _reached(class_id, self._children)
+        return _reached(class_id, lambda id_: self._children.get(id_, ()))
 
     def attributes(self, class_id: str) -> Iterator[tuple[Ref, Attribute]]:
         """Yield own and inherited attributes, own first; one with the id of a nearer one is overridden by it."""
@@ -70,7 +65,7 @@ class Lookup:
             for attribute in self.classes[owner].attributes:
                 if attribute.id not in seen:
                     seen.add(attribute.id)
-                    yield attribute_ref(owner, attribute.id), attribute
+                    yield Ref("Attribute", f"{owner}.{attribute.id}"), attribute
 
     def relations_from(self, class_id: str) -> tuple[Relation, ...]:
         """Return the relations whose source the class is or inherits."""
@@ -83,10 +78,10 @@ class Lookup:
         return next((table for table in tables if table is not None), None)
 
 
-def _reached(start: str, following: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _reached(start: str, following: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
     found = {start: None}
     level = [start]
     while level:
-        level = [one for id_ in level for one in following.get(id_, ()) if one not in found]
+        level = [one for id_ in level for one in following(id_) if one not in found]
         found.update(dict.fromkeys(level))
     return tuple(found)

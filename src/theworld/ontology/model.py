@@ -56,6 +56,11 @@ class Ref(NamedTuple):
     key: str
 
 
+def _same_in_both(value: Any) -> Any:
+    """Return one text as that of both languages."""
+    return {"zh": value, "en": value} if isinstance(value, str) else value
+
+
 class Part(BaseModel):
     """Base of all parts: frozen, unknown names refused."""
 
@@ -68,10 +73,7 @@ class Words(Part):
     zh: Text = Field(default="", description="Chinese")
     en: Text = Field(default="", description="English")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _same_in_both(cls, value: Any) -> Any:
-        return {"zh": value, "en": value} if isinstance(value, str) else value
+    _both = model_validator(mode="before")(_same_in_both)
 
     def of(self, language: Language) -> str:
         """Return the text in a language, else in the other."""
@@ -97,10 +99,6 @@ class Labels(Part):
     def all(self) -> tuple[str, ...]:
         """Return every name once, Chinese first."""
         return tuple(dict.fromkeys((*self.zh, *self.en)))
-
-    def of(self, language: Language) -> tuple[str, ...]:
-        """Return the names in one language."""
-        return self.zh if language == "zh" else self.en
 
 
 class Element(Part):
@@ -163,10 +161,7 @@ class LabelColumns(Part):
     zh: Name | None = Field(default=None, description="Column of Chinese names")
     en: Name | None = Field(default=None, description="Column of English names")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _same_in_both(cls, value: Any) -> Any:
-        return {"zh": value, "en": value} if isinstance(value, str) else value
+    _both = model_validator(mode="before")(_same_in_both)
 
     def of(self, language: Language) -> str | None:
         """Return the column in a language, else the other."""
@@ -276,13 +271,7 @@ class Ontology(Part):
         """Yield every element with its reference: classes each followed by its attributes, then the other kinds."""
         for one in self.classes:
             yield Ref("OntologyClass", one.id), one
-            for attribute in one.attributes:
-                yield attribute_ref(one.id, attribute.id), attribute
+            yield from ((Ref("Attribute", f"{one.id}.{attribute.id}"), attribute) for attribute in one.attributes)
         yield from ((Ref("Relation", relation.id), relation) for relation in self.relations)
         yield from ((Ref("Capability", capability.id), capability) for capability in self.capabilities)
         yield from ((Ref("EntitySample", sample.id), sample) for sample in self.samples)
-
-
-def attribute_ref(class_id: str, attribute_id: str) -> Ref:
-    """Return the reference of an attribute of a class."""
-    return Ref("Attribute", f"{class_id}.{attribute_id}")

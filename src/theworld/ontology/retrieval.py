@@ -10,8 +10,8 @@ import numpy as np
 from theworld.deadline import Deadline
 from theworld.ontology.index import OntologyIndex
 from theworld.ontology.model import Ref
-from theworld.ontology.questions.described import UNREAD, Reading, described_samples
-from theworld.ontology.questions.names import Match, QueryMatches
+from theworld.ontology.questions.described import UNREAD, Reading
+from theworld.ontology.questions.names import QueryMatches
 from theworld.ontology.walking import Floats, Ints, Walk, WalkParameters, walk
 from theworld.ontology.wording import label_of, step_words, word_steps, word_way
 from theworld.state import EvidencePath, PathStep
@@ -75,17 +75,14 @@ class _Sums:
 def starting_nodes(index: OntologyIndex, matches: QueryMatches, reading: Reading = UNREAD) -> tuple[Start, ...]:
     """Return where to begin: what the question names or describes, surest first."""
     scores: dict[int, float] = {}
-    nested = (_scaled(match, NESTED) for match in matches.nested)
-    described = ((Ref("EntitySample", id_), DESCRIBED) for id_ in described_samples(reading))
-    for ref, score in [*((match.ref, match.score) for match in matches.matches), *nested, *described]:
+    named = [(match.ref, match.score) for match in matches.matches]
+    named += [(match.ref, match.score * NESTED) for match in matches.nested]
+    named += [(Ref("EntitySample", id_), DESCRIBED) for one in reading.described for id_ in one.samples]
+    for ref, score in named:
         node = index.graph.number[ref]
         scores[node] = max(scores.get(node, 0.0), score)
     order = sorted(scores, key=lambda node: (-scores[node], node))[:MOST_STARTS]
     return tuple(Start(node, scores[node]) for node in order)
-
-
-def _scaled(match: Match, factor: float) -> tuple[Ref, float]:
-    return match.ref, match.score * factor
 
 
 def find(
@@ -136,22 +133,14 @@ def _strongest_of_notes(index: OntologyIndex, nodes: Ints, strengths: Floats) ->
 def _paths(index: OntologyIndex, walks: Sequence[Walk], reached: _Sums, language: Language) -> list[OntologyPath]:
     """Return the ways to what several starts lead to most strongly, without the starts themselves."""
     own = {one.start for one in walks}
-    first = reached.ranked()[: PATHS + len(own)]
-    order = [node for node in first if node not in own][:PATHS]
     found = []
-    for node in order:
-        one = walks[int(reached.walk[node])]
-        steps, ref = word_way(one.way_to(node), index.graph, language), index.graph.refs[node]
-        found.append(
-            OntologyPath(
-                kind=ref.kind,
-                key=ref.key,
-                label=label_of(index.graph, node, language),
-                steps=steps,
-                weight=round(float(one.strengths[np.searchsorted(one.nodes, node)]), _DIGITS),
-                text=word_steps(steps),
-            )
-        )
+    for node in [node for node in reached.ranked() if node not in own][:PATHS]:
+        one, ref = walks[int(reached.walk[node])], index.graph.refs[node]
+        steps = word_way(one.way_to(node), index.graph, language)
+        label = label_of(index.graph, node, language)
+        weight = round(float(one.strengths[np.searchsorted(one.nodes, node)]), _DIGITS)
+        text = word_steps(steps)
+        found.append(OntologyPath(kind=ref.kind, key=ref.key, label=label, steps=steps, weight=weight, text=text))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,8 +50,8 @@ def import_ontology(
     store.catch_up(progress)
     return ImportReport(
         changed=changed,
-        nodes=_counted(node.kind for node in nodes if node.kind != HEAD),
-        edges=_counted(edge.kind for edge in edges),
+        nodes=dict(Counter(node.kind for node in nodes if node.kind != HEAD)),
+        edges=dict(Counter(edge.kind for edge in edges)),
         linked_notes=len({link.source for link in store.ledger.graph.links(tenant)}),
     )
 
@@ -106,16 +107,16 @@ def to_nodes(ontology: Ontology) -> Iterator[GraphNodeRecord]:
 def to_edges(ontology: Ontology) -> Iterator[GraphEdgeRecord]:
     """Yield the edges, weighed by rule and confidence; what the notes show is added when they are linked."""
     seen: set[tuple[Ref, Ref, str]] = set()
-    for source, target, kind, element in _edges(Lookup(ontology)):
+    for source, target, kind, element in _edges(ontology):
         if (source, target, kind) not in seen:
             seen.add((source, target, kind))
             parts = {"rule": element.strength, "confidence": element.confidence}
             yield GraphEdgeRecord((source.kind, source.key), (target.kind, target.key), kind, mixed(parts), parts)
 
 
-def _edges(lookup: Lookup) -> Iterator[tuple[Ref, Ref, str, Element]]:
+def _edges(ontology: Ontology) -> Iterator[tuple[Ref, Ref, str, Element]]:
     """Yield (source, target, kind, the element whose strength and confidence count)."""
-    ontology = lookup.ontology
+    lookup = Lookup(ontology)
     for one in ontology.classes:
         ref = Ref("OntologyClass", one.id)
         yield from ((ref, Ref("OntologyClass", parent), "INHERITS", one) for parent in one.inherits)
@@ -137,10 +138,3 @@ def _edges(lookup: Lookup) -> Iterator[tuple[Ref, Ref, str, Element]]:
         for id_, targets in sample.facts.items():
             relation = lookup.relations[id_]
             yield from ((ref, Ref("EntitySample", target), "REFERS_TO", relation) for target in targets)
-
-
-def _counted(kinds: Iterator[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for kind in kinds:
-        found[kind] = found.get(kind, 0) + 1
-    return found

@@ -9,37 +9,33 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import sqlglot
 from sqlglot import exp
 
-from theworld.errors import DatabaseError, SettingsError
+from theworld.errors import DatabaseError, SettingsError, TheWorldError
 from theworld.ontology import Ontology
 from theworld.ontology.files.formats import load_ontology
 from theworld.questions import read_question
+from theworld.routing import DatabaseReader, DatabaseView
 from theworld.settings import DatabaseSettings
-from theworld.sql.checking import check_mapping
+from theworld.sql.drafting.file import read_mapping, to_ontology
 from theworld.sql.engines import Engine, Rows, open_engine
 from theworld.sql.mapping import DatabaseMapping
-from theworld.sql.plan import Plan
+from theworld.sql.plan import Plan, UnclearError
 from theworld.sql.questions.completeness import check_sure
-from theworld.sql.questions.lexicon import (
-    Lexicon,
-    Meaning,
-    cue_meanings,
-    entity_meanings,
-    label_meanings,
-    value_meanings,
-)
-from theworld.sql.questions.signals import QuestionSignals, signals_of
-from theworld.sql.questions.understanding import understand
+from theworld.sql.questions.cutting import cut_question
+from theworld.sql.questions.lexicon import Lexicon, Named, cue_meanings, entity_meanings, label_meanings, value_meanings
+from theworld.sql.questions.understanding import plan_terms, understand
 from theworld.sql.results import to_table, words
 from theworld.sql.statements.building import build
-from theworld.sql.statements.expressions import column, table
-from theworld.sql.statements.guard import check_statement, parse_statement
-from theworld.state import QueryTable, TableColumn
+from theworld.sql.statements.conditions import column, table
+from theworld.sql.statements.guard import Statement, check_statement, parse_statement
+from theworld.state import Context, QueryTable, TableColumn
+from theworld.state.tables import Cell
 from theworld.text import Language
 from theworld.text.folding import fold_in_place
 
@@ -64,10 +60,11 @@ class Database:
         confirmed: Mapping[str, str] | None = None,
     ) -> None:
         self.engine, self.settings = engine, settings
-        self._confirmed = {fold_in_place(question).strip(): sql for question, sql in (confirmed or {}).items()}
+        self.confirmed = {fold_in_place(question).strip(): sql for question, sql in (confirmed or {}).items()}
+        """The statements kept for questions, by question."""
         self.mapping = DatabaseMapping(ontology)
         self.zone: tzinfo = UTC if settings.timezone == "UTC" else ZoneInfo(settings.timezone)
-        self._words = (cue_meanings(), label_meanings(self.mapping))
+        self._labels = list(label_meanings(self.mapping))
         self._lexicons: OrderedDict[str, Lexicon] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -81,11 +78,11 @@ class Database:
             raise SettingsError("needs an address", where="database.url")
         ontology, confirmed = _mapping_of(settings)
         mapping = DatabaseMapping(ontology)
-        if not mapping:
+        if not mapping.classes:
             remedy = "Give classes a `table`, see docs/sql.md."
             raise DatabaseError("it maps no class to a table", where=str(settings.ontology or "draft"), remedy=remedy)
         engine = open_engine(settings.url.get_secret_value(), mapping.tables)
-        check_mapping(mapping, engine.schema(), where=engine.name)
+        mapping.check(engine.schema(), where=engine.name)
         return cls(engine, ontology, settings, confirmed)
 
     def close(self) -> None:
@@ -98,10 +95,27 @@ class Database:
             return datetime.now(self.zone)
         return moment.replace(tzinfo=self.zone) if moment.tzinfo is None else moment.astimezone(self.zone)
 
-    def signals(self, question: str, *, tenant: str, now: datetime | None = None) -> QuestionSignals:
+    def view(self, question: str, *, tenant: str, now: datetime | None = None) -> DatabaseView:
         """Return how much of a question speaks of this database, for the router; nothing is run."""
-        language = read_question(question).language
-        return signals_of(question, self.now(now), self.lexicon(tenant), self.mapping, language)
+        terms, unknown = cut_question(question, self.now(now), self.lexicon(tenant))
+        try:
+            language = read_question(question).language
+            understood = bool(plan_terms(terms, unknown, mapping=self.mapping, language=language))
+        except UnclearError:
+            understood = False
+        counting = "aggregate", "superlative", "top", "each", "compared", "unit_of_time"
+        size = max(1, sum(not c.isspace() for c in question))
+        return DatabaseView(
+            available=True,
+            understood=understood,
+            fields=sum(bool(t.of("class", "attribute")) for t in terms),
+            values=sum(bool(t.of("value")) and not t.of("entity") for t in terms),
+            entities=sum(bool(t.of("entity")) for t in terms),
+            relations=sum(bool(t.of("relation", "inverse")) for t in terms),
+            measures=sum(any(m.kind in counting for m in t.meanings) for t in terms),
+            periods=sum(bool(t.of("period")) for t in terms),
+            unknown=min(1.0, sum(len(piece.replace(" ", "")) for piece in unknown) / size),
+        )
 
     def ask(
         self,
@@ -117,7 +131,7 @@ class Database:
 
         Raises UnclearError when it is not understood for certain, DatabaseError and StatementRefusedError from running.
         """
-        known = self._confirmed.get(fold_in_place(question).strip())
+        known = self.confirmed.get(fold_in_place(question).strip())
         if known is not None and not dry_run:
             table = self.run_text(known, title=question, tenant=tenant, timeout_ms=timeout_ms)
             return (table.model_copy(update={"reading": (str(words(language)["confirmed"]),)}),)
@@ -132,7 +146,7 @@ class Database:
     def near_names(self, unknown: Iterable[str]) -> dict[str, list[str]]:
         """Return the names of the mapping that words which mean nothing come near to, best first."""
         named = {"class", "attribute", "value"}
-        known = [word for word, meanings in self._words[1].items() if any(m.kind in named for m in meanings)]
+        known = list(dict.fromkeys(word for word, meaning in self._labels if meaning.kind in named))
         found: dict[str, list[str]] = {}
         for word in unknown:
             stem = [name for name in known if len(word) > 3 and name.startswith(word[:4])]
@@ -151,63 +165,49 @@ class Database:
     ) -> QueryTable:
         """Return the table of one plan."""
         begun = time.perf_counter()
-        one_more = (
-            plan.limit + 1 if plan.shape == "top" and plan.limit else plan.limit
-        )  # to see who shares the last place
-        tree, parameters = build(replace(plan, limit=one_more), self.mapping, language)
-        statement = check_statement(
-            tree,
-            self.mapping.tables,
-            dialect=self.engine.dialect,
-            tenant=tenant,
-            max_rows=self.settings.max_rows,
-            parameters=parameters,
-        )
-        limits = {"max_rows": self.settings.max_rows, "timeout_ms": self._within(timeout_ms)}
-        asked = statement.sql, statement.parameters
-        rows = Rows((), (), False) if dry_run else self.engine.read(*asked, **limits)  # type: ignore[arg-type]
-        if one_more != plan.limit and one_more is not None:
-            plan, rows = _without_next(plan, rows, str(words(language)["tied"]))
-        elapsed = (time.perf_counter() - begun) * 1000
-        return to_table(
-            plan,
-            statement,
-            rows,
-            mapping=self.mapping,
-            language=language,
-            source=self.engine.name,
-            elapsed_ms=elapsed,
+        more = int(plan.shape == "top" and plan.limit is not None)  # one more row, to see who shares the last place
+        tree, parameters = build(replace(plan, limit=plan.limit and plan.limit + more), self.mapping, language)
+        statement = self._checked(tree, tenant, parameters)
+        rows = Rows((), (), False) if dry_run else self._read(statement, timeout_ms)
+        if more and plan.limit and len(rows.rows) > plan.limit:
+            if rows.rows[plan.limit][-1] == rows.rows[plan.limit - 1][-1]:
+                plan = replace(plan, reading=(*plan.reading, str(words(language)["tied"])))
+            rows = replace(rows, rows=rows.rows[: plan.limit])
+        return to_table(plan, rows, mapping=self.mapping, language=language).model_copy(
+            update=self._how(statement, begun)
         )
 
     def run_text(self, text: str, *, title: str, tenant: str, timeout_ms: float | None = None) -> QueryTable:
         """Return the table of a statement that somebody else wrote; it goes through the same guard and engine."""
         begun = time.perf_counter()
-        dialect = self.engine.dialect
-        statement = check_statement(
-            parse_statement(text, dialect),
+        statement = self._checked(parse_statement(text, self.engine.dialect), tenant)
+        rows = self._read(statement, timeout_ms)
+        columns = tuple(TableColumn(label=name) for name in rows.columns)
+        table = QueryTable(title=title, columns=columns, rows=rows.rows, truncated=rows.truncated)
+        return table.model_copy(update=self._how(statement, begun))
+
+    def _how(self, statement: Statement, begun: float) -> dict[str, Any]:
+        """Return what a table says of how it was made."""
+        elapsed = (time.perf_counter() - begun) * 1000
+        parameters = dict(statement.parameters)
+        return {"sql": statement.sql, "parameters": parameters, "source": self.engine.name, "elapsed_ms": elapsed}
+
+    def _checked(
+        self, tree: exp.Expr, tenant: str, parameters: Mapping[str, Cell] | None = None, most: int | None = None
+    ) -> Statement:
+        return check_statement(
+            tree,
             self.mapping.tables,
-            dialect=dialect,
+            dialect=self.engine.dialect,
             tenant=tenant,
-            max_rows=self.settings.max_rows,
-        )
-        rows = self.engine.read(
-            statement.sql, statement.parameters, max_rows=self.settings.max_rows, timeout_ms=self._within(timeout_ms)
-        )
-        return QueryTable(
-            title=title,
-            columns=tuple(TableColumn(label=name) for name in rows.columns),
-            rows=rows.rows,
-            truncated=rows.truncated,
-            sql=statement.sql,
-            parameters=dict(statement.parameters),
-            source=self.engine.name,
-            elapsed_ms=(time.perf_counter() - begun) * 1000,
+            max_rows=most or self.settings.max_rows,
+            parameters=parameters,
         )
 
-    @property
-    def confirmed(self) -> Mapping[str, str]:
-        """The statements kept for questions, by question."""
-        return self._confirmed
+    def _read(self, statement: Statement, timeout_ms: float | None) -> Rows:
+        limit = float(self.settings.timeout_ms)
+        limit = limit if timeout_ms is None else max(1.0, min(limit, timeout_ms))
+        return self.engine.read(statement.sql, statement.parameters, max_rows=self.settings.max_rows, timeout_ms=limit)
 
     def written_out(self, table: QueryTable) -> str:
         """Return a table's statement with its parameters written into it, to be kept."""
@@ -226,7 +226,7 @@ class Database:
             if tenant in self._lexicons:
                 self._lexicons.move_to_end(tenant)
                 return self._lexicons[tenant]
-        made = Lexicon(*self._words, self._names(tenant))
+        made = Lexicon(chain(cue_meanings(), self._labels, self._names(tenant)))
         with self._lock:
             self._lexicons[tenant] = made
             while len(self._lexicons) > TENANTS_KEPT:
@@ -238,32 +238,20 @@ class Database:
         with self._lock:
             self._lexicons.clear()
 
-    def _within(self, timeout_ms: float | None) -> float:
-        limit = float(self.settings.timeout_ms)
-        return limit if timeout_ms is None else max(1.0, min(limit, timeout_ms))
+    def _names(self, tenant: str) -> Named:
+        for class_id in self.mapping.classes:
+            yield from entity_meanings(self._names_of(class_id, tenant))
+        for class_id, own in self.mapping.classes.items():
+            for attribute in self.mapping.attributes(class_id).values():
+                if attribute.listed:
+                    cell = column("t", attribute.column or "")
+                    select = exp.select(cell).distinct().from_(table(own.name, "t")).order_by(cell.copy())
+                    rows = self._known(select, tenant, VALUES_PER_COLUMN)
+                    values = [] if rows.truncated else [str(cell) for (cell,) in rows.rows if cell not in (None, "")]
+                    yield from value_meanings(f"{class_id}.{attribute.id}", values)  # too many are no names of values
 
-    def _names(self, tenant: str) -> dict[str, tuple[Meaning, ...]]:
-        found = entity_meanings(row for class_id in self.mapping.classes for row in self._names_of(class_id, tenant))
-        listed = value_meanings(
-            (class_id, attribute.id, value)
-            for class_id in self.mapping.classes
-            for attribute in self.mapping.attributes(class_id).values()
-            if attribute.listed
-            for value in self._values_of(class_id, attribute.column or "", tenant)
-        )
-        return {word: (*found.get(word, ()), *listed.get(word, ())) for word in {**found, **listed}}
-
-    def _values_of(self, class_id: str, column_name: str, tenant: str) -> list[str]:
-        """Return the distinct texts of a column, none when there are too many to be names of values."""
-        source = table(self.mapping.classes[class_id].name, "t")
-        select = exp.select(column("t", column_name)).distinct().from_(source).order_by(column("t", column_name))
-        rows = self._read(select, tenant, VALUES_PER_COLUMN)
-        return [] if rows.truncated else [str(cell) for (cell,) in rows.rows if cell not in (None, "")]
-
-    def _read(self, select: exp.Select, tenant: str, most: int) -> Rows:
-        checked = check_statement(
-            select, self.mapping.tables, dialect=self.engine.dialect, tenant=tenant, max_rows=most
-        )
+    def _known(self, select: exp.Select, tenant: str, most: int) -> Rows:
+        checked = self._checked(select, tenant, most=most)
         return self.engine.read(checked.sql, checked.parameters, max_rows=most, timeout_ms=NAMES_TIMEOUT_MS)
 
     def _names_of(self, class_id: str, tenant: str) -> Iterator[tuple[str, Any, list[str]]]:
@@ -272,7 +260,7 @@ class Database:
         most = NAMES_PER_CLASS if labels else KEYS_PER_CLASS
         shown = [own.key, *labels, *([own.given] if own.given else [])]
         select = exp.select(*(column("t", c) for c in shown)).from_(table(own.name, "t"))
-        rows = self._read(select.order_by(column("t", own.key)), tenant, most)  # too many: always the same are known
+        rows = self._known(select.order_by(column("t", own.key)), tenant, most)  # too many: always the same are known
         if rows.truncated and not labels:
             return
         for key, *names in rows.rows:
@@ -285,24 +273,26 @@ class Database:
                 yield class_id, key, [key]
 
 
-def _without_next(plan: Plan, rows: Rows, tied: str) -> tuple[Plan, Rows]:
-    """Return the first rows without the next one, the reading noting where that one shares the last place."""
-    limit = plan.limit or 0
-    shares = len(rows.rows) > limit and rows.rows[limit][-1] == rows.rows[limit - 1][-1]
-    plan = replace(plan, reading=(*plan.reading, tied)) if shares else plan
-    return plan, replace(rows, rows=rows.rows[:limit])
-
-
 def _mapping_of(settings: DatabaseSettings) -> tuple[Ontology, dict[str, str]]:
     """Return the ontology of the file, or of a mapping with its confirmed questions, or without a file of a draft."""
-    from theworld.sql.drafting.file import read_mapping
-    from theworld.sql.drafting.ontology import to_ontology
-    from theworld.sql.drafting.proposing import draft_mapping
-
     if settings.ontology is None:
+        from theworld.sql.drafting.proposing import draft_mapping
+
         assert settings.url is not None
         return to_ontology(draft_mapping(settings.url.get_secret_value())), {}
     mapping = read_mapping(settings.ontology)
     if mapping is None:
         return load_ontology(settings.ontology), {}
     return to_ontology(mapping), {one.ask: one.sql for one in mapping.questions}
+
+
+def database_reader(database: Database) -> DatabaseReader:
+    """Return what tells the router of a question; when its names cannot be read, nothing is known of it."""
+
+    def read(question: str, context: Context) -> DatabaseView:
+        try:
+            return database.view(question, tenant=context.tenant, now=context.now)
+        except TheWorldError:
+            return DatabaseView(available=True)
+
+    return read

@@ -9,10 +9,10 @@ from theworld.errors import TheWorldError
 from theworld.sql.database import Database
 from theworld.sql.drafting.inspection import TableFacts
 from theworld.sql.mapping import is_measure
-from theworld.sql.paths import is_single, steps
 from theworld.sql.plan import UnclearError
 from theworld.sql.questions.lexicon import forms_of
 from theworld.state import QueryTable
+from theworld.text import detect_language
 
 EXAMPLES = 3
 
@@ -58,8 +58,8 @@ def _questions(database: Database, class_id: str) -> list[str]:
     own = labels.preferred("zh" if zh else "en")
     many = forms_of(own)[-1]
     found = [f"一共有多少{own}？" if zh else f"How many {many} are there?"]
-    for join in steps(mapping, class_id):
-        if is_single(join) and join.target != class_id:
+    for join in mapping.steps(class_id):
+        if join.single and join.target != class_id:
             other = mapping.lookup.classes[join.target].labels.preferred("zh" if zh else "en")
             found.append(f"每个{other}有多少{own}？" if zh else f"number of {many} by {other}")
             break
@@ -73,8 +73,6 @@ def _questions(database: Database, class_id: str) -> list[str]:
 
 
 def _asked(database: Database, question: str) -> QueryTable | str:
-    from theworld.text import detect_language
-
     try:
         return database.ask(question, language=detect_language(question), tenant="default")[0]
     except (UnclearError, TheWorldError) as error:

@@ -1,13 +1,18 @@
-"""What of a database may be asked for: tables, columns and joins, taken from an ontology and nothing else."""
+"""What of a database may be asked for: tables, columns and joins, taken from an ontology; and the ways over them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from theworld.errors import DatabaseError
 from theworld.ontology import Attribute, ClassTable, Lookup, Ontology, Relation
+from theworld.text.language import Language
+
+MOST_STEPS = 3
+"""Relations of the longest way between two classes."""
 
 
 class Join(NamedTuple):
@@ -31,6 +36,15 @@ class Join(NamedTuple):
     """Column of the table between that holds the target's key."""
     forward: bool = True
     """False when the relation is read from its target to its source."""
+
+    @property
+    def single(self) -> bool:
+        """Whether every source has at most one target: a column of the source's table holds its key."""
+        return self.forward and self.link is None
+
+
+Path = tuple[Join, ...]
+"""Relations from a class to another."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +72,24 @@ class DatabaseMapping:
             id_ for id_ in self.lookup.classes if id_ not in self.classes and self.lookup.table(id_) is not None
         )
         """Classes that inherit a table and do not say which of its rows are theirs: never read as all of them."""
+        self._attributes: dict[str, dict[str, Attribute]] = {}
+        self._order = {relation: i for i, relation in enumerate(self.lookup.relations)}
 
-    def __bool__(self) -> bool:
-        """Whether anything is mapped."""
-        return bool(self.classes)
-
-    def attributes(self, class_id: str) -> dict[str, Attribute]:
+    def attributes(self, class_id: str) -> Mapping[str, Attribute]:
         """Return the attributes of a class that have a column, inherited ones included, by id."""
-        return {attribute.id: attribute for _, attribute in self.lookup.attributes(class_id) if attribute.column}
+        if class_id not in self._attributes:
+            own = {attribute.id: attribute for _, attribute in self.lookup.attributes(class_id) if attribute.column}
+            self._attributes[class_id] = own
+        return self._attributes[class_id]
+
+    def attribute(self, name: str) -> Attribute:
+        """Return the attribute that `class.attribute` or `class.attribute=value` names."""
+        class_id, _, rest = name.partition(".")
+        return self.attributes(class_id)[rest.partition("=")[0]]
+
+    def name(self, class_id: str, language: Language) -> str:
+        """Return what a class is called."""
+        return self.lookup.classes[class_id].labels.preferred(language)
 
     @cached_property
     def joins(self) -> tuple[Join, ...]:
@@ -110,13 +134,99 @@ class DatabaseMapping:
                 tenants[name] = join.tenant
         return {
             name: MappedTable(
-                name,
-                tuple(c for c in columns[name] if c != tenants.get(name)),
-                frozenset(keys.get(name, ())),
-                tenants.get(name),
+                name, tuple(c for c in own if c != tenants.get(name)), frozenset(keys[name]), tenants.get(name)
             )
-            for name in columns
+            for name, own in columns.items()
         }
+
+    def check(self, live: Mapping[str, frozenset[str]], *, where: str) -> None:
+        """Raise DatabaseError naming everything that is missing: tables and columns, or the table of a join's class."""
+        known = {name.casefold(): {c.casefold() for c in columns} for name, columns in live.items()}
+        found = []
+        for name, table in self.tables.items():
+            columns = known.get(name.casefold())
+            wanted = (*table.columns, *([table.tenant] if table.tenant else []))
+            if columns is None:
+                found.append(f"there is no table {name}")
+            else:
+                found += [f"table {name} has no column {c}" for c in wanted if c.casefold() not in columns]
+        found += [
+            f"the join of {relation.id} is on {class_id}, which has no table"
+            for relation in self.lookup.relations.values()
+            for class_id in (relation.source, relation.target)
+            if relation.join is not None and class_id not in self.classes
+        ]
+        if found:
+            remedy = "Fix `table`, `column` or `join` in the ontology file, or the database."
+            raise DatabaseError(f"it does not fit its mapping: {'; '.join(found)}", where=where, remedy=remedy)
+
+    def steps(self, class_id: str) -> list[Join]:
+        """Return the mapped relations that lead from a class or what it inherits."""
+        line = set(self.lookup.ancestors(class_id))
+        return [join for join in self.joins if join.source in line]
+
+    def path(self, start: str, goal: str, *, via: Collection[str] = (), single: bool = False) -> Path | None:
+        """Return the best path from a class to another, None when there is none within three steps.
+
+        Steps with one target come before others, ways over what the question mentions (`via`: relations and classes)
+        before those that do not, then shorter ones, then the order of the relations in the ontology: the first relation
+        of a class is its primary one. Relations between instances of one class are never walked, tables between two
+        only where they are mentioned or nothing else leads there. `single` allows steps with one target only.
+        """
+        if start == goal:
+            return ()
+
+        def ways(class_id: str, path: Path, seen: frozenset[str], *, linked: bool) -> Iterator[Path]:
+            for join in self.steps(class_id):
+                if join.target in seen or join.source == join.target:
+                    continue
+                if join.link and join.relation not in via and not linked:
+                    continue
+                if not join.single and (single or any(not step.single for step in path)):
+                    continue
+                longer = (*path, join)
+                if goal in self.lookup.ancestors(join.target):
+                    yield longer
+                elif len(longer) < MOST_STEPS:
+                    yield from ways(join.target, longer, seen | {join.target}, linked=linked)
+
+        def cost(path: Path) -> tuple[int, int, int, tuple[int, ...]]:
+            met = {step.relation for step in path} | {step.target for step in path[:-1]}
+            several = sum(not step.single for step in path)
+            return several, -len(met & set(via)), len(path), tuple(self._order[step.relation] for step in path)
+
+        found = list(ways(start, (), frozenset({start}), linked=False))
+        if not found and not single:
+            found = list(ways(start, (), frozenset({start}), linked=True))
+        return min(found, key=cost, default=None)
+
+    def happens(self, class_id: str) -> tuple[Path, str] | None:
+        """Return the way to the one class that says when rows happen: their own, else the one they are lines of."""
+        if self.classes[class_id].time is not None:
+            return (), class_id
+        joins = [j for j in self.steps(class_id) if j.single and self.classes[j.target].time is not None]
+        return ((joins[0],), joins[0].target) if len({j.target for j in joins}) == 1 else None
+
+    def senses(self, path: Path, via: Collection[str], language: Language) -> list[str]:
+        """Return in words how a path's first step was taken, where there are other ways and the question chose none."""
+        if not path or not path[0].single or path[0].relation in via:
+            return []
+        first = path[0]
+        if not any(
+            join.target == first.target and join.relation != first.relation and join.single
+            for join in self.steps(first.source)
+        ):
+            return []
+        relation = self.lookup.relations[first.relation]
+        parts = self.name(relation.target, language), relation.labels.preferred(language)
+        return [("：" if language == "zh" else ": ").join(parts)]
+
+    def belongs_by(self, class_id: str) -> str | None:
+        """Return the column by which instances of a class belong to others of it (a city to a district)."""
+        table = self.classes[class_id].name
+        own = (j for j in self.steps(class_id) if j.single and j.source == j.target)
+        own = (j for j in own if self.classes[j.source].name == table and self.lookup.relations[j.relation].contains)
+        return next((join.source_column for join in own), None)
 
 
 def is_measure(attribute: Attribute) -> bool:

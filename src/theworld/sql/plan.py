@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from theworld.ontology import Attribute
-from theworld.sql.engines.protocol import Cell
-from theworld.sql.mapping import Join
+from theworld.sql.mapping import Path
+from theworld.state.tables import Cell, TableShape
 from theworld.text.calendar_units import CalendarUnit
 from theworld.text.time_ranges import TimeRange
 
 Aggregate = Literal["count", "sum", "average", "min", "max"]
-Shape = Literal["figure", "groups", "top", "trend", "change", "volatility", "list", "latest", "share"]
 Whole = Literal["rows", "all", "measure"]
 """What a share is of: the plan's rows together, all rows of its period, or another measure of its rows."""
 Operator = Literal["in", ">", ">=", "<", "<=", "exists", "filled"]
-Path = tuple[Join, ...]
-"""Relations from the plan's class to another."""
 
 
 class UnclearError(Exception):
@@ -60,7 +57,7 @@ class Plan:
     """One question to one class's table."""
 
     base: str
-    shape: Shape
+    shape: TableShape
     aggregate: Aggregate
     measure: Attribute | None = None
     """None counts rows."""
@@ -76,7 +73,6 @@ class Plan:
     time_unit: CalendarUnit | None = None
     period: TimeRange | None = None
     earlier: TimeRange | None = None
-    having: tuple[str, float] | None = None
     descending: bool = True
     limit: int | None = None
     shown: tuple[Attribute, ...] = ()
@@ -85,5 +81,5 @@ class Plan:
     """For shares."""
     divisor: Attribute | None = None
     """The other measure, for the whole `measure`."""
-    reading: tuple[str, ...] = field(default=())
+    reading: tuple[str, ...] = ()
     """How words with more than one sense were taken."""

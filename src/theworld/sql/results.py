@@ -14,7 +14,6 @@ from theworld.ontology import Attribute
 from theworld.sql.engines.protocol import Rows
 from theworld.sql.mapping import DatabaseMapping, Join
 from theworld.sql.plan import Filter, Plan
-from theworld.sql.statements.guard import Statement
 from theworld.state import PathStep, QueryTable, TableColumn
 from theworld.state.tables import Cell
 from theworld.text.language import Language
@@ -32,34 +31,22 @@ def words(language: Language) -> Mapping[str, Any]:
     return table
 
 
-def to_table(
-    plan: Plan,
-    statement: Statement,
-    rows: Rows,
-    *,
-    mapping: DatabaseMapping,
-    language: Language,
-    source: str,
-    elapsed_ms: float,
-) -> QueryTable:
+def to_table(plan: Plan, rows: Rows, *, mapping: DatabaseMapping, language: Language) -> QueryTable:
     """Return the rows as a table; a figure without rows to be made of is an empty table."""
-    columns = _columns(plan, mapping, language)
     kept = tuple(_whole_name(row, rows.columns) for row in rows.rows)
     if plan.shape in {"figure", "volatility", "change", "share"} and plan.group is None and plan.aggregate != "count":
         kept = tuple(row for row in kept if row[0] is not None)
+    paths = [*([plan.group.path] if plan.group is not None else ()), *(item.path for item in plan.filters)]
+    steps = (tuple(_step(join, mapping, language) for join in path) for path in dict.fromkeys(paths) if path)
     return QueryTable(
-        title=title(plan, mapping, language),
+        title=_title(plan, mapping, language),
         shape=plan.shape,
-        columns=columns,
+        columns=_columns(plan, mapping, language),
         rows=tuple(tuple(_cell(plan, i, cell, language) for i, cell in enumerate(row)) for row in kept),
         truncated=rows.truncated,
         conditions=_conditions(plan, mapping, language),
         reading=tuple(dict.fromkeys(plan.reading)),
-        paths=tuple(path_steps(plan, mapping, language)),
-        sql=statement.sql,
-        parameters=dict(statement.parameters),
-        source=source,
-        elapsed_ms=elapsed_ms,
+        paths=tuple(steps),
     )
 
 
@@ -72,72 +59,74 @@ def _whole_name(row: tuple[Cell, ...], columns: tuple[str, ...]) -> tuple[Cell, 
     return (*row[: at - 1], name, *row[at + 1 :])
 
 
-def path_steps(plan: Plan, mapping: DatabaseMapping, language: Language) -> list[tuple[PathStep, ...]]:
-    """Return the ways over the ontology that a plan's group and conditions were reached on, each once."""
-    paths = [*([plan.group.path] if plan.group is not None else ()), *(item.path for item in plan.filters)]
-    return [tuple(_step(join, mapping, language) for join in path) for path in dict.fromkeys(paths) if path]
-
-
 def _step(join: Join, mapping: DatabaseMapping, language: Language) -> PathStep:
     relation = mapping.lookup.relations[join.relation]
     told = relation.labels.preferred(language)
     if not join.forward and not relation.symmetric:
         told = relation.inverse.preferred(language) or f"←{told}"
-    ends = (mapping.lookup.classes[id_].labels.preferred(language) for id_ in (join.source, join.target))
-    source, target = ends
+    source, target = (mapping.name(id_, language) for id_ in (join.source, join.target))
     return PathStep(source=source, relation=told, target=target)
 
 
-def title(plan: Plan, mapping: DatabaseMapping, language: Language) -> str:
+def _title(plan: Plan, mapping: DatabaseMapping, language: Language) -> str:
     """Return what a plan shows, in words."""
-    own = mapping.lookup.classes[plan.distinct.class_id if plan.distinct else plan.base].labels.preferred(language)
+    phrases = words(language)
+    own = mapping.name(plan.distinct.class_id if plan.distinct else plan.base, language)
     if plan.shape in {"list", "latest"}:
-        return str(words(language)["latest"]).format(own) if plan.shape == "latest" else own
-    measure = plan.measure.labels.preferred(language) if plan.measure is not None else own
-    named = measure
-    if plan.measure is not None and own not in measure:
-        named = own if measure in own else f"{own}的{measure}" if language == "zh" else f"{own}: {measure}"
+        return str(phrases["latest"]).format(own) if plan.shape == "latest" else own
+    named = own
+    if plan.measure is not None:
+        measure = plan.measure.labels.preferred(language)
+        both = f"{own}的{measure}" if language == "zh" else f"{own}: {measure}"
+        named = measure if own in measure else own if measure in own else both
     if plan.shape in {"volatility", "change"}:
-        return str(words(language)[plan.shape]).format(named)
+        return str(phrases[plan.shape]).format(named)
     if plan.shape == "share":
-        of = plan.divisor.labels.preferred(language) if plan.divisor is not None else words(language)["whole"]
-        return str(words(language)["share"]).format(named, of)
-    return str(words(language)["aggregates"][plan.aggregate]).format(named)
+        of = plan.divisor.labels.preferred(language) if plan.divisor is not None else phrases["whole"]
+        return str(phrases["share"]).format(named, of)
+    return str(phrases["aggregates"][plan.aggregate]).format(named)
+
+
+_FIGURES = {
+    "share": ("value", "whole", "share"),
+    "change": ("later", "earlier", "change"),
+    "volatility": ("volatility", "mean", "periods"),
+}
+"""The headings of the figures of a shape, where it has more than one."""
 
 
 def _columns(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[TableColumn, ...]:
-    named = words(language)["columns"]
-    unit = plan.measure.unit.of(language) if plan.measure is not None and plan.measure.unit else ""
-    own = mapping.lookup.classes[plan.base].labels.preferred(language)
-    if plan.shape == "list":
-        return (TableColumn(label=own), *(_shown(attribute, language) for attribute in plan.shown))
+    headings = words(language)["columns"]
     found = []
-    if plan.group is not None:
-        attribute, grouped = plan.group.attribute, mapping.lookup.classes[plan.group.class_id]
-        found.append(TableColumn(label=(attribute or grouped).labels.preferred(language)))
+    if plan.shape == "list":
+        found.append(TableColumn(label=mapping.name(plan.base, language)))
+    elif plan.group is not None:
+        grouped = plan.group.attribute or mapping.lookup.classes[plan.group.class_id]
+        found.append(TableColumn(label=grouped.labels.preferred(language)))
     if plan.shape == "latest":
-        moment = next((a for a in mapping.attributes(plan.base).values() if a.column == plan.time_column), None)
-        label = moment.labels.preferred(language) if moment is not None else named["period"]
-        return (*found, TableColumn(label=label), *(_shown(attribute, language) for attribute in plan.shown))
-    if plan.shape == "share":
-        parts = (TableColumn(label=named[name], unit=unit) for name in ("value", "whole"))
-        return (*found, *parts, TableColumn(label=named["share"], unit="%"))
-    if plan.shape == "volatility":
+        moment = _attribute(mapping, plan.base, plan.time_column)
+        found.append(TableColumn(label=moment.labels.preferred(language) if moment else headings["period"]))
+    if plan.shape in {"list", "latest"}:
         return (
             *found,
-            *(TableColumn(label=named[n], unit=unit) for n in ("volatility", "mean")),
-            TableColumn(label=named["periods"]),
+            *(_shown(attribute, attribute.labels.preferred(language), language) for attribute in plan.shown),
         )
-    if plan.time_unit is not None:
-        found.append(TableColumn(label=named["period"]))
-    if plan.shape == "change":
-        return (*found, *(TableColumn(label=named[n], unit=unit) for n in ("later", "earlier", "change")))
-    return (*found, TableColumn(label=title(plan, mapping, language), unit=unit))
+    if plan.time_unit is not None and plan.shape != "volatility":
+        found.append(TableColumn(label=headings["period"]))
+    if plan.shape not in _FIGURES:
+        return (*found, _shown(plan.measure, _title(plan, mapping, language), language))
+    unit = _shown(plan.measure, "", language).unit
+    units = {"share": "%", "periods": ""}
+    return (*found, *(TableColumn(label=headings[n], unit=units.get(n, unit)) for n in _FIGURES[plan.shape]))
 
 
-def _shown(attribute: Attribute, language: Language) -> TableColumn:
-    unit = attribute.unit.of(language) if attribute.unit else ""
-    return TableColumn(label=attribute.labels.preferred(language), unit=unit)
+def _shown(attribute: Attribute | None, label: str, language: Language) -> TableColumn:
+    return TableColumn(label=label, unit=attribute.unit.of(language) if attribute and attribute.unit else "")
+
+
+def _attribute(mapping: DatabaseMapping, class_id: str, column: str | None) -> Attribute | None:
+    """Return the attribute that a column holds, None where it is only mapped."""
+    return next((a for a in mapping.attributes(class_id).values() if a.column == column), None)
 
 
 def _cell(plan: Plan, index: int, cell: Cell, language: Language) -> Cell:
@@ -157,33 +146,27 @@ def _cell(plan: Plan, index: int, cell: Cell, language: Language) -> Cell:
 def _conditions(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[str, ...]:
     found = [_condition(item, mapping, language) for item in plan.filters]
     found += [f"{column} = {value}" for column, value in mapping.classes[plan.base].counts.items()]
-    if plan.having is not None:
-        operator, value = plan.having
-        found.append(f"{operator} {number(value)}")
-    dated = plan.time_path[-1].target if plan.time_path else plan.base
-    when = next((a for a in mapping.attributes(dated).values() if a.column == plan.time_column), None)
-    name = f"{when.labels.preferred(language)} " if when is not None and plan.period is not None else ""
-    found += [name + _period(period, language) for period in (plan.period,) if period is not None]
+    if plan.period is not None:
+        when = _attribute(mapping, plan.time_path[-1].target if plan.time_path else plan.base, plan.time_column)
+        name = f"{when.labels.preferred(language)} " if when is not None else ""
+        found.append(name + _period(plan.period, words(language)))
     return tuple(dict.fromkeys(found))
 
 
 def _condition(item: Filter, mapping: DatabaseMapping, language: Language) -> str:
     """Return a condition with the column it is on: country: brazil; not, where it is turned round."""
-    attributes = mapping.attributes(item.class_id).values() if item.operator == "in" else ()
-    on = next(
-        (a for a in attributes if a.column == item.column and a.column != mapping.classes[item.class_id].key), None
-    )
-    said = f"{on.labels.preferred(language)}: {item.label}" if on is not None else item.label
+    on = _attribute(mapping, item.class_id, item.column) if item.operator == "in" else None
+    is_key = item.column == mapping.classes[item.class_id].key
+    said = item.label if on is None or is_key else f"{on.labels.preferred(language)}: {item.label}"
     return f"{words(language)['not']} {said}" if item.negated else said
 
 
-def _period(period: TimeRange, language: Language) -> str:
-    phrases = words(language)
-    start = period.start.date().isoformat() if period.start else ""
-    end = (period.end - timedelta(days=1)).date().isoformat() if period.end else ""
-    if not start:
-        return str(phrases["until"]).format(end=period.end.date().isoformat() if period.end else "")
-    return str(phrases["period" if end else "from"]).format(start=start, end=end)
+def _period(period: TimeRange, phrases: Mapping[str, Any]) -> str:
+    start, end = (moment.date() if moment else None for moment in (period.start, period.end))
+    if start is None:
+        return str(phrases["until"]).format(end=end or "")
+    last = end - timedelta(days=1) if end else ""
+    return str(phrases["period" if end else "from"]).format(start=start, end=last)
 
 
 def number(value: Cell, unit: str = "") -> str:
@@ -198,58 +181,48 @@ def number(value: Cell, unit: str = "") -> str:
 def in_words(table: QueryTable, language: Language) -> str:
     """Return a table as one sentence, what it rests on included."""
     phrases = words(language)
-    said = _said(table, phrases)
     separator = str(phrases["separator"])
+    if not table.rows:
+        said = str(phrases["nothing"]).format(title=table.title)
+    elif len(table.rows) == 1 and len(table.columns) == {"figure": 1, **dict.fromkeys(_FIGURES, 3)}.get(table.shape, 0):
+        said = _figure(table, table.rows[0], phrases)
+    else:
+        items = separator.join(_item(table, row, phrases) for row in table.rows[:ROWS_TOLD])
+        items += str(phrases["rest"]) if len(table.rows) > ROWS_TOLD else ""
+        pattern = str(phrases["more" if table.truncated else "rows"])
+        said = pattern.format(title=table.title, count=len(table.rows), items=items)
     for name, notes in (("conditions", table.conditions), ("reading", table.reading)):
         if notes:
             said += ("" if said.endswith("。") else " ") + str(phrases[name]).format(separator.join(notes))
     return said
 
 
-def _said(table: QueryTable, phrases: Mapping[str, Any]) -> str:
-    if not table.rows:
-        return str(phrases["nothing"]).format(title=table.title)
-    figures = {"figure": 1, "change": 3, "volatility": 3, "share": 3}
-    if len(table.rows) == 1 and len(table.columns) == figures.get(table.shape, 0):
-        return _figure(table, table.rows[0], phrases)
-    items = str(phrases["separator"]).join(_item(table, row, phrases) for row in table.rows[:ROWS_TOLD])
-    items += str(phrases["rest"]) if len(table.rows) > ROWS_TOLD else ""
-    pattern = "more" if table.truncated else "rows"
-    return str(phrases[pattern]).format(title=table.title, count=len(table.rows), items=items)
+def _told(table: QueryTable, row: Sequence[Cell]) -> dict[str, Any]:
+    """Return the figures at the end of a row, by the names that phrases call them."""
+    cells, units = row[-3:], [column.unit for column in table.columns[-3:]]
+    if table.shape != "volatility":
+        return dict(zip(_FIGURES[table.shape], map(number, cells, units), strict=True))
+    value, mean, periods = cells
+    ratio = f"{value / mean:.2f}" if isinstance(value, int | float) and isinstance(mean, int | float) and mean else "-"
+    return {"value": number(value, units[0]), "mean": number(mean, units[0]), "ratio": ratio, "periods": periods}
 
 
 def _figure(table: QueryTable, row: Sequence[Cell], phrases: Mapping[str, Any]) -> str:
-    unit = table.columns[0].unit
+    if table.shape == "figure":
+        return str(phrases["figure"]).format(title=table.title, value=number(row[0], table.columns[0].unit))
+    more = {}
     if table.shape == "change":
-        now, before, change = row
-        percent = f", {float(change) / float(before):+.1%}" if before and isinstance(change, int | float) else ""
-        texts = {"later": number(now, unit), "earlier": number(before, unit), "change": number(change, unit)}
-        return str(phrases["change_of"]).format(title=table.title, percent=percent, **texts)
+        _, before, change = row
+        more["percent"] = (
+            f", {float(change) / float(before):+.1%}" if before and isinstance(change, int | float) else ""
+        )
     if table.shape == "volatility":
-        per = phrases["per"][_unit_of(table)]
-        return str(phrases["volatility_of"]).format(title=table.title, per=per, periods=row[2], **_spread(row, unit))
-    if table.shape == "share":
-        texts = {"value": number(row[0], unit), "whole": number(row[1], unit), "share": number(row[2], "%")}
-        return str(phrases["share_of"]).format(title=table.title, **texts)
-    return str(phrases["figure"]).format(title=table.title, value=number(row[0], unit))
-
-
-def _unit_of(table: QueryTable) -> str:
-    return "day" if "%Y-%m-%d" in table.sql or "YYYY-MM-DD" in table.sql else "month"
-
-
-def _spread(row: Sequence[Cell], unit: str) -> dict[str, str]:
-    value, mean = row[-3], row[-2]
-    ratio = f"{value / mean:.2f}" if isinstance(value, int | float) and isinstance(mean, int | float) and mean else "-"
-    return {"value": number(value, unit), "mean": number(mean, unit), "ratio": ratio}
+        daily = "%Y-%m-%d" in table.sql or "YYYY-MM-DD" in table.sql
+        more["per"] = phrases["per"]["day" if daily else "month"]
+    return str(phrases[f"{table.shape}_of"]).format(title=table.title, **_told(table, row), **more)
 
 
 def _item(table: QueryTable, row: Sequence[Cell], phrases: Mapping[str, Any]) -> str:
-    if table.shape == "volatility":
-        return str(phrases["volatility_item"]).format(name=row[0], **_spread(row, table.columns[1].unit))
-    if table.shape == "change":
-        units = [column.unit for column in table.columns]
-        now, before, change = (number(cell, unit) for cell, unit in zip(row[-3:], units[-3:], strict=True))
-        return str(phrases["change_item"]).format(name=row[0], later=now, earlier=before, change=change)
-    texts = [number(cell, column.unit) for cell, column in zip(row, table.columns, strict=True)]
-    return " ".join(texts)
+    if table.shape in {"volatility", "change"}:
+        return str(phrases[f"{table.shape}_item"]).format(name=row[0], **_told(table, row))
+    return " ".join(number(cell, column.unit) for cell, column in zip(row, table.columns, strict=True))

@@ -92,15 +92,11 @@ def build_snapshot(
     with Dump(dump) as source, _named_errors(partial):
         out.parent.mkdir(parents=True, exist_ok=True)
         with closing(_open(partial)) as connection:
-            building = _Building(connection, progress or _say_nothing)
+            building = _Building(connection, progress or (lambda _part, _done, _total: None))
             report = building.run(source, {"min_sitelinks": min_sitelinks, "version": VERSION}, dump)
         os.replace(partial, out)
     report.seconds = time.perf_counter() - began
     return report
-
-
-def _say_nothing(part: str, done: int, total: int) -> None:
-    """Report no progress."""
 
 
 class _Building:
@@ -126,7 +122,8 @@ class _Building:
             with self._db:
                 self._set("source", dump.name)
                 self._set("bytes", str(source.size))
-                self._rank()
+                self._db.execute("DELETE FROM ranked")
+                self._db.execute("INSERT INTO ranked (qid) SELECT qid FROM entity ORDER BY sitelinks DESC, qid")
                 self._set("read", "done")
         elif self._meta("bytes") not in {None, str(source.size)}:
             raise StoreError(
@@ -152,10 +149,6 @@ class _Building:
                 self._set("position", json.dumps(asdict(lines[-1].after)))
                 self._set("report", json.dumps(asdict(report)))
             self._progress("read", source.read_so_far(), source.size)
-
-    def _rank(self) -> None:
-        self._db.execute("DELETE FROM ranked")
-        self._db.execute("INSERT INTO ranked (qid) SELECT qid FROM entity ORDER BY sitelinks DESC, qid")
 
     def _index(self) -> None:
         total = self._db.execute("SELECT count(*) FROM ranked").fetchone()[0]

@@ -114,7 +114,9 @@ class _Lookup:
 
     def _labels(self, ids: Sequence[str]) -> dict[str, str]:
         """Return QID -> label of values; what the cache does not know is asked in one batch."""
-        names = {qid: name for qid in ids if isinstance(name := self._cached(qid), str)}
+        cache, prefix = self._cache, f"label/{self._language}/"
+        known = {qid: cache.get(prefix + qid) for qid in ids} if cache is not None else {}
+        names = {qid: name for qid, name in known.items() if isinstance(name, str)}
         missing = [qid for qid in ids if qid not in names][:BATCH]
         for key, entity in self._entities(missing, "labels").items() if missing else ():
             try:
@@ -124,7 +126,8 @@ class _Lookup:
             name = item.text(item.labels, self._language)
             for qid in {key, item.id} if name else ():
                 names[qid] = str(name)
-                self._keep(qid, str(name))
+                if cache is not None:
+                    cache.put(prefix + qid, str(name))
         return names
 
     def _entities(self, ids: Sequence[str], properties: str) -> Mapping[str, Any]:
@@ -134,13 +137,6 @@ class _Lookup:
         if not isinstance(entities, Mapping):
             raise WikidataUnavailableError('the reply of the details has no "entities".', where="wbgetentities")
         return entities
-
-    def _cached(self, qid: str) -> Any | None:
-        return self._cache.get(f"label/{self._language}/{qid}") if self._cache is not None else None
-
-    def _keep(self, qid: str, name: str) -> None:
-        if self._cache is not None:
-            self._cache.put(f"label/{self._language}/{qid}", name)
 
 
 def _values_by_importance(items: Sequence[Item]) -> list[str]:

@@ -64,8 +64,7 @@ class WikidataTransport:
         limits = httpx.Limits(
             max_connections=endpoint.connections, max_keepalive_connections=endpoint.connections, keepalive_expiry=30.0
         )
-        _check_address(endpoint.url)
-        headers = _headers(endpoint.contact)
+        headers = _checked_headers(endpoint)
         try:
             self._client = httpx.Client(headers=headers, limits=limits, follow_redirects=False)
         except (ImportError, ValueError, httpx.InvalidURL) as error:
@@ -150,25 +149,20 @@ class WikidataTransport:
         return WikidataUnavailableError(f"Wikidata cannot be asked: {what}.", where=self._endpoint.url)
 
 
-def _check_address(url: str) -> None:
+def _checked_headers(endpoint: Endpoint) -> dict[str, str]:
+    """Return the headers that say who asks; SettingsError where address or contact cannot be used."""
     try:
-        address = httpx.URL(url)
+        address = httpx.URL(endpoint.url)
     except httpx.InvalidURL as error:
-        raise SettingsError(f"{url!r} is no web address: {error}.", where="wikidata.api") from error
+        raise SettingsError(f"{endpoint.url!r} is no web address: {error}.", where="wikidata.api") from error
     if address.scheme not in {"http", "https"} or not address.host:
-        raise SettingsError(f"{url!r} is no web address; it begins with https://.", where="wikidata.api")
-
-
-def _headers(contact: str | None) -> dict[str, str]:
-    if (
-        not contact
-        or len(contact) > 200
-        or not contact.isprintable()
-        or not contact.isascii()
-        or not _CONTACT.fullmatch(contact)
-    ):
+        what = f"{endpoint.url!r} is no web address; it begins with https://."
+        raise SettingsError(what, where="wikidata.api")
+    contact = endpoint.contact or ""
+    if len(contact) > 200 or not contact.isprintable() or not contact.isascii() or not _CONTACT.fullmatch(contact):
         raise SettingsError(
-            f"the Wikidata service wants to know who asks, but {contact!r} is neither a mail address nor a page.",
+            "the Wikidata service wants to know who asks, "
+            f"but {endpoint.contact!r} is neither a mail address nor a page.",
             where="wikidata.contact",
             remedy="Set it to your mail address or a page about your project, or set wikidata.online to false.",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from theworld.ontology.model import EntitySample, Ontology, OntologyClass, Relation
+from theworld.ontology.model import EntitySample, Ontology, OntologyClass
 
 Location = tuple[str | int, ...]
 """Where in the form: `("classes", 3, "inherits", 0)`."""
@@ -30,34 +30,46 @@ class Problem:
 
 def find_problems(ontology: Ontology) -> list[Problem]:
     """Return everything that is wrong, in the order of the form."""
+    classes = {one.id: one for one in ontology.classes}
+    lines = {id_: _line_of(id_, classes) for id_ in classes}
+    own = {id_ for id_, one in classes.items() if one.table is not None}
+    below = {id_ for id_, line in lines.items() if own & line}
+    mapped = below | {parent for id_ in own for parent in lines[id_]}  # a table of their own, above or below them
     return [
         *_doubled(ontology),
-        *_classes(ontology),
+        *_classes(ontology, mapped),
         *_cycles(ontology),
-        *_relations(ontology),
+        *_relations(ontology, mapped),
         *_capabilities(ontology),
-        *_samples(ontology),
+        *_samples(ontology, lines),
     ]
 
 
+def _line_of(class_id: str, classes: Mapping[str, OntologyClass]) -> set[str]:
+    """Return a class and all it inherits, unknown ones left out; circles end."""
+    seen: set[str] = set()
+    todo = [class_id]
+    while todo:
+        one = todo.pop()
+        if one not in seen and one in classes:
+            seen.add(one)
+            todo.extend(classes[one].inherits)
+    return seen
+
+
+SINGULAR = {"classes": "class", "relations": "relation", "capabilities": "capability", "samples": "sample"}
+"""What an element of each list is called."""
+
+
 def _doubled(ontology: Ontology) -> Iterator[Problem]:
-    lists: dict[str, Sequence[str]] = {
-        "classes": [one.id for one in ontology.classes],
-        "relations": [one.id for one in ontology.relations],
-        "capabilities": [one.id for one in ontology.capabilities],
-        "samples": [one.id for one in ontology.samples],
-    }
-    for name, ids in lists.items():
-        yield from _repeated(ids, (name,), _SINGULAR[name])
+    for name, singular in SINGULAR.items():
+        yield from _repeated([one.id for one in getattr(ontology, name)], (name,), singular)
     for i, one in enumerate(ontology.classes):
         location = ("classes", i, "attributes")
         yield from _repeated([a.id for a in one.attributes], location, f"class {one.id}: attribute")
         for j, attribute in enumerate(one.attributes):
             values = [value.id for value in attribute.values]
             yield from _repeated(values, (*location, j, "values"), f"attribute {one.id}.{attribute.id}: value")
-
-
-_SINGULAR = {"classes": "class", "relations": "relation", "capabilities": "capability", "samples": "sample"}
 
 
 def _repeated(ids: Sequence[str], location: Location, what: str) -> Iterator[Problem]:
@@ -68,9 +80,8 @@ def _repeated(ids: Sequence[str], location: Location, what: str) -> Iterator[Pro
         first.setdefault(id_, i)
 
 
-def _classes(ontology: Ontology) -> Iterator[Problem]:
-    known, capabilities = {one.id: one for one in ontology.classes}, {one.id for one in ontology.capabilities}
-    mapped = _mapped(known)
+def _classes(ontology: Ontology, mapped: Set[str]) -> Iterator[Problem]:
+    known, capabilities = {one.id for one in ontology.classes}, {one.id for one in ontology.capabilities}
     for i, one in enumerate(ontology.classes):
         name, location = f"class {one.id}", ("classes", i)
         for j, parent in enumerate(one.inherits):
@@ -79,57 +90,37 @@ def _classes(ontology: Ontology) -> Iterator[Problem]:
         for j, capability in enumerate(one.capabilities):
             if capability not in capabilities:
                 yield Problem((*location, "capabilities", j), name, f"has the unknown capability {capability!r}")
-        yield from _columns(one, i, mapped)
-
-
-def _columns(one: OntologyClass, i: int, mapped: Set[str]) -> Iterator[Problem]:
-    if one.id in mapped:
-        return
-    for j, attribute in enumerate(one.attributes):
-        if attribute.column is not None:
-            what = (
-                f"bad mapping: the column {attribute.column!r}, but class {one.id} has no table, nor has any below it"
-            )
-            yield Problem(("classes", i, "attributes", j, "column"), f"attribute {one.id}.{attribute.id}", what)
-
-
-def _mapped(classes: Mapping[str, OntologyClass]) -> set[str]:
-    """Return the classes that have a table, inherit one, or are inherited by one that has one."""
-    lines = {id_: line_of(id_, classes) for id_ in classes}
-    own = {id_ for id_, one in classes.items() if one.table is not None}
-    above = {parent for id_ in own for parent in lines[id_]}
-    return above | {id_ for id_, line in lines.items() if own & line}
+        for j, attribute in enumerate(one.attributes):
+            if attribute.column is not None and one.id not in mapped:
+                why = f"the column {attribute.column!r}, but class {one.id} has no table, nor has any below it"
+                place = (*location, "attributes", j, "column")
+                yield Problem(place, f"attribute {one.id}.{attribute.id}", f"bad mapping: {why}")
 
 
 def _cycles(ontology: Ontology) -> Iterator[Problem]:
-    parents = {one.id: list(one.inherits) for one in ontology.classes}
-    place = {one.id: i for i, one in enumerate(ontology.classes)}
+    parents = {one.id: one.inherits for one in ontology.classes}
     told: set[str] = set()
-    for one in ontology.classes:
-        cycle = [] if one.id in told else find_cycle(one.id, parents)
+    for i, one in enumerate(ontology.classes):
+        cycle = [] if one.id in told else _cycle(one.id, parents)
         if cycle and not told.intersection(cycle):
             told.update(cycle)
             way = " -> ".join([*cycle, cycle[0]])
-            yield Problem(
-                ("classes", place[one.id], "inherits"), f"class {one.id}", f"INHERITS goes in a circle: {way}"
-            )
+            yield Problem(("classes", i, "inherits"), f"class {one.id}", f"INHERITS goes in a circle: {way}")
 
 
-def find_cycle(start: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
+def _cycle(start: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the classes of a circle through `start`, in order; an empty list when there is none."""
-    way: list[str] = []
-    stack = [(start, iter(parents.get(start, ())))]
+    way = [start]
+    stack = [iter(parents.get(start, ()))]
     seen = {start}
-    way.append(start)
     while stack:
-        _, rest = stack[-1]
-        for parent in rest:
+        for parent in stack[-1]:
             if parent == start:
                 return way
             if parent not in seen:
                 seen.add(parent)
                 way.append(parent)
-                stack.append((parent, iter(parents.get(parent, ()))))
+                stack.append(iter(parents.get(parent, ())))
                 break
         else:
             stack.pop()
@@ -137,40 +128,18 @@ def find_cycle(start: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
     return []
 
 
-def _relations(ontology: Ontology) -> Iterator[Problem]:
-    classes = {one.id: one for one in ontology.classes}
-    mapped = _mapped(classes)
+def _relations(ontology: Ontology, mapped: Set[str]) -> Iterator[Problem]:
+    classes = {one.id for one in ontology.classes}
     for i, relation in enumerate(ontology.relations):
         name = f"relation {relation.id}"
-        for end in ("source", "target"):
-            if getattr(relation, end) not in classes:
-                what = f"dangling: its {end} is the unknown class {getattr(relation, end)!r}"
-                yield Problem(("relations", i, end), name, what)
+        for end, one in (("source", relation.source), ("target", relation.target)):
+            if one not in classes:
+                yield Problem(("relations", i, end), name, f"dangling: its {end} is the unknown class {one!r}")
+            elif relation.join is not None and one not in mapped:
+                what = f"bad mapping: it has a join, but class {one}, its {end}, has no table"
+                yield Problem(("relations", i, "join"), name, what)
         if relation.symmetric and relation.source != relation.target:
             yield Problem(("relations", i, "symmetric"), name, "is symmetric, but its two classes differ")
-        yield from _join(relation, i, classes, mapped)
-
-
-def _join(relation: Relation, i: int, classes: Mapping[str, OntologyClass], mapped: Set[str]) -> Iterator[Problem]:
-    if relation.join is None:
-        return
-    for end in ("source", "target"):
-        one = getattr(relation, end)
-        if one in classes and one not in mapped:
-            what = f"bad mapping: it has a join, but class {one}, its {end}, has no table"
-            yield Problem(("relations", i, "join"), f"relation {relation.id}", what)
-
-
-def line_of(class_id: str, classes: Mapping[str, OntologyClass]) -> set[str]:
-    """Return a class and all it inherits, unknown ones left out."""
-    seen: set[str] = set()
-    todo = [class_id]
-    while todo:
-        one = todo.pop()
-        if one not in seen and one in classes:
-            seen.add(one)
-            todo.extend(classes[one].inherits)
-    return seen
 
 
 def _capabilities(ontology: Ontology) -> Iterator[Problem]:
@@ -184,10 +153,9 @@ def _capabilities(ontology: Ontology) -> Iterator[Problem]:
                     yield Problem(("capabilities", i, side, j), f"capability {capability.id}", what)
 
 
-def _samples(ontology: Ontology) -> Iterator[Problem]:
+def _samples(ontology: Ontology, lines: Mapping[str, Set[str]]) -> Iterator[Problem]:
     classes, relations = {one.id: one for one in ontology.classes}, {one.id: one for one in ontology.relations}
     samples = {one.id: one for one in ontology.samples}
-    lines = {one: line_of(one, classes) for one in {sample.of for sample in ontology.samples}}
     for i, sample in enumerate(ontology.samples):
         name = f"sample {sample.id}"
         if sample.of not in classes:

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -88,10 +89,22 @@ def _quoted(text: str) -> str:
 
 
 class _Box(NamedTuple):
-    one: OntologyClass
     lines: tuple[str, ...]
+    colour: str
     width: float
     height: float
+
+
+Point = tuple[float, float]
+_HEAD = """\
+<defs>
+<marker id="a" viewBox="0 0 10 10" refX="10" refY="5" markerWidth="8" markerHeight="8" orient="auto">
+<path d="M0 0L10 5L0 10z" fill="#456"/></marker>
+<marker id="i" viewBox="0 0 12 12" refX="12" refY="6" markerWidth="12" markerHeight="12" orient="auto">
+<path d="M0 0L12 6L0 12z" fill="#fff" stroke="#555"/></marker>
+</defs>
+<rect width="100%" height="100%" fill="#fff"/>"""
+"""The arrows of relations and of INHERITS, and the ground."""
 
 
 def to_svg(ontology: Ontology, language: Language = "en", around: Sequence[str] = (), hops: int = 1) -> str:
@@ -113,21 +126,15 @@ def to_svg(ontology: Ontology, language: Language = "en", around: Sequence[str] 
     loops = max((_width(label) for link in links if link.source == link.target for label in link.labels), default=0)
     width = max((x + boxes[id_].width / 2 for id_, (x, _) in centres.items()), default=0) + 40 + loops
     height = max((y + boxes[id_].height / 2 for id_, (_, y) in centres.items()), default=0) + 40
-    title = escape(ontology.description.of(language) or ontology.id)
+    lines, labels = zip(*(_drawn_link(link, boxes, centres) for link in links), strict=True) if links else ((), ())
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONTS}" font-size="12"><title>{title}</title>',
-        "<defs>",
-        '<marker id="a" viewBox="0 0 10 10" refX="10" refY="5" markerWidth="8" markerHeight="8" orient="auto">',
-        '<path d="M0 0L10 5L0 10z" fill="#456"/></marker>',
-        '<marker id="i" viewBox="0 0 12 12" refX="12" refY="6" markerWidth="12" markerHeight="12" orient="auto">',
-        '<path d="M0 0L12 6L0 12z" fill="#fff" stroke="#555"/></marker>',
-        "</defs>",
-        '<rect width="100%" height="100%" fill="#fff"/>',
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONTS}" font-size="12">',
+        f"<title>{escape(ontology.description.of(language) or ontology.id)}</title>{_HEAD}",
+        *lines,
+        *(_drawn_box(box, *centres[id_]) for id_, box in boxes.items()),
+        *filter(None, labels),
     ]
-    parts += [_drawn_link(link, boxes, centres) for link in links]
-    parts += [_drawn_box(box, *centres[id_]) for id_, box in boxes.items()]
-    parts += [_drawn_label(link, boxes, centres) for link in links if link.labels]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -141,10 +148,10 @@ def _box(one: OntologyClass, lookup: Lookup, language: Language) -> _Box:
     able = [f"⚙ {lookup.capabilities[id_].labels.preferred(language)}" for id_ in one.capabilities]
     lines = (one.labels.preferred(language), *attributes[:ATTRIBUTES_SHOWN], *more, *able)
     width = max(_width(line) for line in lines) + 2 * PADDING
-    return _Box(one, lines, width, LINE * len(lines) + 2 * PADDING)
+    return _Box(lines, "#eef4fb" if one.table else "#f6f2e8", width, LINE * len(lines) + 2 * PADDING)
 
 
-def _stress_layout(ids: Sequence[str], links: Sequence[Link]) -> dict[str, tuple[float, float]]:
+def _stress_layout(ids: Sequence[str], links: Sequence[Link]) -> dict[str, Point]:
     """Return places whose distances follow the graph's, by stress majorization (Gansner, Koren and North, 2004)."""
     n = len(ids)
     place = {id_: i for i, id_ in enumerate(ids)}
@@ -170,25 +177,21 @@ def _stress_layout(ids: Sequence[str], links: Sequence[Link]) -> dict[str, tuple
     return {id_: (float(points[i, 0]) * 1.5, float(points[i, 1])) for id_, i in place.items()}
 
 
-def _spread(boxes: Mapping[str, _Box], centres: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+def _spread(boxes: Mapping[str, _Box], centres: Mapping[str, Point]) -> dict[str, Point]:
     """Push boxes apart until none lies on another, and move all to the top left."""
     points = dict(centres)
-    ids = list(points)
     for _ in range(200):
         moved = False
-        for i, a in enumerate(ids):
-            for b in ids[i + 1 :]:
-                (ax, ay), (bx, by) = points[a], points[b]
-                over_x = (boxes[a].width + boxes[b].width) / 2 + 60 - abs(ax - bx)
-                over_y = (boxes[a].height + boxes[b].height) / 2 + 36 - abs(ay - by)
-                if over_x > 0 and over_y > 0:
-                    moved = True
-                    if over_x < over_y:
-                        push = math.copysign(over_x / 2, ax - bx or 1)
-                        points[a], points[b] = (ax + push, ay), (bx - push, by)
-                    else:
-                        push = math.copysign(over_y / 2, ay - by or 1)
-                        points[a], points[b] = (ax, ay + push), (bx, by - push)
+        for a, b in combinations(points, 2):
+            (ax, ay), (bx, by) = points[a], points[b]
+            over_x = (boxes[a].width + boxes[b].width) / 2 + 60 - abs(ax - bx)
+            over_y = (boxes[a].height + boxes[b].height) / 2 + 36 - abs(ay - by)
+            if over_x > 0 and over_y > 0:
+                moved = True
+                aside = over_x < over_y
+                push_x = math.copysign(over_x / 2, ax - bx or 1) if aside else 0.0
+                push_y = 0.0 if aside else math.copysign(over_y / 2, ay - by or 1)
+                points[a], points[b] = (ax + push_x, ay + push_y), (bx - push_x, by - push_y)
         if not moved:
             break
     left = min((x - boxes[id_].width / 2 for id_, (x, _) in points.items()), default=0) - 30
@@ -196,53 +199,45 @@ def _spread(boxes: Mapping[str, _Box], centres: dict[str, tuple[float, float]]) 
     return {id_: (x - left, y - top) for id_, (x, y) in points.items()}
 
 
-def _edge_point(box: _Box, centre: tuple[float, float], towards: tuple[float, float]) -> tuple[float, float]:
+def _edge_point(box: _Box, centre: Point, towards: Point) -> Point:
     """Return where the line from a box's centre leaves it."""
     dx, dy = towards[0] - centre[0], towards[1] - centre[1]
     scale = max(abs(dx) / (box.width / 2), abs(dy) / (box.height / 2), 1e-9)
     return centre[0] + dx / scale, centre[1] + dy / scale
 
 
-def _drawn_link(link: Link, boxes: Mapping[str, _Box], centres: Mapping[str, tuple[float, float]]) -> str:
+def _drawn_link(link: Link, boxes: Mapping[str, _Box], centres: Mapping[str, Point]) -> tuple[str, str]:
+    """Return the line of a link and its label, which is empty for INHERITS."""
     style = 'stroke="#456" marker-end="url(#a)"' if link.labels else 'stroke="#555" marker-end="url(#i)"'
+    box, centre, other = boxes[link.source], centres[link.source], centres[link.target]
     if link.source == link.target:
-        box, (x, y) = boxes[link.source], centres[link.source]
-        right, top = x + box.width / 2, y - box.height / 2
-        way = f"M{right:.0f} {top + 14:.0f}c40 -10 40 -44 -24 -14"
-        return f'<path d="{way}" fill="none" {style}/>'
-    start = _edge_point(boxes[link.source], centres[link.source], centres[link.target])
-    end = _edge_point(boxes[link.target], centres[link.target], centres[link.source])
-    return f'<line x1="{start[0]:.0f}" y1="{start[1]:.0f}" x2="{end[0]:.0f}" y2="{end[1]:.0f}" {style}/>'
-
-
-def _drawn_label(link: Link, boxes: Mapping[str, _Box], centres: Mapping[str, tuple[float, float]]) -> str:
-    if link.source == link.target:
-        box, (x, y) = boxes[link.source], centres[link.source]
-        place, anchor = (x + box.width / 2 + 30, y - box.height / 2 - 6 - 13 * (len(link.labels) - 1)), "start"
+        x, y, anchor = centre[0] + box.width / 2, centre[1] - box.height / 2, "start"
+        drawn = f'<path d="M{x:.0f} {y + 14:.0f}c40 -10 40 -44 -24 -14" fill="none" {style}/>'
+        x, y = x + 30, y - 6 - 13 * (len(link.labels) - 1)
     else:
-        start = _edge_point(boxes[link.source], centres[link.source], centres[link.target])
-        end = _edge_point(boxes[link.target], centres[link.target], centres[link.source])
-        place, anchor = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2 - 6 * (len(link.labels) - 1)), "middle"
+        (x1, y1), (x2, y2) = _edge_point(box, centre, other), _edge_point(boxes[link.target], other, centre)
+        drawn = f'<line x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}" {style}/>'
+        x, y, anchor = (x1 + x2) / 2, (y1 + y2) / 2 - 6 * (len(link.labels) - 1), "middle"
     lines = "".join(
-        f'<tspan x="{place[0]:.0f}" dy="{13 if i else 0}">{escape(label)}</tspan>'
-        for i, label in enumerate(link.labels)
+        f'<tspan x="{x:.0f}" dy="{13 if i else 0}">{escape(label)}</tspan>' for i, label in enumerate(link.labels)
     )
-    return (
-        f'<text x="{place[0]:.0f}" y="{place[1]:.0f}" text-anchor="{anchor}" fill="#246" font-size="11" '
+    told = (
+        f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" fill="#246" font-size="11" '
         f'paint-order="stroke" stroke="#fff" stroke-width="4">{lines}</text>'
     )
+    return drawn, told if link.labels else ""
 
 
 def _drawn_box(box: _Box, x: float, y: float) -> str:
     left, top = x - box.width / 2, y - box.height / 2
-    texts = []
-    for i, line in enumerate(box.lines):
-        style = 'font-weight="bold"' if i == 0 else 'fill="#444"'
-        baseline = top + PADDING + LINE * (i + 0.75)
-        texts.append(f'<text x="{left + PADDING:.0f}" y="{baseline:.0f}" {style}>{escape(line)}</text>')
-    colour = "#eef4fb" if box.one.table else "#f6f2e8"
     frame = (
         f'<rect x="{left:.0f}" y="{top:.0f}" width="{box.width:.0f}" height="{box.height:.0f}" rx="6" '
-        f'fill="{colour}" stroke="#789"/>'
+        f'fill="{box.colour}" stroke="#789"/>'
+    )
+    styles = 'font-weight="bold"', 'fill="#444"'
+    texts = (
+        f'<text x="{left + PADDING:.0f}" y="{top + PADDING + LINE * (i + 0.75):.0f}" '
+        f"{styles[i > 0]}>{escape(line)}</text>"
+        for i, line in enumerate(box.lines)
     )
     return "".join(["<g>", frame, *texts, "</g>"])

@@ -1,14 +1,16 @@
-"""Which file is read and written how, by the end of its name."""
+"""Which file is read and written how, by the end of its name; the YAML and JSON forms written."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
+
+import yaml
 
 from theworld.errors import OntologyError
 from theworld.extras import import_package
 from theworld.ontology.files.reading import read_ontology
-from theworld.ontology.files.writing import to_json, to_yaml
 from theworld.ontology.model import Ontology
 
 if TYPE_CHECKING:
@@ -59,4 +61,26 @@ def dump_ontology(ontology: Ontology, kind: Format) -> str:
     import_package("rdflib", extra="ontology")
     from theworld.ontology.files.rdf_writing import to_rdf
 
-    return to_rdf(ontology, cast(str, kind))
+    return to_rdf(ontology, kind)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes values that occur twice twice, without anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
+
+
+def to_yaml(ontology: Ontology) -> str:
+    """Return the YAML form, without what is default; reading it again gives the same ontology."""
+    plain = ontology.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    text: str = yaml.dump(
+        plain, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120, default_flow_style=None
+    )
+    return text
+
+
+def to_json(ontology: Ontology) -> str:
+    """Return the JSON form, without what is default; reading it again gives the same ontology."""
+    plain = ontology.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return json.dumps(plain, ensure_ascii=False, indent=2) + "\n"

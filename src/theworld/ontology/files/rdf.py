@@ -35,7 +35,7 @@ from rdflib import OWL, RDF, RDFS, SKOS, XSD, Graph, Literal, Namespace, Node, U
 from rdflib.collection import Collection
 
 from theworld.errors import OntologyError
-from theworld.ontology.files.rdf_losses import Loss, find_losses, is_builtin, language_of
+from theworld.ontology.files.rdf_losses import PROPERTIES, Loss, find_losses, is_builtin, language_of
 from theworld.ontology.files.reading import parse_ontology
 from theworld.ontology.model import Ontology
 from theworld.text import detect_language
@@ -44,20 +44,9 @@ TW = Namespace("urn:theworld:ontology#")
 FORMATS = {".ttl": "turtle", ".rdf": "xml", ".owl": "xml", ".xml": "xml", ".jsonld": "json-ld"}
 """rdflib's format by the end of a file's name."""
 _CLASSES = (OWL.Class, RDFS.Class, SKOS.Concept)
-_PROPERTIES = (OWL.ObjectProperty, OWL.DatatypeProperty, RDF.Property)
-_TYPES = {
-    XSD.string: "string",
-    XSD.integer: "integer",
-    XSD.int: "integer",
-    XSD.long: "integer",
-    XSD.nonNegativeInteger: "integer",
-    XSD.decimal: "number",
-    XSD.double: "number",
-    XSD.float: "number",
-    XSD.date: "date",
-    XSD.dateTime: "date",
-    XSD.boolean: "boolean",
-}
+_TYPES = {XSD.string: "string", XSD.date: "date", XSD.dateTime: "date", XSD.boolean: "boolean"}
+_TYPES |= dict.fromkeys((XSD.integer, XSD.int, XSD.long, XSD.nonNegativeInteger), "integer")
+_TYPES |= dict.fromkeys((XSD.decimal, XSD.double, XSD.float), "number")
 _NOT_ID = re.compile(r"[^\w\-]+")
 _OF_SCHEME = (SKOS.inScheme, SKOS.topConceptOf)
 _RESTRICTED = (OWL.allValuesFrom, OWL.someValuesFrom, OWL.onClass)
@@ -215,8 +204,8 @@ class _Reader:
         graph, found = self._graph, dict[Node, list[Any]]()
         schemes = self._of_type(SKOS.ConceptScheme)
         classes = {*graph.subjects(RDF.type, OWL.Class), *graph.subjects(RDF.type, RDFS.Class)}
-        told = {target for p in self._of_type(*_PROPERTIES) for target in graph.objects(p)}
-        told |= {scheme for p in self._of_type(*_PROPERTIES) for scheme in schemes if (scheme, None, p) in graph}
+        told = {target for p in self._of_type(*PROPERTIES) for target in graph.objects(p)}
+        told |= {scheme for p in self._of_type(*PROPERTIES) for scheme in schemes if (scheme, None, p) in graph}
         for scheme in schemes:
             inside = {one for predicate in _OF_SCHEME for one in graph.subjects(predicate, scheme)}
             inside |= set(graph.objects(scheme, SKOS.hasTopConcept))
@@ -259,7 +248,7 @@ class _Reader:
 
     def _relations(self) -> Iterator[dict[str, Any]]:
         """Yield the relations; properties with plain or listed values become attributes of their classes."""
-        for one in self._of_type(*_PROPERTIES):
+        for one in self._of_type(*PROPERTIES):
             domains, ranges = self._ends(one)
             own = [domain for domain in domains if domain in self._forms]
             values = self._listed(one, ranges)
@@ -360,7 +349,10 @@ class _Reader:
         individuals = _ordered(classes)
         for one in individuals:
             self._id(one, "sample")
-        inherited = {class_id: self._inherited(class_id) for class_id in set(classes.values())}
+        inherited = {
+            class_id: {attribute["id"]: attribute for form in self._above(class_id) for attribute in form["attributes"]}
+            for class_id in set(classes.values())
+        }
         for one in individuals:
             form = self._element(one, "sample") | {"class": classes[one]}
             attributes = inherited[classes[one]]
@@ -376,10 +368,6 @@ class _Reader:
                     continue
                 self.used.add((one, predicate, target))
             yield form
-
-    def _inherited(self, class_id: str) -> dict[str, dict[str, Any]]:
-        """Return the attributes of a class and of all above it, by id."""
-        return {attribute["id"]: attribute for form in self._above(class_id) for attribute in form["attributes"]}
 
     def _above(self, class_id: str) -> list[dict[str, Any]]:
         """Return a class and all it inherits from."""

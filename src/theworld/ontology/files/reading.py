@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from theworld.errors import OntologyError
-from theworld.ontology.files.checking import Location, Problem, find_problems
+from theworld.ontology.files.checking import SINGULAR, Location, Problem, find_problems
 from theworld.ontology.model import Ontology
 
 MOST_UNFOLDING = 10
@@ -48,7 +49,7 @@ def parse_ontology(text: str, *, where: str = "ontology", with_lines: bool = Tru
         ontology = Ontology.model_validate(data)
     except ValidationError as error:
         raise wrong([*doubled, *_schema_problems(error, data, lines)], where) from error
-    problems = [*doubled, *(_with_line(problem, lines) for problem in find_problems(ontology))]
+    problems = [*doubled, *(replace(one, line=_line(one.location, lines)) for one in find_problems(ontology))]
     if problems:
         raise wrong(problems, where)
     return ontology
@@ -137,10 +138,6 @@ def _line(location: Location, lines: dict[Location, int]) -> int:
     return lines.get(location, 0)
 
 
-def _with_line(problem: Problem, lines: dict[Location, int]) -> Problem:
-    return Problem(problem.location, problem.element, problem.what, _line(problem.location, lines))
-
-
 def _schema_problems(error: ValidationError, data: Any, lines: dict[Location, int]) -> list[Problem]:
     found = []
     for item in error.errors(include_url=False, include_context=False):
@@ -154,9 +151,6 @@ def _schema_problems(error: ValidationError, data: Any, lines: dict[Location, in
     return found
 
 
-_KINDS = {"classes": "class", "relations": "relation", "capabilities": "capability", "samples": "sample"}
-
-
 def _element_at(location: Location, data: Any) -> str:
     """Return the name of the element that a location is in: `class company`, `attribute company.capital`."""
     name, value, owner = "ontology", data, ""
@@ -167,8 +161,8 @@ def _element_at(location: Location, data: Any) -> str:
             break
         if isinstance(part, int) and isinstance(value, dict):
             id_, listed = value.get("id", f"number {part + 1}"), location[i - 1]
-            if i == 1 and listed in _KINDS:
-                name, owner = f"{_KINDS[str(listed)]} {id_}", str(id_)
+            if i == 1 and listed in SINGULAR:
+                name, owner = f"{SINGULAR[str(listed)]} {id_}", str(id_)
             elif listed == "attributes":
                 name = f"attribute {owner}.{id_}"
     return name

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from typing import Any, NamedTuple
 
 import yaml
@@ -60,68 +61,56 @@ class Clause(NamedTuple):
 
 
 def clauses(
-    text: str, language: Language, relations: list[Span], samples: list[Span], classes: list[Span]
+    text: str, language: Language, relations: Sequence[Span], samples: Sequence[Span], classes: Sequence[Span]
 ) -> Iterator[Clause]:
     """Yield every reading of every relation with every sample near it."""
     find = _chinese if language == "zh" else _english
-    for relation in relations:
-        for sample in samples:
-            yield from find(text, relation, sample, classes)
+    for relation, sample in product(relations, samples):
+        for start, end, side, head, modifier, asked in find(text, relation, sample, classes):
+            yield Clause(start, end, relation, sample, side, head, modifier, asked)
 
 
+_Form = tuple[int, int, str, Span | None, str, bool]
+"""Start, end, side, head, modifier, asked of a clause."""
 _ZH_GAP = re.compile(r"[^，。；？,?谁哪]{0,10}")
 _ZH_ROLE_GAP = re.compile(r"的[^，。；？,?的]{0,8}|")
 _ZH_HEAD = re.compile(r"[^，。；？,?的]{0,8}的([^，。；？,?的]{0,8})")
 
 
-def _chinese(text: str, relation: Span, sample: Span, classes: list[Span]) -> Iterator[Clause]:
+def _chinese(text: str, relation: Span, sample: Span, classes: Sequence[Span]) -> Iterator[_Form]:
     words = description_words()["zh"]
     which, before = words["which"], text[sample.start - 1 : sample.start]
-    toward, agent = before != "" and before in words["toward"], before != "" and before in words["agent"]
+    asks_for = rf"{which}[^的，。？]{{0,4}}"
+    toward, agent = (before != "" and before in words[kind] for kind in ("toward", "agent"))
     start = sample.start - (toward or agent)
     if sample.end <= relation.start:
         gap, rest = text[sample.end : relation.start], text[relation.end :]
         if _ZH_ROLE_GAP.fullmatch(gap):
-            yield Clause(
-                sample.start, relation.end, relation, sample, "owner", None, gap.removeprefix("的"), asked=False
-            )
-        passive = re.fullmatch(rf"(?:[{words['agent']}])({which}[^的，。？]{{0,4}})", gap)
-        if passive:
-            yield Clause(
-                sample.start, relation.end, relation, sample, "object", _in(classes, sample.end), "", asked=True
-            )
-        elif re.fullmatch(rf"(?:[{words['toward']}])({which}[^的，。？]{{0,4}})", gap):
-            yield Clause(
-                sample.start, relation.end, relation, sample, "subject", _in(classes, sample.end), "", asked=True
-            )
+            yield sample.start, relation.end, "owner", None, gap.removeprefix("的"), False
+        if re.fullmatch(rf"[{words['agent']}]{asks_for}", gap):
+            head = next((one for one in classes if 0 <= one.start - sample.end <= 5), None)
+            yield sample.start, relation.end, "object", head, "", True
         elif _ZH_GAP.fullmatch(gap):
             side = "object" if toward else "subject"
             head = _zh_head(text, relation.end, classes)
             if head is not None:
-                yield Clause(start, head.end, relation, sample, side, head, text[sample.end : head.start], asked=False)
-            if toward and re.search(rf"{which}[^的，。？]{{0,4}}$", text[:start]):
-                yield Clause(start, relation.end, relation, sample, "object", None, gap, asked=True)
+                yield start, head.end, side, head, text[sample.end : head.start], False
+            if toward and re.search(rf"{asks_for}$", text[:start]):
+                yield start, relation.end, "object", None, gap, True
             if not toward and re.match(rf"了?{which}", rest):
-                yield Clause(
-                    start, relation.end, relation, sample, "subject", _in(classes, relation.end), "", asked=True
-                )
+                head = next((one for one in classes if 0 <= one.start - relation.end <= 5), None)
+                yield start, relation.end, "subject", head, "", True
     elif text[relation.end : sample.start] in {"", "了", "过", "着"}:
         head = _zh_head(text, sample.end, classes)
         if head is not None:
-            yield Clause(
-                relation.start, head.end, relation, sample, "object", head, text[sample.end : head.start], asked=False
-            )
-        if re.search(rf"{which}[^的，。？]{{0,4}}$", text[: relation.start]):
-            yield Clause(relation.start, sample.end, relation, sample, "object", None, "", asked=True)
+            yield relation.start, head.end, "object", head, text[sample.end : head.start], False
+        if re.search(rf"{asks_for}$", text[: relation.start]):
+            yield relation.start, sample.end, "object", None, "", True
 
 
-def _zh_head(text: str, begin: int, classes: list[Span]) -> Span | None:
+def _zh_head(text: str, begin: int, classes: Sequence[Span]) -> Span | None:
     """Return the class after `...的`, with at most a few words before it."""
     return next((c for c in classes if c.start >= begin and _ZH_HEAD.fullmatch(text[begin : c.start])), None)
-
-
-def _in(classes: list[Span], begin: int) -> Span | None:
-    return next((one for one in classes if 0 <= one.start - begin <= 5), None)
 
 
 _EN_MODIFIERS = r"(?:(?!(?:of|the|a|an|and|or|in|on|to|is|was|did|does)\b)[\w&-]+ ){0,3}"
@@ -133,36 +122,32 @@ _EN_RELATIVE_OBJECT = re.compile(r" (?:(?:in|of|to|from|for|with|by) )?(?:(?:tha
 _EN_THE = re.compile(rf"(?:^|(?<=\W))(?:the|a|an|its) ({_EN_MODIFIERS})$", re.IGNORECASE)
 
 
-def _english(text: str, relation: Span, sample: Span, classes: list[Span]) -> Iterator[Clause]:
+def _english(text: str, relation: Span, sample: Span, classes: Sequence[Span]) -> Iterator[_Form]:
     asks = re.compile(rf"\b{description_words()['en']['which']} {_EN_MODIFIERS}$", re.IGNORECASE)
     first, second = (relation, sample) if relation.start < sample.start else (sample, relation)
     gap = text[first.end : second.start]
     said = _EN_THE.search(text[: relation.start])
     start, modifier = (said.start(), said.group(1)) if said else (relation.start, "")
-    asked = bool(asks.search(text[: relation.start]))
-    if first is relation and _EN_OF.fullmatch(gap):
-        yield Clause(start, sample.end, relation, sample, "owner", None, modifier, asked=asked and not said)
-    if first is sample and (own := _EN_OWN.fullmatch(gap)):
-        yield Clause(sample.start, relation.end, relation, sample, "owner", None, own.group(1), asked=False)
-    if first is relation and _EN_OBJECT.fullmatch(gap):
+    if first is sample:
+        if own := _EN_OWN.fullmatch(gap):
+            yield sample.start, relation.end, "owner", None, own.group(1), False
+        for head in classes if re.fullmatch(r" (?:\w+ ){0,2}", gap) else ():
+            if head.end <= sample.start and _EN_RELATIVE_OBJECT.fullmatch(text[head.end : sample.start]):
+                begin, words = _en_start(text, head)
+                yield begin, relation.end, "subject", head, words, False
+        return
+    if _EN_OF.fullmatch(gap):
+        yield start, sample.end, "owner", None, modifier, not said and bool(asks.search(text[: relation.start]))
+    if _EN_OBJECT.fullmatch(gap):
         side = "subject" if gap.startswith(" by ") else "object"
         for head in classes:
             between = text[head.end : relation.start]
             begin, words = _en_start(text, head)
             which = bool(asks.search(text[: head.start])) and not words.startswith("the ")
             if head.end <= relation.start and (_EN_RELATIVE.fullmatch(between) or between == " "):
-                yield Clause(begin, sample.end, relation, sample, side, head, words + gap, asked=which)
+                yield begin, sample.end, side, head, words + gap, which
         if re.search(r"\bwho (?:\w+ )?$", text[: relation.start], re.IGNORECASE):
-            yield Clause(relation.start, sample.end, relation, sample, side, None, gap, asked=True)
-    if first is sample and re.fullmatch(r" (?:\w+ ){0,2}", gap):
-        for head in classes:
-            if head.end <= sample.start and _EN_RELATIVE_OBJECT.fullmatch(text[head.end : sample.start]):
-                begin, words = _en_start(text, head)
-                yield Clause(begin, relation.end, relation, sample, "subject", head, words, asked=False)
-        if re.search(
-            r"\b(?:whom?|whose|which|what)\b.*\b(?:does|do|did) (?:the )?$", text[: sample.start], re.IGNORECASE
-        ):
-            yield Clause(sample.start, relation.end, relation, sample, "subject", None, "", asked=True)
+            yield relation.start, sample.end, side, None, gap, True
 
 
 def opening(text: str, start: int) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from theworld.ontology.facts import OTHER, End, Fact
 from theworld.ontology.lookup import Lookup
-from theworld.ontology.model import Attribute, Ref
+from theworld.ontology.model import Ref
 from theworld.ontology.questions.clauses import Span, description_words
-from theworld.ontology.questions.names import MatchKind, Name
+from theworld.ontology.questions.names import Name
 from theworld.text.phrases import Found, is_cjk, longest, units
 
 MOST_DESCRIBED = 5
@@ -46,11 +46,6 @@ UNREAD = Reading("")
 """Nothing described."""
 
 
-def described_samples(reading: Reading) -> Iterator[str]:
-    """Yield the samples that descriptions stand for, each once, inner ones first."""
-    yield from dict.fromkeys(id_ for one in reading.described for id_ in one.samples)
-
-
 _TWO_WORDS = 4
 """Characters of a Chinese name made of two words."""
 _SUBJECT: dict[str, End] = {"label": "source", "synonym": "source", "inverse": "target"}
@@ -62,34 +57,29 @@ def bare_name(one: Span, text: str) -> Span:
     return one._replace(end=one.end - 2) if text[: one.end].endswith(("'s", "’s")) else one
 
 
-def _only(one: Found[Name], kinds: Mapping[str, End]) -> Found[Name]:
-    return one._replace(payloads=tuple(name for name in one.payloads if name.kind in kinds))
-
-
 def named_relations(found: Sequence[Found[Name]]) -> list[Span]:
-    """Return the relations named: roles, and verbs outside of them."""
-    roles = spans_of([_only(one, _ROLES) for one in found], "Relation")
-    verbs = spans_of([_only(one, _SUBJECT) for one in found], "Relation")
-    return [*roles, *(v for v in verbs if not any(r.start <= v.start and v.end <= r.end for r in roles))]
+    """Return the relations named: roles, then verbs."""
+    kept = (
+        [one._replace(payloads=tuple(n for n in one.payloads if n.kind in kinds)) for one in found]
+        for kinds in (_ROLES, _SUBJECT)
+    )
+    return [span for named in kept for span in spans_of(named, "Relation")]
 
 
 def descriptive_names(lookup: Lookup) -> Iterator[tuple[str, Name]]:
-    """Yield the roles of relations, and the parts by which their names are recognised: 担保 of 提供担保."""
+    """Yield the roles of relations, and the parts by which names are recognised: 担保 of 提供担保, 成立 of 成立日期."""
     function = set(description_words()["en"]["function"])
     for relation in lookup.ontology.relations:
         ref = Ref("Relation", relation.id)
         yield from ((role, Name(ref, "source_role")) for role in relation.roles.source.all())
         yield from ((role, Name(ref, "target_role")) for role in relation.roles.target.all())
-        kinds: tuple[tuple[MatchKind, tuple[str, ...]], ...]
-        kinds = (("label", relation.labels.all()), ("inverse", relation.inverse.all()))
-        for kind, labels in kinds:
-            for label in labels:
-                for part in _parts(label, function):
-                    yield part, Name(ref, kind)
-
+        for label in relation.labels.all():
+            yield from ((part, Name(ref, "label")) for part in _parts(label, function))
+        for label in relation.inverse.all():
+            yield from ((part, Name(ref, "inverse")) for part in _parts(label, function))
     for ref, element in lookup.ontology.elements():
-        if isinstance(element, Attribute):
-            yield from ((part, Name(ref, "label")) for label in element.labels.zh for part in _parts(label, function))
+        for label in element.labels.zh if ref.kind == "Attribute" else ():
+            yield from ((part, Name(ref, "label")) for part in _parts(label, function))
 
 
 def _parts(label: str, function: Container[str]) -> Iterator[str]:
@@ -106,16 +96,13 @@ def _parts(label: str, function: Container[str]) -> Iterator[str]:
 
 
 def spans_of(found: Sequence[Found[Name]], kind: str) -> list[Span]:
-    """Return the longest names of one kind."""
-    own = [one for one in found if any(name.ref.kind == kind for name in one.payloads)]
-    return [
-        Span(one.start, one.end, tuple(_id(name) for name in one.payloads if name.ref.kind == kind))
-        for one in longest(own)
-    ]
-
-
-def _id(name: Name) -> str:
-    return f"{name.kind}:{name.ref.key}" if name.ref.kind == "Relation" else name.ref.key
+    """Return the longest names of one kind, relations as `kind of name:id`."""
+    spans = []
+    for one in longest([one for one in found if any(name.ref.kind == kind for name in one.payloads)]):
+        names = [name for name in one.payloads if name.ref.kind == kind]
+        ids = (f"{name.kind}:{name.ref.key}" if kind == "Relation" else name.ref.key for name in names)
+        spans.append(Span(one.start, one.end, tuple(ids)))
+    return spans
 
 
 def wanted_end(kind: str, side: str) -> End | None:

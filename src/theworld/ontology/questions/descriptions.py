@@ -8,7 +8,8 @@ question asks for itself ("who controls X?") is not replaced: the facts are its 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from theworld.ontology.facts import Fact, Facts
@@ -77,7 +78,7 @@ class DescriptionReader:
         last = next(iter(self._found(text, language)), None)
         if last is None:
             return Reading(text, tuple(described))
-        answered = last.described.asked and self._is_all(text, last, language)
+        answered = last.described.asked and nothing_else(text, last.parts, language)
         if last.described.asked and not answered and len(last.described.samples) == 1:
             name = self._lookup.samples[last.described.samples[0]].labels.preferred(language)
             text = text[: last.start] + name + text[last.end :]
@@ -87,13 +88,7 @@ class DescriptionReader:
         """Return the value that a question asks for and nothing else: X 的注册资本是多少."""
         if re.search(description_words()[language]["person"], text, re.IGNORECASE):
             return None
-        found = self._matcher.phrases(text)
-        samples = [bare_name(one, text) for one in spans_of(found, "EntitySample")]
-        named = [
-            one
-            for one in (*found, *self._more.find(read_question(text).units))
-            if not any(_overlap(one, s) for s in samples)
-        ]
+        samples, named = self._names(text)
         attributes = spans_of(named, "Attribute")
         if len(samples) != 1 or len(samples[0].ids) != 1 or len(attributes) != 1:
             return None
@@ -106,57 +101,45 @@ class DescriptionReader:
             return None
         return Described(text, (sample.id,), (), asked=True, attribute=known[0])
 
-    def _found(self, text: str, language: Language) -> list[_Placed]:
-        """Return the descriptions in a text, the shortest first: it is the innermost."""
+    def _names(self, text: str) -> tuple[list[Span], list[Found[Name]]]:
+        """Return the samples named in a text, and all names that stand apart from them."""
         found = self._matcher.phrases(text)
         samples = [bare_name(one, text) for one in spans_of(found, "EntitySample")]
         named = [*found, *self._more.find(read_question(text).units)]
-        free = [one for one in named if not any(_overlap(one, s) for s in samples)]
-        relations = named_relations(free)
-        classes = [
-            one
-            for one in spans_of(free, "OntologyClass")
-            if not any(r.start <= one.start and one.end <= r.end and r[:2] != one[:2] for r in relations)
-        ]
-        read = [
-            (one, self._resolved(text, one, samples)) for one in clauses(text, language, relations, samples, classes)
-        ]
-        kept = [_known(one) for _, one in read]
-        used = {clause.head for clause, one in read if _known(one)}
-        kept += [_known(self._of_class(text, head, samples, language)) for head in classes if head not in used]
-        kept += [_known(self._of_place(text, one)) for one in samples]
-        kept += [_known(self._asked_class(text, head, one, relations, language)) for head in classes for one in samples]
+        return samples, [one for one in named if not any(s.start < one.end and one.start < s.end for s in samples)]
+
+    def _found(self, text: str, language: Language) -> list[_Placed]:
+        """Return the descriptions in a text, the shortest first: it is the innermost."""
+        samples, named = self._names(text)
+        relations, classes = named_relations(named), spans_of(named, "OntologyClass")
+        read: list[_Placed | None] = []
+        used: set[Span | None] = set()
+        for clause in clauses(text, language, relations, samples, classes):
+            read.append(self._resolved(text, clause))
+            used |= {clause.head} if _known(read[-1]) else set()
+        read += [self._of_class(text, head, samples, language) for head in classes if head not in used]
+        read += [self._of_place(text, one) for one in samples]
+        read += [self._asked_class(text, head, one, relations, language) for head in classes for one in samples]
         return sorted(
-            (one for one in kept if one is not None),
+            (one for one in read if one is not None and _known(one)),
             key=lambda one: (one.described.asked, len(one.described.samples), one.end - one.start, one.start),
         )
 
-    def _resolved(self, text: str, clause: Clause, samples: Sequence[Span]) -> _Placed | None:
+    def _resolved(self, text: str, clause: Clause) -> _Placed:
         fitting: dict[str, Fact] = {}
-        for named in clause.relation.ids:
+        for named, other in product(clause.relation.ids, clause.other.ids):
             kind, _, relation = named.partition(":")
             end = wanted_end(kind, clause.side)
-            for other in clause.other.ids if end is not None else ():
-                fitting.update(self.facts.at(end, relation, other) if end is not None else ())
+            fitting.update(self.facts.at(end, relation, other) if end is not None else ())
         if clause.head is not None:
             heads = {id_ for one in clause.head.ids for id_ in self._lookup.descendants(one)}
             fitting = {id_: fact for id_, fact in fitting.items() if self._lookup.samples[id_].of in heads}
-        near = [one for one in samples if clause.start <= one.start < clause.end and one is not clause.other]
-        fitting = self._narrowed(fitting, clause.modifier, near, clause.other)
+        if len(fitting) > 1 and clause.modifier.strip():  # words in between choose among several
+            said = set(tokens(clause.modifier))
+            kept = {id_: fact for id_, fact in fitting.items() if said & self._words(id_, clause.other)}
+            fitting = kept or fitting
         parts = tuple((one.start, one.end) for one in (clause.relation, clause.other, clause.head) if one is not None)
-        meant = Described(text[clause.start : clause.end], tuple(fitting), tuple(fitting.values()), clause.asked)
-        return _Placed(clause.start, clause.end, meant, parts)
-
-    def _narrowed(self, fitting: dict[str, Fact], modifier: str, near: Sequence[Span], other: Span) -> dict[str, Fact]:
-        """Keep what other names and the words in between fit, where they fit any."""
-        for span in near:
-            kept = {one: f for one, f in fitting.items() if any(self.facts.between(one, other) for other in span.ids)}
-            fitting = kept or fitting
-        if len(fitting) > 1 and modifier.strip():
-            said = set(tokens(modifier))
-            kept = {one: fact for one, fact in fitting.items() if said & (self._kinds(one) | self._shared(one, other))}
-            fitting = kept or fitting
-        return fitting
+        return _placed(text, (clause.start, clause.end), fitting, clause.asked, parts)
 
     def _kinds(self, sample: str) -> set[str]:
         """Return the words of what a sample is tied to by a relation that only such classes have: its industry."""
@@ -170,11 +153,11 @@ class DescriptionReader:
         )
         return {token for label in names for token in tokens(label)}
 
-    def _shared(self, sample: str, other: Span) -> set[str]:
-        """Return the words of what ties two samples together beside the fact: the contract between them."""
+    def _words(self, sample: str, other: Span) -> set[str]:
+        """Return the words of a sample, of its kind, and of what ties two samples together beside the fact."""
         both = (id_ for one in other.ids for id_ in self.facts.near(sample) & self.facts.near(one))
-        names = [label for id_ in (sample, *sorted(both)) for label in self._lookup.samples[id_].labels.all()]
-        return {token for label in names for token in tokens(label)}
+        names = (label for id_ in (sample, *both) for label in self._lookup.samples[id_].labels.all())
+        return self._kinds(sample) | {token for label in names for token in tokens(label)}
 
     def _of_place(self, text: str, place: Span) -> _Placed | None:
         """Return what is tied to a name that a question looks among: 造纸包装行业里谁."""
@@ -185,8 +168,7 @@ class DescriptionReader:
             return None
         fitting = dict(pair for other in place.ids for pair in self.facts.tied(other))
         end = place.end + match.end()
-        meant = Described(text[place.start : end], tuple(fitting), tuple(fitting.values()), asked=True)
-        return _Placed(place.start, end, meant, ((place.start, end),))
+        return _placed(text, (place.start, end), fitting, True, ((place.start, end),))
 
     def _asked_class(
         self, text: str, head: Span, other: Span, relations: Sequence[Span], language: Language
@@ -199,9 +181,7 @@ class DescriptionReader:
         ties = {fact.relation for fact in fitting.values()}
         said = [one for one in relations if ties & {named.partition(":")[2] for named in one.ids}]
         places = tuple((one.start, one.end) for one in (head, other, *said))
-        start, end = min(head.start, other.start), max(head.end, other.end)
-        meant = Described(text[start:end], tuple(fitting), tuple(fitting.values()), asked=True)
-        return _Placed(start, end, meant, places)
+        return _placed(text, (min(head.start, other.start), max(head.end, other.end)), fitting, True, places)
 
     def _of_class(self, text: str, head: Span, samples: Sequence[Span], language: Language) -> _Placed | None:
         """Return what a class is narrowed to by names and kinds beside it: 东屿市的机械企业, paper company."""
@@ -235,9 +215,7 @@ class DescriptionReader:
         asked = asked or bool(language == "zh" and re.search(which, text[start : end + 2]))
         if language != "zh":
             start = min(start, opening(text, head.start))
-        return _Placed(
-            start, end, Described(text[start:end], tuple(fitting), tuple(fitting.values()), asked), tuple(parts)
-        )
+        return _placed(text, (start, end), fitting, asked, tuple(parts))
 
     def _kind_fact(self, sample: str, said: set[str]) -> Fact:
         for relation, targets in self._lookup.samples[sample].facts.items():
@@ -246,14 +224,13 @@ class DescriptionReader:
                     return Fact(sample, relation, other)
         return Fact(sample, "", "")
 
-    def _is_all(self, text: str, reading: _Placed, language: Language) -> bool:
-        """Return whether nothing else stands in a question but words that add no condition."""
-        return nothing_else(text, reading.parts, language)
+
+Place = tuple[int, int]
 
 
-def _overlap(one: Found[Name], span: Span) -> bool:
-    return span.start < one.end and one.start < span.end
+def _placed(text: str, place: Place, fitting: Mapping[str, Fact], asked: bool, parts: tuple[Place, ...]) -> _Placed:
+    return _Placed(*place, Described(text[slice(*place)], tuple(fitting), tuple(fitting.values()), asked), parts)
 
 
-def _known(one: _Placed | None) -> _Placed | None:
-    return one if one is not None and 0 < len(one.described.samples) <= MOST_DESCRIBED else None
+def _known(one: _Placed | None) -> bool:
+    return one is not None and 0 < len(one.described.samples) <= MOST_DESCRIBED

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from theworld.ontology.lookup import Lookup
@@ -73,7 +73,8 @@ class Matcher:
         chosen = longest(found)
         matches = self._resolved(chosen, question)
         places = {(one.start, one.end) for one in chosen}
-        nested = self._as_matches((one for one in found if (one.start, one.end) not in places), question)
+        inner = [one for one in found if (one.start, one.end) not in places]
+        nested = [_match(name, one, question) for one in inner for name in distinct_names(one.payloads)]
         covered = [*places, *spans, *((n.start, n.end) for n in numbers)]
         known = {match.ref for match in matches}
         matches += [match for match in self._overlapping(asked) if match.ref not in known]
@@ -93,12 +94,9 @@ class Matcher:
         """Return all names in a text, without choosing among them."""
         return self._table.find(read_question(text).units)
 
-    def _as_matches(self, found: Iterable[Found[Name]], question: str) -> list[Match]:
-        return [_match(name, one, question) for one in found for name in distinct_names(one.payloads)]
-
     def _resolved(self, chosen: Sequence[Found[Name]], question: str) -> list[Match]:
         """Of elements that share a name, keep those that fit the classes the rest of the question is about."""
-        about = self._about(chosen)
+        about = self._classes_of(*(one.payloads[0].ref for one in chosen if len(one.payloads) == 1))
         matches: list[Match] = []
         for i, one in enumerate(chosen):
             names = distinct_names(one.payloads)
@@ -114,33 +112,23 @@ class Matcher:
         if len(names) < 2 or any(name.ref.kind != "Attribute" for name in names):
             return names
         for one in reversed(before):
-            classes = {owner for n in one.payloads for id_ in self._classes_of(n.ref) for owner in self._line(id_)}
+            classes = self._classes_of(*(name.ref for name in one.payloads))
             kept = [name for name in names if owner_of(name.ref) in classes]
             if kept:
                 return kept
         return names
 
-    def _line(self, class_id: str) -> tuple[str, ...]:
-        return self.lookup.ancestors(class_id) if class_id in self.lookup.classes else ()
-
-    def _about(self, chosen: Sequence[Found[Name]]) -> set[str]:
-        """Return the classes that names of one meaning speak of, with what these inherit."""
-        classes: set[str] = set()
-        for one in chosen:
-            if len(one.payloads) == 1:
-                classes.update(self._classes_of(one.payloads[0].ref))
-        return {owner for id_ in sorted(classes) for owner in self._line(id_)}
-
-    def _classes_of(self, ref: Ref) -> list[str]:
-        if ref.kind == "OntologyClass":
-            return [ref.key]
-        if ref.kind == "Attribute":
-            return [owner_of(ref)]
-        if ref.kind == "Relation":
-            return [self.lookup.relations[ref.key].source, self.lookup.relations[ref.key].target]
-        if ref.kind == "EntitySample":
-            return [self.lookup.samples[ref.key].of]
-        return [end.partition(".")[0] for end in self.lookup.capabilities[ref.key].inputs]
+    def _classes_of(self, *refs: Ref) -> set[str]:
+        """Return the classes that elements belong to or are between, with what these inherit."""
+        lookup, classes = self.lookup, set[str]()
+        for kind, key in refs:
+            if kind == "Relation":
+                classes |= {lookup.relations[key].source, lookup.relations[key].target}
+            elif kind == "Capability":
+                classes |= {end.partition(".")[0] for end in lookup.capabilities[key].inputs}
+            else:
+                classes.add(lookup.samples[key].of if kind == "EntitySample" else key.partition(".")[0])
+        return {owner for id_ in classes & set(lookup.classes) for owner in lookup.ancestors(id_)}
 
     def _overlapping(self, question: Question) -> list[Match]:
         """Return elements with a label of several words, most of which stand somewhere in the question."""
@@ -160,19 +148,17 @@ class Matcher:
 
     def _ranges(self, numbers: Sequence[NumberConstraint], matches: Sequence[Match]) -> tuple[Range, ...]:
         """Give each number the nearest numeric attribute named in the question, one before it preferred."""
-        numeric = [match for match in matches if match.end > match.start and self._is_numeric(match.ref)]
+        attributes = ((match, self.lookup.elements.get(match.ref)) for match in matches if match.end > match.start)
+        numeric = [match for match, one in attributes if isinstance(one, Attribute) and one.type in NUMERIC]
         found = []
         for number in numbers:
-            near = sorted(
+            near = min(
                 numeric,
                 key=lambda m: (number.start - m.end if m.end <= number.start else 3 + m.start - number.end, m.start),
+                default=None,
             )
-            found.append(Range(number, near[0].ref if near else None))
+            found.append(Range(number, near.ref if near else None))
         return tuple(found)
-
-    def _is_numeric(self, ref: Ref) -> bool:
-        element = self.lookup.elements.get(ref)
-        return isinstance(element, Attribute) and element.type in NUMERIC
 
 
 def _match(name: Name, one: Found[Name], question: str) -> Match:

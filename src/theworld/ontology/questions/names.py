@@ -99,9 +99,9 @@ def named_elements(lookup: Lookup) -> Iterable[tuple[str, Name]]:
                 yield label, Name(ref, "label" if i == 0 else "synonym")
         if isinstance(element, Attribute):
             for value in element.values:
-                for label in dict.fromkeys((*value.labels.all(), value.id)):
-                    if not _is_code(label, value.labels.all()):
-                        yield label, Name(ref, "value", value.id)
+                labels = value.labels.all()  # an id is only a code where it has other names, or underscores
+                bare = () if labels or "_" in value.id else (value.id,)
+                yield from ((label, Name(ref, "value", value.id)) for label in (*labels, *bare))
     for relation in lookup.ontology.relations:
         for label in relation.inverse.all():
             yield label, Name(Ref("Relation", relation.id), "inverse")
@@ -117,8 +117,3 @@ def parts_of_relations(lookup: Lookup) -> dict[tuple[str, ...], frozenset[str]]:
                 for j in range(i + 1, len(values) + 1):
                     found[values[i:j]].add(relation.id)
     return {run: frozenset(ids) for run, ids in found.items()}
-
-
-def _is_code(label: str, names: Sequence[str]) -> bool:
-    """Return whether a value's id is only a code: it has other names, or is written with underscores."""
-    return label not in names and (bool(names) or "_" in label)

@@ -14,6 +14,8 @@ What stands in a file is never changed by drafting again: only tables and column
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,8 +23,21 @@ import yaml
 from pydantic import ConfigDict, Field, ValidationError
 
 from theworld.errors import OntologyError
+from theworld.ontology import (
+    Attribute,
+    ClassTable,
+    EnumValue,
+    LabelColumns,
+    Labels,
+    Ontology,
+    OntologyClass,
+    Relation,
+    RelationJoin,
+    Roles,
+)
 from theworld.ontology.files.formats import ENDINGS
 from theworld.ontology.model import Part
+from theworld.sql.drafting.wording import is_chinese
 
 ColumnType = Literal["text", "listed", "codes", "number", "integer", "date", "hidden"]
 
@@ -102,16 +117,17 @@ def read_mapping(file: Path) -> MappingFile | None:
         raise OntologyError(f"is no mapping of a database: {said}", where=str(file)) from error
 
 
-class _Flow(dict[str, Any]):
-    """Written in one line."""
-
-
 class _Dumper(yaml.SafeDumper):
-    pass
+    """Writes tuples, and what stands in a column, in one line."""
 
 
+class _OneLine(dict[Any, Any]):
+    """A mapping written in one line."""
+
+
+_Dumper.add_representer(_OneLine, lambda dumper, one: dumper.represent_mapping("tag:yaml.org,2002:map", one, True))
 _Dumper.add_representer(
-    _Flow, lambda dumper, value: dumper.represent_mapping("tag:yaml.org,2002:map", value.items(), flow_style=True)
+    tuple, lambda dumper, one: dumper.represent_sequence("tag:yaml.org,2002:seq", one, flow_style=True)
 )
 
 HEAD = """\
@@ -124,30 +140,14 @@ def write_mapping(mapping: MappingFile) -> str:
     """Return the text of a mapping: one line a column, and only what differs from the usual."""
     tables: dict[str, Any] = {}
     for name, table in mapping.tables.items():
-        own = table.model_dump(exclude_defaults=True) | {"columns": {}}
-        for part in ("called", "proposed", "name", "counts"):
-            if part in own:
-                own[part] = _flow(own[part])
-        own["columns"] = {c: _Flow(d.model_dump(exclude_defaults=True)) for c, d in table.columns.items()}
-        tables[name] = own
+        own = table.model_dump(exclude_defaults=True)
+        own |= {"counts": _OneLine(table.counts)} if table.counts else {}
+        columns = {c: _OneLine(d.model_dump(exclude_defaults=True)) for c, d in table.columns.items()}
+        tables[name] = own | {"columns": columns}
     data: dict[str, Any] = {"database": mapping.database, "source": mapping.source, "tables": tables}
     if mapping.questions:
         data["questions"] = [one.model_dump() for one in mapping.questions]
     return HEAD + yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=1000)
-
-
-def _flow(value: Any) -> Any:
-    return _Flow(value) if isinstance(value, dict) else _FlowList(value)
-
-
-class _FlowList(list[Any]):
-    """Written in one line."""
-
-
-_Dumper.add_representer(tuple, lambda dumper, value: dumper.represent_list(value))
-_Dumper.add_representer(
-    _FlowList, lambda dumper, value: dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=True)
-)
 
 
 def merge(written: MappingFile, drafted: MappingFile) -> tuple[MappingFile, list[str], list[str]]:
@@ -174,3 +174,90 @@ def save_mapping(mapping: MappingFile, file: Path) -> None:
     partial = file.with_name(f".{file.name}.partial")
     partial.write_text(write_mapping(mapping), "utf-8")
     partial.replace(file)
+
+
+_TYPES = {"listed": "string", "text": "string", "codes": "enum"}
+
+
+def to_ontology(mapping: MappingFile) -> Ontology:
+    """Return the ontology that a mapping says, with one class a table; links of two tables are relations."""
+    classes = {name: table for name, table in mapping.tables.items() if not table.link}
+    relations = [r for name, table in classes.items() for r in _keys(name, table, classes)]
+    relations += [r for name, table in mapping.tables.items() if table.link for r in _link(name, table, classes)]
+    own = tuple(_class(name, table) for name, table in classes.items())
+    return Ontology(id=_id(mapping.database), classes=own, relations=tuple(relations))
+
+
+def _id(*names: str) -> str:
+    return re.sub(r"\W", "_", "-".join(names).replace("-", "_"))
+
+
+def _labels(called: Iterable[str], name: str = "") -> Labels:
+    said = [*called] or ([name] if name else [])
+    return Labels(zh=tuple(s for s in said if is_chinese(s)), en=tuple(s for s in said if not is_chinese(s)))
+
+
+def _class(name: str, table: TableDraft) -> OntologyClass:
+    shown = table.name[-1] if table.name else None
+    place = ClassTable(
+        name=name,
+        key=table.key,
+        label=LabelColumns(zh=shown, en=shown),
+        given=table.name[0] if len(table.name) > 1 else None,
+        time=table.date,
+        counted=True,
+        counts=table.counts,
+    )
+    attributes = tuple(_attribute(c, d) for c, d in table.columns.items() if d.to is None and d.type != "hidden")
+    return OntologyClass(
+        id=_id(name), labels=_labels(table.called, name), confidence=table.sure, table=place, attributes=attributes
+    )
+
+
+def _attribute(column: str, draft: ColumnDraft) -> Attribute:
+    values = tuple(
+        EnumValue(id=f"value_{i}", labels=_labels(called, str(code)), stored=code)
+        for i, (code, called) in enumerate(draft.codes.items())
+    )
+    return Attribute(
+        id=_id(column),
+        labels=_labels(draft.called, column),
+        confidence=draft.sure,
+        type="enum" if values else _TYPES.get(draft.type, draft.type),
+        unit=draft.unit or None,
+        values=values,
+        column=draft.times[0] if draft.times else column,
+        listed=draft.type == "listed",
+        aggregation=draft.total,
+        times=draft.times[1:],
+        less=draft.less,
+    )
+
+
+def _keys(name: str, table: TableDraft, classes: dict[str, TableDraft]) -> Iterator[Relation]:
+    for column, draft in table.columns.items():
+        if draft.to is not None and draft.to in classes:
+            yield Relation(
+                id=_id(name, column),
+                labels=_labels(draft.verbs, f"{name} {column}"),
+                confidence=draft.sure,
+                source=_id(name),
+                target=_id(draft.to),
+                roles=Roles(source=_labels(draft.inverse), target=_labels(draft.called)),
+                contains=draft.contains,
+                join=RelationJoin(column=column),
+            )
+
+
+def _link(name: str, table: TableDraft, classes: dict[str, TableDraft]) -> Iterator[Relation]:
+    ends = [(column, draft.to) for column, draft in table.columns.items() if draft.to in classes]
+    if len(ends) == 2:
+        (first, source), (second, target) = ends
+        yield Relation(
+            id=_id(name),
+            labels=_labels(table.called, name),
+            confidence=table.sure,
+            source=_id(source or ""),
+            target=_id(target or ""),
+            join=RelationJoin(table=name, source_key=first, target_key=second),
+        )

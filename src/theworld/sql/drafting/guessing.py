@@ -112,14 +112,11 @@ def main_date(table: TableFacts) -> str | None:
 
 def measure(called: tuple[str, ...], words: str) -> dict[str, Any]:
     """Return the unit and how numbers are put together."""
+    averaged = glossary()["averaged"]
+    unit = next((unit for word, unit in glossary()["units"].items() if word in words.split()), "")
     named = " ".join((words, *called)).split()
-    unit = next((u for word, u in glossary()["units"].items() if word in words.split()), "")
-    if any(
-        word in glossary()["averaged"] or any(is_chinese(a) and a in word for a in glossary()["averaged"])
-        for word in named
-    ):
-        return {"total": "average", **({"unit": unit} if unit else {})}
-    return {"total": "sum", **({"unit": unit} if unit else {})}
+    mean = any(word in averaged or any(is_chinese(part) and part in word for part in averaged) for word in named)
+    return {"total": "average" if mean else "sum", **({"unit": unit} if unit else {})}
 
 
 def line_amount(table: TableFacts, columns: Mapping[str, ColumnDraft]) -> dict[str, ColumnDraft]:
@@ -133,9 +130,10 @@ def line_amount(table: TableFacts, columns: Mapping[str, ColumnDraft]) -> dict[s
         return {}
     called = ("line amount", *glossary()["revenue"]["called"])
     why = "price times quantity" + (", less the discount" if discount else "")
-    return {"line amount": ColumnDraft(
+    draft = ColumnDraft(
         called=called, type="number", total="sum", times=(price, quantity), less=discount, sure=0.8, why=why
-    )}  # fmt: skip
+    )
+    return {"line amount": draft}
 
 
 def is_money(table: tuple[str, ...], words: str, said: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -52,8 +53,8 @@ class TableFacts:
     """Rows of the sample."""
     columns: dict[str, ColumnFacts]
     key: tuple[str, ...]
-    foreign: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """By column: the table and the column it refers to, as declared."""
+    foreign: dict[str, str] = field(default_factory=dict)
+    """By column: the table it refers to, as declared."""
     sample: tuple[tuple[Any, ...], ...] = ()
     """The rows looked at, their cells in the order of the columns."""
 
@@ -118,16 +119,11 @@ def inspect_tables(url: str) -> dict[str, TableFacts]:
             table = TableFacts(name, about or "", len(rows), columns, key, sample=tuple(map(tuple, rows)))
             for one in inspector.get_foreign_keys(name):
                 if len(one["constrained_columns"]) == 1:
-                    table.foreign[one["constrained_columns"][0]] = (
-                        one["referred_table"],
-                        (one["referred_columns"] or [""])[0],
-                    )
+                    table.foreign[one["constrained_columns"][0]] = one["referred_table"]
             found[name] = table
     known = {name.casefold(): name for name in found}
     for table in found.values():
-        table.foreign = {
-            c: (known[t.casefold()], column) for c, (t, column) in table.foreign.items() if t.casefold() in known
-        }
+        table.foreign = {c: known[to.casefold()] for c, to in table.foreign.items() if to.casefold() in known}
     return found
 
 
@@ -161,9 +157,7 @@ def _sample(connection: Connection, table: str, columns: list[str], kinds: Mappi
 
 def _facts(name: str, kind: Kind, comment: str, cells: list[Any]) -> ColumnFacts:
     filled = [cell for cell in cells if cell not in (None, "")]
-    counts: dict[Any, int] = {}
-    for cell in filled:
-        counts[cell] = counts.get(cell, 0) + 1
+    counts = Counter(filled)
     values = tuple(sorted(counts, key=lambda v: (-counts[v], str(v)))[: MOST_VALUES + 1])
     if kind == "text" and values and all(_DATE.fullmatch(str(v)) for v in values):
         kind = "date"
@@ -173,10 +167,6 @@ def _facts(name: str, kind: Kind, comment: str, cells: list[Any]) -> ColumnFacts
 def _sqlite_comments(connection: Connection) -> dict[tuple[str, str], str]:
     from sqlalchemy import text
 
-    found = {}
-    for name, statement in connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'table'")):
-        for line in (statement or "").splitlines()[1:]:
-            match = _COMMENT.match(line)
-            if match:
-                found[str(name), match[1]] = match[2]
-    return found
+    statements = connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+    lines = [(str(name), line) for name, sql in statements for line in (sql or "").splitlines()[1:]]
+    return {(name, match[1]): match[2] for name, line in lines if (match := _COMMENT.match(line))}

@@ -6,7 +6,6 @@ something has already is left out, since two things of one name make questions u
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeVar
 
 from pydantic import BaseModel, Field
@@ -37,8 +36,9 @@ def with_model_labels(draft: MappingFile, model: ChatModel) -> tuple[MappingFile
 
     Raises ModelError when the model fails, ValueError when its reply is no answer.
     """
-    taken, tables = {fold(name) for name in _names(draft)}, dict(draft.tables)
-    names = list(draft.tables)
+    named = [one for table in draft.tables.values() for one in (table, *table.columns.values())]
+    taken = {fold(name) for one in named for name in (*one.called, *one.proposed)}
+    tables, names = dict(draft.tables), list(draft.tables)
     for start in range(0, len(names), TABLES_A_CALL):
         some = names[start : start + TABLES_A_CALL]
         prompt = fill_prompt(load_prompt("labels", "en"), tables="\n".join(_shown(name, draft) for name in some))
@@ -48,19 +48,9 @@ def with_model_labels(draft: MappingFile, model: ChatModel) -> tuple[MappingFile
             table = _proposed(tables[name], told.called, taken)
             columns = {c: _proposed(one, told.columns.get(c, []), taken) for c, one in table.columns.items()}
             tables[name] = table.model_copy(update={"columns": columns})
-    found = draft.model_copy(update={"tables": tables})
-    return found, _count(found) - _count(draft)
-
-
-def _count(draft: MappingFile) -> int:
-    return sum(len(one.proposed) for table in draft.tables.values() for one in (table, *table.columns.values()))
-
-
-def _names(draft: MappingFile) -> Iterator[str]:
-    for table in draft.tables.values():
-        yield from (*table.called, *table.proposed)
-        for column in table.columns.values():
-            yield from (*column.called, *column.proposed)
+    now = [one for table in tables.values() for one in (table, *table.columns.values())]
+    added = sum(len(one.proposed) for one in now) - sum(len(one.proposed) for one in named)
+    return draft.model_copy(update={"tables": tables}), added
 
 
 def _shown(name: str, draft: MappingFile) -> str:

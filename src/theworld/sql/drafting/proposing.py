@@ -113,20 +113,16 @@ class _Draft:
 
     def _keys(self, table: TableFacts) -> dict[str, tuple[str, float, str]]:
         """Return the columns that hold keys of tables: which, how sure, why."""
-        found = {c: (target, 1.0, "") for c, (target, _) in table.foreign.items()}
+        found = {c: (target, 1.0, "") for c, target in table.foreign.items()}
         for column in table.columns.values():
             if column.name in found or not column.values or table.key == (column.name,):
                 continue
             for other in self._facts.values():
                 if len(other.key) != 1 or (other.name == table.name and column.name == other.key[0]):
                     continue
-                why = names_table(column, other, self._called[other.name])
-                known = set(other.columns[other.key[0]].values)
-                if (
-                    why
-                    and (len(known) > MOST_VALUES or set(column.values) <= known)
-                    and column.kind == other.columns[other.key[0]].kind
-                ):
+                key = other.columns[other.key[0]]
+                why = names_table(column, other, self._called[other.name]) if column.kind == key.kind else ""
+                if why and (len(key.values) > MOST_VALUES or set(column.values) <= set(key.values)):
                     found[column.name] = (other.name, 0.85, f"{why}, all values are keys of {other.name}")
         return found
 
@@ -179,13 +175,9 @@ class _Draft:
 
     def _values_of(self, column: ColumnFacts) -> tuple[dict[str | int, tuple[str, ...]], str]:
         """Return what stored values are called, from a dictionary table that a comment or the name points to."""
-        pointed = [kind for kind in self._codes if re.search(rf"字典\s*{re.escape(kind)}\b", column.comment)]
-        pointed += [kind for kind in self._codes if kind == column.name and not pointed]
-        pointed += [
-            kind
-            for kind in self._codes
-            if not pointed and re.search(rf"(?i)\bdict\w*\W+{re.escape(kind)}\b", column.comment)
-        ]
+        forms = r"字典\s*{}\b", r"(?i)\bdict\w*\W+{}\b"
+        said = [[k for k in self._codes if re.search(form.format(re.escape(k)), column.comment)] for form in forms]
+        pointed = said[0] or [kind for kind in self._codes if kind == column.name] or said[1]
         if pointed:
             place, known = self._codes[pointed[0]][0], entries(self._facts, self._codes, pointed[0])
             if {str(v) for v in column.values} <= {str(k) for k in known}:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from theworld.errors import SettingsError
 from theworld.sql.engines.postgres import PostgresEngine
-from theworld.sql.engines.protocol import Cell, Dialect, Engine, Rows
+from theworld.sql.engines.protocol import Dialect, Engine, Rows
 from theworld.sql.engines.sqlite import SQLiteEngine
 from theworld.sql.mapping import MappedTable
 
-__all__ = ["Cell", "Dialect", "Engine", "PostgresEngine", "Rows", "SQLiteEngine", "open_engine"]
+__all__ = ["Dialect", "Engine", "PostgresEngine", "Rows", "SQLiteEngine", "open_engine"]
 
 
 def open_engine(url: str, tables: Mapping[str, MappedTable]) -> Engine:

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 from theworld.errors import DatabaseError, StatementRefusedError
 from theworld.extras import install_command
-from theworld.sql.engines.protocol import Cell, Dialect, Rows
+from theworld.sql.engines.protocol import Dialect, Rows
+from theworld.state.tables import Cell
 
 if TYPE_CHECKING:
     import psycopg

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-Cell = str | int | float | bool | None
-"""One value of a result."""
+from theworld.state.tables import Cell
+
 Dialect = Literal["sqlite", "postgres"]
 
 

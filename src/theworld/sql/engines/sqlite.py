@@ -11,13 +11,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 from theworld.errors import DatabaseError, StatementRefusedError
-from theworld.sql.engines.functions import ENGINE_FUNCTIONS
-from theworld.sql.engines.protocol import Cell, Dialect, Rows
+from theworld.sql.engines.protocol import Dialect, Rows
 from theworld.sql.mapping import MappedTable
+from theworld.state.tables import Cell
 
 Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
 OPCODES_BETWEEN_LOOKS = 1000
 """Steps of SQLite's machine between two looks at the clock: about 10 microseconds."""
+_FUNCTIONS = frozenset("count sum avg min max abs round coalesce nullif sqrt strftime like".split())
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 10_000_000,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
@@ -75,7 +76,13 @@ class SQLiteEngine:
             except (sqlite3.ProgrammingError, sqlite3.Warning) as error:
                 raise StatementRefusedError(f"the statement is not allowed: {error}", where=self.name) from error
             except sqlite3.Error as error:
-                raise self._told(error, timeout_ms) from error
+                said = str(error)
+                if "not authorized" in said or "prohibited" in said:
+                    refused = f"the statement reads or does what is not mapped: {said}"
+                    raise StatementRefusedError(refused, where=self.name) from error
+                late = f"the statement took longer than {timeout_ms:.0f} ms and was ended"
+                failed = late if "interrupted" in said else f"the statement failed: {said}"
+                raise DatabaseError(failed, where=self.name) from error
             columns = tuple(item[0] for item in cursor.description or ())
         return Rows(columns, tuple(rows[:max_rows]), len(rows) > max_rows)
 
@@ -112,7 +119,7 @@ class SQLiteEngine:
                 columns = readable.get((first or "").casefold())
                 known = columns is not None and (not second or second.casefold() in columns)
                 return sqlite3.SQLITE_OK if known else sqlite3.SQLITE_DENY
-            if action == sqlite3.SQLITE_FUNCTION and (second or "").casefold() in ENGINE_FUNCTIONS:
+            if action == sqlite3.SQLITE_FUNCTION and (second or "").casefold() in _FUNCTIONS:
                 return sqlite3.SQLITE_OK
             return sqlite3.SQLITE_DENY
 
@@ -139,14 +146,6 @@ class SQLiteEngine:
             except sqlite3.Error as error:
                 raise DatabaseError(f"its views cannot be read: {error}", where=self.name) from error
         return {name: frozenset(columns) for name, columns in found.items()}
-
-    def _told(self, error: sqlite3.Error, timeout_ms: float) -> DatabaseError | StatementRefusedError:
-        said = str(error)
-        if "interrupted" in said:
-            return DatabaseError(f"the statement took longer than {timeout_ms:.0f} ms and was ended", where=self.name)
-        if "not authorized" in said or "prohibited" in said:
-            return StatementRefusedError(f"the statement reads or does what is not mapped: {said}", where=self.name)
-        return DatabaseError(f"the statement failed: {said}", where=self.name)
 
 
 def _quoted(name: str) -> str:

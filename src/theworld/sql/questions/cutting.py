@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
 from theworld.questions import Question, read_question
-from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, cues, segment
+from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, TermKind, cues, segment
 from theworld.text.calendar_units import unit_of as calendar_unit_of
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
@@ -23,63 +23,53 @@ class Ranking(NamedTuple):
 
 
 _N = r"(?P<n>\d{1,3}|[一二两三四五六七八九十]{1,3})"
-_COUNTED = r"(?:名|家|个|大|位|笔|项|条|份|起)?"
 _NUMBERS = "|".join(word for word, n in ENGLISH_NUMBERS.items() if n > 1)
 _N_EN = rf"(?P<n>\d{{1,3}}|{_NUMBERS})"
+_COUNTED = "|".join(cues()["classifiers"])
 
 
-def _superlative(name: str, language: str) -> str:
-    return "|".join(re.escape(w) for w in sorted(cues()["superlatives"][name][language], key=len, reverse=True))
+def _rankings() -> Iterator[tuple[re.Pattern[str], TermKind, bool]]:
+    """Yield the forms of rankings, each of the highest or the lowest; a superlative beside a `top` may turn it."""
+    yield re.compile(rf"(?P<said>(?:排名)?前\s*{_N}\s*(?:名|家|个|大|位|笔|项|条|份|起)?的?)"), "top", True
+    yield re.compile(rf"(?P<said>哪\s*{_N}\s*(?:{_COUNTED}))"), "top", True
+    yield re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?top[\s-]+{_N_EN}(?![a-z0-9]))"), "top", True
+    adjectives = [word for both in cues()["adjectives"].values() for words in both.values() for word in words]
+    zh = "|".join(word for word in adjectives if not word.isascii())
+    yield re.compile(rf"(?:{zh})的?\s*(?P<said>{_N}\s*(?:{_COUNTED}))"), "top", True
+    for name in ("highest", "lowest"):
+        zh, en = (
+            "|".join(re.escape(word) for word in sorted(cues()["superlatives"][name][language], key=len, reverse=True))
+            for language in ("zh", "en")
+        )
+        highest = name == "highest"
+        yield re.compile(rf"(?P<said>(?:{zh})的?\s*{_N}\s*(?:名|家|个|大|位|笔|项|条|份|起))"), "superlative", highest
+        yield re.compile(rf"(?P<said>(?<![a-z])(?:the\s+)?{_N_EN}\s+(?:{en})(?![a-z]))"), "superlative", highest
 
 
-def _patterns() -> list[tuple[re.Pattern[str], bool | None]]:
-    found: list[tuple[re.Pattern[str], bool | None]] = [
-        (re.compile(rf"(?:排名)?前\s*{_N}\s*{_COUNTED}的?"), None),
-        (re.compile(rf"哪\s*{_N}\s*(?:{'|'.join(cues()['classifiers'])})"), None),
-        (re.compile(rf"(?<![a-z])(?:the\s+)?top[\s-]+{_N_EN}(?![a-z0-9])"), None),
-    ]
-    for name, highest in (("highest", True), ("lowest", False)):
-        zh, en = _superlative(name, "zh"), _superlative(name, "en")
-        found.append((re.compile(rf"(?:{zh})的?\s*{_N}\s*(?:名|家|个|大|位|笔|项|条|份|起)"), highest))
-        found.append((re.compile(rf"(?<![a-z])(?:the\s+)?{_N_EN}\s+(?:{en})(?![a-z])"), highest))
-    return found
-
-
-_RANKINGS = _patterns()
-
-
-_ADJECTIVES = [w for both in cues()["adjectives"].values() for words in both.values() for w in words if not w.isascii()]
-_AFTER_ADJECTIVE = re.compile(
-    rf"(?:{'|'.join(_ADJECTIVES)})的?\s*(?P<all>{_N}\s*(?:{'|'.join(cues()['classifiers'])}))"
-)
+_RANKINGS = tuple(_rankings())
 
 
 def find_rankings(folded: str) -> list[Term]:
     """Return "top 5", "最高的3家", ... ; the meaning's value is a Ranking."""
-    found = []
-    for match in _AFTER_ADJECTIVE.finditer(folded):
-        size = Meaning("top", "top", Ranking(read_numeral(match["n"]) or 0, highest=True))
-        found.append(Term(match.start("all"), match.end("all"), match["all"], (size,)))
-    for pattern, highest in _RANKINGS:
-        for match in pattern.finditer(folded):
-            ranking = Ranking(read_numeral(match["n"]) or 0, highest is not False)
-            meaning = Meaning("top", "top" if highest is None else "superlative", ranking)
-            found.append(Term(match.start(), match.end(), match.group(), (meaning,)))
-    return found
-
-
-def find_numbers(folded: str, amounts: Iterable[Quantity]) -> list[Term]:
-    """Return the amounts of a text as terms; the meaning's value is a Quantity. Words of what is counted stay apart."""
-    found = []
-    for quantity in amounts:
-        end = quantity.end - (len(quantity.unit) if unit_of(quantity.unit).base == "1" else 0)
-        written = folded[quantity.start : end].rstrip()
-        end = quantity.start + len(written)
-        found.append(Term(quantity.start, end, written, (Meaning("number", "", quantity),)))
-    return found
+    return [
+        Term(
+            match.start("said"),
+            match.end("said"),
+            match["said"],
+            (Meaning("top", kind, Ranking(read_numeral(match["n"]) or 0, highest)),),
+        )
+        for pattern, kind, highest in _RANKINGS
+        for match in pattern.finditer(folded)
+    ]
 
 
 _PERIOD = re.compile(r"[上下前去本这那当今明昨]一?个?$")
+_COMPARED = "|".join(
+    re.escape(word)
+    for kind in ("compared", "compared_after")
+    for both in cues()[kind].values()
+    for word in (*both["zh"], *both["en"])
+)
 
 
 def cut_question(question: str, now: datetime, lexicon: Lexicon) -> tuple[tuple[Term, ...], tuple[str, ...]]:
@@ -97,30 +87,30 @@ def _cut(question: Question, now: datetime, lexicon: Lexicon) -> tuple[tuple[Ter
         Term(*found.place, folded[slice(*found.place)], (Meaning("period", "", found),))
         for found in question.times(now)
     ]
-    numbers = [_year_alone(term, folded, now) for term in find_numbers(folded, question.amounts)]
+    numbers = [_number(quantity, folded, now) for quantity in question.amounts]
     terms, unknown = segment(folded, [*lexicon.find(folded), *periods, *find_rankings(folded), *numbers])
     units = [(t, _PERIOD.search(folded[: t.start])) for t in terms if t.of("unit_of_time")]
-    loose = tuple(folded[before.start() : t.end] for t, before in units if before)
-    unknown += loose  # 下个月, which no period was read of: never every month
+    unknown += [folded[before.start() : t.end] for t, before in units if before]  # 下个月 that no period was read of
     meant = _after_by([_as_written(term, question.text) for term in terms])
-    return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), unknown
+    return tuple(term for term in meant if any(m.kind != "empty" for m in term.meanings)), tuple(unknown)
 
 
-def _year_alone(term: Term, folded: str, now: datetime) -> Term:
-    """Return four digits that nothing is compared with as the year they are: 2025 revenue."""
-    said = [
-        w
-        for kind in ("compared", "compared_after")
-        for both in cues()[kind].values()
-        for w in (*both["zh"], *both["en"])
-    ]
-    behind = folded[term.end :].lstrip().startswith(tuple(said))
-    before = re.search(rf"(?:{'|'.join(map(re.escape, said))})\s*$", folded[: term.start])
-    if before or behind or not re.fullmatch(r"(?:19|20)\d\d", term.text):
-        return term
-    first = now.replace(year=int(term.text), month=1, day=1)
-    year = TimeRange(*calendar_unit_of(first, "year"), "year", 1, (term.start, term.end))
-    return term._replace(meanings=(Meaning("period", "", year),))
+def _number(quantity: Quantity, folded: str, now: datetime) -> Term:
+    """Return an amount as a term without the word of what is counted; a year that nothing is compared with as a period.
+
+    The meaning's value is a Quantity or a TimeRange: 2025 revenue is that of the year.
+    """
+    end = quantity.end - (len(quantity.unit) if unit_of(quantity.unit).base == "1" else 0)
+    written = folded[quantity.start : end].rstrip()
+    place = quantity.start, quantity.start + len(written)
+    compared = re.match(rf"\s*(?:{_COMPARED})", folded[place[1] :]) or re.search(
+        rf"(?:{_COMPARED})\s*$", folded[: place[0]]
+    )
+    if compared or not re.fullmatch(r"(?:19|20)\d\d", written):
+        return Term(*place, written, (Meaning("number", "", quantity),))
+    first = now.replace(year=int(written), month=1, day=1)
+    year = TimeRange(*calendar_unit_of(first, "year"), "year", 1, place)
+    return Term(*place, written, (Meaning("period", "", year),))
 
 
 def _after_by(terms: list[Term]) -> list[Term]:
@@ -145,12 +135,11 @@ def _as_written(term: Term, question: str) -> Term:
     plain = term.of("empty", "traded", "unreadable", "not", "or", "each", "which", "joined")
     names = term.of("value", "entity")
     written = question[term.start : term.end]
-    if not plain and term.of("entity") and term.of("class", "attribute") and not (term.start and written[0].isupper()):
-        return term._replace(
-            meanings=tuple(m for m in term.meanings if m.kind != "entity")
-        )  # money, not a song "Money"
+    capital = bool(term.start) and written[0].isupper()
+    if not plain and term.of("entity") and term.of("class", "attribute") and not capital:
+        return term._replace(meanings=tuple(m for m in term.meanings if m.kind != "entity"))  # money, no song "Money"
     if not plain or not names:
         return term
     said = names if written == written.upper() else term.of("value") if len(written) > 2 else ()
-    said = names if not said and term.start and written[0].isupper() else said
+    said = said or (names if capital else ())
     return term._replace(meanings=tuple(m for m in term.meanings if m not in plain) if said else plain)

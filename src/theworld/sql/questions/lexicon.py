@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
@@ -11,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import ahocorasick
 import yaml
 
-from theworld.ontology import Attribute
+from theworld.ontology import Labels
 from theworld.sql.drafting.wording import labels_for
 from theworld.sql.mapping import DatabaseMapping
 from theworld.text.folding import fold_in_place
@@ -19,7 +20,7 @@ from theworld.text.language import CJK_RANGES
 
 TermKind = Literal[
     "class", "attribute", "value", "relation", "inverse", "entity", "aggregate", "superlative", "compared",
-    "compared_after", "each", "which", "unit_of_time", "joined", "passive", "beneficiary", "unreadable", "empty",
+    "compared_after", "each", "which", "unit_of_time", "joined", "passive", "unreadable", "empty",
     "period", "number", "top", "latest", "share", "who", "or", "not", "not_after", "traded",
     "role", "unmapped", "adjective", "extreme", "pronoun", "one", "dated",
 ]  # fmt: skip
@@ -35,6 +36,11 @@ class Meaning(NamedTuple):
     value: Any = None
     """What goes with it: a key, a stored value, a TimeRange, a number."""
 
+    @property
+    def owner(self) -> str:
+        """The class that a class, attribute, value or entity is of."""
+        return self.name.partition("=")[0].partition(".")[0]
+
 
 class Term(NamedTuple):
     """A stretch of the question and all it can mean."""
@@ -48,6 +54,19 @@ class Term(NamedTuple):
         """Return the meanings of the given kinds."""
         return tuple(meaning for meaning in self.meanings if meaning.kind in kinds)
 
+    def owners(self, *kinds: TermKind) -> set[str]:
+        """Return the classes that the meanings of the given kinds are of."""
+        return {meaning.owner for meaning in self.of(*kinds)}
+
+
+def classes_named(terms: Iterable[Term]) -> set[str]:
+    """Return the classes that terms name."""
+    return {class_id for term in terms for class_id in term.owners("class")}
+
+
+Named = Iterator[tuple[str, Meaning]]
+"""Folded words, each with a meaning."""
+
 
 @cache
 def cues() -> Mapping[str, Any]:
@@ -57,106 +76,88 @@ def cues() -> Mapping[str, Any]:
     return table
 
 
-def _words(table: Mapping[str, list[str]]) -> list[str]:
-    return [*table.get("zh", ()), *table.get("en", ())]
-
-
-def cue_meanings() -> dict[str, tuple[Meaning, ...]]:
-    """Return the cues' meanings by folded word."""
-    found: dict[str, list[Meaning]] = {}
+def cue_meanings() -> Named:
+    """Yield the cues."""
     grouped: tuple[tuple[str, TermKind], ...] = (
         ("aggregates", "aggregate"), ("superlatives", "superlative"), ("compared", "compared"),
         ("compared_after", "compared_after"), ("units_of_time", "unit_of_time"), ("shares", "share"),
     )  # fmt: skip
     plain: tuple[TermKind, ...] = (
-        "each", "which", "joined", "passive", "beneficiary", "latest", "unreadable", "empty", "who", "or", "not",
-        "not_after", "traded", "pronoun", "one",
+        "each", "which", "joined", "passive", "latest", "unreadable", "empty", "who", "or", "not", "not_after",
+        "traded", "pronoun", "one",
     )  # fmt: skip
     for section, kind in grouped:
         for name, words in cues()[section].items():
-            for word in _words(words):
-                found.setdefault(fold_in_place(word), []).append(Meaning(kind, name))
+            yield from ((fold_in_place(word), Meaning(kind, name)) for word in (*words["zh"], *words["en"]))
     for word in cues()["classifiers"]:
-        found.setdefault(f"一{word}", []).append(Meaning("one", word))
-        for asked in ("多少", "几"):
-            found.setdefault(f"{asked}{word}", []).append(Meaning("aggregate", "count", word))
+        yield f"一{word}", Meaning("one", word)
+        yield from ((f"{asked}{word}", Meaning("aggregate", "count", word)) for asked in ("多少", "几"))
     for name, said in cues()["extremes"].items():
-        for word in said:
-            found.setdefault(word, []).append(Meaning("extreme", name))
+        yield from ((word, Meaning("extreme", name)) for word in said)
     for kind in plain:
-        for word in _words(cues()[kind]):
-            found.setdefault(fold_in_place(word), []).append(Meaning(kind, word))
-    return {word: tuple(meanings) for word, meanings in found.items()}
+        words = cues()[kind]
+        yield from ((fold_in_place(word), Meaning(kind, word)) for word in (*words.get("zh", ()), *words.get("en", ())))
 
 
-def label_meanings(mapping: DatabaseMapping) -> dict[str, tuple[Meaning, ...]]:
-    """Return what the ontology's labels mean, by folded label, English plurals included."""
-    found: dict[str, dict[Meaning, None]] = {}
-
-    def add(labels: Iterable[str], meaning: Meaning) -> None:
-        for label in labels:
-            for form in forms_of(fold_in_place(label).strip()):
-                found.setdefault(form, {})[meaning] = None
-
-    for class_id in mapping.unmapped:
-        add(mapping.lookup.classes[class_id].labels.all(), Meaning("unmapped", class_id))
-    for class_id in mapping.classes:
-        add(mapping.lookup.classes[class_id].labels.all(), Meaning("class", class_id))
-        for attribute in mapping.attributes(class_id).values():
-            _add_attribute(attribute, f"{class_id}.{attribute.id}", add)
-    _add_adjectives(found)
-    mapped = {join.relation for join in mapping.joins}
-    for relation in mapping.lookup.relations.values():
-        if relation.id in mapped:
-            add(relation.labels.all(), Meaning("relation", relation.id))
-            add(relation.inverse.all(), Meaning("inverse", relation.id))
-            if relation.join and relation.join.column:
-                add(relation.roles.source.all(), Meaning("role", relation.id, "source"))
-                add(relation.roles.target.all(), Meaning("role", relation.id, "target"))
-    for sample in mapping.lookup.samples.values():
-        if sample.of in mapping.classes and sample.key is not None:
-            add(sample.labels.all(), Meaning("entity", f"{sample.of}={sample.key}", sample.key))
-    return {word: tuple(meanings) for word, meanings in found.items()}
-
-
-def _add_adjectives(found: dict[str, dict[Meaning, None]]) -> None:
-    """Add the adjectives of measures that have a label of theirs: cheapest, where something is called price."""
+def label_meanings(mapping: DatabaseMapping) -> Named:
+    """Yield what the ontology's labels mean, English plurals included, and adjectives of measures (cheapest)."""
+    attributes: defaultdict[str, list[str]] = defaultdict(list)
+    for labels, meaning in _labels(mapping):
+        for form in dict.fromkeys(form for label in labels for form in forms_of(fold_in_place(label).strip())):
+            yield form, meaning
+            if meaning.kind == "attribute":
+                attributes[form].append(meaning.name)
     for name, measures in cues()["adjectives"].items():
         for label, said in measures.items():
-            for word in said if label in found else ():
-                named = (Meaning("attribute", m.name, name) for m in found[label] if m.kind == "attribute")
-                found.setdefault(word, {}).update(dict.fromkeys((Meaning("adjective", name), *named)))
+            for word in said if label in attributes else ():
+                yield word, Meaning("adjective", name)
+                yield from ((word, Meaning("attribute", attribute, name)) for attribute in attributes[label])
 
 
-def _add_attribute(attribute: Attribute, name: str, add: Callable[[Iterable[str], Meaning], None]) -> None:
-    said = {label for value in attribute.values for label in value.labels.all()}
-    add((label for label in attribute.labels.all() if label not in said), Meaning("attribute", name))
-    if attribute.type == "date":
-        add(_dated(attribute.labels.all()), Meaning("dated", name))
-    for value in attribute.values:
-        add((*value.labels.all(), value.id), Meaning("value", f"{name}={value.id}", value.in_column))
+def _labels(mapping: DatabaseMapping) -> Iterator[tuple[Iterable[str], Meaning]]:
+    lookup = mapping.lookup
+    yield from ((lookup.classes[id_].labels.all(), Meaning("unmapped", id_)) for id_ in mapping.unmapped)
+    for class_id in mapping.classes:
+        yield lookup.classes[class_id].labels.all(), Meaning("class", class_id)
+        for attribute in mapping.attributes(class_id).values():
+            name, labels = f"{class_id}.{attribute.id}", attribute.labels.all()
+            said = {label for value in attribute.values for label in value.labels.all()}
+            yield [label for label in labels if label not in said], Meaning("attribute", name)
+            if attribute.type == "date":
+                yield _dated(labels), Meaning("dated", name)
+            for value in attribute.values:
+                yield (*value.labels.all(), value.id), Meaning("value", f"{name}={value.id}", value.in_column)
+    for id_ in dict.fromkeys(join.relation for join in mapping.joins):
+        relation = lookup.relations[id_]
+        named: list[tuple[Labels, Meaning]] = [
+            (relation.labels, Meaning("relation", id_)),
+            (relation.inverse, Meaning("inverse", id_)),
+        ]
+        if relation.join and relation.join.column:
+            named += [
+                (relation.roles.source, Meaning("role", id_, "source")),
+                (relation.roles.target, Meaning("role", id_, "target")),
+            ]
+        yield from ((labels.all(), meaning) for labels, meaning in named)
+    for sample in lookup.samples.values():
+        if sample.of in mapping.classes and sample.key is not None:
+            yield sample.labels.all(), Meaning("entity", f"{sample.of}={sample.key}", sample.key)
 
 
-def entity_meanings(rows: Iterable[tuple[str, Any, Iterable[str]]]) -> dict[str, tuple[Meaning, ...]]:
-    """Return what names of rows mean; `rows` are (class, key, names)."""
-    found: dict[str, dict[Meaning, None]] = {}
+def entity_meanings(rows: Iterable[tuple[str, Any, Iterable[str]]]) -> Named:
+    """Yield what names of rows mean; `rows` are (class, key, names)."""
     for class_id, key, names in rows:
         for name in names:
-            folded = fold_in_place(name).strip()
-            if len(folded) > 1:
-                found.setdefault(folded, {})[Meaning("entity", f"{class_id}={key}", key)] = None
-    return {word: tuple(meanings) for word, meanings in found.items()}
+            if len(folded := fold_in_place(name).strip()) > 1:
+                yield folded, Meaning("entity", f"{class_id}={key}", key)
 
 
-def value_meanings(rows: Iterable[tuple[str, str, str]]) -> dict[str, tuple[Meaning, ...]]:
-    """Return what values found in the rows mean; `rows` are (class, attribute, value)."""
-    found: dict[str, dict[Meaning, None]] = {}
-    for class_id, attribute_id, value in rows:
+def value_meanings(attribute: str, values: Iterable[str]) -> Named:
+    """Yield what values found in the rows mean, with their translations; `attribute` is `class.attribute`."""
+    for value in values:
         for said in labels_for(fold_in_place(value).strip()):
-            if len(said) < 2:
-                continue
-            found.setdefault(said, {})[Meaning("value", f"{class_id}.{attribute_id}={value}", value)] = None
-    return {word: tuple(meanings) for word, meanings in found.items()}
+            if len(said) > 1:
+                yield said, Meaning("value", f"{attribute}={value}", value)
 
 
 def forms_of(label: str) -> list[str]:
@@ -188,22 +189,17 @@ _LATIN = re.compile(rf"[^\W_{CJK_RANGES}]")
 class Lexicon:
     """Words with their meanings; finding is linear in the text."""
 
-    def __init__(self, *tables: Mapping[str, tuple[Meaning, ...]]) -> None:
-        merged: dict[str, dict[Meaning, None]] = {}
-        for table in tables:
-            for word, meanings in table.items():
-                merged.setdefault(word, {}).update(dict.fromkeys(meanings))
+    def __init__(self, words: Iterable[tuple[str, Meaning]]) -> None:
+        known: defaultdict[str, dict[Meaning, None]] = defaultdict(dict)
+        for word, meaning in words:
+            known[word][meaning] = None
         self._automaton = ahocorasick.Automaton()
-        for word, known in merged.items():
-            self._automaton.add_word(word, (word, tuple(known)))
-        if merged:
-            self._automaton.make_automaton()
-        self._empty = not merged
+        for word, meanings in known.items():
+            self._automaton.add_word(word, (word, tuple(meanings)))
+        self._automaton.make_automaton()
 
     def find(self, folded: str) -> list[Term]:
         """Return every occurrence of a word, overlapping ones too; Latin words only as whole words."""
-        if self._empty:
-            return []
         found = []
         for last, (word, meanings) in self._automaton.iter(folded):
             start, end = last - len(word) + 1, last + 1
@@ -215,15 +211,11 @@ class Lexicon:
         return found
 
 
-class Segmentation(NamedTuple):
-    """A question cut into terms, and the stretches that none covers."""
+def segment(folded: str, terms: Iterable[Term]) -> tuple[list[Term], list[str]]:
+    """Return the terms of the best cut of a text, and the stretches that none of them covers.
 
-    terms: tuple[Term, ...]
-    unknown: tuple[str, ...]
-
-
-def segment(folded: str, terms: Iterable[Term]) -> Segmentation:
-    """Return the cut that leaves the fewest characters uncovered, then has the fewest terms, then long terms first."""
+    The best leaves the fewest characters uncovered, then has the fewest terms, then the longest.
+    """
     by_start: dict[int, list[Term]] = {}
     for term in terms:
         by_start.setdefault(term.start, []).append(term)
@@ -251,4 +243,4 @@ def segment(folded: str, terms: Iterable[Term]) -> Segmentation:
         chosen.append(found)
         i = gap_start = found.end
     unknown.append(folded[gap_start:])
-    return Segmentation(tuple(chosen), tuple(piece.strip() for piece in unknown if piece.strip()))
+    return chosen, [piece.strip() for piece in unknown if piece.strip()]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeVar, get_args
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, get_args
 
 from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
-from theworld.sql.paths import find_path, happens, is_single, steps
-from theworld.sql.plan import Aggregate, UnclearError
+from theworld.sql.plan import Aggregate, UnclearError, Whole
 from theworld.sql.questions.lexicon import Term, cues
+from theworld.sql.questions.restrictions import Restrictions
 
 Analysis = Literal["", "trend", "change", "change_over_year", "volatility"]
+Needs = Sequence[frozenset[str]]
+"""Classes, one of each, that a measure must belong to."""
 _COUNTED = {"sum", "trend", "change", "change_over_year"}
 """What may be said of a count: a total of rows is their number."""
-QUANTITY = {"quantity", "数量"}
-Named = TypeVar("Named", Attribute, None)
+_QUANTITY = {"quantity", "数量"}
 _ANALYSES: dict[str, Analysis] = {name: name for name in get_args(Analysis)}
 _PLAIN: dict[str, Aggregate] = {"sum": "sum", "average": "average", "count": "count"}
 
@@ -25,11 +26,11 @@ class Head(NamedTuple):
 
     base: str
     """Class whose rows are measured."""
-    measure: Attribute | None
+    measure: Attribute | None = None
     """None counts rows."""
-    aggregate: Aggregate
-    analysis: Analysis
-    per_subject: bool
+    aggregate: Aggregate = "count"
+    analysis: Analysis = ""
+    per_subject: bool = False
     """Whether a class that the question is about splits it: a change or a volatility is told for each."""
     distinct: str | None = None
     """Class whose instances are counted, each once, in place of the rows they belong to."""
@@ -38,16 +39,8 @@ class Head(NamedTuple):
 class _Measured(NamedTuple):
     term: Term
     base: str
-    attribute: Attribute | None
-    by_class: bool
-
-
-def default_measure(mapping: DatabaseMapping, class_id: str) -> Attribute | None:
-    """Return the class's first attribute with an aggregation, None without."""
-    for attribute in mapping.attributes(class_id).values() if not mapping.classes[class_id].counted else ():
-        if is_measure(attribute):
-            return attribute
-    return None
+    attribute: Attribute
+    by_class: bool = False
 
 
 def find_heads(
@@ -57,21 +50,17 @@ def find_heads(
     superlative: bool,
     related: str | None = None,
     counting: bool = False,
-    needs: Sequence[frozenset[str]] = (),
-    split: bool = False,
+    needs: Needs = (),
 ) -> list[Head]:
     """Return the measures in the order of the question; none for a question that only lists.
 
     `related` is the class of what a relation speaks of ("subsidiaries of X"): it is counted where no class is named.
     """
     measured = _attributes(terms, mapping, needs)
-    named = [item for item in measured if item.term.text not in cues()["money"]]
-    measured = named or measured  # the highest price is how much money: the price
-    spoken = {item.term for item in measured}
-    others = [t for t in terms if t.of("aggregate") and t not in spoken]
-    doubled = [t for t in terms if t.of("aggregate") and t.of("aggregate")[0].name != "count"]
-    aggregates = others or doubled  # "total" is a column and a word of adding up
-    counts = [t for t in aggregates if t.of("aggregate")[0].name == "count"]
+    measured = [one for one in measured if one.term.text not in cues()["money"]] or measured  # the highest price: money
+    spoken = {one.term for one in measured}
+    aggregates = [t for t in terms if t.of("aggregate") and t not in spoken]
+    counts = [t for t in aggregates if _name(t) == "count"]
     others = [t for t in aggregates if t not in counts]
     if counts and len(measured) == 1 and 0 <= measured[0].term.start - counts[0].end <= 3:
         counts = []  # how many beds: the beds, not the rows
@@ -79,22 +68,20 @@ def find_heads(
         if measured or len(counts) > 1 or any(_name(t) not in _COUNTED for t in others):
             raise UnclearError("it is not clear what is counted")
         base = _counted(terms, counts[0], related, mapping)
-        if happens(mapping, base) is None and (head := happening(mapping, base, terms, needs)) is not None:
+        if mapping.happens(base) is None and (head := happening(mapping, base, terms, needs)) is not None:
             return [head]
-        if counts[0].text == "有多少" and _measured_by_default(mapping, base):
+        if counts[0].text == "有多少" and default_measure(mapping, base) is not None:
             raise UnclearError(f"it is not clear whether {counts[0].text!r} asks for rows or for their sum")
-        return [Head(base, None, "count", _analysis(others), per_subject=False)]
-    if not measured and (counting or split):
-        rows = [one for one in rows_named(terms) if counting or mapping.classes[one].counted]
-        found = rows[-1:] or ([related] if counting and related else [])
-        if found or counting:
-            return [Head(one, None, "count", _analysis(others), per_subject=False) for one in found]
-    if not measured:
-        measured = _classes(terms, mapping, wanted=bool(others) or superlative)
-    if not measured:
-        return []
-    assigned = _assigned(measured, others, terms)
-    return [head for item in measured for head in _heads(item, assigned[item.term], superlative)]
+        return [Head(base, analysis=_analysis(others))]
+    if not measured and counting:
+        rows = rows_named(terms)[-1:] or ([related] if related else [])
+        return [Head(one, analysis=_analysis(others)) for one in rows]
+    if not measured and (others or superlative or not any(t.of("which") for t in terms)):
+        measured = list(_by_default(terms, mapping))
+    assigned: dict[Term, list[Term]] = {one.term: [] for one in measured}
+    for word in others if measured else ():
+        assigned[_nearest_term([*assigned], word, terms)].append(word)
+    return [head for one in measured for head in _heads(one, assigned[one.term], superlative)]
 
 
 def _name(term: Term) -> str:
@@ -102,15 +89,34 @@ def _name(term: Term) -> str:
 
 
 def _analysis(terms: Sequence[Term]) -> Analysis:
-    found = [_name(t) for t in terms if _name(t) not in _PLAIN]
-    if len(set(found)) > 1:
+    found = {_name(t) for t in terms if _name(t) not in _PLAIN}
+    if len(found) > 1:
         raise UnclearError("more than one analysis is asked of one measure")
-    return _ANALYSES[found[0]] if found else ""
+    return _ANALYSES[found.pop()] if found else ""
 
 
-def happening(
-    mapping: DatabaseMapping, counted: str, terms: Sequence[Term], needs: Sequence[frozenset[str]]
-) -> Head | None:
+def default_measure(mapping: DatabaseMapping, class_id: str) -> Attribute | None:
+    """Return the measure that a class stands for: a fact's, which has a time, where its rows are not counted."""
+    table = mapping.classes[class_id]
+    if table.counted or table.time is None:
+        return None
+    return next(filter(is_measure, mapping.attributes(class_id).values()), None)
+
+
+def _by_default(terms: Sequence[Term], mapping: DatabaseMapping) -> Iterator[_Measured]:
+    """Yield the classes that stand for their default measure."""
+    for term in terms:
+        for meaning in term.of("class")[:1] if not term.of("entity", "value") else ():
+            if (measure := default_measure(mapping, meaning.name)) is not None:
+                yield _Measured(term, meaning.name, measure, by_class=True)
+
+
+def rows_named(terms: Sequence[Term]) -> list[str]:
+    """Return the classes whose rows are counted where nothing else is measured."""
+    return list(dict.fromkeys(m.name for t in terms if not t.of("attribute", "value") for m in t.of("class")))
+
+
+def happening(mapping: DatabaseMapping, counted: str, terms: Sequence[Term], needs: Needs) -> Head | None:
     """Return what is counted of things that something happens to, None where nothing is said to happen.
 
     Products sold are the quantity of the lines between them and what happens; customers who bought are counted, each
@@ -121,147 +127,125 @@ def happening(
         return None
     lines = []
     for line in mapping.classes if not named else ():
-        quantities = [a for a in mapping.attributes(line).values() if is_measure(a) and {*a.labels.all()} & QUANTITY]
-        keyed = any(is_single(j) and j.target == counted for j in steps(mapping, line))
-        if keyed and len(quantities) == 1 and happens(mapping, line) is not None:
-            lines.append(Head(line, quantities[0], "sum", "", per_subject=False))
+        quantities = [a for a in mapping.attributes(line).values() if is_measure(a) and {*a.labels.all()} & _QUANTITY]
+        keyed = any(join.single and join.target == counted for join in mapping.steps(line))
+        if keyed and len(quantities) == 1 and mapping.happens(line) is not None:
+            lines.append(Head(line, quantities[0], "sum"))
     if len(lines) == 1:
         return lines[0]
     goals = [frozenset({counted}), *needs]
-    rows = [one for one in named or mapping.classes if happens(mapping, one) is not None and one != counted]
-    joined = [
-        c for c in rows if all(any(find_path(mapping, c, g, single=True) is not None for g in gs) for gs in goals)
-    ]
-    events = {found[1] for c in joined if (found := happens(mapping, c)) is not None}
-    nearest = _nearest([(one, None) for one in joined if len(events) == 1], goals, mapping)
-    if len(nearest) != 1 or find_path(mapping, nearest[0][0], counted, single=True) is None:
+    rows = [one for one in named or mapping.classes if one != counted and mapping.happens(one) is not None]
+    lengths = _steps_to(goals, rows, mapping)
+    events = {found[1] for one in lengths if (found := mapping.happens(one)) is not None}
+    nearest = [one for one in lengths if lengths[one] == min(lengths.values())]
+    if len(events) != 1 or len(nearest) != 1:
         raise UnclearError(f"it is not said which rows say when {counted} was")
-    return Head(nearest[0][0], None, "count", "", per_subject=False, distinct=counted)
+    return Head(nearest[0], distinct=counted)
 
 
-def _nearest(
-    choices: list[tuple[str, Named]], needs: Sequence[frozenset[str]], mapping: DatabaseMapping
-) -> list[tuple[str, Named]]:
-    """Return the attributes whose class everything else named belongs to, over the fewest steps."""
+def _steps_to(needs: Needs, classes: Iterable[str], mapping: DatabaseMapping) -> dict[str, int]:
+    """Return how many steps lead from each class to all that it must belong to; without those that do not."""
     lengths: dict[str, int] = {}
-    for class_id, _ in choices:
-        ways = [[find_path(mapping, class_id, goal, single=True) for goal in sorted(goals)] for goals in needs]
+    for class_id in classes:
+        ways = [[mapping.path(class_id, goal, single=True) for goal in sorted(goals)] for goals in needs]
         if all(any(way is not None for way in found) for found in ways):
             lengths[class_id] = sum(min(len(way) for way in found if way is not None) for found in ways)
-    least = min(lengths.values(), default=0)
-    return [(c, a) for c, a in choices if lengths.get(c) == least]
+    return lengths
 
 
-def _attributes(
-    terms: Sequence[Term], mapping: DatabaseMapping, needs: Sequence[frozenset[str]] = ()
-) -> list[_Measured]:
-    named = {m.name for t in terms for m in t.of("class")}
+def _attributes(terms: Sequence[Term], mapping: DatabaseMapping, needs: Needs) -> list[_Measured]:
     found: list[_Measured] = []
-    for before, term in zip((None, *terms), terms, strict=False):
-        meanings = [m.name.partition(".") for m in term.of("attribute")]
-        owners = {class_id for class_id, _, _ in meanings}
-        if (
-            before is not None
-            and term.of("aggregate")
-            and before.of("class")
-            and not owners & {m.name for m in before.of("class")}
-        ):
-            continue  # 发票数量 is how many invoices, not the quantity of something else
-        choices = [(c, mapping.attributes(c)[a]) for c, _, a in meanings]
-        choices = [(c, a) for c, a in choices if is_measure(a)]
+    for term in terms:
+        named = [(m.owner, mapping.attribute(m.name)) for m in term.of("attribute")]
+        choices = [(owner, attribute) for owner, attribute in named if is_measure(attribute)]
         if len(choices) > 1:
-            choices = [(c, a) for c, a in choices if c in named] or choices
-        if len(choices) > 1:
-            choices = _nearest(choices, needs, mapping) or choices
+            lengths = _steps_to(needs, dict(choices), mapping)
+            choices = [one for one in choices if lengths.get(one[0]) == min(lengths.values(), default=0)] or choices
         if len(choices) > 1:  # what happens by itself before the lines of it
-            choices = [(c, a) for c, a in choices if mapping.classes[c].time is not None] or choices
+            choices = [one for one in choices if mapping.classes[one[0]].time is not None] or choices
         if len(choices) > 1:
             raise UnclearError(f"{term.text!r} means more than one thing")
         if choices and all(choices[0] != (one.base, one.attribute) for one in found):
-            found.append(_Measured(term, *choices[0], by_class=False))
+            found.append(_Measured(term, *choices[0]))
     return found
-
-
-def _classes(terms: Sequence[Term], mapping: DatabaseMapping, *, wanted: bool) -> list[_Measured]:
-    """Return the classes that stand for their default measure: those of facts, which have a time."""
-    found = []
-    for term in terms:
-        for meaning in term.of("class")[:1]:
-            measure = default_measure(mapping, meaning.name)
-            if _measured_by_default(mapping, meaning.name) and not term.of("entity", "value"):
-                found.append(_Measured(term, meaning.name, measure, by_class=True))
-    lists = any(t.of("which") for t in terms)
-    return found if wanted or not lists else []
-
-
-def _measured_by_default(mapping: DatabaseMapping, class_id: str) -> bool:
-    """Return whether a class stands for its default measure: it has one, and it is a fact with a time."""
-    return default_measure(mapping, class_id) is not None and mapping.classes[class_id].time is not None
 
 
 def _counted(terms: Sequence[Term], count: Term, related: str | None, mapping: DatabaseMapping) -> str:
-    """Return the class that is counted: the one after the count word, else the last before it."""
-    if count.of("class"):
-        return count.of("class")[0].name  # 人次, where rows are called so
+    """Return the class that is counted: the first after the count word, else the last before it."""
     at = terms.index(count)
-    after = [t for t in terms[at + 1 :] if t.of("class")]
-    before = [t for t in terms[:at] if t.of("class")]
-    gap = after[0].start - count.end if after else None
-    near = (
-        after[0] if after and gap is not None and gap <= 3 else (before[-1] if before else after[0] if after else None)
-    )
-    if near is None and related is not None:
+    near = [t for t in (count, *terms[at + 1 :], *terms[:at][::-1]) if t.of("class")]
+    if near:
+        if len(near[0].of("class")) > 1:
+            raise UnclearError(f"{near[0].text!r} means more than one thing")
+        return near[0].of("class")[0].name
+    if related is not None:
         return related
     counted = count.of("aggregate")[0].value
-    for class_id in mapping.classes if near is None and counted else ():
+    for class_id in mapping.classes:
         if counted in mapping.lookup.classes[class_id].labels.zh:
             return class_id  # 多少人次, where rows are called so
-    if near is None:
-        raise UnclearError("nothing is named that could be counted")
-    if len(near.of("class")) > 1:
-        raise UnclearError(f"{near.text!r} means more than one thing")
-    if (
-        near in after
-        and len([t for t in after if t.start - near.end <= 1 and t is not near and t.start >= near.end]) > 0
-    ):
-        following = next(t for t in after if t is not near and t.start >= near.end)
-        if not following.start - near.end and any("\u4e00" <= c <= "\u9fff" for c in following.text):
-            near = following
-    return near.of("class")[0].name
+    raise UnclearError("nothing is named that could be counted")
 
 
-def _assigned(measured: Sequence[_Measured], others: Sequence[Term], terms: Sequence[Term]) -> dict[Term, list[Term]]:
-    """Return the words of aggregation by the measure they stand nearest to; with one measure, all are its own."""
-    found: dict[Term, list[Term]] = {item.term: [] for item in measured}
+def _nearest_term(measured: Sequence[Term], word: Term, terms: Sequence[Term]) -> Term:
+    """Return the measure that a word of aggregation stands nearest to, "and" between them counting most."""
     joints = [t for t in terms if t.of("joined")]
-    for word in others:
 
-        def distance(item: _Measured, word: Term = word) -> tuple[int, int]:
-            first, last = sorted((item.term, word), key=lambda t: t.start)
-            between = sum(first.end <= joint.start < last.start for joint in joints)
-            return between, last.start - first.end
+    def distance(one: Term) -> tuple[int, int]:
+        first, last = sorted((one, word), key=lambda t: t.start)
+        return sum(first.end <= joint.start < last.start for joint in joints), last.start - first.end
 
-        found[min(measured, key=distance).term].append(word)
-    return found
+    return min(measured, key=distance)
 
 
-def _heads(item: _Measured, words: Sequence[Term], superlative: bool) -> list[Head]:
-    assert item.attribute is not None
+def _heads(one: _Measured, words: Sequence[Term], superlative: bool) -> list[Head]:
     analysis = _analysis(words)
     plain = list(dict.fromkeys(_PLAIN[_name(w)] for w in words if _name(w) in _PLAIN))
-    usual = item.attribute.aggregation
+    usual = one.attribute.aggregation
     if not plain:
         if usual not in {"sum", "average"} and not superlative:
-            raise UnclearError(f"{item.term.text!r} has no plain total")
+            raise UnclearError(f"{one.term.text!r} has no plain total")
         plain = ["average" if usual == "average" else "sum" if usual == "sum" else "max"]
     if "sum" in plain and usual != "sum":
-        raise UnclearError(f"{item.term.text!r} cannot be added up")
+        raise UnclearError(f"{one.term.text!r} cannot be added up")
     if analysis and len(plain) > 1:
         raise UnclearError("more than one analysis is asked of one measure")
-    told_each = analysis in {"change", "change_over_year", "volatility"} or (item.by_class and not words)
-    return [Head(item.base, item.attribute, aggregate, analysis, told_each) for aggregate in plain]
+    told_each = analysis in {"change", "change_over_year", "volatility"} or (one.by_class and not words)
+    return [Head(one.base, one.attribute, aggregate, analysis, told_each) for aggregate in plain]
 
 
-def rows_named(terms: Sequence[Term]) -> list[str]:
-    """Return the class whose rows are counted where nothing else is measured."""
-    return list(dict.fromkeys(m.name for t in terms if not t.of("attribute", "value") for m in t.of("class")))
+def part_and_whole(
+    heads: Sequence[Head], terms: Sequence[Term], needs: Needs, found: Restrictions, *, grouped: bool
+) -> tuple[Head, Attribute | None, Whole]:
+    """Return what a share measures, what divides it where that is another measure, and of which rows the whole is.
+
+    Where no measure is named rows are counted, or what happens to them. Raises UnclearError where part or whole could
+    be meant otherwise: with several conditions it is not said which of them hold for the whole too.
+    """
+    mapping = found.mapping
+    if not heads:
+        rows = rows_named(terms)
+        happened = (
+            happening(mapping, rows[0], terms, needs) if len(rows) == 1 and not mapping.happens(rows[0]) else None
+        )
+        heads = [happened] if happened else [Head(class_id) for class_id in rows]
+    if any(head.analysis or head.aggregate not in {"sum", "count"} for head in heads) or not heads:
+        raise UnclearError("it is not clear what the share is of")
+    first, *others = dict.fromkeys(heads)  # of one measure named twice it is the rows that differ
+    if len(others) > 1 or any(head.base != first.base for head in others):
+        raise UnclearError("it is not clear what the share is of")
+    if others:
+        asked = next(t for t in terms if t.of("share"))
+        whole_first = any(m.name == "whole_first" for m in asked.of("share"))  # what percentage of the limit is used
+        whole_first &= all(asked.start < t.start for t in terms if t.of("attribute"))
+        part, whole = (others[0], first) if whole_first else (first, others[0])
+        if part.measure is None or whole.measure is None or part.measure.unit != whole.measure.unit:
+            raise UnclearError("a share needs two measures in one unit")
+        return part, whole.measure, "measure"
+    if grouped:
+        return first, None, "rows"
+    values = {frozenset(m.name for m in t.of("value")) for t in found.values}  # 学生(student) is one
+    conditions = len(found.keys) + len(values) + len(found.compared) + len(found.without)
+    if conditions != 1 or found.related:
+        raise UnclearError("it is not clear what the share is of")
+    return first, None, "all"

@@ -5,43 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from theworld.ontology import Attribute
-from theworld.sql.engines.protocol import Cell
+from theworld.ontology import Attribute, Relation
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Operator, UnclearError
-from theworld.sql.questions.lexicon import Term
-from theworld.sql.questions.relations import find_relations
+from theworld.sql.questions.lexicon import Term, classes_named, forms_of
 from theworld.sql.questions.restrictions import Compared, Restrictions
+from theworld.state.tables import Cell
+from theworld.text.folding import fold_in_place
+from theworld.text.language import Language
 from theworld.text.quantities import Quantity
 
 
-def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping) -> Restrictions:
+def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping, language: Language) -> Restrictions:
     """Return what narrows the rows down, with the terms that say so."""
-    found = Restrictions(mapping)
+    found = Restrictions(mapping, language)
     _negations(terms, found)
-    anchors = find_relations(terms, found)
-    terms = [_of_what_is_named(term, terms) for term in terms]
+    anchors = _relations(terms, found)
     for i, term in enumerate(terms):
-        beside = [m.name for t in (*terms[max(0, i - 1) : i], *terms[i + 1 : i + 2]) for m in t.of("class")]
         if term.of("entity") and term not in anchors:
-            class_id, keys = _named(term, beside, terms)
+            class_id, keys = _named(term, terms)
             found.named.setdefault(class_id, []).append(term)
             known = found.keys.setdefault(class_id, [])
             known += [key for key in keys if key not in known]
             found.used.add(term)
         elif term.of("value") and not term.of("attribute", "class", "aggregate") and term not in anchors:
-            term = _of_column(term, (*terms[max(0, i - 1) : i], *terms[i + 1 : i + 2]), found)  # noqa: PLW2901
             found.values.append(term)
-            found.near[term] = _beside(terms, i)
             found.used.add(term)
-        elif term.of("dated") and not term.of("class", "attribute") and term not in found.negated:
-            if _dates_a_period(terms, i):
-                continue
+        elif term.of("dated") and not term.of("class", "attribute") and not _dates_a_period(terms, i):
             found.used.add(term)
-            if not _names_column(term, terms[i + 1 : i + 2], mapping):
+            if term not in found.negated and not _names_column(term, terms[i + 1 : i + 2], mapping):
                 found.dated.append(term)
     _alternatives(terms, found)
     _numbers(terms, found)
+    rest = [term for term in terms if term not in found.used]
+    found.via = frozenset(m.name for t in rest for m in t.of("class", "relation", "inverse", "role")) | found.mentioned
     return found
 
 
@@ -53,32 +50,21 @@ def _dates_a_period(terms: Sequence[Term], at: int) -> bool:
     return at in said
 
 
-def _of_column(term: Term, beside: Sequence[Term], found: Restrictions) -> Term:
-    """Return a value as that of the column named right beside it, where one is: status received."""
-    for other in beside:
-        named = {m.name for m in other.of("attribute")}
-        own = tuple(m for m in term.of("value") if m.name.partition("=")[0] in named)
-        if own and not other.of("aggregate", "class"):
-            found.used |= {other, term}
-            return term._replace(meanings=own)
-    return term
+def _names_column(verb: Term, following: Sequence[Term], mapping: DatabaseMapping) -> bool:
+    """Return whether a verb only says which column a value is of: shipped to Germany, a ship country."""
+    labels = (mapping.attribute(m.name).labels.preferred("en") for t in following for m in t.of("value"))
+    return any(label and verb.text.startswith(label.split()[0]) for label in labels)
 
 
-def _beside(terms: Sequence[Term], at: int) -> tuple[str, ...]:
-    """Return the classes named right beside a value, first the one it belongs to by word order: customers in London."""
-    before, after = (
-        [m.name for t in part for m in t.of("class")] for part in (terms[max(0, at - 1) : at], terms[at + 1 : at + 2])
-    )
-    chinese = any(not t.text.isascii() for t in terms[at + 1 : at + 2])
-    return tuple(dict.fromkeys([*after, *before] if chinese else [*before, *after]))
-
-
-def _of_what_is_named(term: Term, terms: Sequence[Term]) -> Term:
-    """Return a name of a row that is a value too (Seattle) as the value, where only the value's class is named."""
-    named = {m.name for t in terms for m in t.of("class")}
-    values = tuple(m for m in term.of("value") if m.name.partition(".")[0] in named)
-    rows = any(m.name.partition("=")[0] in named for m in term.of("entity"))
-    return term._replace(meanings=values) if term.of("entity") and values and not rows else term
+def _named(term: Term, terms: Sequence[Term]) -> tuple[str, list[Cell]]:
+    """Return the class of a name and the keys that have it, of several classes the one that the question speaks of."""
+    classes = term.owners("entity")
+    if len(classes) > 1:
+        classes = classes & classes_named(terms) or classes
+    if len(classes) > 1:
+        raise UnclearError(f"{term.text!r} is the name of more than one thing")
+    (class_id,) = classes
+    return class_id, [m.value for m in term.of("entity") if m.owner == class_id]
 
 
 def _negations(terms: Sequence[Term], found: Restrictions) -> None:
@@ -103,32 +89,21 @@ def _negations(terms: Sequence[Term], found: Restrictions) -> None:
             found.used.add(chosen[0])
 
 
-def _names_column(verb: Term, following: Sequence[Term], mapping: DatabaseMapping) -> bool:
-    """Return whether a verb only says which column a value is of: shipped to Germany, a ship country."""
-    for meaning in (m for t in following for m in t.of("value")):
-        class_id, _, rest = meaning.name.partition(".")
-        label = mapping.attributes(class_id)[rest.partition("=")[0]].labels.preferred("en")
-        if label and verb.text.startswith(label.split()[0]):
-            return True
-    return False
+def _can_be_missing(term: Term) -> bool:
+    return bool(term.of("value", "entity", "class", "attribute", "dated"))
 
 
 def _listed_with(terms: Sequence[Term], at: int) -> set[Term]:
     """Return a term and those of its kind that stand in one list with it: not from Germany, France or Spain."""
     kinds = {m.name.partition("=")[0] for m in terms[at].of("value", "entity")}
     found = {terms[at]}
-    for step in (1, -1):
-        i = at + step
-        while 0 <= i < len(terms) and (
-            terms[i].of("or", "joined") or kinds & {m.name.partition("=")[0] for m in terms[i].of("value", "entity")}
-        ):
-            found |= {terms[i]} if terms[i].of("value", "entity") else set()
-            i += step
+    for way in (terms[at + 1 :], terms[:at][::-1]):
+        for term in way:
+            alike = bool(kinds & {m.name.partition("=")[0] for m in term.of("value", "entity")})
+            if not alike and not term.of("or", "joined"):
+                break
+            found |= {term} if term.of("value", "entity") else set()
     return found
-
-
-def _can_be_missing(term: Term) -> bool:
-    return bool(term.of("value", "entity", "class", "attribute", "dated"))
 
 
 def _alternatives(terms: Sequence[Term], found: Restrictions) -> None:
@@ -137,61 +112,125 @@ def _alternatives(terms: Sequence[Term], found: Restrictions) -> None:
         if not term.of("or") or term.of("value", "entity"):
             continue
         pair = terms[i - 1], terms[min(i + 1, len(terms) - 1)]
-        of_values, of_names = all(t in found.values for t in pair), all(t.of("entity") for t in pair)
-        one_class = of_names and any(set(pair) <= set(named) for named in found.named.values())
-        if not i or not (of_values or one_class):
+        of_values = all(t in found.values for t in pair)
+        if not i or not (of_values or any(set(pair) <= set(named) for named in found.named.values())):
             raise UnclearError(f"what stands beside {term.text!r} is not of one kind")
         found.alternatives.append(pair)
         found.used.add(term)
 
 
-def _named(term: Term, beside: Sequence[str], terms: Sequence[Term]) -> tuple[str, list[Cell]]:
-    """Return the class of a name and the keys that have it, of several classes the one that the question speaks of."""
-    meanings = term.of("entity")
-    classes = {m.name.partition("=")[0] for m in meanings}
-    if len(classes) > 1:
-        named = {m.name for t in terms for m in t.of("class")}
-        classes = classes & set(beside) or classes & named or classes
-    if len(classes) > 1:
-        raise UnclearError(f"{term.text!r} is the name of more than one thing")
-    (class_id,) = classes
-    return class_id, [m.value for m in meanings if m.name.startswith(f"{class_id}=")]
-
-
 def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
     """Take in the comparisons: attribute, comparing word, number; or attribute, number, "以上"."""
     for i, term in enumerate(terms):
-        if not term.of("number"):
+        if not term.of("number") or term.of("top"):
             continue
-        if term.of("top"):
-            continue
-        before, after = terms[i - 1] if i else None, terms[i + 1] if i + 1 < len(terms) else None
-        word = before if before is not None and before.of("compared") else None
-        kind = word.of("compared") if word is not None else after.of("compared_after") if after is not None else ()
+        word = next((t for t in terms[max(0, i - 1) : i] if t.of("compared")), None)
+        behind = next((t for t in terms[i + 1 : i + 2] if t.of("compared_after")), None) if word is None else None
+        kind = word.of("compared") if word else behind.of("compared_after") if behind else ()
         if not kind:
             raise UnclearError(f"it is not clear what {term.text!r} is")
         place = i - 2 if word is not None else i - 1
-        attribute_term = terms[place] if place >= 0 else None
-        class_id, attribute = _numeric(attribute_term, terms, found.mapping)
+        if place < 0:
+            raise UnclearError("it is not clear what is compared with a number")
+        class_id, attribute = _numeric(terms[place], terms, found.mapping)
         quantity: Quantity = term.of("number")[0].value
         value = quantity.in_unit(attribute.unit.en if attribute.unit else "")
         value = quantity.in_unit(attribute.unit.zh) if value is None and attribute.unit else value
-        if value is None or attribute_term is None:
+        if value is None:
             raise UnclearError(f"{term.text!r} is not in the unit of {attribute.id}")
-        words = f"{attribute_term.text} {kind[0].name} {value:g}"
+        words = f"{terms[place].text} {kind[0].name} {value:g}"
         found.compared.append(Compared(class_id, attribute, cast("Operator", kind[0].name), value, words))
-        found.used |= {term, attribute_term, *([word] if word else [after] if after else [])}
+        found.used |= {term, terms[place], *(t for t in (word, behind) if t is not None)}
     if len(found.compared) > 1:
         raise UnclearError("more than one number is compared")
 
 
-def _numeric(term: Term | None, terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[str, Attribute]:
-    named = {m.name for t in terms for m in t.of("class")}
-    choices = [m.name.partition(".") for m in term.of("attribute")] if term is not None else []
-    found = [(c, mapping.attributes(c)[a]) for c, _, a in choices]
-    found = [(c, a) for c, a in found if is_measure(a)]
+def _numeric(term: Term, terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[str, Attribute]:
+    found = [(m.owner, mapping.attribute(m.name)) for m in term.of("attribute")]
+    found = [(owner, attribute) for owner, attribute in found if is_measure(attribute)]
     if len(found) > 1:
-        found = [(c, a) for c, a in found if c in named] or found
+        found = [one for one in found if one[0] in classes_named(terms)] or found
     if len(found) != 1:
         raise UnclearError("it is not clear what is compared with a number")
     return found[0]
+
+
+def _relations(terms: Sequence[Term], found: Restrictions) -> set[Term]:
+    """Take in the relations between instances of one class: subsidiaries of X, who reports to Y; return X and Y."""
+    anchors: set[Term] = set()
+    lookup = found.mapping.lookup
+    for i, term in enumerate(terms):
+        relations = term.of("relation", "inverse")
+        if _by_key(term, terms, i, found, anchors) or not relations or term.of("class", "attribute"):
+            continue
+        found.mentioned |= {m.name for m in relations}
+        found.used.add(term)
+        own = [m for m in relations if _is_own(lookup.relations[m.name], by_key=False)]
+        if not own:
+            continue
+        if len({m.name for m in own}) > 1:
+            raise UnclearError(f"{term.text!r} means more than one relation")
+        relation = lookup.relations[own[0].name]
+        near = [j for j in (i - 1, i + 1) if 0 <= j < len(terms) and relation.source in terms[j].owners("entity")]
+        if len(near) > 1 and not relation.symmetric:
+            raise UnclearError(f"it is not clear whom {term.text!r} is about")
+        if not near and not relation.symmetric:
+            raise UnclearError(f"{term.text!r} needs to say whose")
+        forward = relation.symmetric or _asks_for_source(term, relation, own[0].kind == "inverse", after=near[0] > i)
+        joins = (j for j in found.mapping.steps(relation.source) if j.relation == relation.id)
+        join = next(j for j in joins if j.forward == forward)
+        if not near:
+            found.related.append((join, None, term.text))
+            continue
+        anchor = terms[near[0]]
+        if len({m.name for m in anchor.of("entity")}) != 1:
+            raise UnclearError(f"{anchor.text!r} is the name of more than one thing")
+        anchors.add(anchor)
+        found.used.add(anchor)
+        found.related.append((join, (anchor.of("entity")[0].value,), f"{anchor.text} {term.text}"))
+    return anchors
+
+
+def _by_key(term: Term, terms: Sequence[Term], at: int, found: Restrictions, anchors: set[Term]) -> bool:
+    """Take in what a key to the own table says of rows: who reports to somebody, the direct reports of somebody."""
+    lookup = found.mapping.lookup
+    names = {m.name for m in term.of("role") if m.value == "source"}
+    names |= {m.name for m in term.of("relation", "inverse") if _is_own(lookup.relations[m.name], by_key=True)}
+    if len(names) != 1 or term.of("class", "attribute"):
+        return False
+    (name,) = names
+    join = next(j for j in found.mapping.steps(lookup.relations[name].source) if j.relation == name and j.forward)
+    beside = [*terms[at + 1 : at + 2], *terms[max(0, at - 1) : at]]
+    others = [t for t in beside if join.target in t.owners("entity")]
+    others += [t for t in terms[at + 1 : at + 2] if join.target in t.owners("value")]
+    found.used.add(term)
+    found.mentioned.add(name)
+    if not others:
+        if not any(known == join for known, _, _ in found.related):
+            found.related.append((join, None, term.text))
+        return True
+    other, words = others[0], f"{term.text} {others[0].text}"
+    anchors.add(other)
+    found.used.add(other)
+    keys = tuple(m.value for m in other.of("entity") if m.owner == join.target)
+    if keys:
+        found.related.append((join, keys, words))
+    else:
+        found.through.append((join, other, words))
+    return True
+
+
+def _is_own(relation: Relation, *, by_key: bool) -> bool:
+    """Return whether a relation is between instances of one class: by a key in their table, or by another table."""
+    join = relation.join
+    return relation.source == relation.target and join is not None and (join.column is not None) == by_key
+
+
+def _asks_for_source(term: Term, relation: Relation, inverse: bool, *, after: bool) -> bool:
+    """Return whether a relation's source is asked for, else its target; `after`: of what is named after the words."""
+    for labels, forward in ((relation.roles.source, True), (relation.roles.target, False)):
+        if term.text in {form for label in labels.all() for form in forms_of(fold_in_place(label))}:
+            return forward
+    if inverse and (not after or not term.text.isascii()):
+        raise UnclearError(f"it is not clear which side {term.text!r} is")
+    return after and not inverse

@@ -6,7 +6,8 @@ from their order. Whatever is not certain raises UnclearError, so that another p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
@@ -16,12 +17,9 @@ from theworld.sql.questions.completeness import check_all_used
 from theworld.sql.questions.cutting import Ranking, cut_question
 from theworld.sql.questions.grouping import by_attribute, by_class, by_role, class_of, find_grouping, timed
 from theworld.sql.questions.lexicon import Lexicon, Term, cues
-from theworld.sql.questions.measures import Head, find_heads
+from theworld.sql.questions.measures import Head, Needs, find_heads, part_and_whole
 from theworld.sql.questions.narrowing import find_restrictions
-from theworld.sql.questions.restrictions import Restrictions
-from theworld.sql.questions.rows import asks_for_latest, plan_latest, plan_list
-from theworld.sql.questions.shaping import shaped
-from theworld.sql.questions.shares import part_and_whole, rows_that_happen, share_terms
+from theworld.sql.questions.rows import plan_latest, plan_list
 from theworld.sql.questions.unsaid import with_unsaid
 from theworld.text.calendar_units import CalendarUnit
 from theworld.text.language import Language
@@ -41,80 +39,76 @@ def plan_terms(
     if unknown:
         said = ", ".join(unknown[:5])
         raise UnclearError(f"these words mean nothing to the database: {said}", words=unknown)
-    for term in terms:
+    for i, term in enumerate(terms):
         if term.of("unmapped") and not term.of("class", "entity", "value"):
             missing = f"{term.text!r} has no table of its own; the mapping does not say which rows of its parent it is"
             raise UnclearError(f"{missing} (a `table` with `counts`)")
-        before = (t for t in terms if t.start < term.start and t.of("each", "which", "who", "entity", "value"))
-        if term.of("pronoun") and len(term.meanings) == 1 and next(before, None) is None:
+        named = any(t.of("each", "which", "who", "entity", "value") for t in terms[:i])
+        if term.of("pronoun") and len(term.meanings) == 1 and not named:
             raise UnclearError(f"it is not clear whom {term.text!r} means")
         if term.of("unreadable") and len(term.meanings) == len(term.of("unreadable", "empty")):
             raise UnclearError(f"a question with {term.text!r} is not read")
     terms = with_unsaid(terms, mapping)
     reading = _Reading(terms, mapping, language)
     plans = reading.plans()
-    check_all_used(plans, terms, reading.restrictions, mapping)
+    check_all_used(plans, terms, reading.found, mapping)
     return plans
 
 
-@dataclass
 class _Reading:
     """The terms of one question and what they are used for."""
 
-    terms: tuple[Term, ...]
-    mapping: DatabaseMapping
-    language: Language
-    restrictions: Restrictions = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.restrictions = find_restrictions(self.terms, self.mapping)
+    def __init__(self, terms: tuple[Term, ...], mapping: DatabaseMapping, language: Language) -> None:
+        self._mapping = mapping
+        self.found = find_restrictions(terms, mapping, language)
+        self._terms = [term for term in terms if term not in self.found.used]
 
     def plans(self) -> tuple[Plan, ...]:
         """Return one plan per measure."""
-        restrictions = self.restrictions
-        terms = tuple(term for term in self.terms if term not in restrictions.used)
-        if asks_for_latest(terms):
-            via = self._mentioned(terms, restrictions)
-            return (plan_latest(terms, restrictions, via, mapping=self.mapping, language=self.language),)
+        terms = self._terms
+        if any(t.of("latest") for t in terms):
+            return (plan_latest(terms, self.found),)
         if any(t.of("extreme") for t in terms):
             return (self._extreme(terms),)
         averaged = self._averaged(terms)
         if averaged is not None:
             return (averaged,)
-        shares = share_terms(terms)
-        terms = tuple(term for term in terms if term not in shares)
-        grouping, time_unit, used = find_grouping(terms, self.mapping)
-        ranking, ranked_by, more = self._ranking(terms)
-        used |= more
-        heads, ranked_by = self._heads(terms, used, ranking, ranked_by)
+        shares = any(t.of("share") for t in terms)
+        grouping, unit, used = find_grouping([t for t in terms if not t.of("share")], self._mapping)
+        ranking, ranked, more = self._ranking(terms)
+        used |= more | {t for t in terms if t.of("share")}
+        heads, ranked = self._heads(terms, used, ranking, ranked)
         if shares:
-            if ranking is not None or time_unit is not None:
+            if ranking is not None or unit is not None:
                 raise UnclearError("shares are not ranked or grouped by time")
-            return (self._share(heads, shares, terms, grouping),)
+            needs = self._needs([])
+            part, divisor, whole = part_and_whole(heads, terms, needs, self.found, grouped=grouping is not None)
+            plan = self._plan(part, terms, wanted=grouping)
+            if (plan.group is None) != (grouping is None):
+                raise UnclearError("it is not clear what the share is of")
+            return (replace(plan, shape="share", whole=whole, divisor=divisor),)
         if not heads:
-            via = self._mentioned(terms, restrictions)
-            return (plan_list(terms, restrictions, via, mapping=self.mapping, language=self.language),)
+            return (plan_list(terms, self.found),)
         if len(heads) > 1 and (ranking or (grouping and len({h.base for h in heads}) > 1)):
             raise UnclearError("more than one measure is ranked or split")
         return tuple(
-            self._plan(head, terms, restrictions, grouping=grouping, unit=time_unit, ranking=ranking, ranked=ranked_by)
+            _shaped(self._plan(head, terms, grouping or ranked, unit, ranking), head, ranking, ranked, unit)
             for head in heads
         )
 
-    def _extreme(self, terms: tuple[Term, ...]) -> Plan:
+    def _extreme(self, terms: Sequence[Term]) -> Plan:
         """Return the plan of the first or the last date of rows: the earliest order date."""
         if any(t.of("aggregate", "superlative", "top", "each", "share", "unit_of_time", "which") for t in terms):
             raise UnclearError("it is not clear what is the earliest or the latest")
         (lowest,) = {m.name == "lowest" for t in terms for m in t.of("extreme")}
-        own = [m.name.partition(".") for t in terms for m in t.of("attribute")]
-        dates = {(c, self.mapping.attributes(c)[a]) for c, _, a in own if self.mapping.attributes(c)[a].type == "date"}
+        own = {(m.owner, self._mapping.attribute(m.name)) for t in terms for m in t.of("attribute")}
+        dates = [(base, attribute) for base, attribute in own if attribute.type == "date"]
         if len(dates) != 1:
             raise UnclearError("it is not clear which date is meant")
-        ((base, date),) = dates
-        head = Head(base, date, "min" if lowest else "max", "", per_subject=False)
-        return self._plan(head, terms, self.restrictions, grouping=None, unit=None, ranking=None, ranked=None)
+        head = Head(*dates[0], "min" if lowest else "max")
+        return _shaped(self._plan(head, terms), head)
 
-    def _averaged(self, terms: tuple[Term, ...]) -> Plan | None:
+    def _averaged(self, terms: Sequence[Term]) -> Plan | None:
         """Return the plan of how much there is of something for each of another: 平均每个客户, tracks per album."""
         means = [i for i, t in enumerate(terms) if t.of("aggregate") and t.of("aggregate")[0].name == "average"]
         if len(means) != 1 or any(t.of("share", "superlative", "top", "unit_of_time") for t in terms):
@@ -129,168 +123,137 @@ class _Reading:
             rest = [t for t in rest if t is not whose]
         if whose is None:
             return None
-        heads = find_heads(rest, self.mapping, superlative=False, needs=self._needs([whose], None))
+        heads = find_heads(rest, self._mapping, superlative=False, needs=self._needs([whose]))
         if len(heads) != 1 or heads[0].analysis:
             raise UnclearError("it is not clear what the average is of")
-        plan = self._plan(heads[0], tuple(rest), self.restrictions, grouping=None, unit=None, ranking=None, ranked=None)
-        group, note = by_class(
-            class_of(whose) or "", plan.base, self._mentioned(terms, self.restrictions), self.mapping, self.language
-        )
+        plan = self._plan(heads[0], rest)
+        group, senses = by_class(class_of(whose) or "", plan.base, self.found)
         if len(group.path) != 1 or plan.group is not None:
             raise UnclearError("it is not clear what the average is of")
-        return replace(plan, aggregate="average", per=group, reading=(*plan.reading, *note))
+        return replace(plan, aggregate="average", per=group, reading=(*plan.reading, *senses))
 
     def _heads(
-        self, terms: tuple[Term, ...], used: set[Term], ranking: Ranking | None, ranked_by: Term | None
+        self, terms: Sequence[Term], used: set[Term], ranking: Ranking | None, ranked: Term | None
     ) -> tuple[list[Head], Term | None]:
         """Return the measures asked for, and the class whose rows are ranked by them."""
         free = [t for t in terms if t not in used]
-        related = self.restrictions.related[0][0].source if self.restrictions.related else None
-        counting = ranking is not None and any(_is_of_number(t) for t in terms)
-        related = related or self._valued(free)
-        needs = self._needs([*used, *free], ranked_by)
+        related = self.found.related[0][0].source if self.found.related else self._valued(free)
+        counting = ranking is not None and any(t.of("superlative") and t.text in cues()["of_number"] for t in terms)
+        needs = self._needs([*([ranked] if ranked else []), *used, *free])
         heads = find_heads(
-            free,
-            self.mapping,
-            superlative=ranking is not None,
-            related=related,
-            counting=counting,
-            needs=needs,
-            split=any(t.of("each", "unit_of_time") for t in used),
+            free, self._mapping, superlative=ranking is not None, related=related, counting=counting, needs=needs
         )
         if self._tells(heads, free, ranking):
-            return [], ranked_by
-        if not heads and ranked_by is not None:
-            heads = find_heads([*free, ranked_by], self.mapping, superlative=True, related=related)
+            return [], ranked
+        if not heads and ranked is not None:
+            heads = find_heads([*free, ranked], self._mapping, superlative=True, related=related)
             if not any(t.of("top", "which") for t in terms):
-                ranked_by = None  # "the smallest limit" asks for the limit, "the smallest 3" and "which" for rows
-        adjective = any(m.value in {"highest", "lowest"} for t in free for m in t.of("attribute"))
-        of_ranked = {m.name for m in ranked_by.of("class")} if ranked_by is not None else set()
-        if adjective and any(
-            h.measure and h.measure.aggregation == "average" and h.base not in of_ranked for h in heads if of_ranked
+                ranked = None  # "the smallest limit" asks for the limit, "the smallest 3" and "which" for rows
+        if (
+            heads
+            and ranking is None
+            and any(a.of("which") and b.of("class") and not b.of("attribute") for a, b in pairwise(terms))
         ):
-            raise UnclearError("what the superlative is of does not belong to what is asked for itself")
-        if heads and ranking is None and _asks_for_instances(terms):
             raise UnclearError("it is not clear whether instances or a figure are asked for")
-        return heads, ranked_by
+        return heads, ranked
 
-    def _valued(self, terms: list[Term]) -> str | None:
+    def _valued(self, terms: Sequence[Term]) -> str | None:
         """Return the class that all named values are of: chief physicians are doctors."""
-        classes = [{m.name.partition(".")[0] for m in t.of("value")} for t in self.restrictions.values]
-        common = set.intersection(*classes) if classes else set()
-        return next(iter(common)) if len(common) == 1 and any(t.of("aggregate") for t in terms) else None
+        classes = [t.owners("value") for t in self.found.values]
+        common = set.intersection(*classes) if classes and any(t.of("aggregate") for t in terms) else set()
+        return common.pop() if len(common) == 1 else None
 
-    def _needs(self, terms: list[Term], ranked: Term | None) -> list[frozenset[str]]:
+    def _needs(self, terms: Sequence[Term]) -> Needs:
         """Return the classes, one of each, that a measure must belong to: of what groups it and of what is named."""
-        named = [frozenset({class_id}) for class_id in self.restrictions.keys]
-        named += [frozenset(m.name.partition(".")[0] for m in t.of("value")) for t in self.restrictions.values]
-        groups = [t for t in (ranked, *terms) if t is not None and t.of("class")]
-        return [*named, *(frozenset(m.name for m in t.of("class")) for t in groups)]
+        named = [frozenset({class_id}) for class_id in self.found.keys]
+        named += [frozenset(t.owners("value")) for t in self.found.values]
+        return [*named, *(frozenset(t.owners("class")) for t in terms if t.of("class"))]
 
-    def _tells(self, heads: list[Head], terms: list[Term], ranking: Ranking | None) -> bool:
+    def _measured(self, term: Term) -> bool:
+        return any(is_measure(self._mapping.attribute(m.name)) for m in term.of("attribute"))
+
+    def _tells(self, heads: Sequence[Head], terms: Sequence[Term], ranking: Ranking | None) -> bool:
         """Return whether attributes of something named are asked for, some of which are no measures."""
         if ranking is not None or not heads or any(t.of("aggregate", "each", "unit_of_time") for t in terms):
             return False
-        owners = {m.name.partition(".")[0] for t in terms for m in t.of("attribute")}
-        plain = [t for t in terms if t.of("attribute") and not _measured(t, self.mapping)]
-        return bool(plain) and bool(owners & set(self.restrictions.keys))
+        told = [t for t in terms if t.of("attribute")]
+        of_named = any(t.owners("attribute") & set(self.found.keys) for t in told)
+        return of_named and not all(map(self._measured, told))
 
-    def _ranking(self, terms: tuple[Term, ...]) -> tuple[Ranking | None, Term | None, set[Term]]:
+    def _ranking(self, terms: Sequence[Term]) -> tuple[Ranking | None, Term | None, set[Term]]:
         """Return how many of the first or last, the class that is ranked, and the terms that say so."""
-        rankings = [t for t in terms if t.of("top")]
+        tops = [t for t in terms if t.of("top")]
         superlatives = [t for t in terms if t.of("superlative") and not t.of("top")]
-        if len(rankings) > 1 or len(superlatives) > 1:
+        if len(tops) > 1 or len(superlatives) > 1:
             raise UnclearError("more than one ranking is named")
-        if not rankings and not superlatives:
+        if not tops and not superlatives:
             return None, None, set()
-        top: Ranking | None = rankings[0].of("top")[0].value if rankings else None
-        lowest = bool(superlatives) and superlatives[0].of("superlative")[0].name == "lowest"
-        ranking = Ranking(top.size if top else 1, top.highest if top and not superlatives else not lowest)
-        at = terms.index((rankings or superlatives)[0])
+        top: Ranking | None = tops[0].of("top")[0].value if tops else None
+        highest = superlatives[0].of("superlative")[0].name != "lowest" if superlatives else top is None or top.highest
+        at = terms.index((tops or superlatives)[0])
         which = next((i for i, t in enumerate(terms[:-1]) if t.of("which")), None)
         following = [terms[i + 1] for i in (which, at) if i is not None and i + 1 < len(terms)]
-        plain = [
-            t
-            for t in following
-            if t.of("attribute") and not _measured(t, self.mapping) and (rankings or which is not None)
-        ]
-        ranked = next((t for t in following if t.of("class", "role") or t in plain), None)
-        used = {*rankings, *superlatives} | ({ranked} if ranked else set())
-        if which is not None:
-            used.add(terms[which])
-        return ranking, ranked, used
+        plain = bool(tops) or which is not None
+        ranked = next(
+            (t for t in following if t.of("class", "role") or (plain and t.of("attribute") and not self._measured(t))),
+            None,
+        )
+        said = {*tops, *superlatives, *([ranked] if ranked else []), *([] if which is None else [terms[which]])}
+        return Ranking(top.size if top else 1, highest), ranked, said
 
     def _plan(
         self,
         head: Head,
-        terms: tuple[Term, ...],
-        restrictions: Restrictions,
-        *,
-        grouping: Term | None,
-        unit: CalendarUnit | None,
-        ranking: Ranking | None,
-        ranked: Term | None,
+        terms: Sequence[Term],
+        wanted: Term | None = None,
+        unit: CalendarUnit | None = None,
+        ranking: Ranking | None = None,
     ) -> Plan:
-        base = head.base
-        via = self._mentioned(terms, restrictions)
-        filters, reading = restrictions.filters(base, via, self.language, each_row=head.measure is not None)
-        plan = Plan(base, "figure", head.aggregate, head.measure, tuple(filters), reading=tuple(reading))
-        plan = timed(plan, head, terms, unit, mapping=self.mapping, language=self.language)
-        wanted = grouping or ranked
-        group_class = class_of(wanted) if wanted is not None else None
-        if group_class == base and head.aggregate == "average" and ranking is None:
-            wanted = group_class = None  # the average per order is that of orders
-        if wanted is not None and group_class is None and wanted.of("role"):
-            plan = replace(plan, group=by_role(wanted, base, via, self.mapping))
-        elif wanted is not None and group_class is None:
-            plan = replace(plan, group=by_attribute(wanted, base, via, self.mapping))
-        subject = restrictions.subject or self._subject(terms, restrictions, base, {grouping, ranked})
-        if group_class is None and plan.group is None and (head.per_subject or restrictions.compares):
-            group_class = restrictions.compares or subject
-        own = next((j for j, keys, _ in restrictions.related if keys is None and j.target == group_class == base), None)
+        """Return the plan of one measure; `wanted` is what it is put together by."""
+        base, found = head.base, self.found
+        filters, reading = found.filters(base)
+        plan = Plan(base, "figure", head.aggregate, head.measure, filters, reading=reading)
+        plan = timed(plan, head, terms, unit, found)
+        split_by = class_of(wanted) if wanted is not None else None
+        if split_by == base and head.aggregate == "average" and ranking is None:
+            split_by = None  # the average per order is that of orders
+        elif wanted is not None and split_by is None:
+            group = by_role(wanted, base, found) if wanted.of("role") else by_attribute(wanted, base, found)
+            plan = replace(plan, group=group)
+        if split_by is None and plan.group is None and (head.per_subject or found.compares):
+            split_by = found.compares or found.subject
+        own = next((j for j, keys, _ in found.related if keys is None and j.target == split_by == base), None)
         if own is not None:  # "which doctor has the most students": by whom the rows name, not by the rows
             plan = replace(plan, group=Group((own,), own.target))
-        elif group_class is not None:
-            group, note = by_class(group_class, base, via, self.mapping, self.language)
-            plan = replace(plan, group=group, reading=(*plan.reading, *note))
+        elif split_by is not None:
+            group, senses = by_class(split_by, base, found)
+            plan = replace(plan, group=group, reading=(*plan.reading, *senses))
         if head.distinct is not None:
-            counted, note = by_class(head.distinct, base, via, self.mapping, self.language)
-            plan = replace(plan, distinct=counted, reading=(*plan.reading, *note))
-        return shaped(plan, head, ranking=ranking, ranked=ranked, unit=unit)
-
-    def _share(self, heads: list[Head], shares: list[Term], terms: tuple[Term, ...], grouping: Term | None) -> Plan:
-        heads = heads or rows_that_happen(terms, self._needs([], None), self.mapping)
-        part, other, whole = part_and_whole(heads, shares, terms, self.restrictions, grouped=grouping is not None)
-        plan = self._plan(part, terms, self.restrictions, grouping=grouping, unit=None, ranking=None, ranked=None)
-        if (plan.group is None) != (grouping is None):
-            raise UnclearError("it is not clear what the share is of")
-        return replace(plan, shape="share", whole=whole, divisor=other.measure if other else None)
-
-    def _mentioned(self, terms: tuple[Term, ...], restrictions: Restrictions) -> frozenset[str]:
-        names = {m.name for t in terms for m in t.of("class", "relation", "inverse", "role")}
-        return frozenset(names | restrictions.mentioned)
-
-    def _subject(
-        self, terms: tuple[Term, ...], restrictions: Restrictions, base: str, taken: set[Term | None]
-    ) -> str | None:
-        """Return the class whose instances a question is about, when it names a class and none of its instances."""
-        for term in terms:
-            for meaning in term.of("class"):
-                if term not in taken and meaning.name != base and meaning.name not in restrictions.classes:
-                    return meaning.name
-        return None
+            counted, senses = by_class(head.distinct, base, found)
+            plan = replace(plan, distinct=counted, reading=(*plan.reading, *senses))
+        return plan
 
 
-def _is_of_number(term: Term) -> bool:
-    """Return whether a superlative compares how many there are: the most orders."""
-    return bool(term.of("superlative")) and term.text in cues()["of_number"]
-
-
-def _measured(term: Term, mapping: DatabaseMapping) -> bool:
-    names = [m.name.partition(".") for m in term.of("attribute")]
-    return any(is_measure(mapping.attributes(class_id)[name]) for class_id, _, name in names)
-
-
-def _asks_for_instances(terms: tuple[Term, ...]) -> bool:
-    """Return whether a word like "which" stands right before a class."""
-    return any(a.of("which") and b.of("class") and not b.of("attribute") for a, b in pairwise(terms))
+def _shaped(
+    plan: Plan,
+    head: Head,
+    ranking: Ranking | None = None,
+    ranked: Term | None = None,
+    unit: CalendarUnit | None = None,
+) -> Plan:
+    """Return the plan with its shape: a change, a volatility, a ranking, a trend, groups or one figure."""
+    limit, descending = (ranking.size, ranking.highest) if ranking else (None, True)
+    if head.analysis == "volatility":
+        if ranking is not None and plan.group is None:
+            raise UnclearError("it is not clear what is ranked")
+        return replace(plan, shape="volatility", limit=limit, descending=descending)
+    if head.analysis in {"change", "change_over_year"}:
+        return replace(plan, shape="change", limit=limit, descending=descending)
+    if ranking is None:
+        trend = head.analysis == "trend" or unit is not None
+        return replace(plan, shape="trend" if trend else "groups" if plan.group is not None else "figure")
+    if ranked is None and unit is None and plan.group is None:
+        if limit != 1 or plan.measure is None:
+            raise UnclearError("it is not clear what is ranked")
+        return replace(plan, aggregate="max" if descending else "min")
+    return replace(plan, shape="top", limit=limit, descending=descending)

@@ -1,15 +1,12 @@
-"""The conditions of a plan: filters over the paths that lead to them, and periods."""
+"""The conditions of a plan: filters over the paths that lead to them, and periods. No text is ever put together."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlglot import exp
 
-from theworld.sql.engines.protocol import Cell
-from theworld.sql.mapping import DatabaseMapping
-from theworld.sql.plan import Filter, Path, Plan
-from theworld.sql.statements.expressions import Parameters, column, table, within_query
+from theworld.sql.mapping import DatabaseMapping, Join, Path
+from theworld.sql.plan import Filter, Plan
+from theworld.state.tables import Cell
 from theworld.text.time_ranges import TimeRange
 
 BASE = "t0"
@@ -17,34 +14,49 @@ BASE = "t0"
 COMPARED: dict[str, type[exp.Binary]] = {">": exp.GT, ">=": exp.GTE, "<": exp.LT, "<=": exp.LTE}
 
 
+def column(table: str, name: str) -> exp.Column:
+    """Return `table.name`, both quoted."""
+    return exp.column(name, table=table, quoted=True)
+
+
+def table(name: str, alias: str) -> exp.Table:
+    """Return a table by its name, which may have a schema before it, under an alias."""
+    *schema, last = name.split(".")
+    return exp.table_(last, db=schema[0] if schema else None, quoted=True, alias=alias)
+
+
 class Conditions:
     """The conditions of one plan, their values among the statement's parameters."""
 
-    def __init__(self, plan: Plan, mapping: DatabaseMapping, parameters: Parameters) -> None:
-        self._plan, self._mapping, self._parameters = plan, mapping, parameters
+    def __init__(self, plan: Plan, mapping: DatabaseMapping) -> None:
+        self._plan, self._mapping = plan, mapping
+        self.values: dict[str, Cell] = {}
+        """The values of the statement, by the names of its placeholders."""
+
+    def add(self, value: Cell) -> exp.Placeholder:
+        """Keep a value; return its placeholder."""
+        name = f"p{len(self.values) + 1}"
+        self.values[name] = value
+        return exp.Placeholder(this=name)
 
     def within(self, period: TimeRange, alias: str = BASE) -> exp.Expr:
-        """Return the condition that a row of `alias` happened in a period."""
-        if self._plan.time_path:
-            return self._within_path(period, self._plan.time_path, alias, 1)
+        """Return the condition that a row of `alias`, or what it belongs to, happened in a period."""
+        return self._within(period, self._plan.time_path, alias, 1)
+
+    def _within(self, period: TimeRange, path: Path, alias: str, depth: int) -> exp.Expr:
+        if path:
+            inner = f"w{depth}"
+            query = self._keys(path[0], inner).where(self._within(period, path[1:], inner, depth + 1))
+            return column(alias, path[0].source_column).isin(query=query)
         cell = column(alias, self._plan.time_column or "")
-        parts: list[exp.Expr] = []
-        if period.start is not None:
-            parts.append(exp.GTE(this=cell.copy(), expression=self._parameters.add(period.start.date().isoformat())))
-        if period.end is not None:
-            parts.append(exp.LT(this=cell.copy(), expression=self._parameters.add(period.end.date().isoformat())))
+        ends = [(kind, end) for kind, end in ((exp.GTE, period.start), (exp.LT, period.end)) if end is not None]
+        parts = (kind(this=cell.copy(), expression=self.add(end.date().isoformat())) for kind, end in ends)
         return exp.and_(*parts)
 
-    def _within_path(self, period: TimeRange, path: Path, alias: str, depth: int) -> exp.Expr:
-        """Return the condition that what a path of keys leads to happened in a period."""
-        if not path:
-            own = Conditions(replace(self._plan, time_path=()), self._mapping, self._parameters)
-            return own.within(period, alias)
-        step, inner = path[0], f"w{depth}"
-        query = exp.select(column(inner, step.target_column))
-        query = query.from_(table(self._mapping.classes[step.target].name, inner))
-        query = query.where(self._within_path(period, path[1:], inner, depth + 1))
-        return within_query(column(alias, step.source_column), query)
+    def _keys(self, step: Join, alias: str) -> exp.Select:
+        """Return the query for the keys that a step leads to."""
+        source = table(self._mapping.classes[step.target].name, alias)
+        return exp.select(column(alias, step.target_column)).from_(source)
 
     def counting(self, alias: str = BASE) -> list[exp.Expr]:
         """Return the conditions of the rows that count at all, such as those that are not deleted."""
@@ -68,60 +80,50 @@ class Conditions:
         """Return the condition that what a path leads to from the rows of `alias` meets the filter."""
         if not path:
             return self._met(item, alias)
-        step, rest = path[0], path[1:]
+        step, rest, inner = path[0], path[1:], f"f{depth}"
         own = column(alias, step.source_column)
-        inner = f"f{depth}"
-        if step.link is not None:
-            relation = self._mapping.lookup.relations[step.relation]
-            ways = [(step.link_source, step.link_target)]
-            ways += [(step.link_target, step.link_source)] if relation.symmetric else []
-            return exp.or_(
-                *(self._linked(item, step.link, way, own=own.copy(), path=path, depth=depth) for way in ways)
-            )
-        name = self._mapping.classes[step.target].name
-        ends = not rest and item.column == step.target_column and item.operator == "in" and item.below is None
-        if ends:
-            return self._one_of(own, item.values)
-        query = exp.select(column(inner, step.target_column)).from_(table(name, inner))
-        query = query.where(self._reached(item, rest, inner, depth + 1))
-        if item.negated:  # one NULL among the rows would make "not among them" unknown for all
-            query = query.where(_filled(column(inner, step.target_column)))
-        return within_query(own, query)
-
-    def _linked(
-        self, item: Filter, link: str, way: tuple[str, str], *, own: exp.Expr, path: Path, depth: int
-    ) -> exp.Expr:
-        step, rest, alias = path[0], path[1:], f"f{depth}"
-        query = exp.select(column(alias, way[0])).from_(table(link, alias))
-        if item.operator == "exists" and not rest:
-            return within_query(own, query)
-        if not rest and item.column == step.target_column and item.operator == "in" and item.below is None:
-            return within_query(own, query.where(self._one_of(column(alias, way[1]), item.values)))
-        inner = f"f{depth + 1}"
-        name = self._mapping.classes[step.target].name
-        further = exp.select(column(inner, step.target_column)).from_(table(name, inner))
-        further = further.where(self._reached(item, rest, inner, depth + 2))
-        return within_query(own, query.where(within_query(column(alias, way[1]), further)))
+        by_key = not rest and item.column == step.target_column and item.operator == "in" and item.below is None
+        if step.link is None:
+            if by_key:
+                return self._one_of(own, item.values)
+            query = self._keys(step, inner).where(self._reached(item, rest, inner, depth + 1))
+            if item.negated:  # one NULL among the rows would make "not among them" unknown for all
+                query = query.where(_filled(column(inner, step.target_column)))
+            return own.isin(query=query)
+        ways = [(step.link_source, step.link_target)]
+        if self._mapping.lookup.relations[step.relation].symmetric:
+            ways.append((step.link_target, step.link_source))
+        found = []
+        for source, target in ways:
+            query = exp.select(column(inner, source)).from_(table(step.link, inner))
+            if by_key:
+                query = query.where(self._one_of(column(inner, target), item.values))
+            elif item.operator != "exists" or rest:
+                further = self._keys(step, f"f{depth + 1}")
+                further = further.where(self._reached(item, rest, f"f{depth + 1}", depth + 2))
+                query = query.where(column(inner, target).isin(query=further))
+            found.append(own.isin(query=query))
+        return exp.or_(*found)
 
     def _met(self, item: Filter, alias: str) -> exp.Expr:
         cell = column(alias, item.column)
         if item.operator in {"filled", "exists"}:
-            given = exp.NEQ(this=cell.copy(), expression=exp.Literal.string(""))
+            given = cell.neq(exp.Literal.string(""))
             return exp.and_(_filled(cell), given) if item.operator == "filled" and item.values else _filled(cell)
         if item.operator in COMPARED:
-            return COMPARED[item.operator](this=cell, expression=self._parameters.add(item.values[0]))
+            return COMPARED[item.operator](this=cell, expression=self.add(item.values[0]))
         own = self._one_of(cell, item.values)
         if item.below is None:
             return own
-        name, inner = self._mapping.classes[item.class_id].name, f"{alias}_below"
-        below = exp.select(column(inner, item.column)).from_(table(name, inner))
+        inner = f"{alias}_below"
+        below = exp.select(column(inner, item.column)).from_(table(self._mapping.classes[item.class_id].name, inner))
         below = below.where(self._one_of(column(inner, item.below), item.values))
-        return exp.or_(own, within_query(cell.copy(), below), self._one_of(column(alias, item.below), item.values))
+        return exp.or_(own, cell.isin(query=below), self._one_of(column(alias, item.below), item.values))
 
-    def _one_of(self, cell: exp.Expr, values: tuple[Cell, ...]) -> exp.Expr:
-        marks = [self._parameters.add(value) for value in values]
-        return exp.EQ(this=cell, expression=marks[0]) if len(marks) == 1 else exp.In(this=cell, expressions=marks)
+    def _one_of(self, cell: exp.Column, values: tuple[Cell, ...]) -> exp.Expr:
+        marks = [self.add(value) for value in values]
+        return cell.eq(marks[0]) if len(marks) == 1 else cell.isin(*marks)
 
 
 def _filled(cell: exp.Expr) -> exp.Expr:
-    return exp.Not(this=exp.Is(this=cell, expression=exp.Null()))
+    return exp.Not(this=exp.Is(this=cell.copy(), expression=exp.Null()))

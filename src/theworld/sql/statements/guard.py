@@ -18,9 +18,9 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 
 from theworld.errors import StatementRefusedError
-from theworld.sql.engines.functions import CAST_TYPES, TIME_FORMATS, TREE_FUNCTIONS
-from theworld.sql.engines.protocol import Cell, Dialect
+from theworld.sql.engines.protocol import Dialect
 from theworld.sql.mapping import MappedTable
+from theworld.state.tables import Cell
 
 MOST_CHARACTERS = 5_000
 MOST_NODES = 600
@@ -34,8 +34,13 @@ _SHAPES: frozenset[type[exp.Expr]] = frozenset(
     | {exp.LT, exp.LTE, exp.Between, exp.In, exp.Is, exp.Like, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Star}
     | {exp.DataType}
 )
-_ALLOWED = _SHAPES | TREE_FUNCTIONS
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_FUNCTIONS: frozenset[type[exp.Expr]] = frozenset(
+    {exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Abs, exp.Round, exp.Coalesce, exp.Nullif, exp.Sqrt}
+    | {exp.TimeToStr, exp.TsOrDsToTimestamp, exp.Cast, exp.Case, exp.If, exp.And, exp.Or}
+)
+_ALLOWED = _SHAPES | _FUNCTIONS
+_TIME_FORMATS = frozenset({"%Y", "%m", "%Y-%m", "%Y-%m-%d"})
+_CAST_TYPES = frozenset({exp.DataType.Type.INT, exp.DataType.Type.BIGINT, exp.DataType.Type.DOUBLE})
 _NAME = re.compile(r"[\w ]{1,100}")
 
 
@@ -112,7 +117,7 @@ class _Check:
         if type(tree) is not exp.Select:
             raise refused(f"only SELECT is run, not {tree.key.upper()}")
         nodes = list(tree.walk())
-        if len(nodes) > MOST_NODES or max(_depth(node) for node in nodes) > MOST_DEPTH:
+        if len(nodes) > MOST_NODES or max(node.depth for node in nodes) > MOST_DEPTH:
             raise refused("it is too large")
         for node in nodes:
             self._check_node(node)
@@ -131,9 +136,9 @@ class _Check:
             raise refused(f"{node.key.upper().replace('_', ' ')} is not allowed")
         if isinstance(node, exp.TimeToStr):
             form = node.args.get("format")
-            if not (isinstance(form, exp.Literal) and form.this in TIME_FORMATS):
+            if not (isinstance(form, exp.Literal) and form.this in _TIME_FORMATS):
                 raise refused("dates are only formatted as year, month or day")
-        elif isinstance(node, exp.Cast) and node.to.this not in CAST_TYPES:
+        elif isinstance(node, exp.Cast) and node.to.this not in _CAST_TYPES:
             raise refused(f"a cast to {node.to.sql()} is not allowed")
         elif isinstance(node, exp.Join):
             side, kind, method = node.side or "", node.kind or "", node.args.get("method") or ""
@@ -180,51 +185,32 @@ class _Check:
     def _qualified(self, tree: exp.Expr) -> exp.Expr:
         """Return the tree with every column bound to a table; one that is not mapped is refused by name."""
         schema: dict[str, Any] = {}
+        schemas = any("." in name for name in self._tables)  # sqlglot wants one depth for all
         for name, table in self._tables.items():
-            place, (*above, last) = schema, name.split(".")
-            for part in above:
-                place = place.setdefault(part, {})
+            *above, last = name.split(".")
+            place = schema.setdefault(above[0] if above else "", {}) if schemas else schema
             place[last] = dict.fromkeys(table.columns, "UNKNOWN")
-        depth = max((name.count(".") for name in self._tables), default=0)
-        if depth:  # sqlglot wants one depth for all
-            schema = {
-                key: value if isinstance(next(iter(value.values()), None), dict) else None
-                for key, value in schema.items()
-            } | {"": {k: v for k, v in schema.items() if not isinstance(next(iter(v.values()), None), dict)}}
-            schema = {key: value for key, value in schema.items() if value}
         return qualify(
-            tree,
-            schema=schema,
-            dialect=self._dialect,
-            validate_qualify_columns=True,
-            expand_stars=True,
-            identify=True,
-            quote_identifiers=True,
+            tree, schema=schema, dialect=self._dialect, validate_qualify_columns=True, expand_stars=True, identify=True
         )
 
     def _check_joins(self, select: exp.Select) -> None:
         start, joins = select.args.get("from_") or select.args.get("from"), select.args.get("joins") or []
         sources = {table.alias_or_name: table for table in [*([start.this] if start else []), *(j.this for j in joins)]}
+
+        def is_key(column: exp.Expr) -> bool:
+            source = sources.get(column.table) if isinstance(column, exp.Column) else None
+            if not isinstance(source, exp.Table):
+                return source is not None
+            table = self._tables.get(".".join(part.name for part in source.parts))
+            return table is None or column.name in table.keys
+
         for join in joins:
             on = join.args.get("on")
-            parts = list(on.flatten()) if isinstance(on, exp.And) else [on]
-            if not any(self._is_key_pair(part, sources) for part in parts):
+            parts = [part.unnest() for part in (on.flatten() if isinstance(on, exp.And) else [on]) if part is not None]
+            pairs = [(part.this, part.expression) for part in parts if isinstance(part, exp.EQ)]
+            if not any(is_key(a) and is_key(b) and a.table != b.table for a, b in pairs):
                 raise refused("a join must compare the keys of two tables")
-
-    def _is_key_pair(self, part: exp.Expr | None, sources: Mapping[str, exp.Expr]) -> bool:
-        part = part.unnest() if part is not None else None
-        if not isinstance(part, exp.EQ):
-            return False
-        pair = (part.this, part.expression)
-        if not all(isinstance(side, exp.Column) for side in pair) or pair[0].table == pair[1].table:
-            return False
-        return all(self._is_key(side, sources.get(side.table)) for side in pair)
-
-    def _is_key(self, column: exp.Expr, source: exp.Expr | None) -> bool:
-        if not isinstance(source, exp.Table):
-            return source is not None
-        table = self._tables.get(".".join(part.name for part in source.parts))
-        return table is None or column.name in table.keys
 
     def _restrict(self, tree: exp.Expr) -> None:
         """Put the tenant's rows in the place of every table that says whose they are."""
@@ -234,8 +220,8 @@ class _Check:
                 continue
             alias, bare = table.alias_or_name, table.copy()
             bare.set("alias", None)
-            own = exp.column(exp.to_identifier(mapped.tenant, quoted=True)).eq(exp.Placeholder(this=TENANT_PARAMETER))
-            rows = exp.select(*(exp.column(exp.to_identifier(c, quoted=True)) for c in mapped.columns))
+            own = exp.column(mapped.tenant, quoted=True).eq(exp.Placeholder(this=TENANT_PARAMETER))
+            rows = exp.select(*(exp.column(c, quoted=True) for c in mapped.columns))
             quoted = exp.to_identifier(alias, quoted=True)
             table.replace(rows.from_(bare).where(own).subquery(alias=exp.TableAlias(this=quoted)))
             self._parameters[TENANT_PARAMETER] = self._tenant
@@ -256,10 +242,3 @@ class _Check:
         most = self._max_rows + 1
         if own is None or int(own.expression.this) > most:
             tree.set("limit", exp.Limit(expression=exp.Literal.number(most)))
-
-
-def _depth(node: exp.Expr) -> int:
-    depth = 0
-    while node.parent is not None:
-        node, depth = node.parent, depth + 1
-    return depth
