@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -183,18 +183,13 @@ def look_up(
     try:
         asked = {name: pool.submit(knowledge.search, name, language, limit) for name in names}
         for name, future in asked.items():
-            wait([future], timeout=max(0.0, until - time.monotonic()))
-            _keep(found, name, future, timeout_s)
+            try:
+                found.items[name] = future.result(timeout=max(0.0, until - time.monotonic()))
+            except TimeoutError as error:
+                late = TimeoutError(f"no reply within {timeout_s:g} s")
+                found.failures[name] = error if future.done() else late
+            except Exception as error:  # a source of the caller may raise anything
+                found.failures[name] = error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
     return found
-
-
-def _keep(found: LookedUp, name: str, future: Future[list[Mapping[str, Any]]], timeout_s: float) -> None:
-    if not future.done():
-        found.failures[name] = TimeoutError(f"no reply within {timeout_s:g} s")
-        return
-    try:
-        found.items[name] = future.result()
-    except Exception as error:  # a source of the caller may raise anything
-        found.failures[name] = error
