@@ -13,14 +13,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 from answer_states import Asked, arguments_of, states_of
 from environment import environment
 
-from theworld.answers.spans import WEIGHTS, SpanFeatures
 from theworld.nodes.answer_with_entity import read_answer
-from theworld.questions.relations import relations
 from theworld.settings import AnswerSettings
 
 Replaced = tuple[str, str, object]
@@ -45,28 +43,15 @@ def answered(asked: Asked) -> bool | None:
     return None if found is None or found.confidence < AnswerSettings().min_confidence else asked.is_right(found.text)
 
 
-def _without(relation: str) -> dict[str, object]:
-    return {name: one for name, one in relations().items() if name != relation}
-
-
 NODE = "theworld.nodes.answer_with_entity"
-COMPARISONS, SPANS = (f"theworld.answers.{name}" for name in ("comparisons", "spans"))
-RELATIONS = "theworld.questions.relations"
+COMPARISONS = "theworld.answers.comparisons"
 ANSWERS: dict[str, Sequence[Replaced]] = {
     "facts of the ontology": [(NODE, "answer_from_facts", nothing)],
     "comparison": [(NODE, "answer_comparison", nothing)],
     "comparison: order": [(COMPARISONS, "_by_order", nothing)],
-    "comparison: quantity": [(COMPARISONS, "_by_quantity", nothing)],
     "comparison: same country": [(COMPARISONS, "_same_country", nothing)],
     "comparison: both are": [(COMPARISONS, "_both_are", nothing)],
-    "chain": [(NODE, "answer_chain", nothing)],
-    **{f"relation: {name}": [(RELATIONS, "relations", lambda name=name: _without(name))] for name in relations()},
-    "spans": [(NODE, "answer_span", nothing)],
-    "spans: whole names": [(SPANS, "whole_name", lambda _text, start, end: (start, end))],
-    **{
-        f"span feature: {one.name}": [(SPANS, "WEIGHTS", replace(WEIGHTS, **{one.name: 0.0}))]
-        for one in fields(SpanFeatures)
-    },
+    "EFSA": [(NODE, "answer_by_efsa", nothing)],
 }
 COMPONENTS = {"answers": Component(answered, ANSWERS)}
 

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from theworld.entities.features import features_of
+from theworld.entities.judge import Calibration
 from theworld.entities.judging import types_of
 from theworld.entities.mention import MentionInText
-from theworld.entities.weights import Calibration
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import calibration_error
 from theworld.models.taggers import SpacyTagger

@@ -4,35 +4,19 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from theworld.entities.candidates import format_candidates, read_sitelinks
 from theworld.entities.identity import mentions_to_look_up
 from theworld.entities.judging import (
     DEFAULT_LIMITS,
     EntityJudge,
-    context_text,
-    judge_mention,
-    judge_of_request,
-    look_up_noting,
-    mention_types,
+    find_candidates,
+    judge_mentions,
     no_candidates,
-    plain_candidates,
+    types_of,
 )
 from theworld.entities.knowledge import TIMEOUT_S, EntityKnowledge
-from theworld.entities.schema import (
-    CandidateLimits,
-    JudgedEntity,
-)
-from theworld.models.protocols import less_usage
+from theworld.entities.schema import CandidateLimits, JudgedEntity
 from theworld.questions import read_question
-from theworld.retrieval.channel import request_deadline
-from theworld.state import (
-    Context,
-    Degradation,
-    EntityCandidate,
-    QueryState,
-    Update,
-    context_of,
-)
+from theworld.state import Context, QueryState, Update
 
 
 def find_entity_candidates(
@@ -44,43 +28,23 @@ def find_entity_candidates(
     timeout_s: float = TIMEOUT_S,
 ) -> Update:
     """Set `entity_candidates` for the question's entities and the top titles; failures are a Degradation."""
-    noted: list[Degradation] = []
-    looked_up = look_up_noting(
+    question = read_question(state.query, state.language)
+    return find_candidates(
         "find_entity_candidates",
-        mentions_to_look_up(read_question(state.query, state.language), state.evidence or state.candidates),
+        mentions_to_look_up(question, state.evidence or state.candidates),
         knowledge=knowledge,
         state=state,
-        context=context_of(runtime),
+        runtime=runtime,
         limits=limits,
         timeout_s=timeout_s,
-        noted=noted,
     )
-    return {
-        "entity_candidates": {
-            name: [EntityCandidate.model_validate(item) for item in format_candidates(raw, limits, label=name)]
-            for name, raw in looked_up.items.items()
-        },
-        "entity_sitelinks": {qid: n for raw in looked_up.items.values() for qid, n in read_sitelinks(raw).items()},
-        "degradations": noted,
-    }
 
 
 def judge_entities(state: QueryState, runtime: Runtime[Context], *, judge: EntityJudge) -> Update:
     """Set `judgements`, one per mention looked up; mentions without candidates never reach the judge."""
-    types = mention_types(state.evidence or state.candidates)
-    judge = judge_of_request(judge, state, runtime)
-    before, within = judge.usage, request_deadline(state, context_of(runtime))
-    judgements = [
-        judge_mention(
-            judge,
-            JudgedEntity(label=mention, type_hint=types.get(mention)),
-            context_text(state, mention),
-            plain_candidates(found, state),
-            within,
-        )
-        for mention, found in state.entity_candidates.items()
-    ]
-    return {"judgements": judgements, "usage": less_usage(judge.usage, before)}
+    types = types_of(mention for note in state.evidence or state.candidates for mention in note.mentions)
+    found: Update = {"entity_candidates": state.entity_candidates, "entity_sitelinks": state.entity_sitelinks}
+    return judge_mentions(judge, types, found, state, runtime)
 
 
 def accept_no_candidates(state: QueryState, runtime: Runtime[Context]) -> Update:

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from theworld.entities.candidates import format_candidates, read_sitelinks
-from theworld.entities.judging import (
-    DEFAULT_LIMITS,
-    EntityJudge,
-    context_text,
-    judge_mention,
-    judge_of_request,
-    look_up_noting,
-    plain_candidates,
-)
+from theworld.entities.judging import DEFAULT_LIMITS, EntityJudge, find_candidates, judge_mentions
 from theworld.entities.knowledge import TIMEOUT_S, EntityKnowledge
-from theworld.entities.schema import CandidateLimits, JudgedEntity
-from theworld.models.protocols import less_usage
-from theworld.retrieval.channel import request_deadline
-from theworld.state import Answer, Context, Degradation, EntityCandidate, QueryState, Update, context_of
+from theworld.entities.schema import CandidateLimits
+from theworld.state import Answer, Context, QueryState, Update
 from theworld.text import entity_key
 
 _UNNAMED = frozenset({"date", "number", "quantity"})
@@ -39,29 +28,21 @@ def link_answer(
     unreachable = any(item.stage == "find_entity_candidates" for item in state.degradations)
     if answer is None or type_hint is None or unreachable:
         return {}
-    noted: list[Degradation] = []
-    looked_up = look_up_noting(
+    found = find_candidates(
         "link_answer",
         [answer.text],
         knowledge=knowledge,
         state=state,
-        context=context_of(runtime),
+        runtime=runtime,
         limits=limits,
         timeout_s=timeout_s,
-        noted=noted,
     )
-    if looked_up.failures:
-        return {"degradations": noted}
-    raw = looked_up.items[answer.text]
-    candidates = [EntityCandidate.model_validate(item) for item in format_candidates(raw, limits, label=answer.text)]
-    known = state.model_copy(update={"entity_sitelinks": state.entity_sitelinks | read_sitelinks(raw)})
-    judge = judge_of_request(judge, state, runtime)
-    before = judge.usage
-    entity = JudgedEntity(label=answer.text, type_hint=type_hint or None)
-    within = request_deadline(state, context_of(runtime))
-    plain = plain_candidates(candidates, known)
-    judgement = judge_mention(judge, entity, context_text(state, answer.text), plain, within)
-    update: Update = {"judgements": [*state.judgements, judgement], "usage": less_usage(judge.usage, before)}
+    if answer.text not in found["entity_candidates"]:
+        return {"degradations": found["degradations"]}
+    known: Update = found | {"entity_sitelinks": state.entity_sitelinks | found["entity_sitelinks"]}
+    judged = judge_mentions(judge, {answer.text: type_hint} if type_hint else {}, known, state, runtime)
+    (judgement,) = judged["judgements"]
+    update: Update = {"judgements": [*state.judgements, judgement], "usage": judged["usage"]}
     if judgement.matched and judgement.selection is not None:
         entry = judgement.selection
         update["result"] = answer.model_copy(update={"qid": entry.id, "url": entry.url})

@@ -1,6 +1,6 @@
 """What flows through the graph: the state, its schemas and its values. Imports nothing else of the project."""
 
-from theworld.state.answer_scores import AnswerScores, EntityEvidence, EvidencePart, SpanScore
+from theworld.state.answer_scores import AnswerScores, EntityEvidence, EvidencePart
 from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate, EntityJudgement, Passage, Sureness
 from theworld.state.candidates import (
     EVIDENCE_NOTES,
@@ -83,7 +83,6 @@ __all__ = [
     "RoutePath",
     "ScoreScale",
     "Sureness",
-    "SpanScore",
     "StageTrace",
     "TableColumn",
     "Update",

@@ -30,29 +30,11 @@ class EntityEvidence(Value):
     parts: tuple[EvidencePart, ...] = Field(description="By note, in the order of the evidence")
 
 
-class SpanScore(Value):
-    """A typed span: score = sum of the features times their weights."""
-
-    text: str = Field(description="The span")
-    note_id: str = Field(description="The note it stands in")
-    features: dict[str, float] = Field(description="What speaks for it, each in [0, 1]")
-    score: float = Field(description="Their weighted sum")
-
-
 class AnswerScores(Value):
-    """Numbers behind an entity answer that was chosen among typed spans.
+    """Numbers behind an entity answer by EFSA: share = best / sum of all scores, margin = (best - second) / best."""
 
-    share = 1 / sum(exp(score - best)), margin = 1 - exp(second - best), confidence = sigmoid(sum of the signs times
-    their weights).
-    """
-
-    weights: dict[str, float] = Field(description="Of the spans' features")
-    spans: tuple[SpanScore, ...] = Field(description="The best, and the runner-up")
-    span_scores: tuple[float, ...] = Field(description="Scores of all spans, best first")
-    share: float = Field(description="The best span's share of the softmax")
-    margin: float = Field(description="Its margin to the runner-up's")
-    signs: dict[str, float] = Field(description="What the confidence follows from")
-    sign_weights: dict[str, float] = Field(description="Of the signs")
+    share: float = Field(description="The answer's share of all evidence")
+    margin: float = Field(description="Its margin to the runner-up; 1 without one")
     efsa: dict[str, float] = Field(description="EFSA's constants: hop_decay, beta, gamma, epsilon, most")
-    entities: tuple[EntityEvidence, ...] = Field(description="EFSA's first entities, and the answer's own")
+    entities: tuple[EntityEvidence, ...] = Field(description="EFSA's first entities, the answer first")
     ranked: int = Field(description="Entities that EFSA ranked")

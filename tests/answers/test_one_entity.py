@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld import efsa_answer
-from theworld.answers.efsa import trace_efsa
+from theworld.answers.efsa import OneEntity, trace_efsa
 from theworld.answers.efsa_input import read_notes
-from theworld.answers.one_entity import OneEntity
-from theworld.text.naming import names_in
+from theworld.text.identity import names_in
 
 NOTES = [
     {"entities": ["Holland", "Utrecht"], "final_score": 0.6, "doc_id": "a", "content": "Holland and Utrecht."},

@@ -1,4 +1,4 @@
-"""Comparisons and chains of relations over small notes, from the table beside this file."""
+"""Comparisons over small notes, from the table beside this file; what they compare."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from theworld.answers.chains import answer_chain
-from theworld.answers.comparisons import answer_comparison
-from theworld.answers.topics import named_topics
+from theworld.answers.comparisons import answer_comparison, compared_topics
 from theworld.questions import read_question
-from theworld.questions.relations import relations
 from theworld.state import Candidate, Mention
 from theworld.text import detect_language, entity_key
 
@@ -54,21 +51,28 @@ def notes_of(table: dict[str, str]) -> list[Candidate]:
 )
 def test_stated_answers(notes: dict[str, str], question: str, expected: str | None) -> None:
     evidence, asked = notes_of(notes), read_question(question)
-    topics = named_topics(asked, evidence)
-    found = answer_comparison(asked, topics, evidence) or answer_chain(asked, topics, evidence)
+    found = answer_comparison(asked, evidence)
     assert (found.text if found else None) == expected
     for support in found.support if found else ():
         assert evidence[support.note].text[support.start : support.end]
 
 
-def test_every_relation_can_be_asked_for_in_both_languages() -> None:
-    for relation in relations().values():
-        assert relation.asked["en"], relation.name
-        assert relation.asked["zh"], relation.name
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("紅毛城和天一閣哪個更早建成？", ["紅毛城", "天一閣"]),
+        ("谁更高，红毛城还是天一阁？", ["红毛城", "天一阁"]),
+        ("天一阁与《红毛城》相比哪个更老？", ["天一阁", "红毛城"]),
+        ("天一阁在哪里？", []),
+    ],
+)
+def test_two_things_are_compared_under_a_part_of_their_titles(question: str, names: list[str]) -> None:
+    evidence = notes_of({"淡水紅毛城": "紅毛城在淡水。", "宁波天一阁": "天一阁在宁波。"})
+    topics = compared_topics(read_question(question), evidence)
+    assert [topic.name for topic in topics] == names
 
 
 def test_an_empty_question_or_no_evidence_is_no_answer() -> None:
     nothing: list[Any] = []
     for question in ("", "Who?", "Which is older, A or B?"):
-        assert answer_comparison(read_question(question), nothing, nothing) is None
-        assert answer_chain(read_question(question), nothing, nothing) is None
+        assert answer_comparison(read_question(question), nothing) is None

@@ -86,22 +86,6 @@ def test_the_snapshot_holds_each_entity_once_with_labels_in_both_languages() -> 
     assert content["license"] == "CC0-1.0"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{}", "entities"),
-        ("[", "unreadable"),
-        ('{"entities": [1]}', r"entities\.0: "),
-        ('{"entities": [{"id": "Q1"}]}', r"entities\.0\.labels: Field required"),
-        ('{"entities": [{"id": "Q1", "labels": {"en": 5}}]}', r"entities\.0\.labels\.en: "),
-    ],
-)
-def test_a_broken_snapshot_is_named(tmp_path: Path, text: str, said: str) -> None:
-    (tmp_path / "bad.json").write_text(text, encoding="utf-8")
-    with pytest.raises(StoreError, match=rf"bad\.json.*{said}"):
-        SnapshotKnowledge(tmp_path / "bad.json").search("x", "en", 1)
-
-
 def test_zero_candidates_never_reach_a_judge() -> None:
     judge = CountingJudge()
     paris = EntityCandidate(

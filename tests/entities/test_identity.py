@@ -11,7 +11,7 @@ import pytest
 
 from theworld.answers.efsa import trace_efsa
 from theworld.answers.efsa_input import EvidenceNote
-from theworld.entities import DeterministicJudge, SnapshotKnowledge, entry_of, identities, same_names
+from theworld.entities import DeterministicJudge, SnapshotKnowledge, entry_of, same_names
 from theworld.entities.knowledge import look_up
 from theworld.errors import StoreError
 from theworld.nodes.answer_with_entity import answer_with_entity
@@ -62,7 +62,6 @@ def test_sums_and_exclusions_know_all_names() -> None:
             document=names[0],
             paragraphs=(names[0],),
             text=" ".join(names),
-            position=0,
         )
 
     notes = [note("Great Britain", "Paris"), note("United Kingdom"), note("Paris")]
@@ -161,10 +160,9 @@ def test_names_of_notes_are_one_entity_where_the_snapshot_has_but_one_entry() ->
         mentioning("荷兰很平。", 荷兰="place"),
         mentioning("The Netherlands are flat.", Netherlands="place"),
     ]
-    found = identities([], notes, entries=SnapshotKnowledge())
-    assert found.aliases["荷兰"] == found.aliases["Netherlands"] == "Holland"
-    assert found.types["holland"] == "place"
-    assert identities([], notes).aliases == {}
+    found = same_names([], notes, entries=SnapshotKnowledge())
+    assert found["荷兰"] == found["Netherlands"] == "Holland"
+    assert same_names([], notes) == {}
 
 
 def test_a_name_of_two_entries_is_left_alone() -> None:
@@ -175,23 +173,22 @@ def test_a_name_of_two_entries_is_left_alone() -> None:
             return {key: two if key == "mercury" else one for key in keys}
 
     notes = [mentioning("Mercury is hot.", Mercury="other"), mentioning("汞很重。", 汞="other")]
-    assert identities([], notes, entries=Entries()).aliases == {}
-    assert identities([], notes[1:], read_question("Is Mercury heavy?"), Entries()).aliases == {}
+    assert same_names([], notes, entries=Entries()) == {}
+    assert same_names([], notes[1:], read_question("Is Mercury heavy?"), Entries()) == {}
     metal = linked("Mercury", "Q925", "Mercury", "汞")
-    assert identities([metal], notes, entries=Entries()).aliases == {"汞": "Mercury"}
+    assert same_names([metal], notes, entries=Entries()) == {"汞": "Mercury"}
     planet = linked("Mercury", "Q308", "Mercury", "水星")
-    assert "汞" not in identities([planet], notes, entries=Entries()).aliases
+    assert "汞" not in same_names([planet], notes, entries=Entries())
 
 
 def test_a_judge_goes_before_the_only_entry_and_a_tagged_person_is_no_place() -> None:
     notes = [mentioning("Holland is flat.", Holland="place"), mentioning("荷兰很平。", 荷兰="place")]
     none = EntityJudgement(label="Holland")
-    assert "Netherlands" not in identities([none], notes[:1], entries=SnapshotKnowledge()).aliases
+    assert "Netherlands" not in same_names([none], notes[:1], entries=SnapshotKnowledge())
     other = linked("Holland", "Q9", "Holland, Michigan")
-    assert identities([other], notes, entries=SnapshotKnowledge()).aliases.get("荷兰") is None
-    person = identities([], [mentioning("Holland sang.", Holland="person"), notes[1]], entries=SnapshotKnowledge())
-    assert "Holland" not in person.aliases.values()
-    assert person.types["holland"] == "place"
+    assert same_names([other], notes, entries=SnapshotKnowledge()).get("荷兰") is None
+    person = same_names([], [mentioning("Holland sang.", Holland="person"), notes[1]], entries=SnapshotKnowledge())
+    assert "Holland" not in person.values()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +53,6 @@ def asked() -> dict[str, dict[str, Any]]:
 
 def numbers(graph: CompiledStateGraph[Any, Any, Any, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Return what the stages computed for one question, rounded."""
-    from theworld.answers.spans import rank_spans, span_words
-    from theworld.questions import read_question
     from theworld.state import Context, QueryState
 
     keys = ["query", "language", "reference", "route", "candidates", "evidence", "judgements", "result"]
@@ -81,9 +78,6 @@ def numbers(graph: CompiledStateGraph[Any, Any, Any, Any], given: dict[str, Any]
             for one in state.judgements[:3]
         },
     }
-    question = read_question(state.query, state.language)
-    best = rank_spans(question, span_words(question, state.evidence), state.evidence)[:2]
-    found["spans"] = {span.text: [_round(span.score), *map(_round, astuple(span.features))] for span in best}
     return found
 
 

@@ -25,11 +25,10 @@ READERS = {
     "theworld.text.phrases": ("units",),
     "theworld.text.quantities": ("find_quantities",),
     "theworld.text.time_ranges": ("find_time_ranges",),
-    "theworld.text.naming": ("names_in",),
+    "theworld.text.identity": ("names_in",),
     "theworld.questions.answer_type": ("expected_answer_type",),
     "theworld.questions.names": ("quoted_names", "capitalised_names", "possible_names"),
     "theworld.questions.parts": ("split_parts",),
-    "theworld.answers.topics": ("named_topics",),
     "theworld.sql.questions.cutting": ("find_rankings",),
 }
 """Module -> its readers, whose first argument is a text or a Question."""

@@ -1,29 +1,29 @@
-"""Questions that compare two named notes: which came first, which is more, whether both are so.
+"""Questions that compare two named notes: which came first, whether both are of one country, whether both are so.
 
-Which came first follows from the dates of the notes, which is higher or has more from their quantities, whether both
-are from one country from their countries, whether both are of a kind from the first sentences of both. None where the
-notes do not state enough.
+Which came first follows from the dates of the notes, whether both are from one country from their countries, whether
+both are of a kind from the first sentences of both. None where the notes do not state enough, and where the question
+compares what the notes lead to ("the directors of A and B").
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from theworld.answers.confidence import NO, YES, FoundAnswer, Support, stated_answer
 from theworld.answers.facts import begin_of, countries_in, country_of, lifespan
-from theworld.answers.relations import relation_values
-from theworld.answers.topics import PLAIN_EN, Topic, compared_topics, note_about, plain, without_names
+from theworld.answers.stated import STATED, FoundAnswer, Support
 from theworld.questions import Question
-from theworld.questions.relations import Relation, asked_relations
 from theworld.state import Candidate
-from theworld.text import Language, cjk_share, split_sentences, tokens
+from theworld.text import Language, cjk_share, entity_key, fold, split_sentences, tokens, without_qualifier
 from theworld.text.dates import DateSpan
-from theworld.text.quantities import Quantity, find_quantities, unit_of
+from theworld.text.folding import fold_in_place
 from theworld.text.tokens import function_words
 
-STATED, NOT_STATED = 0.75, 0.5
+YES, NO = {"en": "yes", "zh": "是"}, {"en": "no", "zh": "否"}
+SAID, NOT_SAID = 0.75, 0.5
 """Shares of the asked words: a thing is so from the first on, and not so up to the second where the other one is."""
+MIN_TITLE_CHARACTERS = 2
 _FIRST = re.compile(
     r"\b(?:first|earlier|earliest|before|older|oldest|elder|eldest)\b|先|早|年长|[更较比]老|大", re.IGNORECASE
 )
@@ -41,14 +41,6 @@ _BEGIN = re.compile(
     re.IGNORECASE,
 )
 _HOW_MUCH = re.compile(r"\bhow (?:much|many|old)\b|多少|几", re.IGNORECASE)
-_LONGER = re.compile(r"\b(?:high|tall|long|deep|wid)(?:er|est)\b|[更最较][高长深宽]", re.IGNORECASE)
-_SHORTER = re.compile(r"\b(?:short|low|shallow|narrow)(?:er|est)\b|[更最较][低短浅窄矮]", re.IGNORECASE)
-_MORE = re.compile(
-    r"\b(?:more|most|(?P<less>fewer|fewest))\s+(?P<noun>[a-z]+s)\b|(?P<noun_zh>[\u4e00-\u9fff]{2}?)[更最较](?:多|少)",
-    re.IGNORECASE,
-)
-REACH = 24
-"""Characters behind a number in which what it counts stands."""
 _SAME_COUNTRY = re.compile(
     r"\bsame (?:country|nationality)\b|\bnationality\b[^?]*\bsame\b|\bshare\b[^?]*\b(?:nationality|country)\b|"
     r"(?:同一|相同)[个的]?国|国籍(?:是否)?(?:相同|一样)",
@@ -59,61 +51,83 @@ _OTHERWISE = re.compile(
     r"\b(?:same|different|more|less|fewer|than|common|share|or)\b|同|一样|更|最|比|较|还是", re.IGNORECASE
 )
 """Words of questions that ask more than whether both things are so."""
+_OF_OTHERS = re.compile(
+    r"\bwhose\b|\b(?:has|have|had|with) (?:the |a )?(?:director|performer|singer|composer|author)\b|"
+    r"\b(?:director|performer|singer|composer|author|father|mother|husband|wife|spouse)s? of\b|"
+    r"的(?:导演|歌手|演唱者|作曲|作者|父亲|母亲|丈夫|妻子)",
+    re.IGNORECASE,
+)
+"""What a question compares in place of the things it names: people that the notes only lead to."""
 _EMPTY_ZH = re.compile(r"是不是|是否|两[者个位名部座家]|[都均皆吗的是为在有和与跟]|位于|属于|来自|一[个位名种部座家]")
+_APART = re.compile(r"[^\w]+")
+_PAIRS = (
+    re.compile(
+        r"(?:[,:?]|\b(?:first|earlier|later|older|younger|recently|between|is|was|are|were|do|does|did)\b)\s*(?:the )?"
+        r"(?P<left>[^,:?]+?),?\s+(?:or|and)\s+(?:the )?(?P<right>[^,:?]+?)"
+        r"(?=\s*(?:[,?]|$|\b(?:both|all|each|from|located|have|share|born|in|of|the same)\b))"
+    ),
+    re.compile(
+        r"(?:^|[，,：:？?、是在]|[谁誰]|哪一?[个個位座部家所条條本])(?P<left>[^，,：:？?、]{2,20}?)(?:[和与與跟同]|[还還]是|或者?)"
+        r"(?P<right>[^，,：:？?、]{2,20}?)(?=[，,？?]|$|相比|[谁誰哪]|都|是否|是不是|的)"
+    ),
+)
+"""How a question writes two things, where their titles say more than the question does."""
+_PLAIN_EN = function_words() | frozenset(
+    tokens(
+        "film movie song album single book novel play musical opera series show person man woman named called band "
+        "company come came all not also considered type kind its s 's"
+    )
+)
+"""Words that say nothing of what both are."""
 
 
-def answer_comparison(question: Question, named: list[Topic], evidence: Sequence[Candidate]) -> FoundAnswer | None:
-    """Return the answer to a question that compares two things, None when the notes do not state enough.
+class Topic(NamedTuple):
+    """A note named in the question."""
 
-    `named` are the topics it names.
-    """
-    topics = compared_topics(question, named, evidence)
+    note: int
+    """Index in the evidence."""
+    name: str
+    """Its name as the title or the question writes it."""
+
+
+def answer_comparison(question: Question, evidence: Sequence[Candidate]) -> FoundAnswer | None:
+    """Return the answer to a question that compares two things, None when the notes do not state enough."""
+    topics = compared_topics(question, evidence)
     if len(topics) != 2 or _HOW_MUCH.search(question.simplified):
         return None
-    asked, language = without_names(question, topics), question.language
-    links = [one.relation for one in asked_relations(asked, language) if one.relation.link]
+    asked, language = _without_names(question, topics), question.language
+    if _OF_OTHERS.search(question.simplified):
+        return None
     if _SAME_COUNTRY.search(asked):
-        return _same_country(links, language, topics, evidence)
+        return _same_country(language, topics, evidence)
     if _YES_NO.search(question.simplified) and not _OTHERWISE.search(asked):
         return _both_are(asked, language, topics, evidence)
-    return _by_order(asked, links, topics, evidence) or _by_quantity(asked, topics, evidence)
+    return _by_order(asked, topics, evidence)
 
 
-def _by_order(
-    asked: str, links: Sequence[Relation], topics: Sequence[Topic], evidence: Sequence[Candidate]
-) -> FoundAnswer | None:
+def _by_order(asked: str, topics: Sequence[Topic], evidence: Sequence[Candidate]) -> FoundAnswer | None:
     """Return which of two came first or last, by births, deaths or beginnings."""
     latest = bool(_LAST.search(asked))
     if latest == bool(_FIRST.search(asked)):
         return None
-    by_death = bool(_DEATH.search(asked))
-    by_birth = not by_death and (bool(_BIRTH.search(asked)) or _are_older(asked, links, topics, evidence))
-    if not (by_birth or by_death or _BEGIN.search(asked) or _OLDER.search(asked)):
-        return None
-    subjects = [_subject(links, topic, evidence, person=by_birth or by_death) for topic in topics]
-    texts = [evidence[index].text if index is not None else "" for index in subjects]
-    if by_birth or by_death:
-        lives = [lifespan(text) for text in texts]
-        moments = [life.birth if by_birth else life.death for life in lives]
-    else:
+    texts = [evidence[topic.note].text for topic in topics]
+    lives = [lifespan(text) for text in texts]
+    older = bool(_OLDER.search(asked))
+    if _DEATH.search(asked):
+        moments = [life.death for life in lives]
+    elif _BIRTH.search(asked) or (older and all(life.birth for life in lives)):
+        moments = [life.birth for life in lives]
+    elif older or _BEGIN.search(asked):
         moments = [begin_of(text) for text in texts]
+    else:
+        return None
     left, right = moments
     if left is None or right is None or _tied(left, right):
         return None
     winner = 0 if (left.moment < right.moment) != latest else 1
-    dates = [Support(i, d.start, d.end) for i, d in zip(subjects, moments, strict=True) if d and i is not None]
-    support = [dates[winner], dates[1 - winner]]
-    if topics[winner].note != support[0].note:
-        support.insert(0, _opening(topics[winner].note, evidence))
+    dates = [Support(topic.note, d.start, d.end) for topic, d in zip(topics, (left, right), strict=True)]
     reason = f"{topics[0].name} {left.year}, {topics[1].name} {right.year}"
-    return stated_answer(topics[winner].name, support, reason, links=0)
-
-
-def _are_older(asked: str, links: Sequence[Relation], topics: Sequence[Topic], evidence: Sequence[Candidate]) -> bool:
-    """Return whether "older" is said of people: those who directed or sang, or the topics when both were born."""
-    if not _OLDER.search(asked):
-        return False
-    return bool(links) or all(lifespan(evidence[topic.note].text).birth for topic in topics)
+    return FoundAnswer(topics[winner].name, STATED, (dates[winner], dates[1 - winner]), reason)
 
 
 def _tied(left: DateSpan, right: DateSpan) -> bool:
@@ -122,18 +136,13 @@ def _tied(left: DateSpan, right: DateSpan) -> bool:
     return left.moment[:parts] == right.moment[:parts]
 
 
-def _same_country(
-    links: Sequence[Relation], language: Language, topics: Sequence[Topic], evidence: Sequence[Candidate]
-) -> FoundAnswer | None:
-    subjects = [_subject(links, topic, evidence, person=True) for topic in topics]
-    if subjects[0] is None or subjects[1] is None:
-        return None
-    left, right = (country_of(evidence[index].text) for index in subjects if index is not None)
+def _same_country(language: Language, topics: Sequence[Topic], evidence: Sequence[Candidate]) -> FoundAnswer | None:
+    left, right = (country_of(evidence[topic.note].text) for topic in topics)
     if left is None or right is None:
         return None
     text = YES[language] if left.country == right.country else NO[language]
-    support = [Support(subjects[0], left.start, left.end), Support(subjects[1], right.start, right.end)]
-    return stated_answer(text, support, f"{topics[0].name}: {left.country}, {topics[1].name}: {right.country}", links=0)
+    support = Support(topics[0].note, left.start, left.end), Support(topics[1].note, right.start, right.end)
+    return FoundAnswer(text, STATED, support, f"{topics[0].name}: {left.country}, {topics[1].name}: {right.country}")
 
 
 def _both_are(
@@ -143,17 +152,18 @@ def _both_are(
     wanted = _content(asked)
     if not wanted:
         return None
-    openings = [_opening(topic.note, evidence, sentences=2) for topic in topics]
-    shares = [
-        len(wanted & {*tokens(evidence[one.note].text[one.start : one.end]), *tokens(evidence[one.note].title)})
-        / len(wanted)
-        for one in openings
-    ]
-    if min(shares) < STATED and (min(shares) > NOT_STATED or max(shares) < STATED):
+    openings, shares = [], []
+    for topic in topics:
+        note = evidence[topic.note]
+        first = split_sentences(note.text)[:2]
+        openings.append(Support(topic.note, first[0].start, first[-1].end) if first else Support(topic.note, 0, 0))
+        said = {*tokens(note.text[openings[-1].start : openings[-1].end]), *tokens(note.title)}
+        shares.append(len(wanted & said) / len(wanted))
+    if min(shares) < SAID and (min(shares) > NOT_SAID or max(shares) < SAID):
         return None
-    text = YES[language] if min(shares) >= STATED else NO[language]
+    text = YES[language] if min(shares) >= SAID else NO[language]
     reason = f"{topics[0].name}: {shares[0]:.0%}, {topics[1].name}: {shares[1]:.0%}"
-    return stated_answer(text, openings, reason, links=0)
+    return FoundAnswer(text, STATED, tuple(openings), reason)
 
 
 def _content(asked: str) -> set[str]:
@@ -163,53 +173,71 @@ def _content(asked: str) -> set[str]:
         for country in reversed(countries_in(asked)):
             end = country.end + asked.startswith("人", country.end)
             asked = f"{asked[: country.start]} {asked[country.start : country.end]} {asked[end:]}"
-    return set(tokens(plain(asked))) - PLAIN_EN - function_words()
+    return set(tokens(asked)) - _PLAIN_EN
 
 
-def _subject(links: Sequence[Relation], topic: Topic, evidence: Sequence[Candidate], *, person: bool) -> int | None:
-    """Return the note compared: the topic's own, or that of its director or performer when the question says so."""
-    note = evidence[topic.note]
-    if not links or not person or lifespan(note.text[:300]).birth is not None:
-        return topic.note
-    values = (note.text[slice(*value)] for value in relation_values(links[0], note))
-    found = (note_about(value, evidence, frozenset({topic.note})) for value in values)
-    return next((index for index in found if index is not None), None)
+def compared_topics(question: Question, evidence: Sequence[Candidate]) -> list[Topic]:
+    """Return the two topics a question compares, by their titles or as it writes them, or nothing."""
+    named = _named_topics(question, evidence)
+    if len(named) == 2:
+        return named
+    for match in (match for pattern in _PAIRS for match in pattern.finditer(question.simplified)):
+        left = _note_about(match["left"], evidence)
+        right = _note_about(match["right"], evidence, without=left)
+        if left is not None and right is not None:
+            written = (question.text[slice(*match.span(side))] for side in ("left", "right"))
+            names = [name.strip(" 《》〈〉「」『』“”") for name in written]
+            return [Topic(left, names[0]), Topic(right, names[1])]
+    return []
 
 
-def _by_quantity(asked: str, topics: Sequence[Topic], evidence: Sequence[Candidate]) -> FoundAnswer | None:
-    """Return which of two is longer, higher, ... or has more of what is counted, by the first such quantity of each."""
-    greater, lesser, counted = _LONGER.search(asked), _SHORTER.search(asked), _MORE.search(asked)
-    if bool(greater) + bool(lesser) + bool(counted) != 1:
+def _named_topics(question: Question, evidence: Sequence[Candidate]) -> list[Topic]:
+    """Return the topics a question names by title, in its order; longer names win over names inside them."""
+    asked = f" {_APART.sub(' ', question.folded).strip()} "
+    found: dict[str, tuple[int, int, Topic]] = {}
+    for index, note in enumerate(evidence):
+        for title in dict.fromkeys((note.title, without_qualifier(note.title))):
+            form = _APART.sub(" ", fold(title)).strip()
+            at = _find(asked, form) if len(form) >= MIN_TITLE_CHARACTERS else -1
+            if at >= 0:
+                found.setdefault(note.document_id, (at, at + len(form), Topic(index, title)))
+    kept: list[tuple[int, int, Topic]] = []
+    for start, end, topic in sorted(found.values(), key=lambda one: (one[0] - one[1], one[2].note)):
+        if not any(start < other_end and other_start < end for other_start, other_end, _ in kept):
+            kept.append((start, end, topic))
+    return [topic for _, _, topic in sorted(kept)]
+
+
+def _find(asked: str, form: str) -> int:
+    """Return where the question has a name as whole words (anywhere in Chinese), else -1."""
+    if form.isascii() or " " in form:
+        at = asked.find(f" {form} ")
+        return at + 1 if at >= 0 else -1
+    return asked.find(form)
+
+
+def _note_about(name: str, evidence: Sequence[Candidate], without: int | None = None) -> int | None:
+    """Return the index of the note about a name: the same title first, then one whose words contain the other's."""
+    key = entity_key(name)
+    if not key:
         return None
-    noun = (counted["noun"] or counted["noun_zh"]) if counted else ""
-    found = [_quantity_of(evidence[topic.note].text, noun) for topic in topics]
-    left, right = found
-    if left is None or right is None or _value(left) == _value(right):
-        return None
-    less = bool(lesser) or bool(counted and (counted["less"] or counted.group().endswith("少")))
-    winner = 0 if (_value(left) > _value(right)) != less else 1
-    support = [Support(topic.note, q.start, q.end) for topic, q in zip(topics, (left, right), strict=True)]
-    said = [evidence[one.note].text[one.start : one.end] for one in support]
-    return stated_answer(
-        topics[winner].name, support, f"{topics[0].name} {said[0]}, {topics[1].name} {said[1]}", links=0
-    )
-
-
-def _quantity_of(text: str, noun: str) -> Quantity | None:
-    """Return the first length of a text, or the first number of a noun: "117 accepted species"."""
-    wanted = set(tokens(noun))
-    for quantity in find_quantities(text):
-        behind = set(tokens(text[quantity.start : quantity.end + REACH]))
-        if wanted <= behind if noun else unit_of(quantity.unit).base == "m":
-            return quantity
+    others = [index for index in range(len(evidence)) if index != without]
+    for index in others:
+        if key in {entity_key(evidence[index].title), entity_key(without_qualifier(evidence[index].title))}:
+            return index
+    words = set(tokens(name))
+    for index in others:
+        title = set(tokens(without_qualifier(evidence[index].title)))
+        if len(words & title) >= 2 and (words <= title or title <= words):
+            return index
     return None
 
 
-def _value(quantity: Quantity) -> float:
-    return float(quantity.value) * unit_of(quantity.unit).factor
-
-
-def _opening(note: int, evidence: Sequence[Candidate], *, sentences: int = 1) -> Support:
-    """Return the first sentences of a note."""
-    first = split_sentences(evidence[note].text)[:sentences]
-    return Support(note, first[0].start, first[-1].end) if first else Support(note, 0, 0)
+def _without_names(question: Question, topics: Sequence[Topic]) -> str:
+    """Return a question in simplified Chinese with spaces where it names its topics."""
+    left = question.simplified
+    for topic in topics:
+        at = fold_in_place(left).find(fold_in_place(topic.name))
+        if at >= 0:
+            left = left[:at] + " " * len(topic.name) + left[at + len(topic.name) :]
+    return left

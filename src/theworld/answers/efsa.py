@@ -8,7 +8,7 @@ go beyond it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from theworld.answers.efsa_input import (
@@ -17,15 +17,16 @@ from theworld.answers.efsa_input import (
     count_of,
     entity_names,
     finite,
-    gate_of,
     names_of,
     note_text,
     read_notes,
     reading,
     text_of,
+    wrong,
 )
-from theworld.answers.one_entity import OneEntity, keys_of
 from theworld.questions import read_question
+from theworld.text import entity_key
+from theworld.text.identity import names_in
 
 HOP_DECAY = 0.85
 """Factor per hop beyond the first."""
@@ -37,6 +38,47 @@ DIVERSITY_REWARD = 0.03
 """Epsilon: reward per further document that names the entity."""
 MAX_FURTHER_DOCUMENTS = 3
 """The diversity reward stops growing here."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneEntity:
+    """Identity keys of the same entity stand for one of them, the canonical key."""
+
+    canonical: Mapping[str, str] = field(default_factory=dict)
+    """Key -> canonical key, for keys that are not canonical themselves."""
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Canonical key -> the keys that stand for it."""
+
+    @classmethod
+    def of_names(cls, aliases: Mapping[str, str] | None) -> OneEntity:
+        """Read name -> name of the same entity; chains are followed, a circle ends where it began."""
+        direct = {entity_key(alias): entity_key(name) for alias, name in (aliases or {}).items()}
+        ends: dict[str, str] = {}
+        for key in direct:
+            way, at = {key: None}, key
+            while at not in ends and (following := direct.get(at)) and following not in way:
+                way[following] = None
+                at = following
+            ends.update(dict.fromkeys(way, ends.get(at, at)))
+        canonical = {key: ends[key] for key in direct if key and ends[key] != key}
+        others: dict[str, list[str]] = {}
+        for key, name in canonical.items():
+            others.setdefault(name, []).append(key)
+        return cls(canonical, {name: tuple(keys) for name, keys in others.items()})
+
+    def key(self, key: str) -> str:
+        """Return the canonical key of a key."""
+        return self.canonical.get(key, key)
+
+    def keys(self, key: str) -> tuple[str, ...]:
+        """Return every key of the entity that a key names."""
+        name = self.key(key)
+        return (name, *self.others.get(name, ()))
+
+    def named_in(self, text: str) -> Callable[[str], bool]:
+        """Return a test whether a text has any name of the entity that a key names."""
+        has = names_in(text)
+        return lambda key: any(has(each) for each in self.keys(key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +132,7 @@ def compute_cov_cons(note: Mapping[str, Any], path_entities: Iterable[str] | Non
     """Return (coverage, consistency): the share of the path's entities a note has, and 1 if its text names any."""
     with reading("compute_cov_cons"):
         names, text, path = entity_names(note), note_text(note), names_of(path_entities, "path_entities")
-    return _cov_cons(set(names), text, keys_of(path), OneEntity())
+    return _cov_cons(set(names), text, _keys_of(path), OneEntity())
 
 
 def efsa_answer(
@@ -120,8 +162,10 @@ def efsa_answer(
             "aliases": aliases_of(aliases),
             "min_share": finite(min_share, "min_share", "efsa_answer"),
             "min_margin": finite(min_margin, "min_margin", "efsa_answer"),
-            "allowed": gate_of(allowed),
+            "allowed": allowed,
         }
+        if allowed is not None and not callable(allowed):
+            raise wrong("allowed", "a function of key and name", allowed, "efsa_answer")
     trace = trace_efsa(notes, asked, bridges, path, **beyond)
     if not trace.answered:
         return None, []
@@ -161,74 +205,43 @@ def trace_efsa(
     `aliases` maps names to the name of the same entity; `allowed(key, name)` may veto an entity, never add one.
     """
     one = OneEntity.of_names(aliases)
-    path = list(dict.fromkeys(one.key(key) for key in keys_of(path_entities)))
-    bridges = {one.key(key) for key in keys_of(bridge_entity)}
-    evidence = _collect(notes, path, one)
+    path = list(dict.fromkeys(one.key(key) for key in _keys_of(path_entities)))
+    bridges = {one.key(key) for key in _keys_of(bridge_entity)}
     named = read_question(query).names
-    excluded = _exclusions(evidence, bridges, set(path), lambda key: any(map(named, one.keys(key))), allowed)
-    scored = [_score(key, entry) for key, entry in evidence.items() if key not in excluded]
-    ranking = sorted(
-        (entity for entity in scored if entity.score > 0),
-        key=lambda entity: (-round(entity.score, 12), -len(entity.contributions), -entity.documents),
-    )
-    return _decide(tuple(ranking), excluded, min_share, min_margin)
-
-
-@dataclass(slots=True)
-class _Entry:
-    name: str
-    parts: list[Contribution]
-    documents: set[str]
-
-
-def _collect(notes: Sequence[EvidenceNote], path: list[str], one: OneEntity) -> dict[str, _Entry]:
-    evidence: dict[str, _Entry] = {}
+    names, parts = dict[str, str](), dict[str, list[Contribution]]()
     for index, note in enumerate(notes):
-        names: dict[str, str] = {}
+        own: dict[str, str] = {}
         for key, name in note.entities.items():
-            names.setdefault(one.key(key), name)
-        part = _contribution(index, note, _cov_cons(set(names), note.text, path, one))
-        for key, name in names.items():
-            entry = evidence.setdefault(key, _Entry(name, [], set()))
-            entry.parts.append(part)
-            entry.documents.add(note.document)
-    return evidence
-
-
-def _contribution(index: int, note: EvidenceNote, found: tuple[float, int]) -> Contribution:
-    coverage, consistency = found
-    decay = HOP_DECAY ** (note.hop - 1)
-    weight = note.score * decay * (1 + COV_WEIGHT * coverage + CONS_WEIGHT * consistency)
-    return Contribution(index, note.score, decay, coverage, consistency, weight)
-
-
-def _score(key: str, entry: _Entry) -> EntityScore:
-    diversity = 1 + DIVERSITY_REWARD * min(max(len(entry.documents) - 1, 0), MAX_FURTHER_DOCUMENTS)
-    total = sum(part.weight for part in entry.parts) * diversity
-    return EntityScore(key, entry.name, total, diversity, len(entry.documents), tuple(entry.parts))
-
-
-def _exclusions(
-    evidence: Mapping[str, _Entry],
-    bridges: set[str],
-    path: set[str],
-    named_in_query: Callable[[str], bool],
-    allowed: Callable[[str, str], bool] | None,
-) -> dict[str, str]:
+            own.setdefault(one.key(key), name)
+        coverage, consistency = _cov_cons(set(own), note.text, path, one)
+        decay = HOP_DECAY ** (note.hop - 1)
+        weight = note.score * decay * (1 + COV_WEIGHT * coverage + CONS_WEIGHT * consistency)
+        part = Contribution(index, note.score, decay, coverage, consistency, weight)
+        for key, name in own.items():
+            names.setdefault(key, name)
+            parts.setdefault(key, []).append(part)
     excluded: dict[str, str] = {}
-    for key, entry in evidence.items():
+    for key, name in names.items():
         if key in bridges:
             excluded[key] = "bridge"
         elif key in path:
             excluded[key] = "path"
-        elif named_in_query(key):
+        elif any(map(named, one.keys(key))):
             excluded[key] = "query"
-        elif allowed is not None and not allowed(key, entry.name):
+        elif allowed is not None and not allowed(key, name):
             excluded[key] = "vetoed"
-    return excluded
+    ranking = []
+    for key in (key for key in names if key not in excluded):
+        documents = len({notes[part.note].document for part in parts[key]})
+        diversity = 1 + DIVERSITY_REWARD * min(max(documents - 1, 0), MAX_FURTHER_DOCUMENTS)
+        score = sum(part.weight for part in parts[key]) * diversity
+        if score > 0:
+            ranking.append(EntityScore(key, names[key], score, diversity, documents, tuple(parts[key])))
+    ranking.sort(key=lambda entity: (-round(entity.score, 12), -len(entity.contributions), -entity.documents))
+    return _decided(tuple(ranking), excluded, min_share, min_margin)
 
 
-def _decide(
+def _decided(
     ranking: tuple[EntityScore, ...], excluded: Mapping[str, str], min_share: float, min_margin: float
 ) -> EfsaTrace:
     if not ranking:
@@ -236,13 +249,12 @@ def _decide(
     best = ranking[0].score
     share = best / sum(entity.score for entity in ranking)
     margin = (best - ranking[1].score) / best if len(ranking) > 1 else 1.0
+    reason = f"share {share:.2f}, margin {margin:.2f}"
     if share < min_share:
         reason = f"share of evidence {share:.2f} is below {min_share:.2f}"
     elif margin < min_margin:
         reason = f"margin to the runner-up {margin:.2f} is below {min_margin:.2f}"
-    else:
-        return EfsaTrace(ranking, excluded, share, margin, f"share {share:.2f}, margin {margin:.2f}", True)
-    return EfsaTrace(ranking, excluded, share, margin, reason, False)
+    return EfsaTrace(ranking, excluded, share, margin, reason, share >= min_share and margin >= min_margin)
 
 
 def _cov_cons(keys: set[str], text: str, path: list[str], one: OneEntity) -> tuple[float, int]:
@@ -251,3 +263,9 @@ def _cov_cons(keys: set[str], text: str, path: list[str], one: OneEntity) -> tup
     coverage = sum(key in keys for key in path) / len(path)
     named = one.named_in(text)
     return coverage, int(any(named(key) for key in path))
+
+
+def _keys_of(names: str | Iterable[str] | None) -> list[str]:
+    """Return the distinct identity keys of names, in order; what is no text names nothing."""
+    listed = [names] if isinstance(names, str) else list(names or ())
+    return list(dict.fromkeys(key for key in (entity_key(name) for name in listed if isinstance(name, str)) if key))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
@@ -34,8 +34,6 @@ class EvidenceNote:
     """Paragraph indexes to cite."""
     text: str
     """Title and content, for the consistency test."""
-    position: int = 0
-    """Place in the list, from 0."""
 
 
 @contextmanager
@@ -99,14 +97,6 @@ def finite(value: Any, name: str, where: str) -> float:
     return number
 
 
-def gate_of(value: Any) -> Callable[[str, str], bool] | None:
-    """Return the gate, or None."""
-    if value is not None and not callable(value):
-        raise wrong("allowed", "a function of key and name", value, "efsa_answer")
-    gate: Callable[[str, str], bool] | None = value
-    return gate
-
-
 def read_notes(candidates: Sequence[Mapping[str, Any]], limit: int, *, logits: bool = False) -> list[EvidenceNote]:
     """Check and read the first `limit` notes.
 
@@ -119,7 +109,7 @@ def read_notes(candidates: Sequence[Mapping[str, Any]], limit: int, *, logits: b
     kept = list(candidates[: max(limit, 0)])
     scores = [_number(note, "final_score", index, 0.0) for index, note in enumerate(kept)]
     return [
-        _note_of(note, index, _sigmoid(score) if logits else score)
+        _note_of(note, index, (1 + math.tanh(score / 2)) / 2 if logits else score)
         for index, (note, score) in enumerate(zip(kept, scores, strict=True))
     ]
 
@@ -155,7 +145,6 @@ def _note_of(note: Mapping[str, Any], index: int, score: float) -> EvidenceNote:
         document=f"\0{index}" if document is None else str(document),
         paragraphs=_paragraphs(note.get("paragraph_idxs"), where),
         text=note_text(note),
-        position=index,
     )
 
 
@@ -175,8 +164,3 @@ def _paragraphs(value: Any, where: str) -> tuple[int | str, ...]:
         if not isinstance(index, (Integral, str)):
             raise wrong("paragraph_idxs", "a list of numbers and texts", index, where)
     return tuple(index if isinstance(index, str) else int(index) for index in listed)
-
-
-def _sigmoid(value: float) -> float:
-    """Return 1 / (1 + exp(-value)) without overflow."""
-    return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 
 import yaml
@@ -14,8 +14,6 @@ from theworld.text import fold, split_sentences
 from theworld.text.dates import DateSpan, find_dates
 from theworld.text.folding import simplified
 
-NOTES_KEPT = 256
-"""Notes of which each fact is remembered: comparisons and relations ask for the same."""
 LIFESPAN_REACH = 600
 """Characters of a note in which the brackets after a person's name stand."""
 CLAUSE_REACH = 80
@@ -77,7 +75,6 @@ def countries_in(text: str) -> list[CountryMention]:
     return [CountryMention(names[fold(m.group())], *m.span()) for m in pattern.finditer(simplified(lowered))]
 
 
-@lru_cache(maxsize=NOTES_KEPT)
 def country_of(text: str) -> CountryMention | None:
     """Return the country of what a note is about.
 
@@ -98,7 +95,6 @@ def country_of(text: str) -> CountryMention | None:
     return replace(chosen, start=chosen.start + at, end=chosen.end + at)
 
 
-@lru_cache(maxsize=NOTES_KEPT)
 def begin_of(text: str) -> DateSpan | None:
     """Return when what a note is about began: the first date of its opening, else of a sentence of beginning."""
     sentences = split_sentences(simplified(text))
@@ -106,7 +102,6 @@ def begin_of(text: str) -> DateSpan | None:
     return next((_moved(date, one.start) for one in telling for date in find_dates(one.text)), None)
 
 
-@lru_cache(maxsize=NOTES_KEPT)
 def lifespan(text: str) -> Lifespan:
     """Return birth and death from the brackets after a name, "Ada (10 May 1815 – 27 June 1852)", or from clauses."""
     text = simplified(text)

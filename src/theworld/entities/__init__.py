@@ -1,7 +1,7 @@
 """Which Wikidata entry a mention refers to, or none: candidates and judges, usable outside the graph."""
 
 from theworld.entities.candidates import format_candidates
-from theworld.entities.identity import Identities, entry_of, identities, same_names
+from theworld.entities.identity import entry_of, same_names
 from theworld.entities.judge import DeterministicJudge
 from theworld.entities.judging import EntityJudge
 from theworld.entities.knowledge import EntityKnowledge, SnapshotKnowledge, make_knowledge, open_knowledge
@@ -14,7 +14,6 @@ __all__ = [
     "DeterministicJudge",
     "EntityJudge",
     "EntityKnowledge",
-    "Identities",
     "InvalidMentionError",
     "JudgeOutput",
     "JudgedEntity",
@@ -23,7 +22,6 @@ __all__ = [
     "entry_of",
     "fallback_zero_candidates",
     "format_candidates",
-    "identities",
     "make_knowledge",
     "open_knowledge",
     "parse_llm_output",

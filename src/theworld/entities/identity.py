@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 from theworld.entities.words import type_said
 from theworld.questions import Question
@@ -45,59 +44,38 @@ def _titles(notes: Sequence[Candidate]) -> Iterator[str]:
     yield from (without_qualifier(note.title) for note in notes[:TOP_TITLES] if note.title)
 
 
-_UNNAMED = frozenset({"date", "number", "quantity"})
-_UNTYPED = frozenset({"concept", "other"})
 _Linked = tuple[str, str, tuple[str, ...]]
 """A name as mentioned, the id of its entry, and everything else the entry is called."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identities:
-    """What is known of the entities that some notes mention."""
-
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    """Other name -> the first mentioned name of the same entry."""
-    types: Mapping[str, str] = field(default_factory=dict)
-    """Identity key -> the mention type that the one entry of this name is said to be."""
-
-
-def identities(
+def same_names(
     judgements: Sequence[EntityJudgement],
     notes: Sequence[Candidate] = (),
     question: Question | None = None,
     entries: EntriesByName | None = None,
-) -> Identities:
-    """Return what the judges decided and, for other names in the notes, what the one entry of a name says.
+) -> dict[str, str]:
+    """Return other name -> the first mentioned name of the same entry.
 
-    A name that several entries have in the snapshot is nobody's, unless a judge decided whose it is.
-    Raises StoreError when the snapshot cannot be read.
+    By what the judges decided and, for other names in the notes, by the one entry of a name in the snapshot. A name
+    that several entries have there is nobody's, unless a judge decided whose it is; names of several linked entries are
+    left out. Raises StoreError when the snapshot cannot be read.
     """
+    linked: list[_Linked] = [(mention, entry.id, tuple(_names(entry))) for mention, entry in _linked(judgements)]
     mentioned = _mentioned(notes) if entries is not None else {}
-    found: dict[str, Sequence[NamedEntry]] = {}
-    if entries is not None and mentioned:
-        found |= entries.entries_named(list(mentioned))
-        asked = question.folded if question is not None else ""
-        others = {entity_key(name) for some in found.values() for entry in some for name in entry.names}
-        if in_question := sorted(key for key in others - mentioned.keys() if key and key in asked):
-            found |= entries.entries_named(in_question)
-    only = {key: entry for key, (entry, *others) in found.items() if not others and key in mentioned}
+    if entries is None or not mentioned:
+        return _first_mentioned(linked)
+    found = dict(entries.entries_named(list(mentioned)))
+    asked = question.folded if question is not None else ""
+    others = {entity_key(name) for some in found.values() for entry in some for name in entry.names}
+    if in_question := sorted(key for key in others - mentioned.keys() if key and key in asked):
+        found |= entries.entries_named(in_question)
     judged = {entity_key(item.label) for item in judgements}
-    shared = {key for key, (_, *others) in found.items() if others and key not in judged}
-    known: list[_Linked] = [
-        (name, only[key].id, only[key].names)
-        for key, (name, types) in mentioned.items()
-        if key in only and key not in judged and _fits(only[key], types)
-    ]
-    types = {key: said for key, entry in only.items() if key not in judged and (said := type_said(entry.said))}
-    linked = [(mention, entry.id, tuple(_names(entry))) for mention, entry in _linked(judgements)]
-    types |= {entity_key(mention): said for mention, entry in _linked(judgements) if (said := _said(entry))}
-    aliases = _same_names([*linked, *known])
-    return Identities({name: same for name, same in aliases.items() if entity_key(name) not in shared}, types)
-
-
-def same_names(judgements: Sequence[EntityJudgement]) -> dict[str, str]:
-    """Return other name -> the first mention of the same entry; names of several entries are left out."""
-    return dict(identities(judgements).aliases)
+    shared = {key for key, some in found.items() if len(some) > 1 and key not in judged}
+    for key, (name, types) in mentioned.items():
+        some = found.get(key, ())
+        if len(some) == 1 and key not in judged and _fits(some[0], types):
+            linked.append((name, some[0].id, some[0].names))
+    return {name: same for name, same in _first_mentioned(linked).items() if entity_key(name) not in shared}
 
 
 def entry_of(name: str, judgements: Sequence[EntityJudgement]) -> EntityCandidate | None:
@@ -112,7 +90,7 @@ def entry_of(name: str, judgements: Sequence[EntityJudgement]) -> EntityCandidat
     return next(iter(entries.values())) if len(entries) == 1 else None
 
 
-def _same_names(linked: Sequence[_Linked]) -> dict[str, str]:
+def _first_mentioned(linked: Sequence[_Linked]) -> dict[str, str]:
     mention_of = {qid: mention for mention, qid, _ in reversed(linked)}
     owners: dict[str, set[str]] = {}
     for mention, qid, names in linked:
@@ -137,7 +115,7 @@ def _mentioned(notes: Sequence[Candidate]) -> dict[str, tuple[str, set[str]]]:
 
 def _fits(entry: NamedEntry, types: set[str]) -> bool:
     """Return whether an entry may be what mentions of these types name: taggers do tell people from other things."""
-    said, tagged = type_said(entry.said), types - _UNTYPED
+    said, tagged = type_said(entry.said), types - {"concept", "other"}
     if said is None or not tagged:
         return True
     return "person" in tagged if said == "person" else tagged != {"person"}
@@ -145,10 +123,6 @@ def _fits(entry: NamedEntry, types: set[str]) -> bool:
 
 def _linked(judgements: Sequence[EntityJudgement]) -> Iterator[tuple[str, EntityCandidate]]:
     return ((item.label, item.selection) for item in judgements if item.matched and item.selection is not None)
-
-
-def _said(entry: EntityCandidate) -> str | None:
-    return type_said(f"{entry.key_props_excerpt or ''}; {entry.description or ''}")
 
 
 def _names(entry: EntityCandidate) -> Iterator[str]:

@@ -1,24 +1,21 @@
-"""What nodes judge with: the judges' protocols, looking names up, and a mention's context."""
+"""What nodes judge with: the judges' protocols, names looked up within the request, and mentions judged in context."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from langgraph.runtime import Runtime
 
-from theworld.deadline import Deadline, run_within
+from theworld.deadline import run_within
 from theworld.degrading import degrading
+from theworld.entities.candidates import format_candidates, read_sitelinks
 from theworld.entities.knowledge import EntityKnowledge, LookedUp, look_up
-from theworld.entities.schema import (
-    REASON_NO_CANDIDATES,
-    CandidateLimits,
-    JudgedEntity,
-    JudgeOutput,
-)
+from theworld.entities.schema import REASON_NO_CANDIDATES, CandidateLimits, JudgedEntity, JudgeOutput
+from theworld.models.protocols import less_usage
 from theworld.retrieval.channel import request_deadline, within_request
 from theworld.state import (
-    Candidate,
     Context,
     Degradation,
     EntityCandidate,
@@ -26,17 +23,15 @@ from theworld.state import (
     Mention,
     ModelUsage,
     QueryState,
+    Update,
     context_of,
 )
 from theworld.text import entity_key, without_qualifier
 
 DEFAULT_LIMITS = CandidateLimits(max_candidates=8)
 """The deterministic judge costs nothing per candidate, so it sees more than a model would."""
-
 CONTEXT_NOTES = 5
 """Best notes in which a name is looked for."""
-
-Plain = Sequence[Mapping[str, Any]]
 
 
 class EntityJudge(Protocol):
@@ -46,7 +41,7 @@ class EntityJudge(Protocol):
     def usage(self) -> ModelUsage:
         """Model calls so far; none for a deterministic judge."""
 
-    def judge(self, entity: JudgedEntity, context: str, candidates: Plain) -> JudgeOutput:
+    def judge(self, entity: JudgedEntity, context: str, candidates: Sequence[Mapping[str, Any]]) -> JudgeOutput:
         """Return the judgement for a mention in its context; candidates are never empty."""
 
 
@@ -61,42 +56,77 @@ class TimedJudge(Protocol):
         """Return the judge that stands where no model may be asked."""
 
 
-def judge_mention(
-    judge: EntityJudge, entity: JudgedEntity, text: str, candidates: Plain, within: Deadline | None = None
-) -> EntityJudgement:
-    """Return the judgement for a mention; without candidates it is NIL and no judge is asked.
+def find_candidates(
+    stage: str,
+    names: Sequence[str],
+    *,
+    knowledge: EntityKnowledge,
+    state: QueryState,
+    runtime: Runtime[Context],
+    limits: CandidateLimits,
+    timeout_s: float,
+) -> Update:
+    """Return candidates and sitelinks of names, looked up within the request's time.
 
-    A judge of one's own may hang: DeadlineExceededError when it takes longer than `within`.
+    Names that cannot be looked up have no entry in `entity_candidates`; together they are one Degradation of the stage.
     """
-    if not candidates:
-        return no_candidates(entity)
-    if within is None:
-        return judge.judge(entity, text, candidates).as_judgement()
-    return run_within(within, lambda: judge.judge(entity, text, candidates), name="judge_entities").as_judgement()
+    context, noted = context_of(runtime), list[Degradation]()
+    seconds = within_request(timeout_s, state, context)
+    found = look_up(knowledge, names, state.language, limits.max_candidates, seconds)
+    with degrading(stage, context, noted, lambda error: _not_looked_up(found, error)):
+        for error in found.failures.values():
+            raise error
+    return {
+        "entity_candidates": {
+            name: [EntityCandidate.model_validate(item) for item in format_candidates(raw, limits, label=name)]
+            for name, raw in found.items.items()
+        },
+        "entity_sitelinks": {qid: n for raw in found.items.values() for qid, n in read_sitelinks(raw).items()},
+        "degradations": noted,
+    }
 
 
-def plain_candidates(candidates: Iterable[EntityCandidate], state: QueryState) -> list[dict[str, Any]]:
-    """Return candidates as judges take them: plain dicts, with the number of sitelinks where it is known."""
-    known = state.entity_sitelinks
-    return [
-        candidate.model_dump(mode="json", exclude_none=True)
-        | ({"sitelinks": known[candidate.id]} if candidate.id in known else {})
-        for candidate in candidates
-    ]
+def _not_looked_up(looked_up: LookedUp, error: Exception) -> str:
+    name, *others = looked_up.failures
+    more = f" and {len(others)} more" if others else ""
+    why = str(error) or type(error).__name__
+    return f"{name!r}{more} could not be looked up ({why}); the answer goes without these Wikidata links"
 
 
-def judge_of_request(judge: EntityJudge, state: QueryState, runtime: Runtime[Context]) -> EntityJudge:
-    """Return the judge, held to what is left of the request and to what the caller allows, where it can be."""
-    if not isinstance(judge, TimedJudge):
-        return judge
-    context = context_of(runtime)
-    if not (context.use_model and state.route.model):
-        return judge.without_model()
-    deadline = request_deadline(state, context)
-    return judge.within(None if deadline is None else deadline.remaining_ms() / 1000)
+def judge_mentions(
+    judge: EntityJudge, types: Mapping[str, str], found: Update, state: QueryState, runtime: Runtime[Context]
+) -> Update:
+    """Return `judgements` of the names of `entity_candidates`, and the usage of their judge.
+
+    `types` are the types of mentions by name. Without candidates a name is NIL and no judge is asked. The judge is held
+    to what is left of the request and to what the caller allows; one of the caller's own may hang:
+    DeadlineExceededError when it takes longer.
+    """
+    context, sitelinks = context_of(runtime), found["entity_sitelinks"]
+    within = request_deadline(state, context)
+    if isinstance(judge, TimedJudge):
+        asks = context.use_model and state.route.model
+        left = None if within is None else within.remaining_ms() / 1000
+        judge = judge.within(left) if asks else judge.without_model()
+    before, judgements = judge.usage, list[EntityJudgement]()
+    for name, candidates in found["entity_candidates"].items():
+        entity, text = JudgedEntity(label=name, type_hint=types.get(name)), _context_text(state, name)
+        plain = [
+            candidate.model_dump(mode="json", exclude_none=True)
+            | ({"sitelinks": sitelinks[candidate.id]} if candidate.id in sitelinks else {})
+            for candidate in candidates
+        ]
+        judging = partial(judge.judge, entity, text, plain)
+        if not plain:
+            judgements.append(no_candidates(entity))
+        elif within is None:
+            judgements.append(judging().as_judgement())
+        else:
+            judgements.append(run_within(within, judging, name="judge_entities").as_judgement())
+    return {"judgements": judgements, "usage": less_usage(judge.usage, before)}
 
 
-def context_text(state: QueryState, name: str) -> str:
+def _context_text(state: QueryState, name: str) -> str:
     """Return the question and what the evidence says of a name: the best note about it, else all that mention it.
 
     Notes about namesakes would speak for the wrong entry.
@@ -105,11 +135,6 @@ def context_text(state: QueryState, name: str) -> str:
     about = [note for note in evidence if entity_key(without_qualifier(note.title)) == key]
     notes = about[:1] or [note for note in evidence if name in note.text] or evidence
     return "\n".join([state.query, *(f"{note.title}. {note.text}" for note in notes)])
-
-
-def mention_types(notes: Iterable[Candidate]) -> dict[str, str]:
-    """Return surface -> type of the notes' mentions that have one."""
-    return types_of(mention for note in notes for mention in note.mentions)
 
 
 def types_of(mentions: Iterable[Mention]) -> dict[str, str]:
@@ -124,30 +149,3 @@ def types_of(mentions: Iterable[Mention]) -> dict[str, str]:
 def no_candidates(entity: JudgedEntity) -> EntityJudgement:
     """Return the judgement that no entry fits, since none was found."""
     return JudgeOutput(entity=entity, reason=REASON_NO_CANDIDATES).as_judgement()
-
-
-def look_up_noting(
-    stage: str,
-    names: Sequence[str],
-    *,
-    knowledge: EntityKnowledge,
-    state: QueryState,
-    context: Context,
-    limits: CandidateLimits,
-    timeout_s: float,
-    noted: list[Degradation],
-) -> LookedUp:
-    """Look names up within the request's time; those that cannot be are one Degradation in `noted`."""
-    seconds = within_request(timeout_s, state, context)
-    looked_up = look_up(knowledge, names, state.language, limits.max_candidates, seconds)
-    with degrading(stage, context, noted, lambda error: _not_looked_up(looked_up, error)):
-        for error in looked_up.failures.values():
-            raise error
-    return looked_up
-
-
-def _not_looked_up(looked_up: LookedUp, error: Exception) -> str:
-    name, *others = looked_up.failures
-    more = f" and {len(others)} more" if others else ""
-    why = str(error) or type(error).__name__
-    return f"{name!r}{more} could not be looked up ({why}); the answer goes without these Wikidata links"

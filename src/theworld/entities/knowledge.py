@@ -5,20 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from itertools import chain
-from pathlib import Path
-from typing import Any, NotRequired, Protocol
-
-from pydantic import TypeAdapter, ValidationError
-from typing_extensions import TypedDict
+from typing import Any, Protocol
 
 from theworld.cache_folder import cache_folder
-from theworld.errors import StoreError
 from theworld.settings import WikidataSettings
 from theworld.text import entity_key
 from theworld.wikidata import Endpoint, NamedEntry, ReplyCache, Snapshot, WikidataClient, WikidataTransport
@@ -35,24 +30,11 @@ class EntityKnowledge(Protocol):
         """Return raw items in the shape of `wbsearchentities`, best first; none found is an empty list."""
 
 
-class _Entry(TypedDict):
-    id: str
-    labels: dict[str, str]
-    descriptions: NotRequired[dict[str, str]]
-    aliases: NotRequired[dict[str, list[str]]]
-
-
-_ENTRIES = TypeAdapter(list[_Entry])
-
-
 class SnapshotKnowledge:
-    """Entities of a JSON snapshot, found by exact label or alias in any of its languages.
+    """The bundled entities, found by exact label or alias in any of their languages: a few well-known ones.
 
-    The bundled snapshot holds a few well-known entities (data from Wikidata, CC0).
+    Data from Wikidata, CC0.
     """
-
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path
 
     def search(self, label: str, language: str, limit: int) -> list[Mapping[str, Any]]:
         """Return the entities named `label`, those whose main label it is first."""
@@ -66,7 +48,8 @@ class SnapshotKnowledge:
     def _by_name(self) -> dict[str, list[Mapping[str, Any]]]:
         labelled: dict[str, list[Mapping[str, Any]]] = {}
         aliased: dict[str, list[Mapping[str, Any]]] = {}
-        for entry in self._read():
+        bundled = resources.files("theworld.entities").joinpath("data/entities.json")
+        for entry in json.loads(bundled.read_text(encoding="utf-8"))["entities"]:
             for name in entry["labels"].values():
                 _add(labelled, name, entry)
             for names in entry.get("aliases", {}).values():
@@ -76,26 +59,6 @@ class SnapshotKnowledge:
             known = labelled.setdefault(key, [])
             known.extend(entry for entry in entries if entry not in known)
         return labelled
-
-    def _read(self) -> Sequence[Mapping[str, Any]]:
-        bundled = resources.files("theworld.entities").joinpath("data/entities.json")
-        try:
-            content = json.loads((self._path or bundled).read_text(encoding="utf-8"))
-            entries = _ENTRIES.validate_python(content["entities"])
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in ("entities", *first["loc"]))
-            raise self._unreadable(f"{where}: {first['msg']}") from error
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise self._unreadable(str(error)) from error
-        return entries
-
-    def _unreadable(self, why: str) -> StoreError:
-        return StoreError(
-            f"the snapshot of entities is unreadable: {why}.",
-            where=str(self._path or "the bundled one"),
-            remedy='It must be JSON with a list under "entities"; each entry has "id" and "labels", by language.',
-        )
 
     @staticmethod
     def _item(entry: Mapping[str, Any], language: str) -> Mapping[str, Any]:
@@ -183,18 +146,13 @@ def look_up(
     try:
         asked = {name: pool.submit(knowledge.search, name, language, limit) for name in names}
         for name, future in asked.items():
-            wait([future], timeout=max(0.0, until - time.monotonic()))
-            _keep(found, name, future, timeout_s)
+            try:
+                found.items[name] = future.result(timeout=max(0.0, until - time.monotonic()))
+            except TimeoutError as error:
+                late = TimeoutError(f"no reply within {timeout_s:g} s")
+                found.failures[name] = error if future.done() else late
+            except Exception as error:  # a source of the caller may raise anything
+                found.failures[name] = error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
     return found
-
-
-def _keep(found: LookedUp, name: str, future: Future[list[Mapping[str, Any]]], timeout_s: float) -> None:
-    if not future.done():
-        found.failures[name] = TimeoutError(f"no reply within {timeout_s:g} s")
-        return
-    try:
-        found.items[name] = future.result()
-    except Exception as error:  # a source of the caller may raise anything
-        found.failures[name] = error

@@ -7,12 +7,11 @@ cannot be serialised may be part of it. A question that the ontology has rewritt
 
 What costs little is an attribute like what costs much: every reading is made when it is first asked for, under the
 question's lock, and kept. Readings that need the notes found (which titles are named, how rare a word is) take them as
-an argument and are made by `theworld.questions.words` and `theworld.answers.topics` from what is kept here.
+an argument and are made by `theworld.questions.words` and `theworld.answers.comparisons` from what is kept here.
 """
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ from theworld.questions.parts import split_parts
 from theworld.questions.words import QuestionWords, content_words
 from theworld.text import Language, detect_language, fold, tokens
 from theworld.text.folding import simplified
-from theworld.text.naming import names_in
+from theworld.text.identity import names_in
 from theworld.text.phrases import Unit, units
 from theworld.text.quantities import Quantity, find_quantities
 from theworld.text.time_ranges import TimeRange, find_time_ranges
@@ -35,13 +34,6 @@ KEPT = 64
 """Questions whose readings are remembered; one request reads a handful."""
 LONGEST_KEPT = 2_000
 """Characters of a question whose readings are remembered."""
-_COMPARES = re.compile(r"\bor\b|\bboth\b|\bsame\b|还是|相同|同一", re.IGNORECASE)
-_QUESTION_WORD = re.compile(
-    r"\b(?:who|whom|whose|when|where|how (?:many|much|long|far|tall|old)|what|which)\b(?:\s+(?P<unit>[a-z]+))?|"
-    r"(?:谁|何[人时处地]|什么(?:时候)?|哪[里边]|多少|多[大高长远深宽久]|[哪几][一个位种座家所部本条间名]?)(?P<unit_zh>[\u4e00-\u9fff]{0,2})",
-    re.IGNORECASE,
-)
-_APART = re.compile(r"[^\w]+")
 T = TypeVar("T")
 
 
@@ -92,11 +84,6 @@ class Question:
         return fold(self.text)
 
     @_Once
-    def plain(self) -> str:
-        """The folded text with everything but letters and digits made single spaces."""
-        return _APART.sub(" ", self.folded).strip()
-
-    @_Once
     def tokens(self) -> tuple[str, ...]:
         """Its distinct index tokens, in order."""
         return tuple(dict.fromkeys(tokens(self.text)))
@@ -120,17 +107,6 @@ class Question:
     def answer_type(self) -> AnswerType:
         """The type of answer it expects."""
         return expected_answer_type(self.simplified, self.language)
-
-    @_Once
-    def unit(self) -> frozenset[str]:
-        """Index tokens of the word behind the question word: "how many goals"."""
-        match = _QUESTION_WORD.search(self.simplified)
-        return frozenset(tokens((match["unit"] or match["unit_zh"] or "") if match else ""))
-
-    @_Once
-    def compares(self) -> bool:
-        """Whether it puts things beside each other."""
-        return bool(_COMPARES.search(self.simplified))
 
     @_Once
     def parts(self) -> tuple[str, ...]:

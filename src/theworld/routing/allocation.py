@@ -53,92 +53,58 @@ def allocate(
     How much each channel counts is decided by what it brings (`fuse_candidates`), not by the question's wording. A
     choice that is not sure enough is widened to `hybrid`.
     """
-    choice = _widened(choice)
-    way = _Way(choice, features, context, settings)
-    way.choose_channels()
-    way.choose_database()
-    way.choose_reranking()
-    way.heed_the_budget()
-    if way.path == "sql" and not way.database:
-        way.path = "hybrid" if way.channels else "none"
+    if choice.confidence < LEAST_CONFIDENCE and choice.path != "hybrid":
+        said = f"{choice.path} at confidence {choice.confidence:.2f} is widened to hybrid"
+        choice = choice._replace(path="hybrid", reasons=(*choice.reasons, said))
+    reasons = [f"intent {choice.intent}", *choice.reasons]
+    available, sure = features.database.available, choice.path == "hybrid" and choice.confidence == 1
+    database = available and choice.path in {"sql", "hybrid"} and not sure and context.channels is None
+    path, names = _channels(choice, features, context, settings, reasons)
+    if context.database is not None:
+        database = context.database and available
+        reasons.append(f"the caller {'asks' if context.database else 'does not ask'} for the database")
+        if database and path == "none" and context.channels is None:
+            path = "sql"
+    if path == "sql" and not database:
+        path = "hybrid" if names else "none"
+    budget, tokens, rerank = features.deadline_ms, features.tokens_left, settings.rerank.kind != "none"
+    if context.rerank is not None:
+        rerank = rerank and context.rerank
+        reasons.append(f"the caller chose {'reranking' if context.rerank else 'no reranking'}")
+    elif rerank and budget < SHORTEST_MS:
+        rerank = False
+        reasons.append(f"budget of {budget:.0f} ms: no reranking")
+    most = settings.retrieval.per_channel
+    if budget < SHORT_MS and context.channels is None:
+        most = max(1, most // 2)
+        reasons.append(f"budget of {budget:.0f} ms: half as many candidates")
+    if tokens is not None and tokens <= 0:
+        reasons.append("no tokens left: no language model")
     return RouteDecision(
-        path=way.path,
+        path=path,
         intent=choice.intent,
-        channels=way.channels,
-        database=way.database,
-        rerank=way.rerank,
-        model=features.tokens_left is None or features.tokens_left > 0,
+        channels={name: ChannelPlan(top_k=most, weight=WEIGHTS[name]) for name in names},
+        database=database,
+        rerank=rerank,
+        model=tokens is None or tokens > 0,
         confidence=1.0 if context.channels is not None else choice.confidence,
-        reasons=(f"intent {choice.intent}", *choice.reasons, *way.reasons),
+        reasons=tuple(reasons),
         strategy=strategy,
     )
 
 
-class _Way:
-    """A decision in the making: what the choice says, changed step by step by what is switched off and the caller."""
-
-    def __init__(self, choice: Choice, features: Features, context: Context, settings: Settings) -> None:
-        self._features, self._context, self._settings = features, context, settings
-        self.path: RoutePath = choice.path
-        names: tuple[Channel, ...] = ("sparse", "dense", "graph", *(("ontology",) if features.ontology else ()))
-        self.channels = {name: _plan(name, settings) for name in names if choice.path != "none"}
-        sure = choice.path == "hybrid" and choice.confidence == 1
-        self.database = features.database.available and choice.path in {"sql", "hybrid"} and not sure
-        self.rerank = settings.rerank.kind != "none"
-        self.reasons: list[str] = []
-
-    def choose_channels(self) -> None:
-        """Take the caller's channels, without asking the database; else leave out the graph where it is off."""
-        context, settings = self._context, self._settings
-        if context.channels is not None:
-            chosen = [
-                name for name in dict.fromkeys(context.channels) if name not in GRAPHS or context.graph is not False
-            ]
-            self.channels = {name: _plan(name, settings) for name in chosen}
-            self.path = chosen[0] if len(chosen) == 1 else "hybrid" if chosen else "none"
-            self.database = False
-            self.reasons.append(f"the caller chose {', '.join(chosen) or 'no channel'}")
-        elif not (settings.retrieval.graph if context.graph is None else context.graph):
-            self.channels = {name: plan for name, plan in self.channels.items() if name not in GRAPHS}
-            self.path = "hybrid" if self.path == "graph" else self.path
-            self.reasons.append("graph retrieval is off")
-
-    def choose_database(self) -> None:
-        """Ask the database, or not, where the caller says so."""
-        wanted = self._context.database
-        if wanted is not None:
-            self.database = wanted and self._features.database.available
-            self.reasons.append(f"the caller {'asks' if wanted else 'does not ask'} for the database")
-            if self.database and self.path == "none" and self._context.channels is None:
-                self.path = "sql"
-
-    def choose_reranking(self) -> None:
-        """Rerank as the caller says, else where there is time for it."""
-        wanted, budget = self._context.rerank, self._features.deadline_ms
-        if wanted is not None:
-            self.rerank = self.rerank and wanted
-            self.reasons.append(f"the caller chose {'reranking' if wanted else 'no reranking'}")
-        elif self.rerank and budget < SHORTEST_MS:
-            self.rerank = False
-            self.reasons.append(f"budget of {budget:.0f} ms: no reranking")
-
-    def heed_the_budget(self) -> None:
-        """Ask for half as many candidates where time is short and the caller chose no channels; say what is spent."""
-        budget, tokens = self._features.deadline_ms, self._features.tokens_left
-        if budget < SHORT_MS and self._context.channels is None:
-            for name, plan in self.channels.items():
-                self.channels[name] = plan.model_copy(update={"top_k": max(1, plan.top_k // 2)})
-            self.reasons.append(f"budget of {budget:.0f} ms: half as many candidates")
-        if tokens is not None and tokens <= 0:
-            self.reasons.append("no tokens left: no language model")
-
-
-def _widened(choice: Choice) -> Choice:
-    if choice.confidence >= LEAST_CONFIDENCE or choice.path == "hybrid":
-        return choice
-    said = f"{choice.path} at confidence {choice.confidence:.2f} is widened to hybrid"
-    return choice._replace(path="hybrid", reasons=(*choice.reasons, said))
-
-
-def _plan(name: Channel, settings: Settings) -> ChannelPlan:
-    return ChannelPlan(top_k=settings.retrieval.per_channel, weight=WEIGHTS[name])
+def _channels(
+    choice: Choice, features: Features, context: Context, settings: Settings, reasons: list[str]
+) -> tuple[RoutePath, list[Channel]]:
+    """Return the path and its channels: the caller's where there are any, without the graph where that is off."""
+    if context.channels is not None:
+        asked = dict.fromkeys(context.channels)
+        chosen = [name for name in asked if name not in GRAPHS or context.graph is not False]
+        reasons.append(f"the caller chose {', '.join(chosen) or 'no channel'}")
+        return chosen[0] if len(chosen) == 1 else "hybrid" if chosen else "none", chosen
+    names: list[Channel] = ["sparse", "dense", "graph", *(("ontology",) if features.ontology else ())]
+    names = [] if choice.path == "none" else names
+    if settings.retrieval.graph if context.graph is None else context.graph:
+        return choice.path, names
+    reasons.append("graph retrieval is off")
+    return "hybrid" if choice.path == "graph" else choice.path, [name for name in names if name not in GRAPHS]

@@ -1,8 +1,7 @@
 """Text as both languages need it: language, tokens, sentences, and the identity of entities."""
 
-from theworld.text.identity import entity_key, without_qualifier
+from theworld.text.identity import entity_key, place_of, without_qualifier
 from theworld.text.language import Language, cjk_share, detect_language
-from theworld.text.naming import place_of
 from theworld.text.sentences import Sentence, split_sentences
 from theworld.text.surrogates import begun_pair, well_formed
 from theworld.text.tokens import fold, stem, tokens

@@ -197,19 +197,22 @@ def _years(match: Match, now: datetime) -> Period | None:
     return TimeRange(first[0], last[1], "year", count, (0, 0), ends=ends) if first[0] < last[1] else None
 
 
+def _month_of(match: Match) -> int:
+    name = match.groupdict().get("name")
+    return MONTHS[name] if name else _count(match["month"])
+
+
 def _month(match: Match, now: datetime) -> Period:
-    groups = match.groupdict()
-    month = MONTHS[groups["name"]] if groups.get("name") else int(match["month"])
-    return _in_year(match, now, month, "month")
+    return _in_year(match, now, _month_of(match), "month")
 
 
-def _month_cn(match: Match, now: datetime) -> Period:
-    return _in_year(match, now, _count(match["month"]), "month")
+def _date(match: Match, now: datetime) -> Period:
+    return _in_year(match, now, _month_of(match), "day", int(match["dom"]))
 
 
-def _in_year(match: Match, now: datetime, month: int, unit: CalendarUnit) -> Period:
+def _in_year(match: Match, now: datetime, month: int, unit: CalendarUnit, day: int = 1) -> Period:
     year = _year_in(match, now)
-    start = midnight(now).replace(year=year or now.year, month=month, day=1)
+    start = midnight(now).replace(year=year or now.year, month=month, day=day)
     if year is None and start > now:
         start = start.replace(year=start.year - 1)
     return _whole(start, unit)
@@ -225,14 +228,6 @@ def _half(match: Match, now: datetime) -> Period:
     year = _year_in(match, now) or now.year
     first = match["half"] in {"上", "first", "1"}
     return _whole(midnight(now).replace(year=year, month=1 if first else 7, day=1), "half")
-
-
-def _date(match: Match, now: datetime) -> Period:
-    groups = match.groupdict()
-    month = MONTHS[groups["name"]] if groups.get("name") else int(match["month"])
-    year = _year_in(match, now)
-    start = midnight(now).replace(year=year or now.year, month=month, day=int(match["dom"]))
-    return _whole(start.replace(year=start.year - 1) if year is None and start > now else start, "day")
 
 
 def _to_date(match: Match, now: datetime) -> Period:
@@ -279,7 +274,7 @@ _RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
         (r"^(?P<year>(?:19|20)\d{2})(?:'s)?(?=\s+[a-z])", _year),
         (rf"(?:(?<=since )|(?<=until )|(?<=before )|(?<=after ))(?P<year>(?:19|20)\d{{2}}){_E}(?!-\d)", _year),
         (rf"{_B}(?:from|between)\s+(?P<year>(?:19|20)\d{{2}})\s*(?:to|and|until|till|through|-|–)\s*(?P<last>(?:19|20)\d{{2}}){_E}", _years),
-        (rf"{_Y_CN}?(?<!\d)(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月(?:份)?(?!\d{{1,2}}[日号])", _month_cn),
+        (rf"{_Y_CN}?(?<!\d)(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月(?:份)?(?!\d{{1,2}}[日号])", _month),
         (rf"{_B}(?:in\s+|of\s+|during\s+|for\s+)?(?P<name>{MONTH})\.?,?\s+(?:of\s+)?(?:{_Y_EN}){_E}", _month),
         (rf"(?:{_B}(?:in|of|during|for)\s+|{_BOUND_WORD})(?P<name>{MONTH}){_E}(?!\s+\d)", _month),
         (r"(?<!\d)(?P<year>(?:19|20)\d{2})[-/.](?P<month>1[0-2]|0?[1-9])(?![\d/.-])", _month),
@@ -334,7 +329,7 @@ def find_time_ranges(text: str, now: datetime) -> list[TimeRange]:
     """
     folded = fold_in_place(text)
     found = sorted(_longest(_read_all(folded, now)), key=lambda r: r.place)
-    return _bounded(_joined(found, folded), folded, now)
+    return [_bound(item, folded, midnight(now) + DAY) for item in _joined(found, folded)]
 
 
 def _read_all(folded: str, now: datetime) -> Iterator[TimeRange]:
@@ -364,16 +359,12 @@ def _joined(found: list[TimeRange], folded: str) -> list[TimeRange]:
     for item in found:
         last = joined[-1] if joined else None
         between = _TO.fullmatch(folded, last.place[1], item.place[0]) if last else None
-        needs_opening = between is not None and between.group().strip().startswith("and")
-        if (
-            last
-            and between
-            and (not needs_opening or _OPENING.search(folded, 0, last.place[0]) or _opened(folded, last))
-        ):
-            opening = _OPENING.search(folded, 0, last.place[0])
-            begin = opening.start() if opening else last.place[0]
+        opening = _OPENING.search(folded, 0, last.place[0]) if last else None
+        opened = opening is not None or (last is not None and _opened(folded, last))
+        if last and between and (opened or not between.group().strip().startswith("and")):
             whole = _span(last, item, folded)
-            ends = _ends(last, item, whole) if opening or _opened(folded, last) else None
+            begin = opening.start() if opening else last.place[0]
+            ends = _ends(last, item, whole) if opened else None
             joined[-1] = replace(whole, place=(begin, item.place[1]), ends=ends)
         else:
             joined.append(item)
@@ -414,12 +405,8 @@ def _ends(first: TimeRange, last: TimeRange, whole: TimeRange) -> tuple[TimeRang
     )
 
 
-def _bounded(found: list[TimeRange], folded: str, now: datetime) -> list[TimeRange]:
-    """Return the ranges with "since", "before" and "after" taken in."""
-    return [_bound(item, folded, midnight(now) + DAY) for item in found]
-
-
 def _bound(item: TimeRange, folded: str, tomorrow: datetime) -> TimeRange:
+    """Return a range with "since", "before" or "after" taken in."""
     begin, end = item.place
     for kind, before, after in _BOUNDS:
         word = (after and after.match(folded, end)) or (before and before.search(folded, 0, begin))
