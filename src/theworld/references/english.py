@@ -99,6 +99,8 @@ class EnglishFollowUp(FollowUp):
                 rivals = self._rivals(kind)
                 options = options or tuple(name.text for name in rivals)
                 found[nature] = self.span(match), self._ending(match, kind), (*rivals, self._antecedent(kind))[0]
+        if len(texts := [meant.text for _, _, meant in found.values() if meant]) > len(set(texts)):
+            found = {nature: one for nature, one in found.items() if nature == "person"} or found
         if not any(meant for _, _, meant in found.values()):
             return next((self._in_context(span, "pronoun") for span, _, _ in found.values()), None)
         query = self.query
@@ -141,10 +143,26 @@ class EnglishFollowUp(FollowUp):
             return focus.answered
         named = next((name for name in focus.names if looks_like_person(name.text) is person), None)
         if focus.heading or kind in {"they", "one"}:
+            if kind == "it" and (asked := self._asked_about(kind)):
+                return asked
             other = person and focus.heading is not None and not looks_like_person(focus.heading.text)
             return named if other and named else focus.heading
         candidates = (named,) if person else (named, *focus.names[:1])
         return next((name for name in candidates if name and (person or self._is_subject(name))), None)
+
+    def _asked_about(self, kind: str) -> Antecedent | None:
+        """Return what the last question names beside the heading and the pronoun agrees with."""
+        question = self.before
+        if question is None or self.focus.heading is None:
+            return None
+        heading = self.focus.heading.text
+        if heading in question.text and not looks_like_person(heading):
+            return None
+        for name in names_in(question.text):
+            if not name.opening and not self.focus.tokens & frozenset(tokens(name.text)):
+                if " " not in name.text or not looks_like_person(name.text):
+                    return Antecedent(name.text, question.source)
+        return None
 
     def _is_subject(self, name: Antecedent) -> bool:
         """Whether the last question is about one name and little else, so that "it" can mean nothing but that."""
