@@ -27,7 +27,7 @@ from theworld.references.chinese_topics import (
 from theworld.references.context import Antecedent, FollowUp, Standalone, with_context
 from theworld.references.frames import refilled
 from theworld.references.history import text_of, topic_tokens
-from theworld.references.phrases import has_ideographs
+from theworld.references.tables import has_ideographs
 from theworld.text.folding import fold_in_place
 
 LONGEST_FRAGMENT = 12

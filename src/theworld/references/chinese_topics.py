@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 
 from theworld.references.history import topic_of_text, topic_tokens
-from theworld.references.phrases import has_ideographs, load_table
+from theworld.references.tables import has_ideographs, load_table
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
 from theworld.text.quantities import either

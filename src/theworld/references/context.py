@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
+from theworld.references.detection import Detected, Kind, Span
 from theworld.references.history import text_of
-from theworld.references.phrases import Detected, Kind, Span, has_ideographs, load_table
+from theworld.references.tables import has_ideographs, load_table
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import either
@@ -34,16 +35,16 @@ _ITEM_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\(?\d{1,2}[.)、）]|[①-⑩])[
 _PART = "[^,，.。;；:：!?！？、]+"
 _ENUMERATION = re.compile(rf"{_PART}(?:(?:、|,\s+){_PART})*(?:,?\s+(?:and|or)\s+|[和与或、]){_PART}")
 _SEPARATOR = re.compile(r"、|,\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+|和|与|或")
-_COUNTED = ("first 一 1", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
+_COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
-RANKS |= dict.fromkeys(("former", "前", "最初", "最早", "一开始", "最开始"), 0)
 RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)
 _ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former)\b"
     r"(?:\s+(?:one|item|option|step|point|number|phase|way|kind|case)\b|(?=\W*$))"
     r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:一|那)[个种条项步点款类]"
 )
+_SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about)\b|[那呢么还有]|\W)*")
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,13 @@ class Standalone:
     """Which rule decided."""
     sure: bool = True
     """False where no antecedent is sure, so that the query has the turn before as its context."""
+
+
+class Antecedent(NamedTuple):
+    """What an expression may stand for, and the index of the message it comes from."""
+
+    text: str
+    source: int
 
 
 @cache
@@ -94,13 +102,6 @@ def _flat(text: str) -> str:
     return text
 
 
-class Antecedent(NamedTuple):
-    """What an expression may stand for, and the index of the message it comes from."""
-
-    text: str
-    source: int
-
-
 class FollowUp:
     """A query in its conversation, and what is made of it in either language.
 
@@ -116,26 +117,19 @@ class FollowUp:
     @cached_property
     def before(self) -> Antecedent | None:
         """The user's last question, made to stand alone."""
-        return self.question_before()
+        return self.question_before(lambda _: False)
 
-    def question_before(self, passed: Callable[[str], bool] | None = None) -> Antecedent | None:
+    def question_before(self, passed: Callable[[str], bool]) -> Antecedent | None:
         """Return the user's last question, made to stand alone; small talk and what is `passed` over are none."""
-        for index in self.recent:
-            text = text_of(self.history[index]).strip()
-            if (
-                self.history[index].role == "user"
-                and text
-                and not is_small_talk(text)
-                and not (passed and passed(text))
-            ):
-                return Antecedent(self.alone(text, self.history[:index]), index)
-        return None
+        asked = ((text_of(self.history[i]).strip(), i) for i in self.recent if self.history[i].role == "user")
+        questions = ((text, i) for text, i in asked if text and not is_small_talk(text) and not passed(text))
+        text, index = next(questions, ("", -1))
+        return Antecedent(self.alone(text, self.history[:index]), index) if text else None
 
     def last_answer(self) -> Antecedent:
         """Return the last answer that says something; empty, from -1, where there is none."""
-        said = (i for i in self.recent if self.history[i].role == "assistant" and text_of(self.history[i]).strip())
-        index = next(said, -1)
-        return Antecedent(text_of(self.history[index]).strip() if index >= 0 else "", index)
+        said = ((text_of(self.history[i]).strip(), i) for i in self.recent if self.history[i].role == "assistant")
+        return next((Antecedent(text, index) for text, index in said if text), Antecedent("", -1))
 
     def span(self, match: re.Match[str]) -> Span:
         """Return where a match stands, with the query's own words."""
@@ -168,14 +162,13 @@ class FollowUp:
     def _with_item(self, span: Span, items: Sequence[str], rank: int) -> str:
         """Return the query with an item in the ordinal's place, or the question before where it says no more."""
         text, question = items[rank], self.before.text if self.before else ""
-        rest = self.query[: span.start] + self.query[span.end :]
-        if not re.sub(r"(?i)\b(?:and|or|so|what|how|about)\b|[那呢么还有]|\W", "", rest):
+        before, after = self.query[: span.start], self.query[span.end :]
+        if _SAYS_NO_MORE.fullmatch(before + after):
             taken = next((item for item in items if item != text and item in question), "")
             return question.replace(taken, text, 1) if taken else with_context(text, question) or text
         if len(text) > LONGEST_INLINE or _STEP.search(span.phrase):
             return with_context(self.query, text, question) or text
-        put = self.query[: span.start] + text + self.query[span.end :]
-        return with_context(put, question) or put
+        return with_context(before + text + after, question) or before + text + after
 
     def in_context(self, span: Span, kind: Kind, *, answered: bool) -> Standalone:
         """Return the query with the question before it, and the beginning of its answer if that may be meant."""
@@ -183,8 +176,7 @@ class FollowUp:
             return Standalone()
         answer = self.last_answer() if answered else Antecedent("", -1)
         alone = with_context(self.query, beginning(answer.text), self.before.text)
-        used = (self.before, answer) if answer.text else (self.before,)
-        return self.changed(alone, span, kind, "the question before", *used, sure=False)
+        return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
 
 
 def dependent(span: Span, kind: Kind) -> Detected:

@@ -12,8 +12,9 @@ from functools import cache
 from typing import NamedTuple
 
 from theworld.references.context import RANKS, offered
+from theworld.references.detection import Span
 from theworld.references.history import overlap, text_of, topic_tokens
-from theworld.references.phrases import Span, load_table
+from theworld.references.tables import load_table
 from theworld.state import Message, ReferenceType, ResolvedReference
 from theworld.text import fold, split_sentences
 from theworld.text.folding import fold_in_place

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from theworld.references.chinese import ChineseFollowUp
 from theworld.references.chinese_topics import topic_in
-from theworld.references.context import Alone, FollowUp, Standalone, is_small_talk, with_context
+from theworld.references.context import FollowUp, Standalone, is_small_talk, with_context
 from theworld.references.english import EnglishFollowUp
 from theworld.references.frames import corrected, since_topic_change, topic_change
 from theworld.references.history import text_of, topic_tokens
-from theworld.references.phrases import LanguageCode, has_ideographs
+from theworld.references.tables import LanguageCode, has_ideographs
 from theworld.state import Message, ReferenceMatch, ReferenceType
 
 DEEPEST = 3
@@ -31,24 +32,19 @@ def make_standalone(
 
     `antecedent` overrides the choice among equally good antecedents.
     """
-    if not history or len(query) > LONGEST_DEPENDENT:
+    if not history or len(query) > LONGEST_DEPENDENT or depth > DEEPEST:
         return Standalone()
     if (start := topic_change(query)) is not None:
         return Standalone(query[start:].strip() or None, reason="another topic is announced")
     recent, first = since_topic_change(history)
     rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
-    follow_up = rules(query, recent, antecedent, _alone(depth))
+    follow_up = rules(query, recent, antecedent, partial(_alone, depth + 1))
     alone = corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
     return replace(alone, sources=tuple(source + first for source in alone.sources)) if first else alone
 
 
-def _alone(depth: int) -> Alone:
-    """Return what makes an earlier question stand alone, as far as follow-ups on follow-ups are traced back."""
-
-    def alone(text: str, before: Sequence[Message]) -> str:
-        return make_standalone(text, before, "en", depth=depth + 1).query or text if depth < DEEPEST else text
-
-    return alone
+def _alone(depth: int, text: str, before: Sequence[Message]) -> str:
+    return make_standalone(text, before, "en", depth=depth).query or text
 
 
 def supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[Message]) -> str | None:
@@ -59,7 +55,7 @@ def supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[
     """
     primary, rest = matches[0], query
     if primary.reference_type is ReferenceType.CORRECTION:
-        before = FollowUp("", since_topic_change(history)[0], None, _alone(0)).before
+        before = FollowUp("", since_topic_change(history)[0], None, partial(_alone, 1)).before
         return with_context(query, before.text[:LONGEST_DEPENDENT]) if before and primary.source_turns else None
     for start, end in sorted((match.span for match in matches), reverse=True):
         rest = f"{rest[:start]} {rest[end:]}"
