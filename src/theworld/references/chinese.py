@@ -37,7 +37,7 @@ LONGEST_SEQUEL = 15
 MOST_UNLIKE = 3
 """Characters by which fillers of one place may differ in length."""
 MOST_OPTIONS = 5
-_ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)呢$")
+_ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)\s*的?呢$")
 _VAGUE = re.compile("^[那这](?:一?个)?(?P<rest>呢|怎么样|如何|好吗|行吗|可以吗)?$")
 _AMOUNT = re.compile(
     "(?:那|还|大概|大约|一般|一共|总共|最多|最少|至少)*(?:需要|要|得|应该|该|能|可以|够)[^，。的]{0,2}(?:多少|几|多[久长大高])[^，。的]{0,4}"

@@ -188,6 +188,8 @@ def dependent(span: Span, kind: Kind) -> Detected:
 def beginning(answer: str) -> str:
     """Return the first sentence of an answer, cut at a word's end."""
     sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", answer.partition("\n")[0])[0].strip(_CLOSING)
+    if sentence.endswith((":", "：")):
+        return ""
     cut = sentence[:LONGEST_ANSWER]
     return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
 
