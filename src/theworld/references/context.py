@@ -25,7 +25,7 @@ LOOK_BACK = 24
 LONGEST_CONTEXT = 200
 """Characters added at most."""
 LONGEST_ANSWER = 80
-"""Characters of the last answer that are context."""
+"""Characters of the last answer that are context; half as many of a Chinese one say as much."""
 LONGEST_INLINE = 40
 """Characters of a listed item that takes the ordinal's place; a longer one is context, and so is a step."""
 _STEP = re.compile("step|phase|point|number|[步点条项]", re.IGNORECASE)
@@ -157,15 +157,21 @@ class FollowUp:
         if not items:
             return None
         chosen = Antecedent(items[rank], index)
-        return self.changed(self._with_item(span, items, rank), span, "pronoun", "an item of a list", chosen)
+        return self.changed(self._with_item(span, items, chosen), span, "pronoun", "an item of a list", chosen)
 
-    def _with_item(self, span: Span, items: Sequence[str], rank: int) -> str:
-        """Return the query with an item in the ordinal's place, or the question before where it says no more."""
-        text, question = items[rank], self.before.text if self.before else ""
+    def _with_item(self, span: Span, items: Sequence[str], chosen: Antecedent) -> str:
+        """Return the query with an item in the ordinal's place, or the question before where it says no more.
+
+        What the list answered is its context; an item is named by what stands before its colon.
+        """
+        text = chosen.text if _STEP.search(span.phrase) else re.split("[:：]", chosen.text)[0].strip() or chosen.text
         before, after = self.query[: span.start], self.query[span.end :]
         if _SAYS_NO_MORE.fullmatch(before + after):
+            question = self.before.text if self.before else ""
             taken = next((item for item in items if item != text and item in question), "")
             return question.replace(taken, text, 1) if taken else with_context(text, question) or text
+        asked = next((i for i in range(chosen.source - 1, -1, -1) if self.history[i].role == "user"), None)
+        question = "" if asked is None else self.alone(text_of(self.history[asked]), self.history[:asked])
         if len(text) > LONGEST_INLINE or _STEP.search(span.phrase):
             return with_context(self.query, text, question) or text
         return with_context(before + text + after, question) or before + text + after
@@ -190,7 +196,7 @@ def beginning(answer: str) -> str:
     sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", answer.partition("\n")[0])[0].strip(_CLOSING)
     if sentence.endswith((":", "：")):
         return ""
-    cut = sentence[:LONGEST_ANSWER]
+    cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
     return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
 
 
