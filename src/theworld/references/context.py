@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from theworld.references.detection import Detected, Kind, Span
 from theworld.references.history import text_of
+from theworld.references.names import names_in
 from theworld.references.tables import has_ideographs, load_table
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.folding import fold_in_place
@@ -44,6 +45,7 @@ _ORDINAL = re.compile(
     r"(?:\s+(?:one|item|option|step|point|number|phase|way|kind|case)\b|(?=\W*$))"
     r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:一|那)[个种条项步点款类]"
 )
+_LATIN = re.compile("[A-Za-z]{2}")
 _SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about)\b|[那呢么还有]|\W)*")
 
 
@@ -120,11 +122,14 @@ class FollowUp:
         return self.question_before(lambda _: False)
 
     def question_before(self, passed: Callable[[str], bool]) -> Antecedent | None:
-        """Return the user's last question, made to stand alone; small talk and what is `passed` over are none."""
-        asked = ((text_of(self.history[i]).strip(), i) for i in self.recent if self.history[i].role == "user")
-        questions = ((text, i) for text, i in asked if text and not is_small_talk(text) and not passed(text))
-        text, index = next(questions, ("", -1))
-        return Antecedent(self.alone(text, self.history[:index]), index) if text else None
+        """Return the user's last question, made to stand alone; neither small talk nor what is `passed` and unclear."""
+        for index in (index for index in self.recent if self.history[index].role == "user"):
+            text = text_of(self.history[index]).strip()
+            alone = self.alone(text, self.history[:index]) if text and not is_small_talk(text) else ""
+            unclear = alone == text or _OWN_CONTEXT.search(alone)
+            if alone and not (unclear and passed(text)):
+                return Antecedent(alone, index)
+        return None
 
     def last_answer(self) -> Antecedent:
         """Return the last answer that says something; empty, from -1, where there is none."""
@@ -162,7 +167,8 @@ class FollowUp:
     def _with_item(self, span: Span, items: Sequence[str], chosen: Antecedent) -> str:
         """Return the query with an item in the ordinal's place, or the question before where it says no more.
 
-        What the list answered is its context; an item is named by what stands before its colon.
+        An item is named by what stands before its colon. A proper name needs no more; any other item gets what the list
+        answered as its context.
         """
         text = chosen.text if _STEP.search(span.phrase) else re.split("[:：]", chosen.text)[0].strip() or chosen.text
         before, after = self.query[: span.start], self.query[span.end :]
@@ -174,7 +180,8 @@ class FollowUp:
         question = "" if asked is None else self.alone(text_of(self.history[asked]), self.history[:asked])
         if len(text) > LONGEST_INLINE or _STEP.search(span.phrase):
             return with_context(self.query, text, question) or text
-        return with_context(before + text + after, question) or before + text + after
+        named = _LATIN.search(text) if has_ideographs(self.query) else text in {name.text for name in names_in(text)}
+        return (None if named else with_context(before + text + after, question)) or before + text + after
 
     def in_context(self, span: Span, kind: Kind, *, answered: bool) -> Standalone:
         """Return the query with the question before it, and the beginning of its answer if that may be meant."""
