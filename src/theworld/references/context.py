@@ -51,22 +51,20 @@ _SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about)\b|[那呢么�
 
 @dataclass(frozen=True)
 class Standalone:
-    """What the rules made of a query."""
+    """What the rules made of a query: `query` is None where it stands alone already.
+
+    `references` are the dependent expressions found, `antecedents` what they stand for, `sources` the indexes of the
+    messages these come from; more than one of `options`, equally good antecedents, is ambiguous. `reason` says which
+    rule decided. Where no antecedent is `sure` the query has the turn before as its context.
+    """
 
     query: str | None = None
-    """The rewritten query, None where the query stands alone already."""
     references: tuple[Detected, ...] = ()
-    """The dependent expressions found."""
     antecedents: tuple[str, ...] = ()
-    """What they stand for."""
     sources: tuple[int, ...] = ()
-    """Indexes of the messages the antecedents come from."""
     options: tuple[str, ...] = ()
-    """Equally good antecedents, best first; more than one is ambiguous."""
     reason: str = ""
-    """Which rule decided."""
     sure: bool = True
-    """False where no antecedent is sure, so that the query has the turn before as its context."""
 
 
 class Antecedent(NamedTuple):

@@ -105,14 +105,13 @@ def refilled(value: str, frame: str, rejected: str = "") -> str | None:
 
 
 def _alike(value: str, frame: str) -> tuple[int, int] | None:
-    """Return the place in the frame of what ends in the value's last word."""
+    """Return the place in the frame of what ends in the value's last word; of Chinese, in its last characters."""
     if value.isascii():
         last = re.escape(value.rsplit(maxsplit=1)[-1].removesuffix("s")) if value else ""
         match = re.search(rf"\b{last}(?:s|es)?\b", frame) if len(last) > 2 else None
         return match.span() if match else None
     for length in range(min(len(value), 8), LEAST_SHARED - 1, -1):
-        at = frame.rfind(value[-length:])
-        if at >= 0:
+        if (at := frame.rfind(value[-length:])) >= 0:
             end, whole = at + length, at + length - len(value)
             own = whole >= 0 and not _STOP.search(frame[whole:end])
             return (whole if own and (whole == 0 or _STOP.match(frame[whole - 1])) else at), end

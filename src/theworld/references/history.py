@@ -91,11 +91,8 @@ def spoken(history: Sequence[Message], indexes: Iterable[int]) -> list[int]:
 def transcript(history: Sequence[Message], indexes: Iterable[int], language: LanguageCode) -> str | None:
     """Return the messages one a line, labelled by role in the language; None where there is no text."""
     labels = load_table("language")["labels"][language]
-    lines = [
-        f"{labels.get(history[i].role, history[i].role)}: {text_of(history[i]).strip()}"
-        for i in spoken(history, indexes)
-    ]
-    return "\n".join(lines) or None
+    said = ((history[index].role, text_of(history[index]).strip()) for index in spoken(history, indexes))
+    return "\n".join(f"{labels.get(role, role)}: {text}" for role, text in said) or None
 
 
 CLEAR_OVERLAP = 0.3

@@ -1,4 +1,4 @@
-"""ReferenceResolver: what a query refers to in its history (reference-resolver specification, and beyond it)."""
+"""ReferenceResolver: what a query refers to in its history (specification and beyond), and the query by itself."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from theworld.errors import ReferenceConfigError
+from theworld.references.chinese import ChineseFollowUp
+from theworld.references.chinese_topics import topic_in
 from theworld.references.config import ReferenceResolverConfig, check_mapping
-from theworld.references.context import Standalone
+from theworld.references.context import FollowUp, Standalone, is_small_talk, with_context
 from theworld.references.detection import (
     Detected,
     find_corrections,
@@ -22,21 +24,25 @@ from theworld.references.detection import (
     named_topic,
     order_references,
 )
-from theworld.references.frames import CORRECTED
-from theworld.references.history import as_messages
+from theworld.references.english import EnglishFollowUp
+from theworld.references.frames import CORRECTED, corrected, since_topic_change, topic_change
+from theworld.references.history import as_messages, text_of, topic_tokens
 from theworld.references.model_fallback import LLMResolver, ask_model
 from theworld.references.names import sure_names
 from theworld.references.quoting import chat_question
 from theworld.references.recall import Conversation, recall_turns
-from theworld.references.rewriting import make_standalone, supplement
-from theworld.references.tables import LanguageCode, load_table
-from theworld.state import ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
+from theworld.references.tables import LanguageCode, has_ideographs, load_table
+from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import detect_language
 from theworld.text.folding import fold_in_place
 
 _CODES: dict[str, LanguageCode | None] = {"cn": "cn", "zh": "cn", "en": "en", "auto": None}
 _ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"}
 """The specification's newer names of two settings."""
+DEEPEST = 3
+"""Follow-ups on follow-ups that are traced back."""
+LONGEST_DEPENDENT = 300
+"""Characters; a longer query says itself what it is about."""
 
 
 class ReferenceResolver:
@@ -83,7 +89,7 @@ class ReferenceResolver:
         language = _CODES[self.language] or self._detect_language(query)
         cache = stance_cache if isinstance(stance_cache, Mapping) else None
         conversation = Conversation(as_messages(history), language, self.config, ZoneInfo(self.config.timezone), cache)
-        alone = make_standalone(query, conversation.history, language, antecedent)
+        alone = _standalone(query, conversation.history, language, antecedent)
         found = self._detect(query, now or self._now(), conversation, alone)
         result = self._assemble(query, found, conversation, alone)
         return self._assist(result, query, conversation) if use_model else result
@@ -138,7 +144,7 @@ class ReferenceResolver:
         if alone.antecedents:
             metadata["antecedents"] = list(alone.antecedents)
         depends = found[0].kind in {"pronoun", "continuation"} or alone.reason == CORRECTED
-        supplemented = supplement(query, matches, conversation.history)
+        supplemented = _supplement(query, matches, conversation.history)
         rewritten = alone.query or supplemented if depends else supplemented or alone.query
         return ResolvedReference(
             reference_type=first.reference_type,
@@ -194,6 +200,48 @@ def _match(
     return ReferenceMatch(
         keyword, (start, end), item.reference_type, item.scope, tuple(turns.turns), turns.content, turns.reason
     )
+
+
+def _standalone(
+    query: str, history: Sequence[Message], language: LanguageCode, antecedent: str | None = None, depth: int = 0
+) -> Standalone:
+    """Return the query rewritten with its antecedents, or as it is (`query` None) where it depends on nothing.
+
+    `antecedent` overrides the choice among equally good antecedents.
+    """
+    if not history or len(query) > LONGEST_DEPENDENT or depth > DEEPEST:
+        return Standalone()
+    if (start := topic_change(query)) is not None:
+        return Standalone(query[start:].strip() or None, reason="another topic is announced")
+    recent, first = since_topic_change(history)
+    rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
+    follow_up = rules(query, recent, antecedent, partial(_alone, depth + 1))
+    alone = corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
+    return replace(alone, sources=tuple(source + first for source in alone.sources)) if first else alone
+
+
+def _alone(depth: int, text: str, before: Sequence[Message]) -> str:
+    return _standalone(text, before, "en", depth=depth).query or text
+
+
+def _supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[Message]) -> str | None:
+    """Return the query with what its primary reference points at, None where it needs nothing or nothing is known.
+
+    A correction gets the question that was answered wrongly, a reference to a stance the stance, any other the topic of
+    its turns; only a query that names no topic of its own gets one.
+    """
+    primary, rest = matches[0], query
+    if primary.reference_type is ReferenceType.CORRECTION:
+        before = FollowUp("", since_topic_change(history)[0], None, partial(_alone, 1)).before
+        return with_context(query, before.text[:LONGEST_DEPENDENT]) if before and primary.source_turns else None
+    for start, end in sorted((match.span for match in matches), reverse=True):
+        rest = f"{rest[:start]} {rest[end:]}"
+    if topic_tokens(rest):
+        return None
+    if primary.reference_type is ReferenceType.STANCE:
+        return with_context(query, primary.content or "")
+    asked = [text_of(history[i]) for i in primary.source_turns if history[i].role == "user"]
+    return with_context(query, next((topic for text in asked[::-1] if topic_tokens(topic := topic_in(text))), ""))
 
 
 def _language_code(language: str) -> LanguageCode | None:
