@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld import ReferenceResolver
-from theworld.references.phrases import PhraseTable, Span, default_mappings, false_friends, longest_apart
+from theworld.references.detection import Span, false_friends, find_phrases, longest_apart
+from theworld.references.tables import default_mappings
 from theworld.text.folding import fold_in_place
 
 CASES = yaml.safe_load((Path(__file__).parent / "data" / "matching.yaml").read_text(encoding="utf-8"))
@@ -77,7 +78,7 @@ def test_folding_keeps_every_offset(text: str) -> None:
 @given(st.text(min_size=1, max_size=12).filter(lambda t: t.strip()), st.text(max_size=30), st.text(max_size=30))
 def test_a_phrase_between_spaces_is_found_where_it_stands(phrase: str, before: str, after: str) -> None:
     text = f"{before} {phrase.strip()} {after}"
-    spans = PhraseTable([phrase]).find(fold_in_place(text))
+    spans = find_phrases([phrase], fold_in_place(text))
     assert all(0 <= span.start < span.end <= len(text) for span in spans)
     if all(character.isascii() for character in phrase):
         assert any(span.start <= len(before) + 1 < span.end for span in spans)

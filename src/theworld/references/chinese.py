@@ -27,7 +27,7 @@ from theworld.references.chinese_topics import (
 from theworld.references.context import Antecedent, FollowUp, Standalone, with_context
 from theworld.references.frames import refilled
 from theworld.references.history import text_of, topic_tokens
-from theworld.references.phrases import has_ideographs
+from theworld.references.tables import has_ideographs
 from theworld.text.folding import fold_in_place
 
 LONGEST_FRAGMENT = 12
@@ -37,7 +37,7 @@ LONGEST_SEQUEL = 15
 MOST_UNLIKE = 3
 """Characters by which fillers of one place may differ in length."""
 MOST_OPTIONS = 5
-_ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)呢$")
+_ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)\s*的?呢$")
 _VAGUE = re.compile("^[那这](?:一?个)?(?P<rest>呢|怎么样|如何|好吗|行吗|可以吗)?$")
 _AMOUNT = re.compile(
     "(?:那|还|大概|大约|一般|一共|总共|最多|最少|至少)*(?:需要|要|得|应该|该|能|可以|够)[^，。的]{0,2}(?:多少|几|多[久长大高])[^，。的]{0,4}"
@@ -76,6 +76,24 @@ class ChineseFollowUp(FollowUp):
             return self._vague(vague["rest"] or "呢")
         return self.item() or self._about() or self._fragment() or self._pronouns() or self._dependent()
 
+    def _vague(self, rest: str) -> Standalone:
+        """ "那个呢？": any topic of the last turns, the latest first; a labelled turn is about its label."""
+        topics: dict[str, Antecedent] = {}
+        for index in (index for index in self.recent if self.history[index].role == "user"):
+            question = self.alone(text_of(self.history[index]), self.history[:index])
+            if text := self.history[index].topic or (topic_of(question) if has_ideographs(question) else ""):
+                topics.setdefault(fold_in_place(text), Antecedent(text, index))
+        if not topics:
+            return Standalone()
+        latest = next(iter(topics.values()))
+        options = joined_names(latest.text) or tuple(topic.text for topic in topics.values())[:MOST_OPTIONS]
+        chosen = self.forced or options[0]
+        meant = [topic for topic in topics.values() if self.forced in {None, topic.text}] or [latest]
+        query = chosen + rest + self.query[self.folded.find(self.text) + len(self.text) :]
+        alone = self.changed(query, self.whole, "pronoun", "the topics of the last turns", *meant)
+        several = len(options) > 1 and not self.forced
+        return replace(alone, antecedents=(chosen,), options=options if several else ())
+
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
         match = _ABOUT.match(self.text)
@@ -91,8 +109,8 @@ class ChineseFollowUp(FollowUp):
 
     def _fragment(self) -> Standalone | None:
         """ "还有呢？", "怎么走？", "需要多少盐？": the question before goes on with what says nothing of its own."""
-        own = any_of("attributes").sub("", self.text, count=1)
         short = len(self.text) <= LONGEST_FRAGMENT and not _pronoun().search(self.text)
+        own = any_of("attributes").sub("", self.text, count=1)
         if not (is_continuation(self.text) or (short and (says_nothing(own) or _AMOUNT.fullmatch(self.text)))):
             return None
         base = self.question_before(_is_follow_up)
@@ -110,9 +128,8 @@ class ChineseFollowUp(FollowUp):
             return self.in_context(span, "pronoun", answered=True)
         plural = "们" in word or "些" in word
         options = () if self.forced or plural or _PLACE.fullmatch(word) else joined_names(found.text)
-        text = options[0] if options else found.text
-        query = self.query[: span.start] + text + ("的" if word == "其" else "") + self.query[span.end :]
-        used = Antecedent(text, found.source)
+        used = Antecedent(options[0], found.source) if options else found
+        query = self.query[: span.start] + used.text + ("的" if word == "其" else "") + self.query[span.end :]
         alone = self.changed(query, span, "pronoun", "the antecedent in the last turns", used)
         return replace(alone, options=options)
 
@@ -129,8 +146,7 @@ class ChineseFollowUp(FollowUp):
             compared = joined_names(bare(re.split("[谁哪]", fold_in_place(asked))[0]))
             answer, said = self.last_answer()
             chosen = [name for name in compared if name in fold_in_place(answer)]
-            given = name_given(asked, answer, beside=not thing)
-            name = chosen[0] if len(chosen) == 1 else "和".join(compared) or given
+            name = chosen[0] if len(chosen) == 1 else "和".join(compared) or name_given(asked, answer, beside=not thing)
             return Antecedent(name, before.source if compared else said) if name else None
         topic = topic_of(before.text)
         return Antecedent(topic, before.source) if topic and not _UNSURE.search(asked) else None
@@ -143,29 +159,6 @@ class ChineseFollowUp(FollowUp):
         sequel = _SEQUEL.search(self.folded) if len(self.text) <= LONGEST_SEQUEL else None
         match = _CORRECTS.match(self.folded) or sequel
         return self.in_context(self.span(match), "continuation", answered=False) if match else Standalone()
-
-    def _topics(self) -> list[Antecedent]:
-        """Return the distinct topics of the last turns, the latest first; a labelled turn is about its label."""
-        found: dict[str, Antecedent] = {}
-        for index in self.recent:
-            if self.history[index].role == "user":
-                alone = self.alone(text_of(self.history[index]), self.history[:index])
-                if text := self.history[index].topic or (topic_of(alone) if has_ideographs(alone) else ""):
-                    found.setdefault(fold_in_place(text), Antecedent(text, index))
-        return list(found.values())
-
-    def _vague(self, rest: str) -> Standalone:
-        """ "那个呢？": any topic of the last turns may be meant."""
-        topics = self._topics()
-        if not topics:
-            return Standalone()
-        options = joined_names(topics[0].text) or tuple(topic.text for topic in topics[:MOST_OPTIONS])
-        chosen = self.forced or options[0]
-        meant = [topic for topic in topics if self.forced in {None, topic.text}] or topics[:1]
-        query = chosen + rest + self.query[self.folded.find(self.text) + len(self.text) :]
-        alone = self.changed(query, self.whole, "pronoun", "the topics of the last turns", *meant)
-        several = len(options) > 1 and not self.forced
-        return replace(alone, antecedents=(chosen,), options=options if several else ())
 
 
 def is_continuation(text: str) -> bool:
@@ -189,9 +182,9 @@ def _filled(value: str, question: str) -> str:
     if text := refilled(value, question):
         return text
     alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
-    at = question.find(topic) if topic and alike and not asks_for(question) else -1
-    context = with_context(value, question) or value
-    return question[:at] + value + question[at + len(topic) :] if at >= 0 else context
+    if topic and alike and topic in question and not asks_for(question):
+        return question.replace(topic, value, 1)
+    return with_context(value, question) or value
 
 
 def _bound(before: str, least: int = 2) -> bool:

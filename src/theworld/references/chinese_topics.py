@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 
 from theworld.references.history import topic_of_text, topic_tokens
-from theworld.references.phrases import has_ideographs, load_table
+from theworld.references.tables import has_ideographs, load_table
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
 from theworld.text.quantities import either
@@ -107,9 +107,6 @@ def name_in_answer(answer: str) -> str:
     return name if len(name) <= LONGEST_NAME and _NAME.fullmatch(name) and not says and topic_tokens(name) else ""
 
 
-_SENTENCE_END = re.compile("[\n。；！？]")
-
-
 def name_given(question: str, answer: str, *, beside: bool = True) -> str:
     """Return the name that an answer gives to a question for one, empty where it gives none.
 
@@ -120,15 +117,13 @@ def name_given(question: str, answer: str, *, beside: bool = True) -> str:
     asked = fold_in_place(question)
     asking = _ASKS_FOR.search(asked)
     predicate = bare(asked[asking.end() :]).removesuffix("的") if asking else ""
-    sentences = [part for part in _SENTENCE_END.split(answer) if part.strip()]
-    saying = (part for part in sentences if len(predicate) > 1 and predicate in fold_in_place(part))
-    again = bool(sentence := next(saying, ""))
-    first = bare(sentence or answer.strip().partition("\n")[0])
-    folded = fold_in_place(first)
-    if (name := name_in_answer(answer)) and not again:
+    sentences = [part for part in re.split("[\n。；！？]", answer) if part.strip()]
+    again = next((part for part in sentences if len(predicate) > 1 and predicate in fold_in_place(part)), "")
+    name = name_in_answer(answer)
+    if not again and (name or not beside):
         return name
-    if not (beside or again):
-        return ""
+    first = bare(again or answer.strip().partition("\n")[0])
+    folded = fold_in_place(first)
     # 编 of 谁编的 is in 编成; of a longer predicate single characters are in names too.
     own = [len(predicate) > SHORT_PREDICATE or character not in predicate for character in folded]
     for start in range(len(folded) - 1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,8 @@ from zoneinfo import ZoneInfo
 import yaml
 
 from theworld.errors import ReferenceConfigError
-from theworld.references.phrases import default_mappings
+from theworld.references.tables import LANGUAGES, Mappings, default_mappings
 from theworld.state import ReferenceScope, ReferenceType
-
-Mappings = dict[str, dict[str, str]]
-"""keyword -> {"scope": ReferenceScope value, "type": ReferenceType value}."""
 
 _Range = tuple[Callable[[Any], bool], str]
 _SWITCH: _Range = (lambda value: isinstance(value, bool), "true or false")
@@ -27,10 +24,14 @@ _RANGES: dict[str, _Range] = {
     **dict.fromkeys(("use_llm_fallback", "llm_only_if_unsure", "rewrite"), _SWITCH),
     "llm_fallback_threshold": (lambda value: type(value) in {int, float} and 0 <= value <= 1, "a number from 0 to 1"),
     "timezone": (lambda value: bool(value) and ZoneInfo(value) is not None, "an IANA time zone such as Asia/Shanghai"),
-    **dict.fromkeys(("reference_mappings_cn", "reference_mappings_en"), _TABLE),
+    **dict.fromkeys((f"reference_mappings_{code}" for code in LANGUAGES), _TABLE),
 }
 """Field -> which values it takes, and how a message says so."""
-_TABLES = ("reference_mappings_cn", "reference_mappings_en")
+_MAPPING = {
+    "scope": list(map(str, ReferenceScope)),
+    "type": [kind.value for kind in ReferenceType if kind is not ReferenceType.NONE],
+}
+"""What a keyword says -> the values it takes."""
 
 
 @dataclass
@@ -68,10 +69,10 @@ class ReferenceResolverConfig:
 
     def validate(self) -> None:
         """Raise ReferenceConfigError unless every field is within its range."""
-        for name, (accepts, expected) in _RANGES.items():
-            _check(name, getattr(self, name), accepts, expected)
-        for name in _TABLES:
-            for keyword, mapping in getattr(self, name).items():
+        for name, accepted in _RANGES.items():
+            _check(name, getattr(self, name), accepted)
+        for code in LANGUAGES:
+            for keyword, mapping in getattr(self, name := f"reference_mappings_{code}").items():
                 check_mapping(name, keyword, mapping)
 
     def copy(self) -> ReferenceResolverConfig:
@@ -85,21 +86,21 @@ class ReferenceResolverConfig:
         The settings may stand at the top or under `reference_resolver`. `replace` may also stand in one table.
         """
         settings = data.get("reference_resolver", data) if isinstance(data, dict) else data
-        known = ", ".join([item.name for item in fields(cls)] + ["replace"])
-        remedy = f"Known settings: {known}."
+        known = [*(item.name for item in fields(cls)), "replace"]
+        remedy = f"Known settings: {', '.join(known)}."
         if not isinstance(settings, dict):
             raise ReferenceConfigError(f"{settings!r} is not a mapping of settings", where=where, remedy=remedy)
-        if unknown := [name for name in settings if name not in known.split(", ")]:
+        if unknown := [name for name in settings if name not in known]:
             raise ReferenceConfigError(f"unknown setting {unknown[0]!r}", where=where, remedy=remedy)
         settings = dict(settings)
         replace_all = settings.pop("replace", False)
         try:
-            _check("replace", replace_all, *_SWITCH)
-            for name in _TABLES:
-                if isinstance(settings.get(name), dict):
-                    own = dict(settings[name])
-                    kept = replace_all or (own.get("replace") is True and own.pop("replace"))
-                    settings[name] = own if kept else default_mappings("cn" if name.endswith("cn") else "en") | own
+            _check("replace", replace_all, _SWITCH)
+            for code in LANGUAGES:
+                own = settings.get(name := f"reference_mappings_{code}")
+                if isinstance(own, dict):
+                    kept = {} if replace_all or own.get("replace") is True else default_mappings(code)
+                    settings[name] = kept | {w: m for w, m in own.items() if (w, m) != ("replace", True)}
             return cls(**settings)
         except ReferenceConfigError as error:
             raise ReferenceConfigError(error.what, where=f"{where}: {error.where}", remedy=error.remedy) from error
@@ -109,29 +110,26 @@ class ReferenceResolverConfig:
         """Read a YAML file; an empty one gives the defaults. Raises ReferenceConfigError."""
         try:
             data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise ReferenceConfigError(f"cannot be read: {error}", where=str(path)) from error
-        except yaml.YAMLError as error:
-            raise ReferenceConfigError(f"is not valid YAML: {error}", where=str(path)) from error
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            what = "is not valid YAML" if isinstance(error, yaml.YAMLError) else "cannot be read"
+            raise ReferenceConfigError(f"{what}: {error}", where=str(path)) from error
         return cls.from_dict({} if data is None else data, where=str(path))
 
 
 def check_mapping(field_name: str, keyword: object, mapping: Any) -> None:
     """Raise ReferenceConfigError unless this is a non-empty keyword with a known scope and type."""
-    fine: _Range = (lambda value: isinstance(value, str) and bool(value.strip()), "non-empty text")
-    _check(f"{field_name} keyword", keyword, *fine)
+    _check(f"{field_name} keyword", keyword, (lambda value: bool(value.strip()), "non-empty text"))
     where = f"{field_name}[{keyword!r}]"
-    _check(where, mapping, lambda value: isinstance(value, dict) and set(value) == {"scope", "type"}, "{scope, type}")
-    kinds = [kind for kind in ReferenceType if kind is not ReferenceType.NONE]
-    allowed: Sequence[str]
-    for name, allowed in (("scope", list(ReferenceScope)), ("type", kinds)):
-        _check(f"{where}.{name}", mapping[name], allowed.__contains__, "one of " + ", ".join(allowed))
+    _check(where, mapping, (lambda value: value.keys() == _MAPPING.keys(), "{scope, type}"))
+    for name, allowed in _MAPPING.items():
+        _check(f"{where}.{name}", mapping[name], (allowed.__contains__, "one of " + ", ".join(allowed)))
 
 
-def _check(name: str, value: object, accepts: Callable[[Any], bool], expected: str) -> None:
+def _check(name: str, value: object, accepted: _Range) -> None:
+    accepts, expected = accepted
     try:
         fine = accepts(value)
-    except (TypeError, ValueError, OSError, LookupError):
+    except (AttributeError, TypeError, ValueError, OSError, LookupError):
         fine = False
     if not fine:
         raise ReferenceConfigError(f"{value!r} is out of range", where=name, remedy=f"It must be {expected}.")

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
+from theworld.references.detection import Detected, Kind, Span
 from theworld.references.history import text_of
-from theworld.references.phrases import Detected, Kind, Span, has_ideographs, load_table
+from theworld.references.names import names_in
+from theworld.references.tables import has_ideographs, load_table
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import either
@@ -24,7 +26,7 @@ LOOK_BACK = 24
 LONGEST_CONTEXT = 200
 """Characters added at most."""
 LONGEST_ANSWER = 80
-"""Characters of the last answer that are context."""
+"""Characters of the last answer that are context; half as many of a Chinese one say as much."""
 LONGEST_INLINE = 40
 """Characters of a listed item that takes the ordinal's place; a longer one is context, and so is a step."""
 _STEP = re.compile("step|phase|point|number|[步点条项]", re.IGNORECASE)
@@ -34,36 +36,42 @@ _ITEM_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\(?\d{1,2}[.)、）]|[①-⑩])[
 _PART = "[^,，.。;；:：!?！？、]+"
 _ENUMERATION = re.compile(rf"{_PART}(?:(?:、|,\s+){_PART})*(?:,?\s+(?:and|or)\s+|[和与或、]){_PART}")
 _SEPARATOR = re.compile(r"、|,\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+|和|与|或")
-_COUNTED = ("first 一 1", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
+_COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
-RANKS |= dict.fromkeys(("former", "前", "最初", "最早", "一开始", "最开始"), 0)
 RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)
 _ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former)\b"
     r"(?:\s+(?:one|item|option|step|point|number|phase|way|kind|case)\b|(?=\W*$))"
     r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:一|那)[个种条项步点款类]"
 )
+_LATIN = re.compile("[A-Za-z]{2}")
+_SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about)\b|[那呢么还有]|\W)*")
 
 
 @dataclass(frozen=True)
 class Standalone:
-    """What the rules made of a query."""
+    """What the rules made of a query: `query` is None where it stands alone already.
+
+    `references` are the dependent expressions found, `antecedents` what they stand for, `sources` the indexes of the
+    messages these come from; more than one of `options`, equally good antecedents, is ambiguous. `reason` says which
+    rule decided. Where no antecedent is `sure` the query has the turn before as its context.
+    """
 
     query: str | None = None
-    """The rewritten query, None where the query stands alone already."""
     references: tuple[Detected, ...] = ()
-    """The dependent expressions found."""
     antecedents: tuple[str, ...] = ()
-    """What they stand for."""
     sources: tuple[int, ...] = ()
-    """Indexes of the messages the antecedents come from."""
     options: tuple[str, ...] = ()
-    """Equally good antecedents, best first; more than one is ambiguous."""
     reason: str = ""
-    """Which rule decided."""
     sure: bool = True
-    """False where no antecedent is sure, so that the query has the turn before as its context."""
+
+
+class Antecedent(NamedTuple):
+    """What an expression may stand for, and the index of the message it comes from."""
+
+    text: str
+    source: int
 
 
 @cache
@@ -94,13 +102,6 @@ def _flat(text: str) -> str:
     return text
 
 
-class Antecedent(NamedTuple):
-    """What an expression may stand for, and the index of the message it comes from."""
-
-    text: str
-    source: int
-
-
 class FollowUp:
     """A query in its conversation, and what is made of it in either language.
 
@@ -116,26 +117,22 @@ class FollowUp:
     @cached_property
     def before(self) -> Antecedent | None:
         """The user's last question, made to stand alone."""
-        return self.question_before()
+        return self.question_before(lambda _: False)
 
-    def question_before(self, passed: Callable[[str], bool] | None = None) -> Antecedent | None:
-        """Return the user's last question, made to stand alone; small talk and what is `passed` over are none."""
-        for index in self.recent:
+    def question_before(self, passed: Callable[[str], bool]) -> Antecedent | None:
+        """Return the user's last question, made to stand alone; neither small talk nor what is `passed` and unclear."""
+        for index in (index for index in self.recent if self.history[index].role == "user"):
             text = text_of(self.history[index]).strip()
-            if (
-                self.history[index].role == "user"
-                and text
-                and not is_small_talk(text)
-                and not (passed and passed(text))
-            ):
-                return Antecedent(self.alone(text, self.history[:index]), index)
+            alone = self.alone(text, self.history[:index]) if text and not is_small_talk(text) else ""
+            unclear = alone == text or _OWN_CONTEXT.search(alone)
+            if alone and not (unclear and passed(text)):
+                return Antecedent(alone, index)
         return None
 
     def last_answer(self) -> Antecedent:
         """Return the last answer that says something; empty, from -1, where there is none."""
-        said = (i for i in self.recent if self.history[i].role == "assistant" and text_of(self.history[i]).strip())
-        index = next(said, -1)
-        return Antecedent(text_of(self.history[index]).strip() if index >= 0 else "", index)
+        said = ((text_of(self.history[i]).strip(), i) for i in self.recent if self.history[i].role == "assistant")
+        return next((Antecedent(text, index) for text, index in said if text), Antecedent("", -1))
 
     def span(self, match: re.Match[str]) -> Span:
         """Return where a match stands, with the query's own words."""
@@ -163,19 +160,26 @@ class FollowUp:
         if not items:
             return None
         chosen = Antecedent(items[rank], index)
-        return self.changed(self._with_item(span, items, rank), span, "pronoun", "an item of a list", chosen)
+        return self.changed(self._with_item(span, items, chosen), span, "pronoun", "an item of a list", chosen)
 
-    def _with_item(self, span: Span, items: Sequence[str], rank: int) -> str:
-        """Return the query with an item in the ordinal's place, or the question before where it says no more."""
-        text, question = items[rank], self.before.text if self.before else ""
-        rest = self.query[: span.start] + self.query[span.end :]
-        if not re.sub(r"(?i)\b(?:and|or|so|what|how|about)\b|[那呢么还有]|\W", "", rest):
+    def _with_item(self, span: Span, items: Sequence[str], chosen: Antecedent) -> str:
+        """Return the query with an item in the ordinal's place, or the question before where it says no more.
+
+        An item is named by what stands before its colon. A proper name needs no more; any other item gets what the list
+        answered as its context.
+        """
+        text = chosen.text if _STEP.search(span.phrase) else re.split("[:：]", chosen.text)[0].strip() or chosen.text
+        before, after = self.query[: span.start], self.query[span.end :]
+        if _SAYS_NO_MORE.fullmatch(before + after):
+            question = self.before.text if self.before else ""
             taken = next((item for item in items if item != text and item in question), "")
             return question.replace(taken, text, 1) if taken else with_context(text, question) or text
+        asked = next((i for i in range(chosen.source - 1, -1, -1) if self.history[i].role == "user"), None)
+        question = "" if asked is None else self.alone(text_of(self.history[asked]), self.history[:asked])
         if len(text) > LONGEST_INLINE or _STEP.search(span.phrase):
             return with_context(self.query, text, question) or text
-        put = self.query[: span.start] + text + self.query[span.end :]
-        return with_context(put, question) or put
+        named = _LATIN.search(text) if has_ideographs(self.query) else text in {name.text for name in names_in(text)}
+        return (None if named else with_context(before + text + after, question)) or before + text + after
 
     def in_context(self, span: Span, kind: Kind, *, answered: bool) -> Standalone:
         """Return the query with the question before it, and the beginning of its answer if that may be meant."""
@@ -183,8 +187,7 @@ class FollowUp:
             return Standalone()
         answer = self.last_answer() if answered else Antecedent("", -1)
         alone = with_context(self.query, beginning(answer.text), self.before.text)
-        used = (self.before, answer) if answer.text else (self.before,)
-        return self.changed(alone, span, kind, "the question before", *used, sure=False)
+        return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
 
 
 def dependent(span: Span, kind: Kind) -> Detected:
@@ -196,7 +199,9 @@ def dependent(span: Span, kind: Kind) -> Detected:
 def beginning(answer: str) -> str:
     """Return the first sentence of an answer, cut at a word's end."""
     sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", answer.partition("\n")[0])[0].strip(_CLOSING)
-    cut = sentence[:LONGEST_ANSWER]
+    if sentence.endswith((":", "：")):
+        return ""
+    cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
     return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
 
 

@@ -5,28 +5,129 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
-from typing import get_args
+from typing import Literal, NamedTuple, get_args
 
 from theworld.references.config import ReferenceResolverConfig
 from theworld.references.history import CLEAR_OVERLAP, overlap, text_of, topic_tokens
-from theworld.references.phrases import (
-    LANGUAGES,
-    MOST_OCCURRENCES,
-    Detected,
-    Kind,
-    PhraseTable,
-    Span,
-    added_mappings,
-    keep_genuine,
-    load_table,
-    longest_apart,
-)
+from theworld.references.tables import LANGUAGES, added_mappings, has_ideographs, load_table
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.calendar_units import Interval, midnight
+from theworld.text.folding import fold_in_place
+from theworld.text.language import CJK_RANGES
 from theworld.text.quantities import either
 from theworld.text.time_ranges import find_time_ranges
+
+MOST_OCCURRENCES = 32
+"""Occurrences of one phrase that are looked at: what repeats it more often is no question."""
+_LETTER = rf"[^\W{CJK_RANGES}]"
+_SPOKEN_OF = re.compile(
+    "说|聊|谈|讨论|提|问|讲|建议|推荐|决定|定的|商量|告诉|答|发|记得|那个|那次"
+    r"|\b(?:said|say|talk|talked|talking|discuss|discussed|mention|mentioned|ask|asked|suggest|suggested|recommended"
+    r"|decide|decided|tell|told|chat|chatted|agree|agreed|answer|answered|spoke|went over|covered|conversation"
+    r"|you gave)\b"
+)
+Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
+"""What was recognised; earlier ones are preferred as the primary reference."""
+
+
+class Span(NamedTuple):
+    """An occurrence of a phrase: text[start:end]."""
+
+    start: int
+    end: int
+    phrase: str
+
+
+class Detected(NamedTuple):
+    """A referring expression."""
+
+    span: Span
+    kind: Kind
+    reference_type: ReferenceType
+    scope: ReferenceScope
+    interval: Interval | None = None
+    added: bool = False
+    """True for a default keyword that the specification does not have."""
+
+
+@lru_cache(maxsize=4096)
+def phrase_pattern(phrase: str) -> tuple[str, re.Pattern[str]]:
+    """Return a folded phrase's first word, and its pattern: any space between words, no letter beside a Latin edge."""
+    folded = fold_in_place(phrase).strip()
+    words = folded.split()
+    before, after = (edge.isalnum() and not has_ideographs(edge) for edge in (folded[0], folded[-1]))
+    body = r"\s+".join(map(re.escape, words))
+    return words[0], re.compile(f"(?<!{_LETTER})" * before + body + f"(?!{_LETTER})" * after)
+
+
+def find_phrases(phrases: Iterable[str], folded: str) -> list[Span]:
+    """Return the first MOST_OCCURRENCES of every phrase in a folded text; every character counts literally."""
+    found: list[Span] = []
+    for phrase in phrases:
+        head, pattern = phrase_pattern(phrase)
+        if head in folded:
+            found += [Span(*match.span(), phrase) for match in islice(pattern.finditer(folded), MOST_OCCURRENCES)]
+    return found
+
+
+@cache
+def false_friends() -> tuple[str, ...]:
+    """Return all phrases in which a keyword does not refer, placeholders filled in."""
+    table = load_table("false_friends")
+    lines: list[str] = [line for code in LANGUAGES for line in table[code]]
+    for name in table.keys() - set(LANGUAGES):
+        place = f"{{{name}}}"
+        lines = [line.replace(place, word) for line in lines for word in (table[name] if place in line else [""])]
+    return tuple(lines)
+
+
+def _genuine(spans: Sequence[Span], folded: str) -> list[Span]:
+    """Drop the spans that lie within a longer false friend."""
+    friends = [(friend.start, friend.end) for friend in find_phrases(false_friends(), folded)] if spans else []
+    return [s for s in spans if not any(a <= s.start and s.end <= b and (a, b) != s[:2] for a, b in friends)]
+
+
+def longest_apart(spans: Iterable[Span], beside: Sequence[Span] = ()) -> list[Span]:
+    """Return spans that overlap neither each other nor those of `beside`, the longest first, then the leftmost."""
+    chosen: list[Span] = []
+    for span in sorted(spans, key=lambda s: (s.start - s.end, s.start, s.phrase)):
+        if all(span.end <= other.start or other.end <= span.start for other in (*beside, *chosen)):
+            chosen.append(span)
+    return chosen
+
+
+def find_keywords(folded: str, config: ReferenceResolverConfig) -> list[Detected]:
+    """Return the keywords of a folded text, of both tables: the specification's before others, the longest first."""
+    mappings = config.reference_mappings_en | config.reference_mappings_cn
+    more = added_mappings("en") | added_mappings("cn")
+    spans, found = _genuine(find_phrases(mappings, folded), folded), []
+    stated = longest_apart(span for span in spans if mappings[span.phrase] != more.get(span.phrase))
+    for span in [*stated, *longest_apart(spans, beside=stated)]:
+        kind, scope = ReferenceType(mappings[span.phrase]["type"]), ReferenceScope(mappings[span.phrase]["scope"])
+        found.append(Detected(span, "keyword", kind, scope, added=span not in stated))
+    return found
+
+
+@cache
+def _corrections() -> tuple[list[str], re.Pattern[str]]:
+    """Return the phrases that reject an answer, and the pattern of a clause that holds nothing but a weaker one."""
+    table = load_table("language")
+    english, chinese = (either(table["weak_corrections"][code]) for code in ("en", "cn"))
+    around = either(load_table("chinese")["around_corrections"])
+    clause = rf"(?:{around})*?(?P<cn>{chinese})(?:{around}|{chinese})*|(?P<en>{english})"
+    strong = [phrase for code in LANGUAGES for phrase in table["corrections"][code]]
+    return strong, re.compile(rf"(?:^|[，。,.!！；;])\s*(?:{clause})\s*(?=[，。,.!！？?；;]|$)")
+
+
+def find_corrections(folded: str) -> list[Detected]:
+    """Return the expressions that reject the last answer; a weak one only where its clause holds nothing else."""
+    strong, clause = _corrections()
+    matches = islice(clause.finditer(folded), MOST_OCCURRENCES)
+    weak = [Span(*match.span(name), match[name]) for match in matches if (name := match.lastgroup)]
+    spans = longest_apart(_genuine([*find_phrases(strong, folded), *weak], folded))
+    return [Detected(s, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS) for s in spans]
 
 
 def in_zone(moment: datetime, zone: tzinfo) -> datetime:
@@ -56,54 +157,6 @@ def find_time_words(folded: str, now: datetime) -> list[Detected]:
     return found
 
 
-_SPOKEN_OF = re.compile(
-    "说|聊|谈|讨论|提|问|讲|建议|推荐|决定|定的|商量|告诉|答|发|记得|那个|那次"
-    r"|\b(?:said|say|talk|talked|talking|discuss|discussed|mention|mentioned|ask|asked|suggest|suggested|recommended"
-    r"|decide|decided|tell|told|chat|chatted|agree|agreed|answer|answered|spoke|went over|covered|conversation"
-    r"|you gave)\b"
-)
-
-
-class KeywordTables:
-    """The keywords of both languages, compiled once."""
-
-    def __init__(self, config: ReferenceResolverConfig) -> None:
-        self._mappings = {**config.reference_mappings_en, **config.reference_mappings_cn}
-        self._table = PhraseTable(self._mappings)
-        added = [item for code in LANGUAGES for item in added_mappings(code).items()]
-        self._added = {keyword for keyword, mapping in added if self._mappings.get(keyword) == mapping}
-
-    def find(self, folded: str) -> list[Detected]:
-        """Return the keywords of a folded text: the specification's before others, the longest first."""
-        spans, found = keep_genuine(self._table.find(folded), folded), []
-        stated = longest_apart(span for span in spans if span.phrase not in self._added)
-        for span in [*stated, *longest_apart(spans, beside=stated)]:
-            mapping = self._mappings[span.phrase]
-            kind, scope = ReferenceType(mapping["type"]), ReferenceScope(mapping["scope"])
-            found.append(Detected(span, "keyword", kind, scope, added=span.phrase in self._added))
-        return found
-
-
-@cache
-def _corrections() -> tuple[PhraseTable, re.Pattern[str]]:
-    """Return the phrases that reject an answer, and the pattern of a clause that holds nothing but a weaker one."""
-    table = load_table("language")
-    strong = PhraseTable(phrase for code in LANGUAGES for phrase in table["corrections"][code])
-    english, chinese = (either(table["weak_corrections"][code]) for code in ("en", "cn"))
-    around = either(load_table("chinese")["around_corrections"])
-    clause = rf"(?:{around})*?(?P<cn>{chinese})(?:{around}|{chinese})*|(?P<en>{english})"
-    return strong, re.compile(rf"(?:^|[，。,.!！；;])\s*(?:{clause})\s*(?=[，。,.!！？?；;]|$)")
-
-
-def find_corrections(folded: str) -> list[Detected]:
-    """Return the expressions that reject the last answer; a weak one only where its clause holds nothing else."""
-    strong, clause = _corrections()
-    matches = islice(clause.finditer(folded), MOST_OCCURRENCES)
-    weak = [Span(*match.span(name), match[name]) for match in matches if (name := match.lastgroup)]
-    spans = longest_apart(keep_genuine([*strong.find(folded), *weak], folded))
-    return [Detected(s, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS) for s in spans]
-
-
 def find_times(folded: str, now: datetime, history: Sequence[Message], zone: tzinfo) -> list[Detected]:
     """Return the time words of a query that mean the conversation: one that speaks of it, or of what was said then.
 
@@ -126,7 +179,8 @@ def order_references(found: Iterable[Detected]) -> list[Detected]:
     """
 
     def rank(item: Detected) -> tuple[int, int, int]:
-        return get_args(Kind).index("keyword" if item.kind == "time" else item.kind), -item.span.length, item.span.start
+        kind = get_args(Kind).index("keyword" if item.kind == "time" else item.kind)
+        return kind, item.span.start - item.span.end, item.span.start
 
     kept: list[Detected] = []
     for item in sorted(found, key=rank):
@@ -138,8 +192,8 @@ def order_references(found: Iterable[Detected]) -> list[Detected]:
 
 def named_topic(query: str, item: Detected, others: Iterable[Detected]) -> str:
     """Return the words that go with a reference: those up to the next one, else those since the one before."""
-    edges = sorted((o.span.start, o.span.end) for o in others if o.span != item.span)
-    after = min((start for start, _ in edges if start >= item.span.end), default=len(query))
-    before = max((end for _, end in edges if end <= item.span.start), default=0)
+    spans = [other.span for other in others]
+    after = min((span.start for span in spans if span.start >= item.span.end), default=len(query))
+    before = max((span.end for span in spans if span.end <= item.span.start), default=0)
     following = query[item.span.end : after].strip()
     return following if topic_tokens(following) else query[before : item.span.start].strip()

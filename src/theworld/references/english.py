@@ -2,8 +2,10 @@
 
 1. "And Berlin?", "In 2019?": the value takes the place of its like in the question before.
 2. "the second one": the item is looked up in the list that the last answers offered.
-3. A pronoun stands for the heading of the conversation; without one for the name that the last answer gives, or for a
-   name of the last questions that agrees with it and is all that they are about.
+3. A pronoun stands for the heading of the conversation, "it" for another thing that the last question named; without a
+   heading for the name that the last answer gives, or for a name of the last questions that agrees with it and is all
+   that they are about. The last question is read in its stand-alone form, so that a chain of pronouns keeps its
+   antecedent.
 4. What is dependent and has no sure antecedent ("that", "and ...", a question without content words) keeps its words
    and gets the heading, or the question before, in brackets.
 """
@@ -13,13 +15,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
-from theworld.references.context import Antecedent, FollowUp, Standalone, dependent, with_context
-from theworld.references.focus import MOST_OPTIONS, focus_of, looks_like_person, names_in
+from theworld.references.context import LOOK_BACK, Antecedent, FollowUp, Standalone, dependent, with_context
+from theworld.references.detection import Kind, Span
 from theworld.references.frames import refilled
 from theworld.references.history import text_of, topic_tokens
-from theworld.references.phrases import Kind, Span
-from theworld.text import tokens
+from theworld.references.names import LONGEST_TEXT, is_heading, looks_like_person, names_in, sure_names
+from theworld.text import tokens, without_qualifier
 
 _PRONOUN = re.compile(
     r"(?<![\w'’-])(?:(?P<he>he|him|his)|(?P<she>she|hers?)|(?P<they>they|them|theirs?)|(?P<it>its?)"
@@ -60,10 +63,15 @@ _CLAUSE = re.compile(
     r"|him|she|her|they|their|them|this|that|these|those|there|else|other|the)\b",
     re.IGNORECASE,
 )
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
+_ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|which|what)\b", re.IGNORECASE)
+_BESIDE = re.compile(r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE)
 LONGEST_DEPENDENT, LONGEST_WITH_NAMES = 13, 10
 """Words of a query beyond which its pronouns are taken to stand for something in it."""
 MOST_OWN_WORDS = 2
 """Content words up to which a question is about its one name, and "else" or "another" means the question before."""
+MOST_WORDS_OF_A_NAME = 6
+MOST_OPTIONS = 5
 
 
 class EnglishFollowUp(FollowUp):
@@ -71,13 +79,37 @@ class EnglishFollowUp(FollowUp):
 
     def rewritten(self) -> Standalone:
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
-        self.focus = focus_of(self.history, self.before)
-        known = " ".join(name.text for name in self.focus.names)
-        self.named = [name for name in names_in(self.query) if not name.opening or name.text in known]
-        self.names_topic = bool(self.focus.tokens & frozenset(tokens(self.query)))
+        self.heading = self._find_heading()
+        known = topic_tokens(self.heading.text) or frozenset(tokens(self.heading.text)) if self.heading else frozenset()
+        self.topic = frozenset(token for token in known if not token.isdecimal()) or known
+        self.names = self._salient_names()
+        mentioned = " ".join(name.text for name in self.names)
+        self.named = [name for name in names_in(self.query) if not name.opening or name.text in mentioned]
+        self.names_topic = bool(self.topic & frozenset(tokens(self.query)))
         self.long = len(self.query.split()) > (LONGEST_WITH_NAMES if self.named else LONGEST_DEPENDENT)
         item = None if self.named else self.item()
         return self._filled() or item or self._pronouns() or self._dependent()
+
+    def _find_heading(self) -> Antecedent | None:
+        """Return the topic where it was stated as such: by a label, or by a message that is a title."""
+        history = self.history
+        for index in range(len(history) - 1, -1, -1):
+            if label := history[index].topic:
+                return Antecedent(label, index)
+            shown = index == 0 or (index > len(history) - LOOK_BACK and history[index].role == "user")
+            if shown and is_heading(text := text_of(history[index])):
+                return Antecedent(without_qualifier(" ".join(text.split())).strip(' ."“”'), index)
+        return None
+
+    def _salient_names(self) -> list[Antecedent]:
+        """Return the names of the last turns, each once: the last question's, those asked about, those in answers."""
+        turns = sorted(self.recent, key=lambda index: self.history[index].role != "user")
+        texts = [Antecedent(text_of(self.history[index]), index) for index in turns]
+        found: dict[str, Antecedent] = {}
+        for text, index in [*([self.before] if self.before else []), *texts]:
+            for name in sure_names(text):
+                found.setdefault(name.text, Antecedent(name.text, index))
+        return list(found.values())
 
     def _filled(self) -> Standalone | None:
         """ "And Berlin?": the last question with the value in the place of its like."""
@@ -98,24 +130,24 @@ class EnglishFollowUp(FollowUp):
             if nature not in found and not self._bound(match, kind):
                 rivals = self._rivals(kind)
                 options = options or tuple(name.text for name in rivals)
-                found[nature] = self.span(match), self._ending(match, kind), (*rivals, self._antecedent(kind))[0]
-        if not any(meant for _, _, meant in found.values()):
+                ending = "'s" if _POSSESSIVE.match(self.query, match.start(kind)) else ""
+                ending += _CLITICS[match["clitic"][1:].lower()] if match["clitic"] else ""
+                found[nature] = self.span(match), ending, (*rivals, self._antecedent(kind))[0]
+        meant = [name.text for _, _, name in found.values() if name]
+        if not meant:
             return next((self._in_context(span, "pronoun") for span, _, _ in found.values()), None)
+        if "person" in found and len(meant) > len(set(meant)):
+            found = {"person": found["person"]}  # the other pronoun stands for something else
         query = self.query
         used: list[Antecedent] = []
-        for span, ending, meant in sorted(found.values(), reverse=True):
-            if meant:
-                query, used = query[: span.start] + meant.text + ending + query[span.end :], [meant, *used]
+        for span, ending, name in sorted(found.values(), reverse=True):
+            if name:
+                query, used = query[: span.start] + name.text + ending + query[span.end :], [name, *used]
         spans = [span for span, _, _ in found.values()]
         alone = self.changed(query, spans[0], "pronoun", "the antecedent in the last turns", *used)
         references = tuple(dependent(span, "pronoun") for span in spans)
-        names = tuple(dict.fromkeys(name.text for name in used))
-        return replace(alone, references=references, antecedents=names, options=options)
-
-    def _ending(self, pronoun: re.Match[str], kind: str) -> str:
-        """Return what follows the antecedent: "'s" of a possessive, and the short verb of "they're"."""
-        owned = "'s" if _POSSESSIVE.match(self.query, pronoun.start(kind)) else ""
-        return owned + (_CLITICS[pronoun["clitic"][1:].lower()] if pronoun["clitic"] else "")
+        antecedents = tuple(dict.fromkeys(name.text for name in used))
+        return replace(alone, references=references, antecedents=antecedents, options=options)
 
     def _bound(self, pronoun: re.Match[str], kind: str) -> bool:
         """Whether a name before the pronoun in the query is its antecedent, or a clause that follows "it"."""
@@ -125,26 +157,38 @@ class EnglishFollowUp(FollowUp):
 
     def _rivals(self, kind: str) -> Sequence[Antecedent]:
         """Return the equally good antecedents, the best first: names side by side, for "that one" any asked about."""
-        if self.forced:
+        if self.forced or kind == "they":
             return ()
-        person = kind in {"he", "she"}
-        rivals = [name for name in self.focus.rivals if not person or looks_like_person(name.text)]
+        beside = _side_by_side(self.before) or (() if self.heading else _side_by_side(self._name_giving()))
+        rivals = [name for name in beside if kind not in {"he", "she"} or looks_like_person(name.text)]
         if kind == "one" and not rivals:
-            rivals = [name for name in self.focus.names if self.history[name.source].role == "user"][:MOST_OPTIONS]
-        return rivals if len(rivals) > 1 and kind != "they" else ()
+            rivals = [name for name in self.names if self.history[name.source].role == "user"][:MOST_OPTIONS]
+        return rivals if len(rivals) > 1 else ()
 
     def _antecedent(self, kind: str) -> Antecedent | None:
-        focus, person = self.focus, kind in {"he", "she"}
+        person = kind in {"he", "she"}
         if self.forced:
             return Antecedent(self.forced, -1)
-        if focus.answered and kind != "one" and self._goes_on_with(focus.answered.text, kind):
-            return focus.answered
-        named = next((name for name in focus.names if looks_like_person(name.text) is person), None)
-        if focus.heading or kind in {"they", "one"}:
-            other = person and focus.heading is not None and not looks_like_person(focus.heading.text)
-            return named if other and named else focus.heading
-        candidates = (named,) if person else (named, *focus.names[:1])
+        named = next((name for name in self.names if looks_like_person(name.text) is person), None)
+        if self.heading:
+            if kind == "it":
+                return self._thing_asked_about(self.heading.text) or self.heading
+            return named if person and named and not looks_like_person(self.heading.text) else self.heading
+        if kind == "one":
+            return None
+        answered = self._name_given()
+        if answered and self._goes_on_with(answered.text, kind):
+            return answered
+        candidates = [named] if person else [named, *self.names[:1]] if kind == "it" else []
         return next((name for name in candidates if name and (person or self._is_subject(name))), None)
+
+    def _thing_asked_about(self, heading: str) -> Antecedent | None:
+        """Return the first thing that the last question names beside a person's heading, or in its place."""
+        if self.before is None or (heading in self.before.text and not looks_like_person(heading)):
+            return None
+        others = (name.text for name in sure_names(self.before.text) if not self.topic & frozenset(tokens(name.text)))
+        thing = next((name for name in others if " " not in name or not looks_like_person(name)), "")
+        return Antecedent(thing, self.before.source) if thing else None
 
     def _is_subject(self, name: Antecedent) -> bool:
         """Whether the last question is about one name and little else, so that "it" can mean nothing but that."""
@@ -158,8 +202,40 @@ class EnglishFollowUp(FollowUp):
             return False
         if kind == "it":
             return not (looks_like_person(name) and asked.lower().lstrip().startswith("who"))
-        others = [other.text for other in names_in(asked) if not other.opening]
-        return looks_like_person(name) and not any(looks_like_person(o) and " " in o for o in others)
+        return looks_like_person(name) and not any(
+            " " in other.text and looks_like_person(other.text) for other in sure_names(asked)
+        )
+
+    def _name_giving(self) -> Antecedent | None:
+        """Return the part of the answer to a question for a name that gives it.
+
+        That is its first line where this is little more than a name; else the sentence that shares most words with the
+        question beside the names in it.
+        """
+        if self.before is None or not _ASKS_NAME.match(self.before.text):
+            return None
+        later = range(self.before.source + 1, len(self.history))
+        index = next((i for i in later if self.history[i].role == "assistant"), None)
+        if index is None:
+            return None
+        first = (text := text_of(self.history[index])[:LONGEST_TEXT]).partition("\n")[0]
+        if len(first.split()) <= MOST_WORDS_OF_A_NAME:
+            return Antecedent(first, index)
+        named = frozenset(token for name in names_in(self.before.text) for token in tokens(name.text))
+        asked = topic_tokens(self.before.text) - named or named
+        return Antecedent(max(_SENTENCE_END.split(text), key=lambda part: len(asked.intersection(tokens(part)))), index)
+
+    def _name_given(self) -> Antecedent | None:
+        """Return the first new name of the answer, if it is all that this says or the question asks who."""
+        answer, question = self._name_giving(), self.before.text if self.before else ""
+        known = frozenset(tokens(question))
+        new = (name for name in names_in(answer.text if answer else "") if not frozenset(tokens(name.text)) <= known)
+        name = next(new, None)
+        if answer is None or name is None:
+            return None
+        alone = len(answer.text.split()) <= len(name.text.split()) + 2
+        who = re.search(r"\bwho", question[:12], re.IGNORECASE) and not name.opening
+        return Antecedent(name.text, answer.source) if alone or who else None
 
     def _dependent(self) -> Standalone:
         """Find what makes a query without pronouns depend on the turns before: "that", "and", "else", nothing named."""
@@ -169,7 +245,7 @@ class EnglishFollowUp(FollowUp):
             return self._in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
         bare = not self.named and len(own) <= (MOST_OWN_WORDS if _ADDS.search(self.query) else 0)
-        again = any(name.text.lower() in self.query.lower() for name in self.focus.names)
+        again = any(name.text.lower() in self.query.lower() for name in self.names)
         match = _CONTINUES.match(self.query)
         if again or not (match or bare):
             return Standalone()
@@ -177,9 +253,21 @@ class EnglishFollowUp(FollowUp):
 
     def _in_context(self, span: Span, kind: Kind) -> Standalone:
         """Return the query with the heading of the conversation, or else with the question before it, in brackets."""
-        heading = self.focus.heading
         if self.names_topic:
             return Standalone()
-        if heading is None:
+        if self.heading is None:
             return self.in_context(span, kind, answered=kind == "pronoun")
-        return self.changed(with_context(self.query, heading.text), span, kind, "the heading", heading, sure=False)
+        alone = with_context(self.query, self.heading.text)
+        return self.changed(alone, span, kind, "the heading", self.heading, sure=False)
+
+
+def _side_by_side(said: Antecedent | None) -> tuple[Antecedent, ...]:
+    """Return the names that a text puts side by side before anything else ("A and B", "A or B")."""
+    names = sure_names(said.text) if said else []
+    if said is None or len(names) < 2:
+        return ()
+    gaps = [said.text[one.start + len(one.text) : other.start] for one, other in pairwise(names)]
+    apart = next((place for place, gap in enumerate(gaps) if not _BESIDE.fullmatch(gap)), len(gaps))
+    if apart == 0 or (apart < len(gaps) and said.text.rstrip().endswith("?")):
+        return ()
+    return tuple(Antecedent(name.text, said.source) for name in names[: min(apart + 1, MOST_OPTIONS)])

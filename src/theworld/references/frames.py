@@ -15,10 +15,10 @@ from dataclasses import replace
 from functools import cache, lru_cache
 
 from theworld.references.context import LOOK_BACK, FollowUp, Standalone, with_context
-from theworld.references.focus import names_in
 from theworld.references.history import text_of
-from theworld.references.phrases import LANGUAGES, Detected, load_table
-from theworld.state import Message, ReferenceScope, ReferenceType
+from theworld.references.names import names_in, sure_names
+from theworld.references.tables import LANGUAGES, load_table
+from theworld.state import Message, ReferenceType
 from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
@@ -84,8 +84,10 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
     filled = refilled(value, before.text, rejected)
     query = filled or with_context(value, before.text)
     alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before, sure=filled is not None)
-    reference = Detected(follow_up.whole, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS)
-    return replace(alone, references=(reference,))
+    references = tuple(
+        found._replace(kind="correction", reference_type=ReferenceType.CORRECTION) for found in alone.references
+    )
+    return replace(alone, references=references)
 
 
 def refilled(value: str, frame: str, rejected: str = "") -> str | None:
@@ -96,21 +98,20 @@ def refilled(value: str, frame: str, rejected: str = "") -> str | None:
     kind = next((pattern for pattern in _LIKES if pattern.fullmatch(value)), None)
     places = [(at, at + len(rejected))] if at >= 0 else [match.span() for match in kind.finditer(frame)] if kind else []
     place = places[-1] if places else _alike(fold_in_place(value), folded)
-    names = [name for name in names_in(frame) if not name.opening]
+    names = sure_names(frame)
     if place is None and names and names_in(value):
         place = names[-1].start, names[-1].start + len(names[-1].text)
     return frame[: place[0]] + value + frame[place[1] :] if place else None
 
 
 def _alike(value: str, frame: str) -> tuple[int, int] | None:
-    """Return the place in the frame of what ends in the value's last word."""
+    """Return the place in the frame of what ends in the value's last word; of Chinese, in its last characters."""
     if value.isascii():
         last = re.escape(value.rsplit(maxsplit=1)[-1].removesuffix("s")) if value else ""
         match = re.search(rf"\b{last}(?:s|es)?\b", frame) if len(last) > 2 else None
         return match.span() if match else None
     for length in range(min(len(value), 8), LEAST_SHARED - 1, -1):
-        at = frame.rfind(value[-length:])
-        if at >= 0:
+        if (at := frame.rfind(value[-length:])) >= 0:
             end, whole = at + length, at + length - len(value)
             own = whole >= 0 and not _STOP.search(frame[whole:end])
             return (whole if own and (whole == 0 or _STOP.match(frame[whole - 1])) else at), end

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
 
-from theworld.references.phrases import LanguageCode, load_table
+from theworld.references.tables import LanguageCode, load_table
 from theworld.state import Message
 from theworld.text import tokens
 from theworld.text.folding import fold_in_place
@@ -41,20 +41,13 @@ def _convert(item: Any) -> Message:
     def get(name: str) -> Any:
         return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
 
-    role, moment, turn_id, topic = (
-        str(get("role") or get("type") or "user"),
-        *map(get, ("timestamp", "turn_id", "topic")),
-    )
+    role, moment = str(get("role") or get("type") or "user"), get("timestamp")
     if isinstance(moment, str):
         with suppress(ValueError):
             moment = datetime.fromisoformat(moment)
-    return Message(
-        role=_ROLES.get(role.casefold(), role),
-        content=_plain(get("content")),
-        timestamp=moment if isinstance(moment, datetime) else None,
-        turn_id=None if turn_id is None else str(turn_id),
-        topic=None if topic is None else str(topic),
-    )
+    turn_id, topic = (None if value is None else str(value) for value in (get("turn_id"), get("topic")))
+    moment = moment if isinstance(moment, datetime) else None
+    return Message(_ROLES.get(role.casefold(), role), _plain(get("content")), moment, turn_id, topic)
 
 
 _PLACE = re.compile(r"(?m)^[^\n]{1,300}(?: › [^\n]{0,300}|\.\w{1,5}) \[\d{1,3}\][^\S\n]*\n")
@@ -90,15 +83,6 @@ def last_turns(history: Sequence[Message], count: int) -> range:
     return range(len(history))
 
 
-def turn_starts(history: Sequence[Message]) -> list[int]:
-    """Return for every message the index of the message its turn starts with."""
-    starts, start = [], 0
-    for index, message in enumerate(history):
-        start = index if message.role == "user" else start
-        starts.append(start)
-    return starts
-
-
 def spoken(history: Sequence[Message], indexes: Iterable[int]) -> list[int]:
     """Return those of the indexes whose message holds text, ascending and without repetition."""
     return [index for index in sorted(set(indexes)) if text_of(history[index]).strip()]
@@ -107,19 +91,14 @@ def spoken(history: Sequence[Message], indexes: Iterable[int]) -> list[int]:
 def transcript(history: Sequence[Message], indexes: Iterable[int], language: LanguageCode) -> str | None:
     """Return the messages one a line, labelled by role in the language; None where there is no text."""
     labels = load_table("language")["labels"][language]
-    lines = [
-        f"{labels.get(history[i].role, history[i].role)}: {text_of(history[i]).strip()}"
-        for i in spoken(history, indexes)
-    ]
-    return "\n".join(lines) or None
+    said = ((history[index].role, text_of(history[index]).strip()) for index in spoken(history, indexes))
+    return "\n".join(f"{labels.get(role, role)}: {text}" for role, text in said) or None
 
 
 CLEAR_OVERLAP = 0.3
 """Share of a topic's tokens that a turn must hold to count as being about it."""
 LONGEST_TEXT = 20_000
 """Characters of a message that are compared with a topic."""
-NEAR_BEST = 0.7
-"""Share of the best turn's score that another must reach to be about the topic as well."""
 _IDEOGRAPH = re.compile(f"[{CJK_RANGES}]")
 
 
@@ -163,11 +142,3 @@ def topic_of_text(text: str, longest: int = 40) -> str:
         else:
             runs += [max(named, key=len, default=""), ""]
     return (max(runs, key=len) or text.strip())[:longest]
-
-
-def about(topic: str, history: Sequence[Message], indexes: Sequence[int]) -> list[int]:
-    """Return those of the messages that are clearly about a topic, by text or label; empty where none is."""
-    wanted = topic_tokens(topic)
-    scores = [overlap(wanted, text_of(history[i])) + overlap(wanted, history[i].topic or "") for i in indexes]
-    least = max(CLEAR_OVERLAP, NEAR_BEST * max(scores, default=0.0))
-    return [i for i, score in zip(indexes, scores, strict=True) if score >= least]

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 from theworld.errors import ModelError
 from theworld.models.protocols import ChatMessage, ChatModel, usage_of
@@ -20,34 +20,30 @@ from theworld.text import detect_language
 LLMResolver = Callable[[str, Sequence[Message]], Any]
 """(query, history) -> a ResolvedReference, a mapping of its fields (`reference_type` or `type`, `scope`, ...), the same
 as JSON text, fenced or broken too, or None; or an awaitable of one of these."""
-
-
 LONGEST_CONVERSATION = 6_000
 """Characters of the conversation that a model is shown, the last ones."""
 
 
-class Assisted(NamedTuple):
-    """What the model made of a query: a reference, or why there is none."""
-
-    reference: ResolvedReference | None
-    problem: str = ""
-    usage: ModelUsage = ModelUsage(calls=1)
-    """What the call consumed, as far as the fallback says."""
-
-
-def ask_model(resolver: LLMResolver, query: str, history: Sequence[Message]) -> Assisted:
-    """Call the fallback once. Never raises an Exception."""
-    usage = ModelUsage(calls=1)
+def ask_model(
+    resolver: LLMResolver, query: str, history: Sequence[Message]
+) -> tuple[ResolvedReference | None, dict[str, Any]]:
+    """Call the fallback once; return its reference, and what goes on record. Never raises an Exception."""
+    usage, notes, found = ModelUsage(calls=1), {"reason": "the model fallback"}, None
     try:
         reply = resolver(query, list(history))
         if inspect.isawaitable(reply):
             reply = _await(reply)
         if isinstance(reply, Mapping) and isinstance(reply.get("usage"), ModelUsage):
             usage = reply["usage"]
-        return _read(reply, len(history))._replace(usage=usage)
+        reply = extract_json_from_text(reply) if isinstance(reply, str) else reply
+        if reply is None:
+            notes = {"llm_problem": "the model fallback found no reference"}
+        else:
+            found = reply if isinstance(reply, ResolvedReference) else _reference(reply, len(history))
     except Exception as error:  # the caller's code may raise anything; its failure is reported, not passed on
         usage = usage_of(error) if isinstance(error, ModelError) and error.usage else usage
-        return Assisted(None, f"the model fallback failed: {type(error).__name__}: {error}", usage)
+        notes = {"llm_problem": f"the model fallback failed: {type(error).__name__}: {error}"}
+    return found, {"llm_calls": 1, "llm_usage": usage.model_dump(), **notes}
 
 
 def model_resolver(model: ChatModel, *, turns: int = 10, timeout_s: float | None = None) -> LLMResolver:
@@ -78,19 +74,13 @@ def _await(awaitable: Any) -> Any:
         return pool.submit(asyncio.run, result()).result()
 
 
-def _read(reply: Any, messages: int) -> Assisted:
-    reply = extract_json_from_text(reply) if isinstance(reply, str) else reply
-    if isinstance(reply, ResolvedReference):
-        return Assisted(reply)
-    if reply is None:
-        return Assisted(None, "the model fallback found no reference")
+def _reference(reply: Any, messages: int) -> ResolvedReference:
     if not isinstance(reply, Mapping):
-        return Assisted(None, f"the model fallback returned {type(reply).__name__}, which is not understood")
+        raise TypeError(f"{type(reply).__name__} is not understood")
     stated, content = reply.get("confidence", 0.5), reply.get("resolved_content")
-    confidence = share_of(stated)
-    if confidence is None:
+    if (confidence := share_of(stated)) is None:
         raise ValueError(f"confidence {str(stated)[:40]!r} is no number from 0 to 1")
-    found = ResolvedReference(
+    return ResolvedReference(
         reference_type=ReferenceType(reply.get("reference_type", reply.get("type"))),
         scope=ReferenceScope(reply.get("scope", ReferenceScope.CUSTOM)),
         resolved_content=None if content is None else str(content),
@@ -98,4 +88,3 @@ def _read(reply: Any, messages: int) -> Assisted:
         source_turns=sorted({int(turn) for turn in reply.get("source_turns") or [] if 0 <= int(turn) < messages}),
         standalone_query=str(reply.get("standalone_query") or "").strip() or None,
     )
-    return Assisted(found)

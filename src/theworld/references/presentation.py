@@ -13,6 +13,8 @@ from theworld.text import Language
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import read_numeral
 
+LONGEST_QUOTE = 72
+"""Characters of a message that are shown."""
 _QUESTIONS: dict[Language, str] = {
     "zh": "“{keyword}”指的是哪一个？请回复编号或名称：",
     "en": "What does “{keyword}” refer to? Reply with a number or a name:",
@@ -22,10 +24,6 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _REMEDY = "Reply with a number, an option's text, or what is meant in your own words."
-
-
-LONGEST_QUOTE = 72
-"""Characters of a message that are shown."""
 
 
 class InvalidChoiceError(TheWorldError, ValueError):
@@ -45,29 +43,26 @@ def chosen_option(reply: Any, options: Sequence[str]) -> str:
     Other text is taken as the antecedent itself. Raises InvalidChoiceError, which lists the options, for a number that
     is none of theirs, an empty reply and what is no reply.
     """
-    if isinstance(reply, Mapping):
-        reply = reply.get("choice")
+    reply = reply.get("choice") if isinstance(reply, Mapping) else reply
     text = str(reply).strip() if isinstance(reply, str | int) and not isinstance(reply, bool) else ""
-    folded = fold_in_place(text)
-    if exact := [option for option in options if fold_in_place(option) == folded]:
-        return exact[0]
-    number = _NUMBER.fullmatch(text)
-    signed = number is not None and (number["digits"] or "").startswith("-")
-    position = 0 if number is None or signed else read_numeral(number["digits"] or number["written"]) or 0
-    if not text or (number and not 1 <= position <= len(options)):
+    by_text = {fold_in_place(option): option for option in reversed(options)}
+    if exact := by_text.get(fold_in_place(text)):
+        return exact
+    if number := _NUMBER.fullmatch(text):
+        position = read_numeral((number["digits"] or number["written"]).removeprefix("-")) or 0
+        if 1 <= position <= len(options) and "-" not in text:
+            return options[position - 1]
+    if number or not text:
         listed = ", ".join(f"{place} {option}" for place, option in enumerate(options, 1))
         raise InvalidChoiceError(f"{reply!r} is none of the options: {listed}.", where="choice", remedy=_REMEDY)
-    if number:
-        return options[position - 1]
-    named = [option for option in options if fold_in_place(option) in folded]
-    return named[0] if named else text
+    return next((option for option in options if fold_in_place(option) in fold_in_place(text)), text)
 
 
 def describe(resolved: ResolvedReference, query: str, history: Sequence[Message] = ()) -> str:
     """Return what was found, step by step: every reference with its turns, the decision, the stand-alone query."""
-    lines = [f"query       {query}", f"language    {resolved.metadata.get('language', '-')}"]
-    if not resolved.matches:
-        lines.append("references  none")
+    facts = resolved.metadata
+    lines = [f"query       {query}", f"language    {facts.get('language', '-')}"]
+    lines += [] if resolved.matches else ["references  none"]
     for number, match in enumerate(resolved.matches, 1):
         label = "references  " if number == 1 else "            "
         place, found = f"{match.span[0]}-{match.span[1]}", f"{match.reference_type} / {match.scope}"
@@ -77,15 +72,12 @@ def describe(resolved: ResolvedReference, query: str, history: Sequence[Message]
             said = said if len(said) <= LONGEST_QUOTE else said[: LONGEST_QUOTE - 1] + "…"
             lines.append(f"              [{index}] {history[index].role}: {said}")
     recall = "" if resolved.recall_turns is None else f", recall {resolved.recall_turns} turns"
-    decided = f"{resolved.reference_type} / {resolved.scope}, confidence {resolved.confidence:.2f}{recall}"
     numbered = "  ".join(f"{number}. {option}" for number, option in enumerate(resolved.options, 1))
     details = {
-        "decision": decided,
-        "antecedents": ", ".join(resolved.metadata.get("antecedents", ())),
+        "decision": f"{resolved.reference_type} / {resolved.scope}, confidence {resolved.confidence:.2f}{recall}",
+        "antecedents": ", ".join(facts.get("antecedents", ())),
         "ambiguous": numbered if len(resolved.options) > 1 else "",
-        "note": "; ".join(
-            str(resolved.metadata[name]) for name in ("note", "llm_problem") if name in resolved.metadata
-        ),
+        "note": "; ".join(str(facts[name]) for name in ("note", "llm_problem") if name in facts),
         "stand-alone": resolved.standalone_query or query + "   (unchanged)",
     }
     return "\n".join([*lines, *(f"{name:<11} {text}" for name, text in details.items() if text)])

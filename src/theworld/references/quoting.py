@@ -12,8 +12,9 @@ from functools import cache
 from typing import NamedTuple
 
 from theworld.references.context import RANKS, offered
+from theworld.references.detection import Span
 from theworld.references.history import overlap, text_of, topic_tokens
-from theworld.references.phrases import Span, load_table
+from theworld.references.tables import load_table
 from theworld.state import Message, ReferenceType, ResolvedReference
 from theworld.text import fold, split_sentences
 from theworld.text.folding import fold_in_place
@@ -84,20 +85,16 @@ def quote_for(question: str, reference: ResolvedReference, history: Sequence[Mes
     turns = [i for i in reference.source_turns if 0 <= i < len(history) and history[i].role == "assistant"]
     turns = [i for i in turns if counted is not None and i == counted + 1] or turns
     wanted = topic_tokens(question)
-    said = {i: _shared(wanted, history, i) for i in turns if text_of(history[i]).strip()}
+    said = {i: overlap(wanted, text_of(history[i])) for i in turns if text_of(history[i]).strip()}
     if said:
+        for i in said:  # the question before an answer counts half
+            said[i] += overlap(wanted, text_of(history[i - 1])) / 2 if i and history[i - 1].role == "user" else 0
         turn = max(said, key=lambda i: (said[i], i))
         unsaid = not said[turn] and counted is None and reference.metadata.get("kind") == "history"
         return None if unsaid else _quoted(history, turn)
     if reference.reference_type is ReferenceType.STANCE and reference.resolved_content:
         return Quote(reference.resolved_content, -1, 0, len(reference.resolved_content))
     return None
-
-
-def _shared(wanted: frozenset[str], history: Sequence[Message], index: int) -> float:
-    """Return the share of the wanted tokens in an answer and, counting half, in the question before it."""
-    asked = text_of(history[index - 1]) if index and history[index - 1].role == "user" else ""
-    return overlap(wanted, text_of(history[index])) + overlap(wanted, asked) / 2
 
 
 def _quoted(history: Sequence[Message], turn: int) -> Quote:

@@ -1,4 +1,4 @@
-"""ReferenceResolver: what a query refers to in its history (reference-resolver specification, and beyond it)."""
+"""ReferenceResolver: what a query refers to in its history (specification and beyond), and the query by itself."""
 
 from __future__ import annotations
 
@@ -11,31 +11,38 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from theworld.errors import ReferenceConfigError
+from theworld.references.chinese import ChineseFollowUp
+from theworld.references.chinese_topics import topic_in
 from theworld.references.config import ReferenceResolverConfig, check_mapping
-from theworld.references.context import Standalone
+from theworld.references.context import FollowUp, Standalone, is_small_talk, with_context
 from theworld.references.detection import (
-    KeywordTables,
+    Detected,
     find_corrections,
+    find_keywords,
     find_times,
     in_zone,
     named_topic,
     order_references,
 )
-from theworld.references.focus import names_in
-from theworld.references.frames import CORRECTED
-from theworld.references.history import as_messages
+from theworld.references.english import EnglishFollowUp
+from theworld.references.frames import CORRECTED, corrected, since_topic_change, topic_change
+from theworld.references.history import as_messages, text_of, topic_tokens
 from theworld.references.model_fallback import LLMResolver, ask_model
-from theworld.references.phrases import Detected, LanguageCode, load_table
+from theworld.references.names import sure_names
 from theworld.references.quoting import chat_question
-from theworld.references.rewriting import make_standalone, supplement
-from theworld.references.scopes import Conversation, find_turns, recall_turns
-from theworld.state import ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
+from theworld.references.recall import Conversation, recall_turns
+from theworld.references.tables import LanguageCode, has_ideographs, load_table
+from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import detect_language
 from theworld.text.folding import fold_in_place
 
-_CODES = {"cn": "cn", "zh": "cn", "en": "en", "auto": "auto"}
+_CODES: dict[str, LanguageCode | None] = {"cn": "cn", "zh": "cn", "en": "en", "auto": None}
 _ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"}
 """The specification's newer names of two settings."""
+DEEPEST = 3
+"""Follow-ups on follow-ups that are traced back."""
+LONGEST_DEPENDENT = 300
+"""Characters; a longer query says itself what it is about."""
 
 
 class ReferenceResolver:
@@ -55,10 +62,9 @@ class ReferenceResolver:
     ) -> None:
         self.config = (config or ReferenceResolverConfig()).copy()
         self.config.validate()
-        self.language = _language_code(language)
+        self.language = _language_code(language) or "auto"
         self.llm_resolver = llm_resolver
         self._now = now or partial(datetime.now, UTC)
-        self._tables = KeywordTables(self.config)
 
     def resolve(
         self,
@@ -80,12 +86,10 @@ class ReferenceResolver:
             raise TypeError(f"query is a {type(query).__name__}; give its text")
         if not query or not query.strip():
             return ResolvedReference(confidence=1.0, metadata={"reason": "empty query"})
-        code = self._detect_language(query) if self.language == "auto" else self.language
-        language: LanguageCode = "cn" if code == "cn" else "en"
+        language = _CODES[self.language] or self._detect_language(query)
         cache = stance_cache if isinstance(stance_cache, Mapping) else None
-        zone = ZoneInfo(self.config.timezone)
-        conversation = Conversation(as_messages(history), language, self.config, zone, cache)
-        alone = make_standalone(query, conversation.history, conversation.language, antecedent)
+        conversation = Conversation(as_messages(history), language, self.config, ZoneInfo(self.config.timezone), cache)
+        alone = _standalone(query, conversation.history, language, antecedent)
         found = self._detect(query, now or self._now(), conversation, alone)
         result = self._assemble(query, found, conversation, alone)
         return self._assist(result, query, conversation) if use_model else result
@@ -101,26 +105,22 @@ class ReferenceResolver:
             raise ReferenceConfigError("unknown setting", where=unknown[0], remedy="See ReferenceResolverConfig.")
         given = {name: value for name, value in settings.items() if value is not None}
         renamed = {_ALIASES[name]: given.pop(name) for name in _ALIASES if name in given}
-        self._adopt(replace(self.config, **given | renamed))
+        self.config = replace(self.config, **given | renamed)
 
     def add_mapping(self, keyword: str, scope: str, ref_type: str, language: str = "cn") -> None:
         """Add or replace a keyword. Raises ReferenceConfigError for an empty keyword or an unknown scope or type."""
         code = _language_code(language)
-        if code == "auto":
+        if code is None:
             raise ReferenceConfigError("'auto' has no table", where="language", remedy="Use 'cn' or 'en'.")
         name = f"reference_mappings_{code}"
         mapping = {"scope": str(scope), "type": str(ref_type)}
         check_mapping(name, keyword, mapping)
         changed: dict[str, Any] = {name: {**getattr(self.config, name), keyword: mapping}}
-        self._adopt(replace(self.config, **changed))
-
-    def _adopt(self, config: ReferenceResolverConfig) -> None:
-        tables = KeywordTables(config)
-        self.config, self._tables = config, tables
+        self.config = replace(self.config, **changed)
 
     def _detect(self, query: str, now: datetime, conversation: Conversation, alone: Standalone) -> list[Detected]:
         folded = fold_in_place(query)
-        found = [*self._tables.find(folded), *find_corrections(folded)]
+        found = [*find_keywords(folded, self.config), *find_corrections(folded)]
         found += find_times(folded, in_zone(now, conversation.zone), conversation.history, conversation.zone)
         if conversation.history and (span := chat_question(folded)):
             found.append(Detected(span, "history", ReferenceType.REFERENTIAL, ReferenceScope.CURRENT_SESSION))
@@ -143,8 +143,8 @@ class ReferenceResolver:
             metadata["recall_turns"] = recall
         if alone.antecedents:
             metadata["antecedents"] = list(alone.antecedents)
-        supplemented = supplement(query, matches, conversation.history)
         depends = found[0].kind in {"pronoun", "continuation"} or alone.reason == CORRECTED
+        supplemented = _supplement(query, matches, conversation.history)
         rewritten = alone.query or supplemented if depends else supplemented or alone.query
         return ResolvedReference(
             reference_type=first.reference_type,
@@ -166,13 +166,8 @@ class ReferenceResolver:
         sure = result.confidence >= self.config.llm_fallback_threshold and not open_antecedent
         if sure and (result.matches or self.config.llm_only_if_unsure):
             return result
-        assisted = ask_model(self.llm_resolver, query, conversation.history)
-        chosen = assisted.reference or result
-        notes: dict[str, Any] = {"llm_calls": 1, "llm_usage": assisted.usage.model_dump()}
-        if assisted.problem:
-            notes["llm_problem"] = assisted.problem
-        if assisted.reference is not None:
-            notes["reason"] = "the model fallback"
+        assisted, notes = ask_model(self.llm_resolver, query, conversation.history)
+        chosen = assisted or result
         return replace(chosen, metadata={**result.metadata, **chosen.metadata, **notes})
 
     def _detect_language(self, text: str) -> LanguageCode:
@@ -185,7 +180,7 @@ def _evidence(query: str, found: Sequence[Detected], conversation: Conversation,
     if not found:
         if not conversation.history:
             return "none_without_history"
-        named = conversation.language == "cn" or any(not name.opening for name in names_in(query))
+        named = conversation.language == "cn" or sure_names(query)
         return f"none_{conversation.language}" if named else "none_en_bare"
     kind = found[0].kind
     if kind in {"pronoun", "continuation"}:
@@ -200,25 +195,61 @@ def _match(
         turns = conversation.show(alone.sources, alone.reason)
     else:
         topic = "" if item.kind == "history" else named_topic(query, item, found)
-        turns = find_turns(conversation, item.reference_type, item.scope, topic, item.interval)
+        turns = conversation.find(item.reference_type, item.scope, topic, item.interval)
+    start, end, keyword = item.span
     return ReferenceMatch(
-        keyword=item.span.phrase,
-        span=(item.span.start, item.span.end),
-        reference_type=item.reference_type,
-        scope=item.scope,
-        source_turns=tuple(turns.turns),
-        content=turns.content,
-        reason=turns.reason,
+        keyword, (start, end), item.reference_type, item.scope, tuple(turns.turns), turns.content, turns.reason
     )
 
 
-def _language_code(language: str) -> str:
-    code = _CODES.get(language) if isinstance(language, str) else None
-    if code is None:
-        raise ReferenceConfigError(
-            f"{language!r} is unknown", where="language", remedy="It must be one of cn, zh, en, auto."
-        )
-    return code
+def _standalone(
+    query: str, history: Sequence[Message], language: LanguageCode, antecedent: str | None = None, depth: int = 0
+) -> Standalone:
+    """Return the query rewritten with its antecedents, or as it is (`query` None) where it depends on nothing.
+
+    `antecedent` overrides the choice among equally good antecedents.
+    """
+    if not history or len(query) > LONGEST_DEPENDENT or depth > DEEPEST:
+        return Standalone()
+    if (start := topic_change(query)) is not None:
+        return Standalone(query[start:].strip() or None, reason="another topic is announced")
+    recent, first = since_topic_change(history)
+    rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
+    follow_up = rules(query, recent, antecedent, partial(_alone, depth + 1))
+    alone = corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
+    return replace(alone, sources=tuple(source + first for source in alone.sources)) if first else alone
+
+
+def _alone(depth: int, text: str, before: Sequence[Message]) -> str:
+    return _standalone(text, before, "en", depth=depth).query or text
+
+
+def _supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence[Message]) -> str | None:
+    """Return the query with what its primary reference points at, None where it needs nothing or nothing is known.
+
+    A correction gets the question that was answered wrongly, a reference to a stance the stance, any other the topic of
+    its turns; only a query that names no topic of its own gets one.
+    """
+    primary, rest = matches[0], query
+    if primary.reference_type is ReferenceType.CORRECTION:
+        before = FollowUp("", since_topic_change(history)[0], None, partial(_alone, 1)).before
+        return with_context(query, before.text[:LONGEST_DEPENDENT]) if before and primary.source_turns else None
+    for start, end in sorted((match.span for match in matches), reverse=True):
+        rest = f"{rest[:start]} {rest[end:]}"
+    if topic_tokens(rest):
+        return None
+    if primary.reference_type is ReferenceType.STANCE:
+        return with_context(query, primary.content or "")
+    asked = [text_of(history[i]) for i in primary.source_turns if history[i].role == "user"]
+    return with_context(query, next((topic for text in asked[::-1] if topic_tokens(topic := topic_in(text))), ""))
+
+
+def _language_code(language: str) -> LanguageCode | None:
+    """Return the code of a language, None for `auto`."""
+    if language not in tuple(_CODES):
+        remedy = "It must be one of cn, zh, en, auto."
+        raise ReferenceConfigError(f"{language!r} is unknown", where="language", remedy=remedy)
+    return _CODES[language]
 
 
 def create_reference_resolver(
@@ -234,7 +265,6 @@ def create_reference_resolver(
     `settings` are further fields of ReferenceResolverConfig. Raises ReferenceConfigError.
     """
     config = ReferenceResolverConfig() if config_path is None else ReferenceResolverConfig.from_yaml(config_path)
-    given = {"last_few_turns": last_few_turns, "recent_turns": recent_turns, **settings}
     resolver = ReferenceResolver(config, language, llm_resolver)
-    resolver.update_config(**given)
+    resolver.update_config(last_few_turns=last_few_turns, recent_turns=recent_turns, **settings)
     return resolver

@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any
 
 from theworld.references.chinese_topics import topic_in
-from theworld.references.detection import in_zone
+from theworld.references.detection import in_zone, phrase_pattern
 from theworld.references.history import as_messages, overlap, text_of, topic_tokens
-from theworld.references.phrases import LANGUAGES, LanguageCode, load_table, phrase_pattern
+from theworld.references.tables import LANGUAGES, LanguageCode, load_table
 from theworld.state import Message
 from theworld.text import entity_key, split_sentences
 from theworld.text.folding import fold_in_place
@@ -26,7 +26,7 @@ MOST_RANKED = 20
 @cache
 def _markers() -> re.Pattern[str]:
     table = load_table("language")["stances"]
-    return re.compile("|".join(phrase_pattern(phrase).pattern for code in LANGUAGES for phrase in table[code]))
+    return re.compile("|".join(phrase_pattern(phrase)[1].pattern for code in LANGUAGES for phrase in table[code]))
 
 
 @lru_cache(maxsize=4096)
@@ -63,24 +63,20 @@ def extract_stances(
     return dict(list(stances.items())[-MOST_STANCES:])
 
 
-def cached_stance(
-    cache_: Mapping[str, Any] | None, topic: str, language: LanguageCode
-) -> tuple[str, dict[str, Any]] | None:
-    """Return the text and the entry of the cache's best stance, None where it holds none.
+def cached_stance(cache_: Mapping[str, Any] | None, topic: str, language: LanguageCode) -> tuple[str, str] | None:
+    """Return the cache's best stance, with its topic as the language labels it and by itself; None where there is none.
 
     A stance on the topic named in the query comes first, then the latest; ties go to the first. Entries that are
     not mappings or hold no stance are passed over.
     """
-    entries = [dict(e) for e in (cache_ or {}).values() if isinstance(e, Mapping) and e.get("stance")]
+    entries = [entry for entry in (cache_ or {}).values() if isinstance(entry, Mapping) and entry.get("stance")]
     if not entries:
         return None
     wanted = topic_tokens(topic)
     best = max(entries, key=lambda e: (overlap(wanted, f"{e.get('topic') or ''} {e['stance']}"), _moment(e)))
-    subject = str(best.get("topic") or "").strip()
-    if not subject:
-        return str(best["stance"]), best
-    template: str = load_table("language")["labels"][language]["stance"]
-    return template.replace("{topic}", subject).replace("{stance}", str(best["stance"])), best
+    subject, stance = str(best.get("topic") or "").strip(), str(best["stance"])
+    template: str = load_table("language")["labels"][language]["stance"] if subject else "{stance}"
+    return template.replace("{topic}", subject).replace("{stance}", stance), stance
 
 
 def _moment(entry: Mapping[str, Any]) -> tuple[int, float, str]:
