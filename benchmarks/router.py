@@ -21,11 +21,11 @@ from datetime import datetime
 from pathlib import Path
 
 from environment import environment
+from labelled_questions import accuracy, read_labelled
 
 from theworld.demo.credit.sample import write_sample
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import percentile
-from theworld.evaluation.routing import accuracy, read_labelled
 from theworld.routing import Rules, route
 from theworld.settings import Settings
 from theworld.sql.database import Database

@@ -121,6 +121,7 @@ PEERS: Mapping[str, PeerEntry] = {
         {"llama_index.core": "llama-index-core", "llama_index.retrievers.bm25": "llama-index-retrievers-bm25"},
     ),
     "haystack": PeerEntry("Haystack hybrid", "haystack_hybrid", "HaystackHybrid", {"haystack": "haystack-ai"}),
+    "lightrag": PeerEntry("LightRAG naive", "lightrag_naive", "LightRAGNaive", {"lightrag": "lightrag-hku"}),
     "pagerank": PeerEntry("HippoRAG-style PageRank", "pagerank", "EntityPageRank", {"scipy": "scipy"}),
 }
 
