@@ -1,8 +1,4 @@
-"""The Python of the READMEs and documents is typed and runs as it stands.
-
-The examples of docs/service.md and docs/clients.md run against a server (tests/service), those of docs/library.md and
-docs/wikidata.md beside the tests of what they show.
-"""
+"""The Python of the READMEs and documents is typed and runs as it stands; what needs a server runs in its folder."""
 
 from __future__ import annotations
 
