@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 EXTRAS ?= dev
 # Processes for the fast tests; the slow ones, which start processes of their own, run one after the other.
 JOBS ?= 2
+# Examples for each property that is tested with random values; `make check` takes fewer, `make test` all.
+EXAMPLES ?= 100
 # The product alone, which is all the demo needs; then the same with the development tools.
 PRODUCT := $(VENV)/.product
 STAMP := $(VENV)/.installed
@@ -22,17 +24,20 @@ test: fast
 test-services: $(STAMP)
 	$(BIN)/pytest tests/services
 
-check: $(STAMP) lint types fast
+# Types are checked beside the tests: by itself that would leave a core idle.
+check: $(STAMP) lint
+	$(MAKE) --jobs=2 types fast EXAMPLES=25
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/codespell
 
 types: $(STAMP)
 	$(BIN)/mypy
 
 fast: $(STAMP)
-	$(BIN)/pytest -q -m "not slow" -n $(JOBS) --dist loadfile
+	EXAMPLES=$(EXAMPLES) $(BIN)/pytest -q -m "not slow" -n $(JOBS) --dist loadfile
 
 format: $(STAMP)
 	$(BIN)/ruff format .

@@ -5,6 +5,7 @@ Product modules are imported by the fixtures, so that a test that needs none of 
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,11 +18,17 @@ if TYPE_CHECKING:
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
-    """Have hypothesis ignore how long an example takes, which says how busy the machine is; only where it is used."""
+    """Have hypothesis ignore how long an example takes, which says how busy the machine is; only where it is used.
+
+    `make check` asks for fewer examples (EXAMPLES) than `make test`.
+    """
     if isinstance(collector, pytest.Module) and "hypothesis" in collector.path.read_text("utf-8"):
         from hypothesis import HealthCheck, settings
 
-        settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        slow_is_fine, examples = [HealthCheck.too_slow], int(os.environ.get("EXAMPLES", "100"))
+        settings.register_profile(
+            "any machine", deadline=None, max_examples=examples, suppress_health_check=slow_is_fine
+        )
         settings.load_profile("any machine")
 
 

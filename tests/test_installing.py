@@ -73,7 +73,7 @@ def archives(source: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
     return sdist, wheel
 
 
-def test_the_source_archive_builds_the_same_wheel_and_neither_holds_tests(
+def test_both_archives_hold_the_package_all_of_it_and_no_tests(
     source: Path, archives: tuple[Path, Path], tmp_path: Path
 ) -> None:
     build = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
@@ -82,6 +82,12 @@ def test_the_source_archive_builds_the_same_wheel_and_neither_holds_tests(
     with zipfile.ZipFile(direct) as one, zipfile.ZipFile(archives[1]) as other:
         assert sorted(one.namelist()) == sorted(other.namelist())
         assert {name.split("/")[0].partition("-")[0] for name in one.namelist()} == {"theworld"}
+        inside = {name for name in one.namelist() if name.startswith("theworld/")}
+        one.extractall(tmp_path / "unpacked")
+    walked = os.walk(source / "src" / "theworld", followlinks=True)
+    assert inside == {str(Path(top, name).relative_to(source / "src")) for top, _, names in walked for name in names}
+    code = "import theworld\nfor name in theworld.__all__: print(theworld.__file__, getattr(theworld, name))"
+    assert "unpacked" in run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(tmp_path / "unpacked"))
     with tarfile.open(archives[0]) as archive:
         folders = {name.split("/")[1] for name in archive.getnames() if "/" in name}
     assert not folders & {"tests", "benchmarks", "docs"}

@@ -43,7 +43,3 @@ def test_the_files_of_the_structure_are_there() -> None:
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_every_example_runs(code: str) -> None:
     exec(compile(code, "docs/library.md", "exec"), {"__name__": "example"})
-
-
-def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 4

@@ -1,15 +1,13 @@
-"""The package as it is installed: nothing forgotten in the wheel, which works elsewhere; a light import."""
+"""The package as it is installed: every folder a package, every dependency described, a light import."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -38,25 +36,8 @@ def package_folders() -> dict[str, Path]:
     return found
 
 
-def data_files() -> list[tuple[str, str]]:
-    """Return (package, path below its folder) of every file that is no module."""
-    folders = package_folders()
-    owners = {folder: name for name, folder in folders.items()}
-    files = []
-    for name, folder in folders.items():
-        for file in folder.rglob("*") if name != "theworld" else folder.glob("*"):
-            if not file.is_file() or file.suffix in {".py", ".pyc"}:
-                continue
-            owner = next(parent for parent in file.parents if parent in owners)
-            if owner == folder:
-                files.append((name, file.relative_to(folder).as_posix()))
-    return files
-
-
-def run(code: str, *, cwd: Path, path: Path | None = None) -> str:
+def run(code: str, *, cwd: Path) -> str:
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "THEWORLD"))}
-    if path is not None:
-        env["PYTHONPATH"] = str(path)
     done = subprocess.run([sys.executable, "-c", code], cwd=cwd, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -101,40 +82,3 @@ def test_every_public_name_can_be_imported() -> None:
     assert set(dir(theworld)) >= set(theworld.__all__)
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = theworld.no_such_name
-
-
-@pytest.mark.slow
-def test_a_wheel_holds_everything_and_works_from_an_empty_folder(tmp_path: Path) -> None:
-    source, wheels, unpacked, empty = (tmp_path / name for name in ("source", "wheels", "unpacked", "empty"))
-    source.mkdir()
-    empty.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source / name)
-    junk = shutil.ignore_patterns("__pycache__", "*.egg-info", ".*")
-    for name in ("src", "graph", "nodes", "prompts", "state"):
-        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=junk)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    built = subprocess.run(
-        [*command, "--wheel-dir", str(wheels), str(source)], capture_output=True, text=True, check=False
-    )
-    assert built.returncode == 0, built.stderr
-    [wheel] = wheels.glob("theworld-*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        inside = {name for name in archive.namelist() if name.startswith("theworld/")}
-        archive.extractall(unpacked)
-    assert inside == expected_in_wheel()
-    code = (
-        "import theworld, sys\nfor name in theworld.__all__: getattr(theworld, name)\n"
-        "import theworld.graph, theworld.nodes, theworld.state, theworld.prompts, theworld.cli\n"
-        "print(*{m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'theworld'}, sep='\\n')"
-    )
-    files = run(code, cwd=empty, path=unpacked).splitlines()
-    assert files
-    assert all(file.startswith(str(unpacked)) for file in files)
-
-
-def expected_in_wheel() -> set[str]:
-    names = {f"{package.replace('.', '/')}/{file}" for package, file in data_files()}
-    for package, folder in package_folders().items():
-        names |= {f"{package.replace('.', '/')}/{file.name}" for file in folder.glob("*.py")}
-    return names

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -155,3 +158,15 @@ def test_threads_share_a_client(service: Any, make_client: Any) -> None:
         thread.join()
     assert found == names
     assert service.most_at_once == 2
+
+
+def test_the_example_of_the_page_runs(
+    service: Any, dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "wikidata.md").read_text("utf-8")
+    (code,) = (one for one in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "build_snapshot" in one)
+    (tmp_path / "dump.json.gz").write_bytes(gzip.compress(dump.read_bytes()))
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(code.replace("https://www.wikidata.org/w/api.php", service.url).replace("Turing", "Paris"), names)
+    assert {item["id"] for item in names["items"]} == {"Q90", "Q830149", "Q167646"}

@@ -3,7 +3,8 @@
 - BM25 over whole paragraphs joined up to 900 characters: the floor, plain and without any package;
 - LangChain: RecursiveCharacterTextSplitter, and an ensemble of BM25 and the vector store;
 - LlamaIndex: SentenceSplitter, and reciprocal rank fusion of BM25 and the vector store;
-- Haystack: DocumentSplitter, and reciprocal rank fusion of BM25 and the in-memory vectors.
+- Haystack: DocumentSplitter, and reciprocal rank fusion of BM25 and the in-memory vectors;
+- LightRAG: its windows of tokens, and its vector store alone, which is all that it has without a language model.
 
 All is as the packages have it by default. Each answers with its first three passages, and never declines. Passages are
 embedded by the embedder that most of the store's notes have vectors of; the vectors are kept in the user's cache.
@@ -46,6 +47,7 @@ RIVALS = {
     "langchain": "LangChain defaults",
     "llamaindex": "LlamaIndex defaults",
     "haystack": "Haystack defaults",
+    "lightrag": "LightRAG, no model",
 }
 """The systems by name, with what tables call them."""
 GAINS = ("file recall@5", "fact in first 3 notes", "answer contained", "on the first screen")
@@ -259,9 +261,16 @@ def _haystack() -> Split:
     return lambda text: [one.content or "" for one in splitter.run([Document(content=text)])["documents"]]
 
 
+def _lightrag() -> Split:
+    from theworld.evaluation.peers.lightrag_naive import split
+
+    return split
+
+
 DEFAULT_SPLITTERS: Mapping[str, Callable[[], Split]] = {
     "langchain": _langchain,
     "llamaindex": _llamaindex,
     "haystack": _haystack,
+    "lightrag": _lightrag,
 }
 """By peer, what makes its default splitter; its package must be installed."""

@@ -114,6 +114,13 @@ def haystack(material: Material) -> Retrieve:
     return retrieve
 
 
+def lightrag(material: Material) -> Retrieve:
+    """LightRAG without a language model (see `lightrag_naive`)."""
+    from theworld.evaluation.peers.lightrag_naive import LightRAGNaive
+
+    return LightRAGNaive(material).retrieve
+
+
 def pagerank(material: Material) -> Retrieve:
     """Personalised PageRank over notes and entities (see `pagerank`)."""
     from theworld.evaluation.peers.pagerank import EntityPageRank
@@ -170,5 +177,6 @@ PEERS: Mapping[str, PeerEntry] = {
     "langchain": PeerEntry("LangChain Ensemble", langchain, _LANGCHAIN),
     "llamaindex": PeerEntry("LlamaIndex QueryFusion", llamaindex, _LLAMAINDEX),
     "haystack": PeerEntry("Haystack hybrid", haystack, {"haystack": "haystack-ai"}),
+    "lightrag": PeerEntry("LightRAG naive", lightrag, {"lightrag": "lightrag-hku"}),
     "pagerank": PeerEntry("HippoRAG-style PageRank", pagerank, {"scipy": "scipy"}),
 }
