@@ -133,9 +133,9 @@ class Question:
         key = ("times", now.isoformat(), str(now.tzinfo))  # equal moments of two zones lie in different days
         return self.once(key, lambda: tuple(t for t in find_time_ranges(self.text, now) if not t.approximate))
 
-    def words_over(self, texts: Sequence[str], floor: float = 0.0) -> QuestionWords:
+    def words_over(self, texts: Sequence[str]) -> QuestionWords:
         """Return its content words, weighed by how rare they are among texts; see `QuestionWords`."""
-        return QuestionWords(self.content, texts, floor)
+        return QuestionWords(self.content, texts)
 
 
 _kept = lru_cache(maxsize=KEPT)(Question)

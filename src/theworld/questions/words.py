@@ -1,8 +1,7 @@
 """Words of a question and how much each says: the rarer among the notes found, the more.
 
 One weighing for all who compare notes with a question. Its measures differ in what they divide by: `share` looks only
-at words that some note has (which note is best?), `covered` also at those that none has (is enough of it said?), and
-`grounded` counts instead of weighing.
+at words that some note has (which note is best?), `covered` also at those that none has (is enough of it said?).
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ def idf(found: int, texts: int) -> float:
 
 
 class QuestionWords:
-    """Index tokens weighed by their idf over texts, plus a floor that keeps what every text says from counting nothing.
+    """Index tokens weighed by their idf over texts.
 
     Index tokens of Chinese are pairs of characters: those across two words are found nowhere.
     """
 
-    def __init__(self, words: Sequence[str], texts: Sequence[str], floor: float = 0.0) -> None:
+    def __init__(self, words: Sequence[str], texts: Sequence[str]) -> None:
         bags = [token_set(text) for text in texts]
         self._found = Counter(word for bag in bags for word in words if word in bag)
-        self._weights = {word: idf(self._found[word], len(bags)) + floor for word in words}
+        self._weights = {word: idf(self._found[word], len(bags)) for word in words}
         self._total = math.fsum(self._weights.values()) or 1.0
         found = math.fsum(self._weights[word] for word in self._found)
         self._total_found, average = found or 1.0, found / max(1, len(self._found))
@@ -54,10 +53,6 @@ class QuestionWords:
     def share(self, held: AbstractSet[str]) -> float:
         """Return the weighted share, in [0, 1], of the words that any text has that are among index tokens."""
         return math.fsum(self._weights[word] for word in self._found if word in held) / self._total_found
-
-    def grounded(self, held: AbstractSet[str]) -> float:
-        """Return the share of all words, those that no text has included, that are among index tokens."""
-        return len(held & self._weights.keys()) / max(1, len(self._weights))
 
     def covered(self, text: str, shown: str = "") -> float:
         """Return the weighted share, in [0, 1], of the words a text holds; those shown before count less."""
