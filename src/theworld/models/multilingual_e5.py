@@ -223,14 +223,14 @@ class UnigramTokenizer:
         found = self._found(normal)
         best, came = [0.0, *[-np.inf] * len(normal)], [(0, 0)] * (len(normal) + 1)
         for start, pieces in enumerate(found):
-            for end, piece, score in (*pieces, (start + 1, self._unknown, self._unknown_score)):
+            for end, piece, score in [*pieces, (start + 1, self._unknown, self._unknown_score)]:
                 if best[start] + score > best[end]:
                     best[end], came[end] = best[start] + score, (piece, start)
-        pieces, end = [], len(normal)
+        cut, end = [], len(normal)
         while end:
-            pieces.append(came[end])
+            cut.append(came[end])
             end = came[end][1]
-        return pieces[::-1]
+        return cut[::-1]
 
     def _found(self, text: str) -> list[list[tuple[int, int, float]]]:
         """Return for each character the pieces that begin there: (end, piece, log probability)."""
