@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast, get_args
 
@@ -75,3 +76,8 @@ def accuracy(labelled: Iterable[Labelled], choose: Callable[[str], RoutePath]) -
     chosen = [(item, choose(item.question)) for item in labelled]
     wrong = tuple((item.question, item.path, path) for item, path in chosen if path != item.path)
     return Accuracy(len(chosen) - len(wrong), len(chosen), wrong)
+
+
+def balance(labelled: Sequence[Labelled]) -> Counter[tuple[Intent, Language]]:
+    """Return how many questions there are by intent and language."""
+    return Counter((item.intent, item.language) for item in labelled)

@@ -130,7 +130,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(IngestionError, match=r"questions.jsonl: is missing"):
         load_question_set(tmp_path)
     (tmp_path / "questions.jsonl").write_text("\n", "utf-8")
-    with pytest.raises(IngestionError, match="holds nothing"):
+    with pytest.raises(IngestionError, match="holds no questions"):
         load_question_set(tmp_path)
 
 
@@ -401,7 +401,7 @@ def test_what_is_wrong_is_told_before_the_work(command: Run, tmp_path: Path) -> 
 
 
 def test_a_rival_that_is_not_installed_says_how_to_get_it() -> None:
-    absent = PeerEntry("A rival", PEERS["langchain"].maker, {"no_such_package": "no-such-package"})
+    absent = PeerEntry("A rival", "langchain_ensemble", "LangChainEnsemble", {"no_such_package": "no-such-package"})
     with pytest.raises(TheWorldError, match=r"no-such-package not installed. pip install .*\[benchmarks\]"):
         absent.require()
 
@@ -419,8 +419,9 @@ def test_rivals_are_measured_or_named(command: Run) -> None:
         assert f"LEFT OUT: {reason}" in err
     floor = compared["rivals"]["bm25"]
     assert {name: floor["measures"][name] for name in EXPECTED["floor"]} == EXPECTED["floor"]
-    for rival in compared["rivals"].values():
-        assert rival["measures"]["file recall@10"]["share"] == 1.0
+    for name, rival in compared["rivals"].items():
+        # LightRAG leaves out what has a cosine below .2, here a passage in another language.
+        assert rival["measures"]["file recall@10"]["share"] >= (0.85 if name == "lightrag" else 1.0)
         mean, low, high, p_value = rival["theworld_gain"]["answer contained"]
         assert low <= mean <= high
         assert 0 < p_value <= 1

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ontology.conftest import plain_document
+from ontology_documents import plain_document
 from theworld.demo.credit import load_credit_ontology
 from theworld.errors import StoreError
 from theworld.ontology import parse_ontology

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ontology.conftest import sample_documents
+from ontology_documents import sample_documents
 from theworld.demo.credit import load_credit_ontology
 from theworld.nodes.retrieve_ontology import retrieve_ontology
 from theworld.nodes.route_query import route_query

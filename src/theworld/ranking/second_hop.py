@@ -7,7 +7,7 @@ by as much as it suits the question with the name better than the question alone
 tokens cover the question's own words, which their neighbour gives another meaning. It is multi-hop dense retrieval
 (Xiong et al., ICLR 2021) with a name in place of the passage, and without training.
 
-Only notes with token vectors are lifted: where an embedder gives none, as for Chinese, there is no second hop.
+Only notes with token vectors are lifted: where an embedder gives none, there is no second hop.
 """
 
 from __future__ import annotations
