@@ -130,7 +130,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(IngestionError, match=r"questions.jsonl: is missing"):
         load_question_set(tmp_path)
     (tmp_path / "questions.jsonl").write_text("\n", "utf-8")
-    with pytest.raises(IngestionError, match="holds no questions"):
+    with pytest.raises(IngestionError, match="holds nothing"):
         load_question_set(tmp_path)
 
 
@@ -401,7 +401,7 @@ def test_what_is_wrong_is_told_before_the_work(command: Run, tmp_path: Path) -> 
 
 
 def test_a_rival_that_is_not_installed_says_how_to_get_it() -> None:
-    absent = PeerEntry("A rival", "langchain_ensemble", "LangChainEnsemble", {"no_such_package": "no-such-package"})
+    absent = PeerEntry("A rival", PEERS["langchain"].maker, {"no_such_package": "no-such-package"})
     with pytest.raises(TheWorldError, match=r"no-such-package not installed. pip install .*\[benchmarks\]"):
         absent.require()
 
