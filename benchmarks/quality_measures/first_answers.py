@@ -18,13 +18,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.evaluation.answers import AnsweredQuery, AnswersReport, answerable_queries
 from theworld.evaluation.counterfactuals import as_found
-from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.datasets import Dataset
 from theworld.evaluation.metrics import PairedDifference, paired_difference
 from theworld.evaluation.retrieval import baseline_scores
 from theworld.graph import Resources, build_graph
 from theworld.nodes.fuse_candidates import to_candidate
 from theworld.ranking.fusion import Fused
-from theworld.state import Answer, Candidate, ChannelHit, ChannelResult, Context, QueryInput
+from theworld.state import Candidate, ChannelHit, ChannelResult, Context, ModelUsage, QueryInput
 
 DELIVERED_BY = "restore_fused_order"
 """The node in whose name the baseline's candidates enter the graph: what follows it is answering."""
@@ -74,10 +74,11 @@ def evaluate_first_answers(
         config: Any = {"configurable": {"thread_id": query.id}}
         keys = ["result", "channel_results"]
         state = graph.invoke(QueryInput(question=query.text), config, context=context, output_keys=keys)
-        own.append(_answered(query, state["result"]))
+        own.append(AnsweredQuery.of(query, state["result"], ModelUsage()))
         candidates = baseline_candidates(state["channel_results"], resources, tenant)
         graph.update_state(config, as_found(candidates), as_node=DELIVERED_BY)
-        baseline.append(_answered(query, graph.invoke(None, config, context=context, output_keys=keys)["result"]))
+        answer = graph.invoke(None, config, context=context, output_keys=keys)["result"]
+        baseline.append(AnsweredQuery.of(query, answer, ModelUsage()))
         threads.delete_thread(query.id)
         on_query()
     return FirstAnswers(AnswersReport(dataset.name, tuple(own)), AnswersReport(dataset.name, tuple(baseline)))
@@ -108,8 +109,3 @@ def baseline_candidates(channels: Mapping[str, ChannelResult], resources: Resour
         )
         for rank, (note, score) in enumerate(found, start=1)
     ]
-
-
-def _answered(query: Query, answer: Answer | None) -> AnsweredQuery:
-    found = answer or Answer()
-    return AnsweredQuery(query, found.brief, found.kind, found.confidence)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from quality_measures.first_answers import baseline_candidates, evaluate_first_answers
 
-from theworld.errors import IngestionError
-from theworld.evaluation.answers import evaluate_answers
+from theworld.errors import IngestionError, SettingsError
+from theworld.evaluation.answers import evaluate_answers, evaluate_model_alone
 from theworld.evaluation.counterfactuals import Counterfactuals
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.failures import Change
@@ -23,6 +24,7 @@ from theworld.models.registry import load_models
 from theworld.settings import Settings
 from theworld.state import Context
 from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.testing import FakeChatModel
 
 if TYPE_CHECKING:
     from theworld.graph.build import CompiledGraph
@@ -94,6 +96,29 @@ def test_answers(graph: CompiledGraph, dataset: Dataset) -> None:
     assert [result.query.id for result in report.results] == ["q1", "q2"]
     assert report.results[0].contains == 1.0
     assert report.as_json()["answered"] == 2
+
+
+def test_the_same_model_over_one_channel_alone(graph: CompiledGraph, resources: Resources, dataset: Dataset) -> None:
+    model = FakeChatModel(
+        replies=["Neil Peart\nNeil Peart was the drummer of Rush [1].", "Hamilton, in Ontario [1]."] * 2
+    )
+    asking = replace(resources, models=replace(resources.models, chat=model))
+    alone = evaluate_model_alone(dataset, graph, asking, "sparse")
+    assert [(result.kind, result.answer) for result in alone.results][0] == ("generated", "Neil Peart")
+    only = Context(channels=["sparse"], use_model=False)
+    found = graph.invoke({"question": QUERIES[0].text}, context=only, output_keys=["channel_results"])
+    in_order = [note.rpartition("#")[0] for note, _ in found["channel_results"]["sparse"].hits]
+    shown = model.calls[0][0].content
+    assert sorted(in_order, key=lambda document: shown.index(CORPUS[document][1])) == in_order
+    whole = evaluate_answers(dataset, build_graph(asking))
+    for report in (alone, whole):
+        figures = report.as_json()
+        assert (figures["generated"], figures["calls"], figures["citations"]) == (2, 2, 2)
+        assert figures["citations_right"] == 1.0
+        assert figures["tokens"] > 0
+    assert "calls" not in evaluate_answers(dataset, graph).as_json()
+    with pytest.raises(SettingsError, match="Configure a language model"):
+        evaluate_model_alone(dataset, graph, resources, "dense")
 
 
 def test_first_answers_come_from_both_lists(graph: CompiledGraph, resources: Resources, dataset: Dataset) -> None:

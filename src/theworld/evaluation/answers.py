@@ -2,24 +2,36 @@
 
 Definitions. A question counts as answered when the kind of its answer is not `none`; unanswered ones count 0 in `em`
 and `f1`. `precision_answered` is the share of right answers among the answered, judged by what they say: see
-`judging`; it is None where nothing was answered. Every measure takes the best of the gold answers.
+`judging`; it is None where nothing was answered. Every measure takes the best of the gold answers. `citations_right` is
+the share of the notes cited by a model whose document is a gold one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
-from theworld.errors import IngestionError
+from theworld.errors import IngestionError, SettingsError
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.judging import is_right
 from theworld.evaluation.metrics import contains, exact_match, f1
-from theworld.state import Answer, AnswerKind, Context, QueryInput
+from theworld.state import (
+    EVIDENCE_NOTES,
+    Answer,
+    AnswerKind,
+    Channel,
+    Citation,
+    Context,
+    ModelUsage,
+    QueryInput,
+    QueryState,
+)
 
 if TYPE_CHECKING:
+    from theworld.graph import Resources
     from theworld.graph.build import CompiledGraph
 
 
@@ -31,6 +43,15 @@ class AnsweredQuery:
     answer: str
     kind: AnswerKind
     confidence: float = 0.0
+    citations: tuple[Citation, ...] = ()
+    usage: ModelUsage = field(default_factory=ModelUsage)
+    """Calls of a language model for this question."""
+
+    @classmethod
+    def of(cls, query: Query, answer: Answer | None, usage: ModelUsage) -> AnsweredQuery:
+        """Return the question with its answer; None is no answer."""
+        found = answer or Answer()
+        return cls(query, found.brief, found.kind, found.confidence, found.citations, usage)
 
     @property
     def em(self) -> float:
@@ -85,6 +106,23 @@ class AnswersReport:
             "f1": _mean(result.f1 for result in self.results),
             "precision_answered": _mean(result.right for result in answered) if answered else None,
             "by_kind": by_kind,
+            **self._of_model(),
+        }
+
+    def _of_model(self) -> dict[str, Any]:
+        """Return what a language model cited and took; nothing where none was called."""
+        usage = sum((result.usage for result in self.results), ModelUsage())
+        if not usage.calls:
+            return {}
+        generated = [result for result in self.results if result.kind == "generated"]
+        cited = [citation.document_id in result.query.grades for result in generated for citation in result.citations]
+        return {
+            "generated": len(generated),
+            "citations": len(cited),
+            "citations_right": _mean(map(float, cited)) if cited else None,
+            "calls": usage.calls,
+            "tokens": usage.prompt_tokens + usage.completion_tokens,
+            "cost": usage.cost,
         }
 
 
@@ -104,8 +142,48 @@ def evaluate_answers(
     context = Context(tenant=tenant, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=use_model)
     results = []
     for query in answerable_queries(dataset, limit):
-        answer: Answer = graph.invoke(QueryInput(question=query.text), context=context)["result"]
-        results.append(AnsweredQuery(query, answer.brief, answer.kind, answer.confidence))
+        found = graph.invoke(QueryInput(question=query.text), context=context)
+        results.append(AnsweredQuery.of(query, found["result"], found["usage"]))
+        on_query()
+    return AnswersReport(dataset.name, tuple(results))
+
+
+def evaluate_model_alone(
+    dataset: Dataset,
+    graph: CompiledGraph,
+    resources: Resources,
+    channel: Channel,
+    *,
+    limit: int | None = None,
+    on_query: Callable[[], None] = lambda: None,
+) -> AnswersReport:
+    """Give the model of `resources` the first notes of one channel, as that channel orders them, and nothing else.
+
+    The same prompt and checks of its answer as in the graph, as many notes, but no other channel, no reranking, no
+    decision on evidence; where the checks refuse its answer there is none. SettingsError where no model is configured.
+    """
+    from langgraph.runtime import Runtime
+
+    from theworld.nodes.generate_answer import generate_answer
+
+    if resources.models.chat is None:
+        raise SettingsError("is needed to compare answers.", where="model.name", remedy="Configure a language model.")
+    context = Context(deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False, channels=[channel])
+    results = []
+    for query in answerable_queries(dataset, limit):
+        keys = ["query", "language", "candidates"]
+        found: Any = graph.invoke(QueryInput(question=query.text), context=context, output_keys=keys)
+        notes = sorted(found["candidates"], key=lambda note: note.fused_rank or len(found["candidates"]) + 1)
+        state = QueryState(
+            question=query.text, query=found["query"], language=found["language"], evidence=notes[:EVIDENCE_NOTES]
+        )
+        update = generate_answer(
+            state, Runtime(context=context), model=resources.models.chat, settings=resources.settings.answers
+        )
+        usage = update.get("usage", ModelUsage())
+        results.append(
+            AnsweredQuery.of(query, update["result"], usage if isinstance(usage, ModelUsage) else ModelUsage())
+        )
         on_query()
     return AnswersReport(dataset.name, tuple(results))
 
