@@ -23,7 +23,7 @@ from theworld.ontology.storing import (
 )
 from theworld.stores.graph_weights import co_occurrences, mixed, note_parts
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.stores.ledger import graph_rows
+from theworld.stores.ledger import graph_tables
 
 SMALL = parse_ontology(
     """
@@ -180,14 +180,14 @@ def test_an_index_is_of_one_moment_when_the_ontology_is_replaced_while_it_is_rea
     other = parse_ontology("{id: small, classes: [{id: ship, labels: {en: [ship]}}, {id: boat, labels: {en: [boat]}}]}")
     with KnowledgeStore.open(tmp_path / "s", create=True) as store:
         import_ontology(store, SMALL)
-        read_edges = graph_rows.read_edges
+        read_edges = graph_tables._edges
 
         def replace_first(*args: Any, **options: Any) -> Any:
             monkeypatch.undo()
             store.ledger.graph.replace("default", list(to_nodes(other)), list(to_edges(other)))
             return read_edges(*args, **options)
 
-        monkeypatch.setattr(graph_rows, "read_edges", replace_first)
+        monkeypatch.setattr(graph_tables, "_edges", replace_first)
         indexes = OntologyIndexes(store.ledger.graph)
         first = indexes.of("default")
         assert first is not None

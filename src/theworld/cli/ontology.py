@@ -20,7 +20,7 @@ from theworld.errors import OntologyError
 if TYPE_CHECKING:
     from theworld.ontology import Ontology
     from theworld.ontology.files.rdf_losses import Loss
-    from theworld.stores.ledger.graph_rows import GraphEdgeRecord
+    from theworld.stores.ledger.graph_tables import GraphEdgeRecord
 
 ontology_app = typer.Typer(
     help="Ontologies: what things there are, what they have, how they are related (docs/ontology.md).",

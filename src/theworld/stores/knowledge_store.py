@@ -15,10 +15,15 @@ from theworld.state import Mention
 from theworld.stores import dense, graph, sparse
 from theworld.stores.engines import Engines
 from theworld.stores.files import bytes_under
-from theworld.stores.ledger.catalog import DocumentPage, StoredDocument
-from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord
+from theworld.stores.ledger.catalog import DocumentPage, StoredDocument, list_documents, read_document
+from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.ledger.models import SCHEMA_VERSION
-from theworld.stores.ledger.surroundings import Surroundings
+from theworld.stores.ledger.surroundings import (
+    Surroundings,
+    read_most_named,
+    read_near_names,
+    read_surroundings,
+)
 from theworld.stores.opening import OpenFolder, collection_paused, open_folder, recover
 from theworld.stores.projections import Progress
 from theworld.stores.recent_notes import RecentNotes
@@ -149,11 +154,13 @@ class KnowledgeStore:
 
         `search` is looked for in id, title and source, in any case; `filters` are those of a query.
         """
-        return self.ledger.documents(tenant, search, filters or {}, after, limit)
+        with self.ledger.database.reading() as connection:
+            return list_documents(connection, tenant, search=search, filters=filters or {}, after=after, limit=limit)
 
     def document(self, document_id: str, *, tenant: str) -> StoredDocument | None:
         """Return a document with its text and notes, None when the tenant has none of that id."""
-        return self.ledger.document(document_id, tenant=tenant)
+        with self.ledger.database.reading() as connection:
+            return read_document(connection, tenant, document_id)
 
     def known_names(self, tenant: str) -> dict[str, tuple[str, str, int]]:
         """Return (label, type, number of notes naming it) by entity key, titles and aliases included."""
@@ -161,12 +168,16 @@ class KnowledgeStore:
 
     def surroundings(self, name: str, *, tenant: str, limit: int = 12) -> Surroundings | None:
         """Return at most `limit` notes that name an entity and `limit` others they name; None for an unknown name."""
-        return self.ledger.surroundings(entity_key(name), tenant=tenant, limit=limit)
+        with self.ledger.database.reading() as connection:
+            return read_surroundings(connection, tenant, entity_key(name), limit)
 
     def near_names(self, name: str, *, tenant: str, limit: int = 12) -> list[str]:
         """Return names of entities most like this one, best first; for no name those that notes name most."""
         key = entity_key(name)
-        return self.ledger.near_names(key, tenant=tenant, limit=limit) if key or not name else []
+        with self.ledger.database.reading() as connection:
+            if key:
+                return read_near_names(connection, tenant, key, limit)
+            return [] if name else read_most_named(connection, tenant, limit)
 
     def iter_notes(self, tenant: str, *, mentions: bool = True) -> Iterator[StoredNote]:
         """Yield all notes in the order they were written; without `mentions` they have none, which is faster."""
@@ -308,7 +319,7 @@ class KnowledgeStore:
             for tenant, counts in sorted(self.ledger.counts().items())
         }
         size = {name: bytes_under(self.path / name) for name in ("sparse", "dense", "graph")}
-        size["ledger"] = self.ledger.bytes()
+        size["ledger"] = self.ledger.database.bytes()
         return {
             "path": str(self.path),
             "tenants": tenants,

@@ -61,7 +61,7 @@ def open_folder(
         ledger = Ledger.open(path, engines.ledger, create=create, writable=writable)
         try:
             if lock is not None and lock.found_dead:
-                ledger.check()
+                ledger.database.check()
             return _projected(path, engines, ranking, ledger, lock)
         except BaseException:
             ledger.close()

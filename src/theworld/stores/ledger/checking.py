@@ -84,6 +84,11 @@ def is_storable(text: str) -> bool:
     return "\x00" not in text and is_text(text)
 
 
+def findable(text: str) -> str:
+    """Return a text to look for: one that databases cannot keep becomes one that is never stored."""
+    return text if is_storable(text) else _SEPARATOR
+
+
 def check_vector(space: str, embedded: Embedded, where: str, dimension: int) -> None:
     """Raise StoreError when a vector is not finite or its shape does not fit the space."""
     vector, tokens = embedded.vector, embedded.tokens

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, func, select, union
+from sqlalchemy import Connection, func, select, union
 from sqlalchemy.orm import aliased
 
 from theworld.models.protocols import Embedded
@@ -18,6 +18,24 @@ from theworld.stores.ledger.statements import batches
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import NoteRecord, StoredNote
 from theworld.stores.token_codes import TokenCodes, unpack_tokens
+
+_Vectors = dict[str, Embedded]
+_Codes = dict[str, TokenCodes]
+
+
+@dataclass(frozen=True, slots=True)
+class NoteParts:
+    """Which parts of a note a reader of changes wants; the others come empty."""
+
+    text: bool = True
+    """The text, with section, kind and lead."""
+    mentions: bool = True
+    """The mentions."""
+    vectors: bool = True
+    """Vectors and token codes, by far the largest part."""
+
+
+EVERY_PART = NoteParts()
 
 _NOTE = select(
     models.Note.id,
@@ -96,23 +114,16 @@ def read_mentions(connection: Connection, rows: Sequence[int]) -> dict[int, list
     return found
 
 
-@dataclass
-class _Vectors:
-    """What a note has by space."""
-
-    vectors: dict[str, Embedded] = field(default_factory=dict)
-    codes: dict[str, TokenCodes] = field(default_factory=dict)
-
-
-def _read_vectors(connection: Connection, rows: Sequence[int]) -> dict[int, _Vectors]:
-    found: defaultdict[int, _Vectors] = defaultdict(_Vectors)
+def _read_vectors(connection: Connection, rows: Sequence[int]) -> dict[int, tuple[_Vectors, _Codes]]:
+    """Return vectors and token codes by space, by note row."""
+    found: defaultdict[int, tuple[_Vectors, _Codes]] = defaultdict(lambda: ({}, {}))
     table = models.NoteVector
     for some in batches(rows):
         query = select(table.note, table.space, table.vector, table.token_ids, table.token_codes)
         for note, space, vector, ids, codes in connection.execute(query.where(table.note.in_(some))):
-            found[note].vectors[space] = Embedded(np.frombuffer(vector, "<f4"))
+            found[note][0][space] = Embedded(np.frombuffer(vector, "<f4"))
             if ids is not None and codes is not None:
-                found[note].codes[space] = unpack_tokens(ids, codes)
+                found[note][1][space] = unpack_tokens(ids, codes)
     return found
 
 
@@ -141,48 +152,37 @@ _CHANGE = (
 _CHANGE_WITH_TEXT = _CHANGE.add_columns(models.Note.text, models.Note.section, models.Note.kind, models.Note.lead)
 
 
-def read_changes(
-    connection: Connection, after: int, upto: int, limit: int, *, text: bool, mentions: bool, vectors: bool
-) -> list[NoteChange]:
+def read_changes(connection: Connection, after: int, upto: int, limit: int, parts: NoteParts) -> list[NoteChange]:
     """Return the next changes with sequence in (after, upto], with just the parts asked for."""
-    query = (_CHANGE_WITH_TEXT if text else _CHANGE).where(
-        models.Change.sequence > after, models.Change.sequence <= upto
-    )
+    change = models.Change
+    query = (_CHANGE_WITH_TEXT if parts.text else _CHANGE).where(change.sequence > after, change.sequence <= upto)
     rows = connection.execute(query.limit(limit)).all()
     notes = [row.id for row in rows if not row.removed]
-    named = read_mentions(connection, notes) if mentions else {}
-    embedded = _read_vectors(connection, notes) if vectors else {}
-    return [_change(row, named, embedded) for row in rows]
-
-
-def _change(row: Row[Any], mentions: dict[int, list[Mention]], vectors: dict[int, _Vectors]) -> NoteChange:
-    if row.removed:
-        return NoteChange(row.sequence, row.tenant, row.note_id, row.document_id)
-    has = vectors.get(row.id) or _Vectors()
-    note = NoteRecord(
-        id=row.note_id,
-        ordinal=row.ordinal,
-        text=getattr(row, "text", ""),
-        start=row.start_offset,
-        end=row.end_offset,
-        language=row.language,
-        section=tuple(getattr(row, "section", ())),
-        kind=getattr(row, "kind", "paragraph"),
-        lead=getattr(row, "lead", ""),
-        mentions=tuple(mentions.get(row.id, ())),
-        vectors=has.vectors,
-        codes=has.codes,
-    )
-    return NoteChange(
-        sequence=row.sequence,
-        tenant=row.tenant,
-        note_id=row.note_id,
-        document_id=row.document_id,
-        title=row.title,
-        aliases=tuple(row.aliases),
-        metadata=row.properties,
-        note=note,
-    )
+    mentions = read_mentions(connection, notes) if parts.mentions else {}
+    embedded = _read_vectors(connection, notes) if parts.vectors else {}
+    found = []
+    for row in rows:
+        if row.removed:
+            found.append(NoteChange(row.sequence, row.tenant, row.note_id, row.document_id))
+            continue
+        vectors, codes = embedded.get(row.id, ({}, {}))
+        text = (
+            {"text": row.text, "section": tuple(row.section), "kind": row.kind, "lead": row.lead} if parts.text else {}
+        )
+        note = NoteRecord(
+            id=row.note_id,
+            ordinal=row.ordinal,
+            start=row.start_offset,
+            end=row.end_offset,
+            language=row.language,
+            mentions=tuple(mentions.get(row.id, ())),
+            vectors=vectors,
+            codes=codes,
+            **{"text": "", **text},
+        )
+        known = row.title, tuple(row.aliases), row.properties
+        found.append(NoteChange(row.sequence, row.tenant, row.note_id, row.document_id, *known, note))
+    return found
 
 
 def read_names(connection: Connection, tenant: str) -> dict[str, tuple[str, str, int]]:

@@ -26,6 +26,7 @@ class ServiceLedger:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.reading, self.lock_alone, self.close = database.reading, database.lock_alone, database.close
 
     @classmethod
     def open(cls, store: Path, settings: LedgerSettings | None = None) -> Self:
@@ -43,10 +44,6 @@ class ServiceLedger:
     def writing(self) -> AbstractContextManager[Connection]:
         """Enter one transaction; a failed one leaves nothing."""
         return self._database.writing(())
-
-    def reading(self) -> AbstractContextManager[Connection]:
-        """Enter a connection that sees one state of the tables."""
-        return self._database.reading()
 
     def rows(self, query: Select[*tuple[Any, ...]]) -> Sequence[Any]:
         """Return what a query finds."""
@@ -68,14 +65,6 @@ class ServiceLedger:
         with self.writing() as connection:
             first, *_ = [connection.execute(statement) for statement in statements]
             return int(first.rowcount)
-
-    def lock_alone(self, name: str) -> AbstractContextManager[bool]:
-        """Enter with whether this process alone has the lock of that name, on whatever machine the others run."""
-        return self._database.lock_alone(name)
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._database.close()
 
     def __enter__(self) -> Self:
         return self

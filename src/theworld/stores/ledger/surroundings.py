@@ -21,6 +21,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, uni
 
 from theworld.stores.graph.parameters import RankingParameters
 from theworld.stores.ledger import models
+from theworld.stores.ledger.checking import findable
 from theworld.stores.ledger.reading import read_notes
 from theworld.stores.ledger.statements import batches
 from theworld.stores.records import StoredNote
@@ -81,8 +82,9 @@ class Surroundings:
 
 def read_surroundings(connection: Connection, tenant: str, key: str, limit: int) -> Surroundings | None:
     """Return at most `limit` entities and `limit` notes around an entity; None when the tenant has none of that key."""
-    entity = models.Entity
-    query = select(entity.id, entity.key, entity.label, entity.type).where(entity.tenant == tenant, entity.key == key)
+    entity, tenant = models.Entity, findable(tenant)
+    query = select(entity.id, entity.key, entity.label, entity.type)
+    query = query.where(entity.tenant == tenant, entity.key == findable(key))
     found = connection.execute(query).one_or_none()
     if found is None:
         return None
@@ -171,11 +173,11 @@ def _naming(
 
 def read_near_names(connection: Connection, tenant: str, key: str, limit: int) -> list[str]:
     """Return labels of entities whose key is most like this one, best first."""
-    entity = models.Entity
+    entity, key = models.Entity, findable(key)
     parts = [part for part in dict.fromkeys([key, *key.split()]) if part]
     alike: list[ColumnElement[bool]] = [entity.key.contains(part, autoescape=True) for part in parts]
     alike += [entity.key.startswith(part[:_BEGINNING], autoescape=True) for part in parts]
-    query = select(entity.key, entity.label).where(entity.tenant == tenant, or_(*alike))
+    query = select(entity.key, entity.label).where(entity.tenant == findable(tenant), or_(*alike))
     query = query.order_by(func.abs(func.length(entity.key) - len(key)), entity.key)
     matcher = SequenceMatcher(b=key, autojunk=False)
     scored = []
@@ -193,7 +195,7 @@ def read_most_named(connection: Connection, tenant: str, limit: int) -> list[str
     newest = (
         select(mention.entity, mention.note)
         .join(note, note.id == mention.note)
-        .where(note.tenant == tenant, mention.type.not_in(_VALUES))
+        .where(note.tenant == findable(tenant), mention.type.not_in(_VALUES))
         .order_by(mention.id.desc())
         .limit(_NEWEST)
     )
