@@ -18,8 +18,7 @@ from theworld.errors import StoreError
 from theworld.stores.files import sync_file, sync_folder
 from theworld.stores.ledger import opening
 from theworld.stores.ledger.sqlite import FILE_NAME, SqliteDatabase
-from theworld.stores.store_folder import DERIVED, check_folder
-from theworld.stores.writer_lock import WriterLock
+from theworld.stores.store_folder import DERIVED, WriterLock, check_folder
 
 _PAGES = 2_000
 """Copied at once; writers wait for no longer than this takes."""

@@ -13,8 +13,7 @@ from theworld.stores.ledger import Ledger
 from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.models import Base, Document, Meta
 from theworld.stores.ledger.opening import open_database
-from theworld.stores.store_folder import check_folder, remember
-from theworld.stores.writer_lock import WriterLock
+from theworld.stores.store_folder import WriterLock, check_folder, remember
 
 PAGE = 500
 """Rows in memory at once."""

@@ -161,13 +161,6 @@ class OpenSearchSparse(RemoteProjection):
     def _patiently(self) -> dict[str, Any]:
         return {"request_timeout": self._settings.write_timeout_s}
 
-    @property
-    def replaced(self) -> float:
-        """Share of documents in the index that were replaced or removed and still count in the frequencies."""
-        counts = self._ask(lambda client: client.indices.stats(index=self._alias, metric="docs"))["_all"]["primaries"]
-        alive, gone = int(counts["docs"]["count"]), int(counts["docs"]["deleted"])
-        return gone / (alive + gone) if gone else 0.0
-
     def renew(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Fill a new index with just these notes and switch to it; the old one is searched until then."""
         with self._lock:
