@@ -79,7 +79,7 @@ def query_words(text: str) -> Counter[str]:
     return Counter(token for token in tokens(text) if len(token) <= LONGEST_TOKEN and is_text(token))
 
 
-def query(words: Mapping[str, int], tenant: str, filters: Filters) -> dict[str, Any]:
+def query_body(words: Mapping[str, int], tenant: str, filters: Filters) -> dict[str, Any]:
     """Return the query for notes of a tenant that pass the filters, scored by the BM25 of any of the words.
 
     OpenSearch 2 multiplies by k1 + 1, as the embedded twin does; version 3 leaves this constant out.
