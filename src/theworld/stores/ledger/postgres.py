@@ -13,9 +13,9 @@ import os
 import selectors
 import socket
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, PoolProxiedConnection, Select, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
@@ -30,6 +30,7 @@ from theworld.stores.ledger.postgres_access import address, connection_parameter
 if TYPE_CHECKING:
     import psycopg
 
+T = TypeVar("T")
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
@@ -53,7 +54,7 @@ class PostgresDatabase:
         self._settings, self._parameters = settings, connection_parameters(settings)
         self._connect: type[psycopg.Connection[Any]] = psycopg.Connection
         self._breaker = CircuitBreaker(
-            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self._probe
+            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=lambda: self._reached().close()
         )
         self._engine = create_engine(
             "postgresql+psycopg://",
@@ -69,18 +70,21 @@ class PostgresDatabase:
 
     def _open(self) -> psycopg.Connection[Any]:
         """Open a connection within the limit; psycopg's own cannot be less than 2 s."""
-        deadline = Deadline.after(self._settings.timeout_s * 1000)
 
-        def connect() -> psycopg.Connection[Any]:
+        def connect(deadline: Deadline) -> psycopg.Connection[Any]:
             connection = self._connect.connect(**self._parameters)
             if deadline.expired:
                 connection.close()
             return connection
 
+        return self._in_time(connect, "connect to the ledger")
+
+    def _in_time(self, work: Callable[[Deadline], T], name: str) -> T:
+        deadline = Deadline.after(self._settings.timeout_s * 1000)
         try:
-            return run_within(deadline, connect, name="connect to the ledger")
+            return run_within(deadline, lambda: work(deadline), name=name)
         except DeadlineExceededError as error:
-            raise EngineUnavailableError(f"cannot be connected to: {error}", where=self.where) from error
+            raise EngineUnavailableError(f"cannot be asked: {error}", where=self.where) from error
 
     @contextmanager
     def _entered(self, seconds: float, **options: Any) -> Iterator[Connection]:
@@ -107,11 +111,7 @@ class PostgresDatabase:
             return
         with self._starting:
             if not self._started:
-                deadline = Deadline.after(self._settings.timeout_s * 1000)
-                try:
-                    run_within(deadline, lambda: self._engine.connect().close(), name="first look at the ledger")
-                except DeadlineExceededError as error:
-                    raise EngineUnavailableError(f"cannot be asked: {error}", where=self.where) from error
+                self._in_time(lambda _: self._engine.connect().close(), "first look at the ledger")
                 self._started = True
 
     @contextmanager
@@ -192,9 +192,6 @@ class PostgresDatabase:
             return self._open()
         except self._connect.Error as error:
             raise EngineUnavailableError(f"cannot be reached: {error}", where=self.where) from error
-
-    def _probe(self) -> None:
-        self._reached().close()
 
     def close(self) -> None:
         """Close all connections."""

@@ -12,7 +12,7 @@ A name that nothing has gets names that come near: they hold one of its words or
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
@@ -95,7 +95,10 @@ def read_surroundings(connection: Connection, tenant: str, key: str, limit: int)
     names = {row: tuple(sorted(keys, key=order.__getitem__)) for row, keys in named.items()}
     # First of all the beginning of what bears the name.
     rest = sorted([*titled[1:], *mentioning], key=lambda row: (-len(names.get(row, ())), row))
-    naming = _naming(connection, tenant, [*titled[:1], *rest][:limit], set(titled), names)
+    shown = [*titled[:1], *rest][:limit]
+    ids = dict(connection.execute(select(models.Note.id, models.Note.note_id).where(models.Note.id.in_(shown))).all())
+    notes = read_notes(connection, tenant, list(ids.values()), mentions=False)
+    naming = tuple(NamingNote(notes[ids[row]], row in set(titled), names.get(row, ())) for row in shown if row in ids)
     count = select(func.count()).select_from(union(_titled(found.id), _mentioning(found.id)).subquery())
     return Surroundings(found.key, found.label, found.type, connection.scalar(count) or 0, together, naming)
 
@@ -161,14 +164,6 @@ def _pairs(rows: Sequence[int]) -> Select[Any]:
     pairs = union(mentioned, titles).subquery()
     query = select(entity.id, entity.key, entity.label, entity.type, pairs.c.note)
     return query.join(pairs, pairs.c.entity == entity.id).where(entity.type.not_in(_VALUES))
-
-
-def _naming(
-    connection: Connection, tenant: str, rows: Sequence[int], titled: set[int], names: Mapping[int, tuple[str, ...]]
-) -> tuple[NamingNote, ...]:
-    ids = dict(connection.execute(select(models.Note.id, models.Note.note_id).where(models.Note.id.in_(rows))).all())
-    notes = read_notes(connection, tenant, list(ids.values()), mentions=False)
-    return tuple(NamingNote(notes[ids[row]], row in titled, names.get(row, ())) for row in rows if row in ids)
 
 
 def read_near_names(connection: Connection, tenant: str, key: str, limit: int) -> list[str]:
