@@ -18,6 +18,7 @@ from theworld.stores.circuit_breaker import CircuitBreaker
 from theworld.stores.engine_access import RemoteProjection
 from theworld.stores.protocols import Hit, NoteChange
 from theworld.stores.records import Filters
+from theworld.stores.sparse.indexed_words import query_words
 from theworld.stores.sparse.opensearch_client import clear_errors, connect
 from theworld.stores.sparse.opensearch_index import (
     FORMAT,
@@ -27,7 +28,6 @@ from theworld.stores.sparse.opensearch_index import (
     index_body,
     key,
     query_body,
-    query_words,
 )
 
 _CHUNK = 500

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,8 +10,7 @@ from theworld.stores.engine_access import identifier, index_term, is_text, senda
 from theworld.stores.filters import filter_terms
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import Filters
-from theworld.stores.sparse.indexed_words import LONGEST_TOKEN, indexed_words
-from theworld.text import tokens
+from theworld.stores.sparse.indexed_words import indexed_words
 
 FORMAT = 4
 """Raised whenever the mapping, the filter terms or the tokens change, so that old indexes are built anew."""
@@ -72,11 +70,6 @@ def actions(change: NoteChange) -> list[dict[str, Any]]:
         "body": " ".join(indexed_words(change.title, change.note)),
     }
     return [{"index": meta}, note]
-
-
-def query_words(text: str) -> Counter[str]:
-    """Return the tokens of a query and how often each is asked."""
-    return Counter(token for token in tokens(text) if len(token) <= LONGEST_TOKEN and is_text(token))
 
 
 def query_body(words: Mapping[str, int], tenant: str, filters: Filters) -> dict[str, Any]:
