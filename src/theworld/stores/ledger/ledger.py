@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, insert, literal, select, union
+from sqlalchemy.orm import aliased
 
 from theworld.errors import EngineUnavailableError
 from theworld.settings import LedgerSettings
-from theworld.state import Mention
+from theworld.state import Mention as MentionRecord
 from theworld.stores.ledger import opening, reading, writing
 from theworld.stores.ledger.checking import check_documents, findable
 from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.graph_tables import GraphTables
-from theworld.stores.ledger.models import Document, Meta, Note
+from theworld.stores.ledger.models import Alias, Document, Entity, Mention, Meta, Note, NoteVector
 from theworld.stores.ledger.statements import read_number
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import DocumentRecord, StoredNote
@@ -81,7 +83,7 @@ class Ledger:
         with self._writing([tenant]) as connection:
             return writing.delete_documents(connection, findable(tenant), [findable(id_) for id_ in document_ids])
 
-    def set_mentions(self, tenant: str, mentions: Mapping[str, Sequence[Mention]]) -> int:
+    def set_mentions(self, tenant: str, mentions: Mapping[str, Sequence[MentionRecord]]) -> int:
         """Replace the mentions of notes; return how many of the notes were known."""
         sought = {findable(note_id): some for note_id, some in mentions.items()}
         with self._writing([tenant]) as connection:
@@ -137,8 +139,22 @@ class Ledger:
 
     def known_names(self, tenant: str) -> dict[str, tuple[str, str, int]]:
         """Return (label, type, number of notes naming it) by entity key, titles and aliases included."""
+        tenant = findable(tenant)
+        mentioned = select(Mention.entity.label("entity"), Mention.note.label("note"))
+        titled = select(Alias.entity.label("entity"), Note.id.label("note"))
+        naming = union(
+            mentioned.join(Note, Note.id == Mention.note).where(Note.tenant == tenant),
+            titled.join(Note, Note.document == Alias.document).where(Note.tenant == tenant),
+        ).subquery()
+        counts = select(naming.c.entity, func.count().label("notes")).group_by(naming.c.entity).subquery()
+        query = (
+            select(Entity.key, Entity.label, Entity.type, func.coalesce(counts.c.notes, 0))
+            .outerjoin(counts, counts.c.entity == Entity.id)
+            .where(Entity.tenant == tenant)
+            .order_by(Entity.key)
+        )
         with self._reading() as connection:
-            return reading.read_names(connection, findable(tenant))
+            return {key: (label, kind, notes) for key, label, kind, notes in connection.execute(query)}
 
     def changes(
         self, after: int, limit: int, parts: reading.NoteParts = reading.EVERY_PART
@@ -151,13 +167,36 @@ class Ledger:
 
     def counts(self) -> dict[str, dict[str, dict[str, int]]]:
         """Return by tenant the numbers of `documents` (key `all`), of notes by `languages` and of notes by `spaces`."""
+        found: defaultdict[str, dict[str, dict[str, int]]] = defaultdict(
+            lambda: {"documents": {"all": 0}, "languages": {}, "spaces": {}}
+        )
+        documents = select(Document.tenant, literal("all"), func.count()).group_by(Document.tenant)
+        languages = select(Note.tenant, Note.language, func.count()).group_by(Note.tenant, Note.language)
+        spaces = select(Note.tenant, NoteVector.space, func.count()).join(Note, Note.id == NoteVector.note)
+        queries = {
+            "documents": documents,
+            "languages": languages.order_by(Note.tenant, Note.language),
+            "spaces": spaces.group_by(Note.tenant, NoteVector.space).order_by(Note.tenant, NoteVector.space),
+        }
         with self._reading() as connection:
-            return reading.read_counts(connection)
+            for counted, query in queries.items():
+                for tenant, key, count in connection.execute(query):
+                    found[tenant][counted][key] = count
+        return dict(found)
 
     def other_spaces(self, language: str, space: str) -> dict[str, int]:
         """Return how many notes of a language have vectors, but none in this space, by the space they have."""
+        wanted = aliased(NoteVector)
+        has_it = select(wanted.note).where(wanted.note == Note.id, wanted.space == space).exists()
+        query = (
+            select(NoteVector.space, func.count())
+            .join(Note, Note.id == NoteVector.note)
+            .where(Note.language == language, NoteVector.space != space, ~has_it)
+            .group_by(NoteVector.space)
+            .order_by(NoteVector.space)
+        )
         with self._reading() as connection:
-            return reading.read_other_spaces(connection, language, space)
+            return dict(connection.execute(query).all())
 
     def close(self) -> None:
         """Close all connections."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, func, select, union
-from sqlalchemy.orm import aliased
+from sqlalchemy import Connection, select
 
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
@@ -185,65 +184,8 @@ def read_changes(connection: Connection, after: int, upto: int, limit: int, part
     return found
 
 
-def read_names(connection: Connection, tenant: str) -> dict[str, tuple[str, str, int]]:
-    """Return (label, type, number of notes naming it) by entity key."""
-    entity, note = models.Entity, models.Note
-    mentioned = (
-        select(models.Mention.entity.label("entity"), models.Mention.note.label("note"))
-        .join(note, note.id == models.Mention.note)
-        .where(note.tenant == tenant)
-    )
-    titled = (
-        select(models.Alias.entity.label("entity"), note.id.label("note"))
-        .join(note, note.document == models.Alias.document)
-        .where(note.tenant == tenant)
-    )
-    naming = union(mentioned, titled).subquery()
-    counts = select(naming.c.entity, func.count().label("notes")).group_by(naming.c.entity).subquery()
-    query = (
-        select(entity.key, entity.label, entity.type, func.coalesce(counts.c.notes, 0))
-        .outerjoin(counts, counts.c.entity == entity.id)
-        .where(entity.tenant == tenant)
-        .order_by(entity.key)
-    )
-    return {key: (label, kind, notes) for key, label, kind, notes in connection.execute(query)}
-
-
 def read_dimensions(connection: Connection, spaces: Sequence[str]) -> dict[str, int]:
     """Return the length of the vectors of those of the spaces that have any."""
     table = models.NoteVector
     found = {space: connection.scalar(select(table.dimension).where(table.space == space).limit(1)) for space in spaces}
     return {space: dimension for space, dimension in found.items() if dimension is not None}
-
-
-def read_counts(connection: Connection) -> dict[str, dict[str, dict[str, int]]]:
-    """Return by tenant the numbers of `documents` (key `all`), of `languages` (notes) and of `spaces` (notes)."""
-    document, note, vector = models.Document, models.Note, models.NoteVector
-    found: defaultdict[str, dict[str, dict[str, int]]] = defaultdict(
-        lambda: {"documents": {"all": 0}, "languages": {}, "spaces": {}}
-    )
-    for tenant, count in connection.execute(select(document.tenant, func.count()).group_by(document.tenant)):
-        found[tenant]["documents"]["all"] = count
-    languages = select(note.tenant, note.language, func.count()).group_by(note.tenant, note.language)
-    for tenant, language, count in connection.execute(languages.order_by(note.tenant, note.language)):
-        found[tenant]["languages"][language] = count
-    spaces = select(note.tenant, vector.space, func.count()).join(note, note.id == vector.note)
-    spaces = spaces.group_by(note.tenant, vector.space).order_by(note.tenant, vector.space)
-    for tenant, space, count in connection.execute(spaces):
-        found[tenant]["spaces"][space] = count
-    return dict(found)
-
-
-def read_other_spaces(connection: Connection, language: str, space: str) -> dict[str, int]:
-    """Return how many notes of a language have vectors, but none in this space, by the space they have."""
-    note, vector = models.Note, models.NoteVector
-    wanted = aliased(vector)
-    has_it = select(wanted.note).where(wanted.note == note.id, wanted.space == space).exists()
-    query = (
-        select(vector.space, func.count())
-        .join(note, note.id == vector.note)
-        .where(note.language == language, vector.space != space, ~has_it)
-        .group_by(vector.space)
-        .order_by(vector.space)
-    )
-    return dict(connection.execute(query).all())
