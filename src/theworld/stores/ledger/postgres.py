@@ -77,14 +77,14 @@ class PostgresDatabase:
                 connection.close()
             return connection
 
-        return self._in_time(connect, "connect to the ledger")
+        return self._in_time(connect, "connected to")
 
-    def _in_time(self, work: Callable[[Deadline], T], name: str) -> T:
+    def _in_time(self, work: Callable[[Deadline], T], what: str) -> T:
         deadline = Deadline.after(self._settings.timeout_s * 1000)
         try:
-            return run_within(deadline, lambda: work(deadline), name=name)
+            return run_within(deadline, lambda: work(deadline), name="ledger")
         except DeadlineExceededError as error:
-            raise EngineUnavailableError(f"cannot be asked: {error}", where=self.where) from error
+            raise EngineUnavailableError(f"cannot be {what}: {error}", where=self.where) from error
 
     @contextmanager
     def _entered(self, seconds: float, **options: Any) -> Iterator[Connection]:
@@ -111,7 +111,7 @@ class PostgresDatabase:
             return
         with self._starting:
             if not self._started:
-                self._in_time(lambda _: self._engine.connect().close(), "first look at the ledger")
+                self._in_time(lambda _: self._engine.connect().close(), "asked")
                 self._started = True
 
     @contextmanager

@@ -128,7 +128,10 @@ def _together(
                 facts[row.key] = row
                 notes_of[row.key].add(row.note)
     best = sorted(notes_of, key=lambda key: (-len(notes_of[key]), key))[: limit * _WEIGHED]
-    anywhere = _mentions(connection, [facts[key].id for key in best])
+    mention, anywhere = models.Mention, dict[int, int]()
+    for chosen in batches([facts[key].id for key in best]):
+        query = select(mention.entity, func.count(mention.note.distinct())).where(mention.entity.in_(chosen))
+        anywhere |= dict(connection.execute(query.group_by(mention.entity)).all())
     worth = {key: len(notes_of[key]) * _RARITY(anywhere.get(facts[key].id, 0)) for key in best}
     best = sorted(best, key=lambda key: (-worth[key], key))[:limit]
     named: defaultdict[int, set[str]] = defaultdict(set)
@@ -137,16 +140,6 @@ def _together(
             named[note].add(key)
     together = (NamedTogether(key, facts[key].label, facts[key].type, len(notes_of[key])) for key in best)
     return tuple(together), dict(named)
-
-
-def _mentions(connection: Connection, entities: Sequence[int]) -> dict[int, int]:
-    """Return the number of notes that mention an entity, by its row."""
-    mention = models.Mention
-    found: dict[int, int] = {}
-    for some in batches(entities):
-        query = select(mention.entity, func.count(mention.note.distinct())).where(mention.entity.in_(some))
-        found |= dict(connection.execute(query.group_by(mention.entity)).all())
-    return found
 
 
 def _pairs(rows: Sequence[int]) -> Select[Any]:
