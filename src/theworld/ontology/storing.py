@@ -52,7 +52,7 @@ def import_ontology(
         changed=changed,
         nodes=dict(Counter(node.kind for node in nodes if node.kind != HEAD)),
         edges=dict(Counter(edge.kind for edge in edges)),
-        linked_notes=len({link.source for link in store.ledger.graph.links(tenant)}),
+        linked_notes=len({link.source for link in store.ledger.graph.whole(tenant).links}),
     )
 
 

@@ -97,16 +97,6 @@ class GraphTables:
         with self._reading() as connection:
             return _elements(connection, tenant)
 
-    def edges(self, tenant: str) -> list[GraphEdgeRecord]:
-        """Return the edges among them."""
-        with self._reading() as connection:
-            return _edges(connection, tenant, of_notes=False)
-
-    def links(self, tenant: str) -> list[GraphEdgeRecord]:
-        """Return the edges from notes to what they name."""
-        with self._reading() as connection:
-            return _edges(connection, tenant, of_notes=True)
-
     def whole(self, tenant: str) -> TenantGraph:
         """Return elements, edges and links as they were at one moment."""
         with self._reading() as connection:
