@@ -88,7 +88,7 @@ def _open_engine(file: Path, *, writable: bool) -> Engine:
     query = {"uri": "true", "mode": "ro", "immutable": "1"} if frozen else {"uri": "true", "mode": "rw"}
     if writable:
         query["mode"] = "rwc"
-    url = URL.create("sqlite", database=f"file:{_escaped(file)}", query=query)
+    url = URL.create("sqlite", database=file.resolve().as_uri(), query=query)
     engine = create_engine(url, pool_size=8, max_overflow=64)
     pragmas = (*_PRAGMAS, *(_WRITER if writable else ("query_only=ON",)))
 
@@ -104,11 +104,6 @@ def _open_engine(file: Path, *, writable: bool) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
     return engine
-
-
-def _escaped(file: Path) -> str:
-    """Return a path as SQLite's file URIs want it."""
-    return file.resolve().as_posix().replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 @contextmanager
