@@ -12,7 +12,7 @@ from theworld.errors import EngineUnavailableError, SettingsError, StoreError
 from theworld.settings import ServerSettings
 from theworld.stores.filters import wanted_terms
 from theworld.stores.protocols import NoteChange
-from theworld.stores.records import Filters
+from theworld.stores.records import Filters, content_hash
 
 _LONGEST_TERM = 512
 Held = tuple[str, int]
@@ -104,11 +104,7 @@ def identifier(*parts: str) -> str:
 
     A part that is no text (a lone surrogate) is like no stored one.
     """
-    data = b""
-    for part in parts:
-        encoded = part.encode("utf-8", "surrogatepass")
-        data += len(encoded).to_bytes(8, "big") + encoded
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return content_hash(*parts, size=16)
 
 
 def is_text(value: str) -> bool:
