@@ -41,7 +41,7 @@ from theworld.retrieval.dense import nearest
 from theworld.settings import Settings
 from theworld.state import Context, QueryOutput
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.stores.ledger.graph_rows import GraphEdgeRecord
+from theworld.stores.ledger.graph_tables import GraphEdgeRecord
 from theworld.text import fold
 
 K = 20

@@ -16,8 +16,9 @@ from theworld.stores.dense import qdrant_points
 from theworld.stores.dense.qdrant import QdrantDense
 from theworld.stores.graph import neo4j_queries
 from theworld.stores.graph.neo4j import Neo4jGraph
+from theworld.stores.sparse.indexed_words import query_words
 from theworld.stores.sparse.opensearch import OpenSearchSparse
-from theworld.stores.sparse.opensearch_index import query, query_words
+from theworld.stores.sparse.opensearch_index import query_body
 
 TURNS = 200
 HITS = 100
@@ -38,7 +39,7 @@ def overhead(path: Path, urls: Urls, notes: int) -> None:
 
 
 def _opensearch(store: OpenSearchSparse, url: str) -> None:
-    body: dict[str, Any] = {"query": query(query_words(WORDS), TENANT, {}), "size": HITS, "_source": False}
+    body: dict[str, Any] = {"query": query_body(query_words(WORDS), TENANT, {}), "size": HITS, "_source": False}
     body |= {"docvalue_fields": ["note"], "track_total_hits": False}
     with OpenSearch(hosts=[url], timeout=60) as client:
         _tell(

@@ -15,7 +15,6 @@ import pytest
 from theworld.ingestion import IngestInterrupted, ingest
 from theworld.ingestion.engines import BATCH_NOTES
 from theworld.ingestion.interruption import Interruption
-from theworld.ingestion.report import SilentProgress
 from theworld.models.registry import Models
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore
@@ -130,7 +129,7 @@ def test_second_ctrl_c_stops_at_once(corpus: Path, store: KnowledgeStore, models
 
 def test_handler_is_put_back() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with Interruption(SilentProgress()) as interruption:
+    with Interruption() as interruption:
         assert signal.getsignal(signal.SIGINT) != before
         assert not interruption.asked
     assert signal.getsignal(signal.SIGINT) == before

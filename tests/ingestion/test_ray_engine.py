@@ -17,7 +17,7 @@ import pytest
 from theworld.errors import ModelError
 from theworld.ingestion import IngestReport, ingest
 from theworld.ingestion.engines import BATCH_NOTES
-from theworld.ingestion.report import SilentProgress
+from theworld.ingestion.interruption import Interruption
 from theworld.models.registry import load_models
 from theworld.settings import IngestionSettings, Settings
 from theworld.stores.knowledge_store import KnowledgeStore
@@ -82,10 +82,11 @@ def test_two_machines_make_what_one_process_makes(corpus: Path, tmp_path: Path) 
     assert (again.documents, again.unchanged) == (0, here.documents)
 
 
-class KillsWorkers(SilentProgress):
+class KillsWorkers(Interruption):
     """Kills the processes of all actors once, after the first notes."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.killed = 0
 
     def advance(self, part: str, steps: int) -> None:

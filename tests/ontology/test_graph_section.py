@@ -34,7 +34,10 @@ def test_4_1_2_edges_are_inherits_has_attribute_has_relation_has_capability_refe
 ) -> None:
     """边：INHERITS, HAS_ATTRIBUTE, HAS_RELATION, HAS_CAPABILITY, REFERS_TO。"""
     graph = credit_store.ledger.graph
-    ends = {(edge.kind, edge.source[0], edge.target[0]) for edge in graph.edges("default") + graph.links("default")}
+    ends = {
+        (edge.kind, edge.source[0], edge.target[0])
+        for edge in graph.whole("default").edges + graph.whole("default").links
+    }
     assert {kind for kind, _, _ in ends} == {"INHERITS", "HAS_ATTRIBUTE", "HAS_RELATION", "HAS_CAPABILITY", "REFERS_TO"}
     assert {("REFERS_TO", "Relation", "OntologyClass"), ("REFERS_TO", "EntitySample", "OntologyClass")} <= ends
     assert ("REFERS_TO", "Note", "EntitySample") in ends
@@ -45,7 +48,7 @@ def test_4_1_3_edge_weight_is_mixed_from_co_occurrence_rule_strength_and_human_c
 ) -> None:
     """边权：基于共现频率、业务规则强度、人工置信度。"""
     assert set(SHARES) == {"co_occurrence", "rule", "confidence"}
-    edges = credit_store.ledger.graph.edges("default")
+    edges = credit_store.ledger.graph.whole("default").edges
     assert all(edge.weight == mixed(edge.parts) for edge in edges)
     together = {(e.source[1], e.target[1]): e.parts for e in edges}
     known = together["company_reedbank_packaging", "region_farcape"]
@@ -164,4 +167,4 @@ def test_what_a_question_means_without_naming_it_is_known_from_facts(index: Onto
 def test_the_graph_of_the_store_is_the_ontologys(credit_store: KnowledgeStore, index: OntologyIndex) -> None:
     nodes = list(to_nodes(index.lookup.ontology))
     assert credit_store.ledger.graph.elements("default") == nodes
-    assert len(credit_store.ledger.graph.edges("default")) == len(list(to_edges(index.lookup.ontology)))
+    assert len(credit_store.ledger.graph.whole("default").edges) == len(list(to_edges(index.lookup.ontology)))

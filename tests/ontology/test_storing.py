@@ -23,7 +23,7 @@ from theworld.ontology.storing import (
 )
 from theworld.stores.graph_weights import co_occurrences, mixed, note_parts
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.stores.ledger import graph_rows
+from theworld.stores.ledger import graph_tables
 
 SMALL = parse_ontology(
     """
@@ -38,7 +38,7 @@ relations:
 
 
 def weights(store: KnowledgeStore) -> dict[tuple[str, str], tuple[float, dict[str, float]]]:
-    return {(e.source[1], e.target[1]): (e.weight, dict(e.parts)) for e in store.ledger.graph.edges("default")}
+    return {(e.source[1], e.target[1]): (e.weight, dict(e.parts)) for e in store.ledger.graph.whole("default").edges}
 
 
 def test_importing_twice_changes_nothing_and_a_change_replaces_the_old(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_importing_twice_changes_nothing_and_a_change_replaces_the_old(tmp_path:
         other = SMALL.model_copy(update={"relations": ()})
         assert import_ontology(store, other).changed
         assert stored_ontology(store) == other
-        assert not store.ledger.graph.edges("default")
+        assert not store.ledger.graph.whole("default").edges
 
 
 def test_the_whole_sample_domain_comes_back_as_it_was(credit_store: KnowledgeStore) -> None:
@@ -63,8 +63,8 @@ def test_tenants_do_not_see_each_others_ontology(tmp_path: Path) -> None:
         store.put([plain_document("a", "A", ["a bank"]), plain_document("b", "B", ["a bank"], tenant="other")])
         import_ontology(store, SMALL, tenant="other")
         assert stored_ontology(store) is None
-        assert [link.source[1] for link in store.ledger.graph.links("other")] == ["b#0"]
-        assert not store.ledger.graph.links("default")
+        assert [link.source[1] for link in store.ledger.graph.whole("other").links] == ["b#0"]
+        assert not store.ledger.graph.whole("default").links
         indexes = OntologyIndexes(store.ledger.graph)
         assert indexes.of("default") is None
         assert indexes.of("other") is not None
@@ -90,7 +90,7 @@ def test_weights_follow_the_notes(tmp_path: Path) -> None:
         store.delete(["a"], tenant="default")
         store.catch_up()
         assert "co_occurrence" not in weights(store)["bank", "lends"][1]
-        assert not store.ledger.graph.links("default")
+        assert not store.ledger.graph.whole("default").links
 
 
 def test_a_reader_sees_a_new_ontology_and_new_notes(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_a_writer_that_died_before_linking_is_made_good(tmp_path: Path) -> None:
         store.ledger.put([plain_document("a", "A", ["a loan"])])
         store._release()  # as if the process had been killed
         with KnowledgeStore.open(tmp_path / "s") as reader:
-            assert [link.target[1] for link in reader.ledger.graph.links("default")] == ["loan"]
-        store._lock = None
+            assert [link.target[1] for link in reader.ledger.graph.whole("default").links] == ["loan"]
+        store.read_only = True
 
 
 def test_a_store_without_an_ontology_keeps_no_trace(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_notes_are_linked_by_the_new_names_when_another_writer_replaces_the_onto
         monkeypatch.setattr(graph, "apply", apply_and_lose)
         store.put([plain_document("a", "A", ["a bank"]), plain_document("b", "B", ["a lender"])])
         store.catch_up()
-        assert [link.source[1] for link in graph.links("default")] == ["b#0"]
+        assert [link.source[1] for link in graph.whole("default").links] == ["b#0"]
 
 
 def test_an_index_is_of_one_moment_when_the_ontology_is_replaced_while_it_is_read(
@@ -180,14 +180,14 @@ def test_an_index_is_of_one_moment_when_the_ontology_is_replaced_while_it_is_rea
     other = parse_ontology("{id: small, classes: [{id: ship, labels: {en: [ship]}}, {id: boat, labels: {en: [boat]}}]}")
     with KnowledgeStore.open(tmp_path / "s", create=True) as store:
         import_ontology(store, SMALL)
-        read_edges = graph_rows.read_edges
+        read_edges = graph_tables._edges
 
         def replace_first(*args: Any, **options: Any) -> Any:
             monkeypatch.undo()
             store.ledger.graph.replace("default", list(to_nodes(other)), list(to_edges(other)))
             return read_edges(*args, **options)
 
-        monkeypatch.setattr(graph_rows, "read_edges", replace_first)
+        monkeypatch.setattr(graph_tables, "_edges", replace_first)
         indexes = OntologyIndexes(store.ledger.graph)
         first = indexes.of("default")
         assert first is not None

@@ -12,7 +12,7 @@ from theworld.ontology import EntitySample, Labels, Lookup, Ontology, OntologyCl
 from theworld.ontology.graph import HUB, OntologyGraph
 from theworld.ontology.storing import to_edges
 from theworld.ontology.walking import WalkParameters, walk
-from theworld.stores.ledger.graph_rows import GraphEdgeRecord
+from theworld.stores.ledger.graph_tables import GraphEdgeRecord
 
 NODES = 6
 

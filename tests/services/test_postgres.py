@@ -17,9 +17,9 @@ from theworld.errors import StoreError, StoreVersionError
 from theworld.settings import LedgerSettings, Settings
 from theworld.stores.engines import Engines
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.stores.ledger import Ledger, schema
-from theworld.stores.ledger.columns import Base
-from theworld.stores.ledger.opening import open_database
+from theworld.stores.ledger import Ledger
+from theworld.stores.ledger.models import Base
+from theworld.stores.ledger.opening import migrate_tables, open_database
 from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.moving import move_ledger
 from theworld.testing.conformance import LedgerConformance, ServiceLedgerConformance
@@ -75,7 +75,7 @@ def test_keys_in_traditional_chinese_are_folded_when_it_is_told_to(settings: Led
             connection.execute(text("UPDATE meta SET number = 3 WHERE key = 'schema_version'"))
         with pytest.raises(StoreVersionError, match="theworld ledger migrate"):
             Ledger.open(tmp_path, settings)
-        assert schema.migrate(database) == [4, 5, 6]
+        assert migrate_tables(database) == [4, 5, 6]
     with KnowledgeStore.open(tmp_path, engines=Engines(ledger=settings), read_only=False) as store:
         found = [mention.key for note in store.iter_notes("t") for mention in note.mentions]
         assert found == ["天一阁", "宁波", "范钦", "天一阁"]

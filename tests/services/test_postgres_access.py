@@ -21,8 +21,7 @@ from theworld.settings import LedgerSettings, Settings
 from theworld.stores.engines import Engines
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger
-from theworld.stores.ledger.opening import connect
-from theworld.stores.ledger.schema import make_tables
+from theworld.stores.ledger.opening import connect, make_tables
 from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.testing.conformance.documents import assert_congruent, make_document
 
@@ -102,7 +101,7 @@ def made(server: PostgresServer) -> PostgresServer:
         for statement in statements(1):
             connection.execute(statement.encode())
     database = connect(server.folder, as_role(server, "owner"), writable=True)
-    assert make_tables(database, namespace="theworld")
+    assert make_tables(database)
     database.close()
     return server
 
@@ -126,7 +125,7 @@ def test_each_role_can_do_what_it_is_for_and_no_more(made: PostgresServer, tmp_p
     for role in (writer, reader):
         database = connect(tmp_path, role.ledger.model_copy(update={"namespace": "elsewhere"}), writable=True)
         with pytest.raises(StoreError, match=r"permission denied.*docs/postgresql\.md"):
-            make_tables(database, namespace="elsewhere")
+            make_tables(database)
         database.close()
 
 

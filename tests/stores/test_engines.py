@@ -18,7 +18,6 @@ def test_each_section_of_the_settings_reaches_its_engine() -> None:
     for name in ("sparse", "dense", "graph", "ledger"):
         section = getattr(settings, name)
         assert getattr(engines, name).model_dump(include=set(type(section).model_fields)) == section.model_dump()
-    assert engines.graph_in_memory is False
     assert list(engines.remote()) == ["sparse", "dense", "graph"]
     assert Engines.of(Settings()).remote() == {}
     assert "secret" not in repr(engines)

@@ -179,7 +179,7 @@ def test_refresh_is_cheap_when_nothing_changed(store: KnowledgeStore) -> None:
         store.refresh()
     finally:
         event.remove(Engine, "before_cursor_execute", count)
-    assert len(statements) <= 1, statements
+    assert sum("SELECT" in statement for statement in statements) <= 1, statements
 
 
 def test_a_closing_writer_leaves_nothing_to_catch_up(tmp_path: Path) -> None:

@@ -12,9 +12,8 @@ from alembic.runtime.migration import MigrationContext
 
 from theworld.errors import StoreVersionError
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.stores.ledger import schema
-from theworld.stores.ledger.columns import Base
-from theworld.stores.ledger.models import SCHEMA_VERSION
+from theworld.stores.ledger import opening
+from theworld.stores.ledger.models import SCHEMA_VERSION, Base
 from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.ledger.sqlite import FILE_NAME, SqliteDatabase
@@ -43,7 +42,7 @@ def write_ledger(folder: Path, *files: str) -> None:
             connection.executescript((SCHEMAS / file).read_text(encoding="utf-8"))
 
 
-@pytest.fixture(params=range(schema.OLDEST, SCHEMA_VERSION))
+@pytest.fixture(params=range(opening.OLDEST, SCHEMA_VERSION))
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """The folder of a store as an older program made it."""
     write_ledger(tmp_path, *STATEMENTS[request.param])
@@ -52,11 +51,11 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def test_an_old_ledger_becomes_what_a_new_one_is(old: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     with closing(SqliteDatabase(old / FILE_NAME, writable=True)) as database:
-        assert schema.is_older(database)
+        assert opening.is_older(opening.read_version(database))
         with pytest.raises(StoreVersionError, match="theworld ledger migrate"):
-            schema.check_version(database)
-        assert schema.migrate(database)[-1] == SCHEMA_VERSION
-        assert schema.migrate(database) == []
+            opening.check_version(database)
+        assert opening.migrate_tables(database)[-1] == SCHEMA_VERSION
+        assert opening.migrate_tables(database) == []
     assert differences(old) == []
     new = tmp_path_factory.mktemp("new")
     open_database(new, create=True).close()

@@ -17,7 +17,7 @@ from theworld.models.protocols import Embedded, TokenVectors
 from theworld.stores.files import read_json, write_atomically
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.records import DocumentRecord
-from theworld.stores.writer_lock import WriterLock
+from theworld.stores.store_folder import WriterLock
 from theworld.testing.conformance.documents import assert_congruent, make_document
 
 
@@ -212,7 +212,7 @@ def test_a_lock_that_cannot_be_signed_is_given_back(path: Path, monkeypatch: pyt
 
     lock = WriterLock(path)
     with monkeypatch.context() as patched:
-        patched.setattr("theworld.stores.writer_lock.write_atomically", full)
+        patched.setattr("theworld.stores.store_folder.write_atomically", full)
         with pytest.raises(StoreError, match="cannot be written to: No space left"):
             lock.acquire()
     other = WriterLock(path)

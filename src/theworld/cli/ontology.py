@@ -20,7 +20,7 @@ from theworld.errors import OntologyError
 if TYPE_CHECKING:
     from theworld.ontology import Ontology
     from theworld.ontology.files.rdf_losses import Loss
-    from theworld.stores.ledger.graph_rows import GraphEdgeRecord
+    from theworld.stores.ledger.graph_tables import GraphEdgeRecord
 
 ontology_app = typer.Typer(
     help="Ontologies: what things there are, what they have, how they are related (docs/ontology.md).",
@@ -173,13 +173,13 @@ def show(
 ) -> None:
     """Show the edges of one element with their weights, what these are mixed from, and the notes that name it."""
     with opened_store(store) as opened:
-        graph = opened.ledger.graph
-        if not any(node.key == element for node in graph.elements(tenant)):
+        graph = opened.ledger.graph.whole(tenant)
+        if not any(node.key == element for node in graph.elements):
             raise OntologyError(
                 f"there is no element {element!r}.", where="ELEMENT", remedy="`theworld ontology export` lists all."
             )
-        edges = [e for e in graph.edges(tenant) if element in {e.source[1], e.target[1]}]
-        notes = [link for link in graph.links(tenant) if link.target[1] == element]
+        edges = [e for e in graph.edges if element in {e.source[1], e.target[1]}]
+        notes = [link for link in graph.links if link.target[1] == element]
     if as_json:
         print_json({"element": element, "edges": [_plain(e) for e in edges], "notes": [_plain(n) for n in notes]})
         return

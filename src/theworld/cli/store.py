@@ -157,9 +157,8 @@ def migrate(
     Run it with a role that owns the tables, before the new version of the program is started. A SQLite file is also
     brought up to date by whoever opens it next.
     """
-    from theworld.stores.ledger import schema
     from theworld.stores.ledger.models import SCHEMA_VERSION
-    from theworld.stores.ledger.opening import connect
+    from theworld.stores.ledger.opening import connect, make_tables, migrate_tables
     from theworld.stores.store_folder import check_folder
 
     settings = settings_for(store)
@@ -167,10 +166,10 @@ def migrate(
         check_folder(settings.store, create=create)
     chosen = settings.ledger_server.model_copy(update={"write_timeout_s": _LONGEST_S})
     with closing(connect(settings.store, chosen, writable=True)) as database:
-        if create and schema.make_tables(database, namespace=chosen.namespace if database.remote else None):
+        if create and make_tables(database):
             typer.echo(f"{database.where}: tables made, schema version {SCHEMA_VERSION}.")
             return
-        steps = schema.migrate(database)
+        steps = migrate_tables(database)
         message = f"brought to schema version {steps[-1]}" if steps else f"up to date: version {SCHEMA_VERSION}"
         typer.echo(f"{database.where}: {message}.")
 

@@ -13,7 +13,7 @@ from sqlalchemy import func, select, text
 from theworld.doctor.checks import Finding, check_rights
 from theworld.settings import Settings
 from theworld.stores.engines import Engines
-from theworld.stores.ledger import Ledger, schema
+from theworld.stores.ledger import Ledger, opening
 from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.ledger.sqlite import FILE_NAME
@@ -78,20 +78,20 @@ def _clock(database: Database) -> Iterator[Finding]:
 
 def _tables(database: Database) -> Iterator[Finding]:
     with database.reading() as connection:
-        there = schema.has_tables(connection)
+        there = opening.has_tables(connection)
     if not there:
         remedy = "Make them: `theworld ledger migrate --create`, or ingest something."
         yield Finding("schema", "failed", "there are no tables", remedy)
         return
-    version, size = schema.read_version(database), database.bytes()
+    version, size = opening.read_version(database), database.bytes()
     facts = {"version": version, "known": SCHEMA_VERSION, "bytes": size}
     if version == SCHEMA_VERSION:
         sequence = Ledger(database).sequence()
         message = f"version {version}, sequence {sequence}, {size / 1e6:.1f} MB"
         yield Finding("schema", "ok", message, facts={**facts, "sequence": sequence})
     else:
-        older = schema.is_older(database)
-        remedy = schema.MIGRATE if older else "Use the version of TheWorld that wrote it."
+        older = opening.is_older(version)
+        remedy = opening.MIGRATE if older else "Use the version of TheWorld that wrote it."
         yield Finding("schema", "failed", f"version {version}, this program knows {SCHEMA_VERSION}", remedy, facts)
 
 
@@ -112,7 +112,7 @@ def check_projection(name: str, ledger: Ledger, settings: Settings) -> Iterator[
     open_it: dict[str, Callable[[], Projection]] = {
         "sparse": lambda: engines.open_sparse(settings.store, identity, writable=False),
         "dense": lambda: engines.open_dense(settings.store, identity, writable=False),
-        "graph": lambda: engines.open_graph(settings.store, identity, None, writable=False),
+        "graph": lambda: engines.open_graph(settings.store, identity, writable=False),
     }
     with closing(open_it[name]()) as projection:
         asked = getattr(projection, "version", None)  # of those on servers

@@ -65,42 +65,32 @@ class LocalEngine:
         load = self._models.reloader()
         if processes == 1 or load is None:
             for batch in batches(documents):
-                yield batch, self._made_here(texts_of(batch))
+                yield batch, partial(self._made_here, texts_of(batch))
             return
         self.processes = processes
         with WorkerPool(load, processes, self._watch) as pool:
             begun: deque[tuple[Batch, Outcomes]] = deque()
             for batch in batches(documents):
-                begun.append((batch, self._begun_in(pool, texts_of(batch))))
+                begun.append((batch, partial(self._finished, pool.submit(texts_of(batch)))))
                 if len(begun) > AHEAD:
                     yield begun.popleft()
             yield from begun
 
-    def _made_here(self, notes: Sequence[NoteText]) -> Outcomes:
-        def outcomes() -> list[Outcome]:
-            made: list[Outcome] = []
-            with self._watch.shared("models"):
-                for first in range(0, len(notes), BATCH_NOTES):  # a document may have any number of them
-                    some = notes[first : first + BATCH_NOTES]
-                    made += model_notes(self._models, some, self._watch, self._advance, side_by_side=True)
-            return made
+    def _made_here(self, notes: Sequence[NoteText]) -> list[Outcome]:
+        made: list[Outcome] = []
+        advance = partial(self._progress.advance, "notes")
+        with self._watch.shared("models"):
+            for first in range(0, len(notes), BATCH_NOTES):  # a document may have any number of them
+                some = notes[first : first + BATCH_NOTES]
+                made += model_notes(self._models, some, self._watch, advance, side_by_side=True)
+        return made
 
-        return outcomes
-
-    def _begun_in(self, pool: WorkerPool, notes: Sequence[NoteText]) -> Outcomes:
-        chunks = pool.submit(notes)
-
-        def outcomes() -> list[Outcome]:
-            found: list[Outcome] = []
-            for chunk in chunks:
-                found += (some := chunk.result())
-                self._advance(len(some))
-            return found
-
-        return outcomes
-
-    def _advance(self, steps: int) -> None:
-        self._progress.advance("notes", steps)
+    def _finished(self, chunks: Sequence[Future[list[Outcome]]]) -> list[Outcome]:
+        found: list[Outcome] = []
+        for chunk in chunks:
+            found += (some := chunk.result())
+            self._progress.advance("notes", len(some))
+        return found
 
 
 def batches(documents: Sequence[PlannedDocument], size: int = BATCH_NOTES) -> Iterator[Batch]:

@@ -18,10 +18,10 @@ class Stopped(KeyboardInterrupt):
 class Interruption:
     """While entered, the first SIGINT is noted and told. Other threads get no signals: nothing changes there.
 
-    It hands a progress on, and where `between_steps` is set, raises Stopped after the next step.
+    It hands a progress on, if there is one, and where `between_steps` is set, raises Stopped after the next step.
     """
 
-    def __init__(self, progress: IngestProgress) -> None:
+    def __init__(self, progress: IngestProgress | None = None) -> None:
         self._progress = progress
         self._before: Any = None
         self._active = self._leaving = False
@@ -41,17 +41,20 @@ class Interruption:
 
     def start(self, part: Part, total: int) -> None:
         """Begin a part."""
-        self._progress.start(part, total)
+        if self._progress is not None:
+            self._progress.start(part, total)
 
     def advance(self, part: Part, steps: int) -> None:
         """Go on by some steps, or leave."""
-        self._progress.advance(part, steps)
+        if self._progress is not None:
+            self._progress.advance(part, steps)
         if self.asked and self.between_steps:
             raise Stopped
 
     def stopping(self) -> None:
         """Say that it stops."""
-        self._progress.stopping()
+        if self._progress is not None:
+            self._progress.stopping()
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():

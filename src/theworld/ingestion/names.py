@@ -55,7 +55,9 @@ class TitleMatch(NamedTuple):
 class _Flat(dict[int, str]):
     """A translation table, filled as characters are met, that keeps the length of any text."""
 
-    lower = False
+    def __init__(self, *, lower: bool = False) -> None:
+        super().__init__()
+        self._to_lower = lower
 
     def __missing__(self, code: int) -> str:
         """Return one character for one: narrow, without accent, one kind of apostrophe, dot and space."""
@@ -65,17 +67,13 @@ class _Flat(dict[int, str]):
             plain = plain[0]
         plain = plain if len(plain) == 1 else character
         plain = "'" if plain in _APOSTROPHES else "·" if plain in _DOTS else " " if plain.isspace() else plain
-        if self.lower and len(plain.lower()) == 1:
+        if self._to_lower and len(plain.lower()) == 1:
             plain = simplified(plain.lower())
         self[code] = plain
         return plain
 
 
-class _Lower(_Flat):
-    lower = True
-
-
-_FLAT, _LOWER = _Flat(), _Lower()
+_FLAT, _LOWER = _Flat(), _Flat(lower=True)
 
 
 @cache

@@ -23,7 +23,6 @@ from theworld.ingestion.report import (
     IngestInterrupted,
     IngestProgress,
     IngestReport,
-    SilentProgress,
     Stopwatch,
 )
 from theworld.ingestion.sources import Sources, as_path, find_sources, root_of
@@ -69,7 +68,7 @@ def ingest(
     KeyboardInterrupt with the report) after Ctrl-C, when the batch in hand is written.
     """
     given = [as_path(path) for path in ([paths] if isinstance(paths, Path | str) else paths)]
-    with Interruption(progress or SilentProgress()) as interruption:
+    with Interruption(progress) as interruption:
         run = _Run(store, models, settings, tenant, interruption, stop_on_error=on_error == "stop", reembed=reembed)
         with suppress(Stopped), ExitStack() as stack:
             if engine == "ray":
@@ -97,7 +96,7 @@ def ingest_given(
     They are processed as if they had been read from files; a document that is given twice is reported in `failed`.
     Raises what `ingest` raises, but for paths and interruptions.
     """
-    run = _Run(store, models, settings, tenant, Interruption(SilentProgress()))
+    run = _Run(store, models, settings, tenant, Interruption())
     with run.watch("read"):
         for document, source in documents:
             run.plan.add(document, divided(document, settings.notes), document.id or "", source)

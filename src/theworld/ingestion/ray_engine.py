@@ -15,6 +15,7 @@ import os
 import pickle
 import socket
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -105,21 +106,18 @@ class RayEngine:
         replies = self._mapped(chunks, 1, _NoteModels, fn_constructor_args=given, compute=pool)
         with self._watch.shared("models"):
             for batch, count in counts:
-                yield batch, self._outcomes(islice(replies, count))
+                yield batch, partial(self._finished, islice(replies, count))
 
-    def _outcomes(self, replies: Iterable[Any]) -> Outcomes:
-        def outcomes() -> list[Outcome]:
-            found: list[Outcome] = []
-            for reply in replies:
-                if isinstance(reply, BaseException):
-                    raise reply
-                some, seconds = reply
-                self._watch.add(seconds)
-                self._progress.advance("notes", len(some))
-                found += some
-            return found
-
-        return outcomes
+    def _finished(self, replies: Iterable[Any]) -> list[Outcome]:
+        found: list[Outcome] = []
+        for reply in replies:
+            if isinstance(reply, BaseException):
+                raise reply
+            some, seconds = reply
+            self._watch.add(seconds)
+            self._progress.advance("notes", len(some))
+            found += some
+        return found
 
     def _mapped(
         self, things: Sequence[object], things_a_task: int, stage: Callable[..., Any], **options: Any

@@ -42,19 +42,6 @@ class IngestProgress(Protocol):
         """Say that Ctrl-C was noticed, and what is still finished. Called from a signal handler, in the main thread."""
 
 
-class SilentProgress:
-    """Watches nothing."""
-
-    def start(self, part: Part, total: int) -> None:
-        """Ignore the beginning of a part."""
-
-    def advance(self, part: Part, steps: int) -> None:
-        """Ignore the steps."""
-
-    def stopping(self) -> None:
-        """Ignore that it stops."""
-
-
 class Stopwatch:
     """Adds up the wall-clock seconds of named parts. Thread-safe; parts may overlap."""
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from theworld.ontology.lookup import Lookup
 from theworld.ontology.model import EdgeKind, Ref
-from theworld.stores.ledger.graph_rows import GraphEdgeRecord, NodeKey
+from theworld.stores.ledger.graph_tables import GraphEdgeRecord, NodeKey
 
 FACTORS: Mapping[tuple[EdgeKind, str, str], tuple[float, float]] = {
     ("INHERITS", "OntologyClass", "OntologyClass"): (0.9, 0.6),

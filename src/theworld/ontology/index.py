@@ -14,8 +14,7 @@ from theworld.ontology.lookup import Lookup
 from theworld.ontology.questions.descriptions import DescriptionReader
 from theworld.ontology.questions.matching import Matcher
 from theworld.ontology.storing import from_nodes
-from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord
-from theworld.stores.ledger.graph_tables import GraphTables
+from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord, GraphTables
 
 
 class NamedNotes:

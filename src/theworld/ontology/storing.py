@@ -11,7 +11,7 @@ from theworld.ontology.lookup import Lookup
 from theworld.ontology.model import Element, Ontology, Ref
 from theworld.stores.graph_weights import mixed
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord
+from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord
 
 HEAD = "Ontology"
 """Kind of the node that holds what belongs to no element: id, version, description."""
@@ -52,7 +52,7 @@ def import_ontology(
         changed=changed,
         nodes=dict(Counter(node.kind for node in nodes if node.kind != HEAD)),
         edges=dict(Counter(edge.kind for edge in edges)),
-        linked_notes=len({link.source for link in store.ledger.graph.links(tenant)}),
+        linked_notes=len({link.source for link in store.ledger.graph.whole(tenant).links}),
     )
 
 

@@ -16,10 +16,9 @@ from pathlib import Path
 
 from theworld.errors import StoreError
 from theworld.stores.files import sync_file, sync_folder
-from theworld.stores.ledger import schema
+from theworld.stores.ledger import opening
 from theworld.stores.ledger.sqlite import FILE_NAME, SqliteDatabase
-from theworld.stores.store_folder import DERIVED, check_folder
-from theworld.stores.writer_lock import WriterLock
+from theworld.stores.store_folder import DERIVED, WriterLock, check_folder
 
 _PAGES = 2_000
 """Copied at once; writers wait for no longer than this takes."""
@@ -100,5 +99,5 @@ def _check(file: Path) -> None:
     """Raise StoreError when a file is no ledger of a version that this program knows, or is damaged."""
     with closing(SqliteDatabase(file, writable=False)) as database:
         database.check()
-        if not schema.is_older(database):
-            schema.check_version(database)
+        if not opening.is_older(opening.read_version(database)):
+            opening.check_version(database)

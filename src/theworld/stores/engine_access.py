@@ -5,19 +5,42 @@ from __future__ import annotations
 import hashlib
 import ssl
 import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from theworld.errors import EngineUnavailableError, SettingsError, StoreError
 from theworld.settings import ServerSettings
 from theworld.stores.filters import wanted_terms
-from theworld.stores.records import Filters
+from theworld.stores.protocols import NoteChange
+from theworld.stores.records import Filters, content_hash
 
 _LONGEST_TERM = 512
+Held = tuple[str, int]
+"""The key of a note on the server, and the sequence number of the change that put it there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A number of notes and a checksum that does not depend on their order."""
+
+    notes: int = 0
+    checksum: int = 0
+
+    @classmethod
+    def of(cls, held: Iterable[Held]) -> Sum:
+        """Return the sum of notes; one that is there twice, missing, or of another sequence number makes another."""
+        notes = checksum = 0
+        for key, sequence in held:
+            digest = hashlib.blake2b(f"{key} {sequence}".encode(), digest_size=8).digest()
+            notes, checksum = notes + 1, (checksum + int.from_bytes(digest, "big")) % (1 << 64)
+        return cls(notes, checksum)
+
+    def __str__(self) -> str:
+        return f"{self.notes} notes, checksum {self.checksum:016x}"
 
 
 class RemoteProjection:
     """How far a projection on a server came, asked once and then remembered; nothing is sent before it is needed."""
-
-    remote = True
 
     def __init__(self, kind: str, where: str, *, writable: bool) -> None:
         """`kind` is sparse, dense or graph, `where` the server for people."""
@@ -40,6 +63,14 @@ class RemoteProjection:
         """Ask again how far it came; searches always see what has been applied."""
         with self._lock:
             self._applied = None
+
+    def key_of(self, change: NoteChange) -> str:
+        """Return the key of a note on the server."""
+        raise NotImplementedError
+
+    def held(self) -> Iterable[Held]:
+        """Yield all notes that the server holds."""
+        raise NotImplementedError
 
     def _check_writable(self) -> None:
         if not self._writable:
@@ -73,11 +104,7 @@ def identifier(*parts: str) -> str:
 
     A part that is no text (a lone surrogate) is like no stored one.
     """
-    data = b""
-    for part in parts:
-        encoded = part.encode("utf-8", "surrogatepass")
-        data += len(encoded).to_bytes(8, "big") + encoded
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return content_hash(*parts, size=16)
 
 
 def is_text(value: str) -> bool:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from theworld.settings import DenseSettings, GraphSettings, LedgerSettings, ServerSettings, Settings, SparseSettings
 from theworld.stores import dense, graph, sparse
-from theworld.stores.graph import RankingParameters
 from theworld.stores.protocols import DenseStore, GraphStore, SparseStore
 
 
@@ -18,8 +17,6 @@ class Engines:
     sparse: SparseSettings = field(default_factory=SparseSettings)
     dense: DenseSettings = field(default_factory=DenseSettings)
     graph: GraphSettings = field(default_factory=GraphSettings)
-    graph_in_memory: bool = False
-    """Whether the embedded graph is built in memory, where the folder of the store cannot be written."""
     ledger: LedgerSettings = field(default_factory=LedgerSettings)
 
     @classmethod
@@ -54,12 +51,10 @@ class Engines:
 
         return QdrantDense(self.dense, ledger, writable=writable)
 
-    def open_graph(self, folder: Path, ledger: str, ranking: RankingParameters | None, *, writable: bool) -> GraphStore:
+    def open_graph(self, folder: Path, ledger: str, *, writable: bool) -> GraphStore:
         """Return the graph projection; nothing is sent to a server yet."""
         if self.graph.url is None:
-            if self.graph_in_memory:
-                return graph.MemoryGraph(ranking)
-            return graph.MappedGraph(folder / "graph", ranking, writable=writable)
+            return graph.MappedGraph(folder / "graph", writable=writable)
         from theworld.stores.graph.neo4j import Neo4jGraph
 
-        return Neo4jGraph(self.graph, ledger, writable=writable, parameters=ranking)
+        return Neo4jGraph(self.graph, ledger, writable=writable)

@@ -15,11 +15,6 @@ _SEPARATOR = "="
 _ESCAPED = str.maketrans({"\\": "\\\\", _SEPARATOR: f"\\{_SEPARATOR}"})
 
 
-def filter_value(value: object) -> str:
-    """Return a metadata value as the text that filters compare; booleans are `true` and `false`."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def read_filters(pairs: Iterable[str]) -> dict[str, str | list[str]]:
     """Return filters from `key=value` texts, a repeated key meaning any of its values; ValueError names a wrong one."""
     found: dict[str, list[str]] = {}
@@ -32,8 +27,12 @@ def read_filters(pairs: Iterable[str]) -> dict[str, str | list[str]]:
 
 
 def _term(key: str, value: object) -> str:
-    """Return one term; a `=` of the key is escaped, so that the key `a=b` never meets `a` with a value `b=...`."""
-    return f"{str(key).translate(_ESCAPED)}{_SEPARATOR}{filter_value(value)}"
+    """Return one term; booleans are `true` and `false`.
+
+    A `=` of the key is escaped, so that the key `a=b` never meets `a` with a value `b=...`.
+    """
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"{str(key).translate(_ESCAPED)}{_SEPARATOR}{text}"
 
 
 def filter_terms(metadata: Mapping[str, object] | None, document_id: str) -> frozenset[str]:

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from theworld.deadline import Deadline
 from theworld.errors import ModelMismatchError, StoreError
 from theworld.settings import Settings
 from theworld.state import Mention
 from theworld.stores import dense, graph, sparse
+from theworld.stores.engine_access import Sum
 from theworld.stores.engines import Engines
 from theworld.stores.files import bytes_under
-from theworld.stores.ledger.catalog import DocumentPage, StoredDocument
-from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord
+from theworld.stores.ledger.catalog import DocumentPage, StoredDocument, list_documents, read_document
+from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.ledger.models import SCHEMA_VERSION
-from theworld.stores.ledger.surroundings import Surroundings
+from theworld.stores.ledger.surroundings import (
+    Surroundings,
+    read_most_named,
+    read_near_names,
+    read_surroundings,
+)
 from theworld.stores.opening import OpenFolder, collection_paused, open_folder, recover
 from theworld.stores.projections import Progress
 from theworld.stores.recent_notes import RecentNotes
 from theworld.stores.records import DocumentRecord, Filters, StoredNote
 from theworld.stores.timeout_guard import TimeoutGuard
-from theworld.stores.verifying import Sum
 from theworld.text import entity_key
+
+T = TypeVar("T")
 
 
 class KnowledgeStore:
@@ -37,13 +44,17 @@ class KnowledgeStore:
 
     def __init__(self, opened: OpenFolder) -> None:
         """Use `open` instead."""
-        self.path, self.ledger, self.projections = opened.path, opened.ledger, opened.projections
-        self.sparse, self.dense, self.graph = (
-            opened.projections.sparse,
-            opened.projections.dense,
-            opened.projections.graph,
-        )
-        self._opened, self._lock = opened, opened.lock
+        self.path, ledger, projections = opened.path, opened.ledger, opened.projections
+        self.ledger, self.projections = ledger, projections
+        self.sparse, self.dense, self.graph = projections.sparse, projections.dense, projections.graph
+        self.read_only = opened.lock is None
+        """Whether the store was opened for reading only."""
+        self.document_hashes, self.titles, self.known_names = ledger.document_hashes, ledger.titles, ledger.known_names
+        self.iter_notes = ledger.iter_notes
+        """What of the ledger needs nothing of the projections."""
+        self.spent: Mapping[str, float] = projections.spent
+        """Seconds that bringing each projection up to date has taken since the store was opened."""
+        self._opened = opened
         self.troubles: Mapping[str, str] = {}
         """Why a projection on a server is out of date by the last `catch_up`, by name; empty when none was."""
         self._writing = threading.RLock()
@@ -62,85 +73,59 @@ class KnowledgeStore:
         *,
         create: bool = False,
         read_only: bool = True,
-        ranking: graph.RankingParameters | None = None,
         engines: Engines | None = None,
-        durable_only: bool = False,
     ) -> Self:
         """Open a store for reading, or for writing with `read_only=False`; `create` makes it and implies writing.
 
         Projections that lag behind the ledger, after a crash for instance, are brought up to date; one on a server that
         cannot be reached stays out of date, and `troubles` says why. Raises StoreError
         when there is no store or it is damaged, StoreVersionError when it is newer than this program, StoreLockedError
-        when another process is writing. With `durable_only` projections in memory are left empty.
+        when another process is writing.
         """
-        opened = open_folder(
-            Path(path),
-            engines or Engines(),
-            ranking,
-            create=create,
-            writable=create or not read_only,
-            durable_only=durable_only,
-        )
+        writable = create or not read_only
+        opened = open_folder(Path(path), engines or Engines(), create=create, writable=writable, in_turn=True)
         try:
             store = cls(opened)
             with collection_paused():
-                store.catch_up(durable_only=durable_only)
+                store.catch_up()
         except BaseException:
             opened.release()
             raise
         return store
 
-    @property
-    def read_only(self) -> bool:
-        """Whether the store was opened for reading only."""
-        return self._lock is None
-
-    def _check_writable(self) -> None:
-        if self._lock is None:
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Enter as the one who changes the store; afterwards notes are read again."""
+        if self.read_only:
             raise StoreError(
                 "the store was opened for reading.", where=str(self.path), remedy="Open it with read_only=False."
             )
+        with self._writing:
+            yield
+            self._notes.forget()
 
     def put(self, documents: Sequence[DocumentRecord]) -> int:
         """Write documents in one transaction, each replaced as a whole; return how many were new or changed.
 
         A document whose content hash is the stored one is left as it is.
         """
-        self._check_writable()
-        with self._writing:
-            changed = self.ledger.put(documents)
-            self._notes.forget()
-            return changed
+        with self._changing():
+            return self.ledger.put(documents)
 
     def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:
         """Delete documents with all that hangs on them in one transaction; return how many there were."""
-        self._check_writable()
-        with self._writing:
-            removed = self.ledger.delete(document_ids, tenant=tenant)
-            self._notes.forget()
-            return removed
+        with self._changing():
+            return self.ledger.delete(document_ids, tenant=tenant)
 
     def set_mentions(self, tenant: str, mentions: Mapping[str, Sequence[Mention]]) -> int:
         """Replace the mentions of notes, leaving text and vectors; return how many of the notes were known."""
-        self._check_writable()
-        with self._writing:
-            changed = self.ledger.set_mentions(tenant, mentions)
-            self._notes.forget()
-            return changed
+        with self._changing():
+            return self.ledger.set_mentions(tenant, mentions)
 
     def put_graph(self, tenant: str, nodes: Sequence[GraphNodeRecord], edges: Sequence[GraphEdgeRecord]) -> None:
         """Put an ontology's graph in place of the tenant's old one; the next `catch_up` links the notes to it."""
-        self._check_writable()
-        with self._writing:
+        with self._changing():
             self.ledger.graph.replace(tenant, nodes, edges)
-
-    def document_hashes(self, tenant: str) -> dict[str, str]:
-        """Return the content hash by document id."""
-        return self.ledger.document_hashes(tenant)
-
-    def titles(self, tenant: str) -> list[tuple[str, str, tuple[str, ...]]]:
-        """Return (document id, title, aliases), ordered by document id."""
-        return self.ledger.titles(tenant)
 
     def documents(
         self, *, tenant: str, search: str = "", filters: Filters | None = None, after: str = "", limit: int = 100
@@ -149,28 +134,26 @@ class KnowledgeStore:
 
         `search` is looked for in id, title and source, in any case; `filters` are those of a query.
         """
-        return self.ledger.documents(tenant, search, filters or {}, after, limit)
+        with self.ledger.database.reading() as connection:
+            return list_documents(connection, tenant, search=search, filters=filters or {}, after=after, limit=limit)
 
     def document(self, document_id: str, *, tenant: str) -> StoredDocument | None:
         """Return a document with its text and notes, None when the tenant has none of that id."""
-        return self.ledger.document(document_id, tenant=tenant)
-
-    def known_names(self, tenant: str) -> dict[str, tuple[str, str, int]]:
-        """Return (label, type, number of notes naming it) by entity key, titles and aliases included."""
-        return self.ledger.known_names(tenant)
+        with self.ledger.database.reading() as connection:
+            return read_document(connection, tenant, document_id)
 
     def surroundings(self, name: str, *, tenant: str, limit: int = 12) -> Surroundings | None:
         """Return at most `limit` notes that name an entity and `limit` others they name; None for an unknown name."""
-        return self.ledger.surroundings(entity_key(name), tenant=tenant, limit=limit)
+        with self.ledger.database.reading() as connection:
+            return read_surroundings(connection, tenant, entity_key(name), limit)
 
     def near_names(self, name: str, *, tenant: str, limit: int = 12) -> list[str]:
         """Return names of entities most like this one, best first; for no name those that notes name most."""
         key = entity_key(name)
-        return self.ledger.near_names(key, tenant=tenant, limit=limit) if key or not name else []
-
-    def iter_notes(self, tenant: str, *, mentions: bool = True) -> Iterator[StoredNote]:
-        """Yield all notes in the order they were written; without `mentions` they have none, which is faster."""
-        return self.ledger.iter_notes(tenant, mentions=mentions)
+        with self.ledger.database.reading() as connection:
+            if key:
+                return read_near_names(connection, tenant, key, limit)
+            return [] if name else read_most_named(connection, tenant, limit)
 
     def notes(
         self, ids: Sequence[str], *, tenant: str, mentions: bool = True, within: Deadline | None = None
@@ -180,48 +163,39 @@ class KnowledgeStore:
         Without `mentions` they have none, which saves most of the time it takes. Raises EngineUnavailableError when a
         ledger on a server does not answer, `within` the deadline if one is given.
         """
-        if within is None or not self.ledger.remote:
-            return self._notes.read(ids, tenant, mentions=mentions)
         kept = self._notes.kept(ids, tenant, mentions=mentions)
         if len(kept) == len(ids):
             return kept
-        return self._reads.run(lambda: self._notes.read(ids, tenant, mentions=mentions), within)
+        return self._in_time(lambda: self._notes.read(ids, tenant, mentions=mentions), within)
 
     def text(self, document_id: str, start: int, end: int, *, tenant: str, within: Deadline | None = None) -> str:
         """Return document.text[start:end]; EngineUnavailableError when a ledger on a server does not answer."""
-        if within is None or not self.ledger.remote:
-            return self.ledger.text(document_id, start, end, tenant=tenant)
-        return self._reads.run(lambda: self.ledger.text(document_id, start, end, tenant=tenant), within)
+        return self._in_time(lambda: self.ledger.text(document_id, start, end, tenant=tenant), within)
 
     def has_notes(self, *, tenant: str, within: Deadline | None = None) -> bool:
         """Return whether the tenant has any note; EngineUnavailableError when a ledger on a server does not answer."""
+        return self._in_time(lambda: self.ledger.has_notes(tenant), within)
+
+    def _in_time(self, work: Callable[[], T], within: Deadline | None) -> T:
         if within is None or not self.ledger.remote:
-            return self.ledger.has_notes(tenant)
-        return self._reads.run(lambda: self.ledger.has_notes(tenant), within)
+            return work()
+        return self._reads.run(work, within)
 
     def remembered(self, ids: Sequence[str], *, tenant: str, mentions: bool = True) -> list[StoredNote]:
         """Return those that were read so and are in memory: what is left when the ledger cannot be asked."""
         return self._notes.kept(ids, tenant, mentions=mentions)
 
-    @property
-    def spent(self) -> Mapping[str, float]:
-        """Seconds that bringing each projection up to date has taken since the store was opened."""
-        return self.projections.spent
-
-    def catch_up(self, progress: Progress | None = None, *, durable_only: bool = False) -> None:
+    def catch_up(self, progress: Progress | None = None) -> None:
         """Let the projections apply what they have not seen; a reader only looks at what the writer has applied.
-
-        With `durable_only` those in memory are left as they are.
 
         One on a server that cannot be reached, or refuses, stays out of date: `troubles` says why.
         """
         with self._writing:
             last = self.ledger.sequence()
-            troubles = self.projections.catch_up(last, progress, durable_only=durable_only)
+            self.troubles = self.projections.catch_up(last, progress)
             self._notes.forget()
-            self.troubles = troubles
             self._seen = last
-            self._lagging = self.projections.behind() if self._lock is None else bool(troubles)
+            self._lagging = self.projections.behind() if self.read_only else bool(self.troubles)
 
     def refresh(self, within: Deadline | None = None) -> None:
         """See what was written since the last look; cheap when nothing was (call it at the start of every query).
@@ -240,7 +214,7 @@ class KnowledgeStore:
         if self._refreshing.acquire(blocking=False):
             try:
                 self.catch_up()
-                if self._lagging and self._lock is None and self.ledger.remote:
+                if self._lagging and self.read_only and self.ledger.remote:
                     self._feed_in_background()
             finally:
                 self._refreshing.release()
@@ -254,8 +228,7 @@ class KnowledgeStore:
 
     def rebuild(self, name: str) -> None:
         """Empty a projection (`sparse`, `dense` or `graph`), so that the next `catch_up` builds it anew."""
-        self._check_writable()
-        with self._writing:
+        with self._changing():
             self.projections.clear(name)
 
     def renew_sparse(self) -> None:
@@ -263,8 +236,7 @@ class KnowledgeStore:
 
         `catch_up` does so by itself where that is cheap beside what was replaced.
         """
-        self._check_writable()
-        with self._writing:
+        with self._changing():
             self.projections.renew_sparse(self.ledger.sequence())
 
     def check_files(self) -> list[str]:
@@ -272,8 +244,7 @@ class KnowledgeStore:
 
         These are built anew from the ledger. Opening looks only at sizes and both ends of each file.
         """
-        self._check_writable()
-        with self._writing:
+        with self._changing():
             return self.projections.check_files(self.ledger.sequence())
 
     def verify(self) -> dict[str, tuple[Sum, Sum]]:
@@ -308,7 +279,7 @@ class KnowledgeStore:
             for tenant, counts in sorted(self.ledger.counts().items())
         }
         size = {name: bytes_under(self.path / name) for name in ("sparse", "dense", "graph")}
-        size["ledger"] = self.ledger.bytes()
+        size["ledger"] = self.ledger.database.bytes()
         return {
             "path": str(self.path),
             "tenants": tenants,
@@ -327,7 +298,7 @@ class KnowledgeStore:
     def close(self) -> None:
         """Bring the projections up to date (as a writer) and let go of files and lock."""
         try:
-            if self._lock is not None:
+            if not self.read_only:
                 self.catch_up()
         finally:
             self._release()
@@ -340,9 +311,7 @@ class KnowledgeStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if error is None:
             self.close()
         else:

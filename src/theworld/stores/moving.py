@@ -10,12 +10,10 @@ from sqlalchemy import Connection, Table, delete, func, insert, select, text
 from theworld.errors import StoreError
 from theworld.settings import Settings
 from theworld.stores.ledger import Ledger
-from theworld.stores.ledger.columns import Base
 from theworld.stores.ledger.database import Database
-from theworld.stores.ledger.models import Document, Meta
+from theworld.stores.ledger.models import Base, Document, Meta
 from theworld.stores.ledger.opening import open_database
-from theworld.stores.store_folder import check_folder, remember
-from theworld.stores.writer_lock import WriterLock
+from theworld.stores.store_folder import WriterLock, check_folder, remember
 
 PAGE = 500
 """Rows in memory at once."""

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from theworld.stores.graph_weights import mixed, note_parts
 from theworld.stores.ledger import Ledger
-from theworld.stores.ledger.graph_rows import GraphNodeRecord, NodeKey, NoteLink
-from theworld.stores.ledger.graph_tables import TenantLinks
+from theworld.stores.ledger.graph_tables import GraphNodeRecord, NodeKey, NoteLink
 from theworld.stores.protocols import NoteChange
 from theworld.text.phrases import PhraseTable, longest
 
@@ -40,22 +39,19 @@ class OntologyLinks:
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Link the notes of these changes; the weights are computed with the last of them."""
-        self._read_names()
-        by_tenant: dict[str, list[NoteChange]] = {}
-        for change in changes:
-            if change.tenant in self._tables:
-                by_tenant.setdefault(change.tenant, []).append(change)
-        linked = {tenant: self._tables[tenant].links(some) for tenant, some in by_tenant.items()}
-        weigh = upto >= self._ledger.sequence()
-        written = self._ledger.graph.apply(linked, after=self._from, upto=upto, version=self._version, weigh=weigh)
-        self._version = _UNREAD if written is None else written
-
-    def _read_names(self) -> None:
         graph = self._ledger.graph
         version = graph.version()
         if version != self._version:
             self._tables = {tenant: _Names(graph.elements(tenant)) for tenant in graph.tenants()}
             self._version = version
+        linked: dict[str, dict[str, list[NoteLink]]] = {}
+        for change in changes:
+            if change.tenant in self._tables:
+                links = self._tables[change.tenant].links(change) if change.note is not None else []
+                linked.setdefault(change.tenant, {})[change.note_id] = links
+        weigh = upto >= self._ledger.sequence()
+        written = graph.apply(linked, after=self._from, upto=upto, version=version, weigh=weigh)
+        self._version = _UNREAD if written is None else written
 
     def refresh(self) -> None:
         """Nothing to do: the links are read from the ledger at every look."""
@@ -83,20 +79,14 @@ class _Names:
                 phrases += [(name, (key, rule)) for name in element.properties.get(names, ())]
         self._table = PhraseTable(phrases)
 
-    def links(self, changes: Sequence[NoteChange]) -> TenantLinks:
-        """Return the notes of the changes and what those that are still there name."""
-        links = [link for change in changes if change.note is not None for link in self._of(change)]
-        return TenantLinks([change.note_id for change in changes], links)
-
-    def _of(self, change: NoteChange) -> Iterable[NoteLink]:
+    def links(self, change: NoteChange) -> list[NoteLink]:
+        """Return what the note of a change names."""
         text = change.note.text if change.note is not None else ""
         places: Counter[NodeKey] = Counter()
         rules: dict[NodeKey, float] = {}
         for found in longest(self._table.find(f"{change.title}\n{text}")):
-            for key in dict.fromkeys(key for key, _ in found.payloads):
-                places[key] += 1
+            places.update(list(dict.fromkeys(key for key, _ in found.payloads)))
             for key, rule in found.payloads:
                 rules[key] = max(rules.get(key, 0.0), rule)
-        for key, count in places.items():
-            parts = note_parts(count, rules[key], self._confidence[key])
-            yield NoteLink(change.note_id, key, mixed(parts), parts)
+        parts = {key: note_parts(count, rules[key], self._confidence[key]) for key, count in places.items()}
+        return [NoteLink(key, mixed(some), some) for key, some in parts.items()]

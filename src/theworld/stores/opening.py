@@ -7,16 +7,14 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from theworld.errors import StoreError
 from theworld.stores.engines import Engines
-from theworld.stores.graph import RankingParameters
 from theworld.stores.ledger import Ledger
 from theworld.stores.projections import Projections
-from theworld.stores.store_folder import check_folder, follow, follows
-from theworld.stores.writer_lock import WriterLock
+from theworld.stores.store_folder import WriterLock, check_folder, follow, follows
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_FEEDING_S = 10.0
@@ -43,58 +41,46 @@ class OpenFolder:
 
 
 def open_folder(
-    path: Path,
-    engines: Engines,
-    ranking: RankingParameters | None = None,
-    *,
-    create: bool = False,
-    writable: bool = False,
-    durable_only: bool = False,
+    path: Path, engines: Engines, *, create: bool = False, writable: bool = False, in_turn: bool = False
 ) -> OpenFolder:
-    """Open a store's folder; its projections may still lag. For errors see KnowledgeStore.open."""
+    """Open a store's folder; its projections may still lag. For errors see KnowledgeStore.open.
+
+    `in_turn` waits for whoever feeds a folder whose ledger has writers elsewhere, which is soon done.
+    """
     check_folder(path, create=create, has_ledger=engines.ledger.url is None)
-    lock = WriterLock(path) if writable else None
-    if lock is not None:
-        # Whoever feeds a folder whose ledger has writers elsewhere is soon done.
-        lock.acquire(wait_s=_LONGEST_FEEDING_S if engines.ledger.url is not None and not durable_only else 0)
-    try:
-        ledger = Ledger.open(path, engines.ledger, create=create, writable=writable)
-        try:
-            if lock is not None and lock.found_dead:
-                ledger.check()
-            return _projected(path, engines, ranking, ledger, lock)
-        except BaseException:
-            ledger.close()
-            raise
-    except BaseException:
+    with ExitStack() as stack:
+        lock = WriterLock(path) if writable else None
         if lock is not None:
-            lock.release()
-        raise
+            lock.acquire(wait_s=_LONGEST_FEEDING_S if in_turn and engines.ledger.url is not None else 0.0)
+            stack.callback(lock.release)
+        ledger = stack.enter_context(Ledger.open(path, engines.ledger, create=create, writable=writable))
+        if lock is not None and lock.found_dead:
+            ledger.database.check()
+        projections = _open_projections(path, engines, ledger, writable=writable)
+        stack.pop_all()
+        return OpenFolder(path, engines, ledger, projections, lock)
 
 
-def _projected(
-    path: Path, engines: Engines, ranking: RankingParameters | None, ledger: Ledger, lock: WriterLock | None
-) -> OpenFolder:
+def _open_projections(path: Path, engines: Engines, ledger: Ledger, *, writable: bool) -> Projections:
     """Open the projections; those in the folder of a reader that lag are fed first, if this can be done."""
-    writable = lock is not None
     if not follows(path, ledger) and (writable or not recover(path, engines)):
         follow(path, ledger, writable=writable)
     try:
-        projections = Projections(path, ledger, ranking, engines, writable=writable)
+        projections = Projections(path, ledger, engines, writable=writable)
     except StoreError:  # a reader found damaged files: whoever may write builds them anew
         if writable or not recover(path, engines):
             raise
-        projections = Projections(path, ledger, ranking, engines, writable=writable)
-    if not writable:
-        with ExitStack() as stack:
-            stack.callback(projections.close)
-            if not projections.behind():
-                stack.pop_all()
-                return OpenFolder(path, engines, ledger, projections, lock)
-            if not recover(path, engines) and _must_be_in_memory(path, ledger, projections, engines):
-                engines = replace(engines, graph_in_memory=True)
-        projections = Projections(path, ledger, ranking, engines, writable=writable)
-    return OpenFolder(path, engines, ledger, projections, lock)
+        projections = Projections(path, ledger, engines, writable=writable)
+    if writable:
+        return projections
+    with ExitStack() as stack:
+        stack.callback(projections.close)
+        if not projections.behind():
+            stack.pop_all()
+            return projections
+        recovered = recover(path, engines)
+        in_memory = not recovered and _must_be_in_memory(path, ledger, projections, engines)
+    return Projections(path, ledger, engines, writable=False, graph_in_memory=in_memory)
 
 
 def _must_be_in_memory(path: Path, ledger: Ledger, projections: Projections, engines: Engines) -> bool:
@@ -115,10 +101,10 @@ def recover(path: Path, engines: Engines) -> bool:
     A writer that died left it undone, or writers on other machines feed only their own folders.
     """
     try:
-        opened = open_folder(path, engines, writable=True, durable_only=True)
+        opened = open_folder(path, engines, writable=True)
         try:
             with collection_paused():
-                opened.projections.catch_up(opened.ledger.sequence(), None, durable_only=True)
+                opened.projections.catch_up(opened.ledger.sequence())
         finally:
             opened.release()
     except StoreError:

@@ -6,27 +6,67 @@ import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
 
 from theworld.errors import StoreError
-from theworld.stores import sparse
+from theworld.stores.engine_access import RemoteProjection, Sum
 from theworld.stores.engines import Engines
 from theworld.stores.files import is_damage
-from theworld.stores.graph import RankingParameters
+from theworld.stores.graph import MemoryGraph
 from theworld.stores.ledger import Ledger, NoteParts
 from theworld.stores.ontology_links import OntologyLinks
-from theworld.stores.projection_feeder import ProjectionFeeder
-from theworld.stores.protocols import NoteChange
-from theworld.stores.verifying import Sum, Verifiable
+from theworld.stores.protocols import NoteChange, Projection
+from theworld.stores.sparse import TantivySparse
 
 _LOG = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]
 """Called with (changes applied, changes in all)."""
 
 _REBUILD = "{} It is built anew once the store can be written to: run `theworld sync --store {}`."
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionFeeder:
+    """A projection and what it wants of the ledger."""
+
+    name: str
+    projection: Projection
+    parts: NoteParts
+    batch: int
+    durable: bool = True
+    """False for a projection in memory, which every process builds for itself."""
+
+    @property
+    def remote(self) -> bool:
+        """True for one on a server, which may be out of reach: it is then out of date, and catches up later."""
+        return isinstance(self.projection, RemoteProjection)
+
+    def feed(self, ledger: Ledger, last: int) -> Iterator[int]:
+        """Apply batches until the projection has seen `last`; yield how far each went."""
+        projection = self.projection
+        if projection.applied > max(last, ledger.sequence()):
+            # The ledger is older than what was derived from it: it was restored from a backup.
+            projection.clear()
+        while projection.applied < last:
+            before = projection.applied
+            changes, upto = ledger.changes(before, self.batch, self.parts)
+            projection.apply(changes, upto)
+            yield upto - before
+        settle = getattr(projection, "settle", None)
+        if settle is not None:  # it does part of its work once for all batches
+            settle()
+
+    def lag(self, last: int) -> int | None:
+        """Return how many changes it has not seen; None when the server cannot be asked."""
+        try:
+            return last - self.projection.applied
+        except StoreError:
+            if not self.remote:
+                raise
+            return None
 
 
 class _Steps:
@@ -50,36 +90,25 @@ class Projections:
     """The sparse, dense and graph projection, and the ontology's links."""
 
     def __init__(
-        self, path: Path, ledger: Ledger, ranking: RankingParameters | None, engines: Engines, *, writable: bool
+        self, path: Path, ledger: Ledger, engines: Engines, *, writable: bool, graph_in_memory: bool = False
     ) -> None:
-        """Open them; nothing is sent to a server yet."""
+        """Open them; nothing is sent to a server yet. The graph may be built in memory, and not in the folder."""
         self._path, self._ledger, self._writable = path, ledger, writable
-        remote = engines.remote()
-        identity = ledger.identity() if remote else ""
+        servers = engines.remote()
+        identity = ledger.identity() if servers else ""
         self.sparse = engines.open_sparse(path, identity, writable=writable)
         self.dense = engines.open_dense(path, identity, writable=writable)
-        self.graph = engines.open_graph(path, identity, ranking, writable=writable)
+        self.graph = MemoryGraph() if graph_in_memory else engines.open_graph(path, identity, writable=writable)
+        words, vectors = NoteParts(mentions=False, vectors=False), NoteParts(text=False, mentions=False)
+        names, large = NoteParts(text=False, vectors=False), 1000 if "graph" in servers else 5000
         self.feeders = (
-            ProjectionFeeder(
-                "sparse",
-                self.sparse,
-                NoteParts(mentions=False, vectors=False),
-                2000 if "sparse" in remote else 8192,
-                remote="sparse" in remote,
-            ),
-            ProjectionFeeder(
-                "dense", self.dense, NoteParts(text=False, mentions=False), 4096, remote="dense" in remote
-            ),
-            ProjectionFeeder(
-                "graph",
-                self.graph,
-                NoteParts(text=False, vectors=False),
-                1000 if "graph" in remote else 5000,
-                durable="graph" in remote or not engines.graph_in_memory,
-                remote="graph" in remote,
-            ),
-            ProjectionFeeder("ontology", OntologyLinks(ledger), NoteParts(mentions=False, vectors=False), 2000),
+            ProjectionFeeder("sparse", self.sparse, words, 2000 if "sparse" in servers else 8192),
+            ProjectionFeeder("dense", self.dense, vectors, 4096),
+            ProjectionFeeder("graph", self.graph, names, large, durable=not graph_in_memory),
+            ProjectionFeeder("ontology", OntologyLinks(ledger), words, 2000),
         )
+        self.remote = bool(servers)
+        """Whether any lies on a server."""
         self.spent: dict[str, float] = {feeder.name: 0.0 for feeder in self.feeders}
         """Seconds that bringing each up to date has taken."""
         self._waited_for: dict[str, str] = {}
@@ -89,18 +118,13 @@ class Projections:
         """Whose answer is being waited for."""
         return ", ".join(tuple(self._waited_for.values())) or self._ledger.where
 
-    @property
-    def remote(self) -> bool:
-        """Whether any lies on a server."""
-        return any(feeder.remote for feeder in self.feeders)
-
     def behind(self) -> bool:
         """Return whether one in the folder has not seen all of the ledger."""
         last = self._ledger.sequence()
         here = (feeder for feeder in self.feeders if feeder.durable and not feeder.remote)
         return any(feeder.projection.applied != last for feeder in here)
 
-    def catch_up(self, last: int, progress: Progress | None, *, durable_only: bool) -> dict[str, str]:
+    def catch_up(self, last: int, progress: Progress | None = None) -> dict[str, str]:
         """Let each apply what it has not seen up to `last`; a reader only looks at what the writer has applied.
 
         Return why one on a server is out of date, by name.
@@ -108,11 +132,13 @@ class Projections:
         for feeder in self.feeders:
             if feeder.remote or not self._writable:
                 feeder.projection.refresh()
-        feeders = [f for f in self.feeders if self._writable or not f.durable]
-        feeders = [f for f in feeders if f.durable or not durable_only]
+        feeders = [feeder for feeder in self.feeders if self._writable or not feeder.durable]
         troubles = self._feed(feeders, last, progress)
-        troubles |= {f.name: _REBUILD.format(f.outdated, self._path) for f in self.feeders if f.outdated}
-        if self._writable and isinstance(self.sparse, sparse.TantivySparse) and self.sparse.worth_renewing:
+        for feeder in self.feeders:
+            wrong = getattr(feeder.projection, "outdated", "")  # a reader found another format
+            if wrong:
+                troubles[feeder.name] = _REBUILD.format(wrong, self._path)
+        if self._writable and isinstance(self.sparse, TantivySparse) and self.sparse.worth_renewing:
             self.renew_sparse(last)
         return troubles
 
@@ -174,7 +200,7 @@ class Projections:
 
     @contextmanager
     def _waiting_for(self, feeder: ProjectionFeeder) -> Iterator[None]:
-        self._waited_for[feeder.name] = feeder.where
+        self._waited_for[feeder.name] = str(getattr(feeder.projection, "where", feeder.name))
         try:
             yield
         finally:
@@ -184,21 +210,19 @@ class Projections:
         """Build the sparse index in the folder anew where it counts replaced notes, so that it scores as if it never
         had them; a server merges its segments by itself.
         """
-        if isinstance(self.sparse, sparse.TantivySparse) and self.sparse.replaced:
-            self.sparse.renew(self._all_changes(self._named("sparse"), last), last)
+        if isinstance(self.sparse, TantivySparse) and self.sparse.replaced:
+            feeder = self.feeders[0]
+            self.sparse.renew(self._all_changes(feeder.batch, feeder.parts, last), last)
 
-    def _named(self, name: str) -> ProjectionFeeder:
-        return next(feeder for feeder in self.feeders if feeder.name == name)
-
-    def _all_changes(self, feeder: ProjectionFeeder, last: int) -> Iterator[NoteChange]:
+    def _all_changes(self, batch: int, parts: NoteParts, last: int) -> Iterator[NoteChange]:
         after = 0
         while after < last:
-            changes, after = self._ledger.changes(after, feeder.batch, feeder.parts)
+            changes, after = self._ledger.changes(after, batch, parts)
             yield from changes
 
     def clear(self, name: str) -> None:
         """Empty one, so that the next `catch_up` builds it anew."""
-        self._named(name).projection.clear()
+        next(feeder for feeder in self.feeders if feeder.name == name).projection.clear()
 
     def check_files(self, last: int) -> list[str]:
         """Read all files of those in the folder; return the names of those that were damaged and are built anew."""
@@ -221,13 +245,12 @@ class Projections:
 
         Raises EngineUnavailableError when a server cannot be asked.
         """
-        last = self._ledger.sequence()
+        last, bare = self._ledger.sequence(), NoteParts(text=False, mentions=False, vectors=False)
         found: dict[str, tuple[Sum, Sum]] = {}
         for feeder in self.feeders:
             projection = feeder.projection
-            if feeder.remote and isinstance(projection, Verifiable):
-                bare = replace(feeder, parts=NoteParts(text=False, mentions=False, vectors=False))
-                changes = (change for change in self._all_changes(bare, last) if change.note is not None)
+            if isinstance(projection, RemoteProjection):
+                changes = (c for c in self._all_changes(feeder.batch, bare, last) if c.note is not None)
                 expected = Sum.of((projection.key_of(change), change.sequence) for change in changes)
                 found[feeder.name] = expected, Sum.of(projection.held())
         return found

@@ -61,10 +61,6 @@ class Projection(Protocol):
 class SparseStore(Projection, Protocol):
     """BM25 over theworld.text.tokens of title, headings, lead and text."""
 
-    @property
-    def replaced(self) -> float:
-        """Share of notes that were replaced or removed and still count in the document frequencies."""
-
     def renew(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Put a new index of just these notes in place of the old one, which is searched until the new one is there."""
 

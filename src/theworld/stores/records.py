@@ -25,9 +25,9 @@ def section_path(title: str, section: Sequence[str]) -> str:
     return PATH_SEPARATOR.join(part for part in (title, *section) if part)
 
 
-def content_hash(*parts: str) -> str:
-    """Return 16 hex digits of the BLAKE2b hash of the parts, each length-prefixed."""
-    digest = hashlib.blake2b(digest_size=8)
+def content_hash(*parts: str, size: int = 8) -> str:
+    """Return the BLAKE2b hash of the parts, each length-prefixed, in hex: two digits for each of `size` bytes."""
+    digest = hashlib.blake2b(digest_size=size)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big") + data)

@@ -12,7 +12,7 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from sqlalchemy import insert, select, update
 
@@ -52,8 +52,8 @@ class KeyFacts:
 
     key_id: str
     name: str
-    tenants: tuple[str, ...]
-    scopes: tuple[str, ...]
+    tenants: Sequence[str]
+    scopes: Sequence[str]
     created_ms: int
     expires_ms: int | None
     revoked_ms: int | None
@@ -119,18 +119,8 @@ class KeyRing:
 
     def known(self) -> list[KeyFacts]:
         """Return all keys, oldest first."""
-        return [
-            KeyFacts(
-                row.key_id,
-                row.name,
-                tuple(row.tenants),
-                tuple(row.scopes),
-                row.created_ms,
-                row.expires_ms,
-                row.revoked_ms,
-            )
-            for row in self._ledger.rows(select(ApiKey.__table__).order_by(ApiKey.id))
-        ]
+        columns = [getattr(ApiKey, one.name) for one in fields(KeyFacts)]
+        return [KeyFacts(*row) for row in self._ledger.rows(select(*columns).order_by(ApiKey.id))]
 
 
 def _hash(secret: str) -> str:

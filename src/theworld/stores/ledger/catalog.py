@@ -11,7 +11,9 @@ from sqlalchemy import Connection, Select, func, select
 
 from theworld.stores.filters import filter_terms, passes, wanted_terms
 from theworld.stores.ledger import models
+from theworld.stores.ledger.checking import findable
 from theworld.stores.ledger.reading import read_document_notes
+from theworld.stores.ledger.statements import batches
 from theworld.stores.records import Filters, StoredNote
 
 if TYPE_CHECKING:
@@ -63,11 +65,18 @@ class DocumentPage:
 
 
 def list_documents(
-    connection: Connection, tenant: str, *, search: str = "", filters: Filters | None = None, after: str, limit: int
+    connection: Connection, tenant: str, *, search: str, filters: Filters, after: str, limit: int
 ) -> DocumentPage:
     """Return documents whose id, title or source holds `search`, in any case, and whose metadata pass the filters."""
-    wanted = wanted_terms(filters or {})
-    matching = [row for row in _matching(connection, tenant, search) if _passes(row, wanted)]
+    wanted, sought = wanted_terms(filters), search.casefold()
+    query = _documents(tenant).order_by(models.Document.document_id)
+    # Compared here: SQLite folds the case of ASCII letters only.
+    matching = [
+        row
+        for row in connection.execute(query.execution_options(yield_per=_PAGE))
+        if any(sought in part.casefold() for part in (row.document_id, row.title, row.source))
+        and passes(filter_terms(row.properties, row.document_id), wanted)
+    ]
     rest = [row for row in matching if row.document_id > after]
     counts = _note_counts(connection, [row.id for row in rest[:limit]])
     documents = tuple(_summary(row, counts.get(row.id, {})) for row in rest[:limit])
@@ -76,7 +85,9 @@ def list_documents(
 
 def read_document(connection: Connection, tenant: str, document_id: str) -> StoredDocument | None:
     """Return a document whole, None when the tenant has none of that id."""
-    query = _documents(tenant).add_columns(models.Document.text).where(models.Document.document_id == document_id)
+    query = (
+        _documents(tenant).add_columns(models.Document.text).where(models.Document.document_id == findable(document_id))
+    )
     row = connection.execute(query).one_or_none()
     if row is None:
         return None
@@ -85,31 +96,18 @@ def read_document(connection: Connection, tenant: str, document_id: str) -> Stor
     return StoredDocument(**asdict(_summary(row, languages)), text=row.text, parts=tuple(parts))
 
 
-def _passes(row: Row[Any], wanted: list[list[str]]) -> bool:
-    return passes(filter_terms(row.properties, row.document_id), wanted)
-
-
 def _documents(tenant: str) -> Select[Any]:
     document = models.Document
     columns = (document.document_id, document.title, document.source, document.written_at, document.properties)
     query = select(document.id, *columns, document.aliases, func.length(document.text).label("characters"))
-    return query.where(document.tenant == tenant)
-
-
-def _matching(connection: Connection, tenant: str, search: str) -> list[Row[Any]]:
-    document = models.Document
-    query = _documents(tenant).order_by(document.document_id)
-    rows = connection.execute(query.execution_options(yield_per=_PAGE))
-    # Compared here: SQLite folds the case of ASCII letters only.
-    sought = search.casefold()
-    return [row for row in rows if any(sought in part.casefold() for part in (row.document_id, row.title, row.source))]
+    return query.where(document.tenant == findable(tenant))
 
 
 def _note_counts(connection: Connection, rows: list[int]) -> dict[int, dict[str, int]]:
     note = models.Note
     found: dict[int, dict[str, int]] = {}
-    for start in range(0, len(rows), _PAGE):
-        query = select(note.document, note.language, func.count()).where(note.document.in_(rows[start : start + _PAGE]))
+    for some in batches(rows):
+        query = select(note.document, note.language, func.count()).where(note.document.in_(some))
         for row, language, count in connection.execute(query.group_by(note.document, note.language)):
             found.setdefault(row, {})[language] = count
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -27,7 +27,14 @@ def check_documents(documents: Sequence[DocumentRecord], dimensions: Mapping[str
         _check_name(document.tenant, "tenant", where)
         _check_text((document.title, document.text, document.source, *document.aliases), where)
         _check_text(filter_terms(document.metadata, document.id), where)
-        _check_numbers(document.metadata, where)
+        for key, value in document.metadata.items():
+            many = value if isinstance(value, list | tuple | set) else [value]
+            if any(isinstance(one, float) and not math.isfinite(one) for one in many):
+                raise StoreError(
+                    f"its metadata has a number at {key!r} that is not finite, which databases cannot keep.",
+                    where=where,
+                    remedy="Leave it out, or give it as text.",
+                )
         ids = [note.id for note in document.notes]
         if len(set(ids)) != len(ids):
             raise StoreError("two of its notes have the same id.", where=where, remedy="Number the notes from 0.")
@@ -46,7 +53,7 @@ def _check_note(note: NoteRecord, known: dict[str, int]) -> None:
         )
     _check_text([note.text, note.lead, *note.section, *(mention.surface for mention in note.mentions)], where)
     for space, embedded in note.vectors.items():
-        check_vector(space, embedded, where, known.setdefault(space, embedded.vector.size))
+        _check_vector(space, embedded, where, known.setdefault(space, embedded.vector.size))
 
 
 def _check_name(name: str, what: str, where: str) -> None:
@@ -65,26 +72,17 @@ def _check_text(texts: Iterable[str], where: str) -> None:
             )
 
 
-def _check_numbers(metadata: Mapping[str, Any], where: str) -> None:
-    for key, value in metadata.items():
-        if any(isinstance(one, float) and not math.isfinite(one) for one in (value if _is_many(value) else [value])):
-            raise StoreError(
-                f"its metadata has a number at {key!r} that is not finite, which databases cannot keep.",
-                where=where,
-                remedy="Leave it out, or give it as text.",
-            )
-
-
-def _is_many(value: object) -> bool:
-    return isinstance(value, list | tuple | set)
-
-
 def is_storable(text: str) -> bool:
     """Return whether databases can keep a text; nothing is found under one that they cannot."""
     return "\x00" not in text and is_text(text)
 
 
-def check_vector(space: str, embedded: Embedded, where: str, dimension: int) -> None:
+def findable(text: str) -> str:
+    """Return a text to look for: one that databases cannot keep becomes one that is never stored."""
+    return text if is_storable(text) else _SEPARATOR
+
+
+def _check_vector(space: str, embedded: Embedded, where: str, dimension: int) -> None:
     """Raise StoreError when a vector is not finite or its shape does not fit the space."""
     vector, tokens = embedded.vector, embedded.tokens
     if vector.ndim != 1 or vector.size != dimension or vector.size == 0 or not np.isfinite(vector).all():

@@ -12,6 +12,9 @@ from sqlalchemy import Connection, Select
 class Database(Protocol):
     """Transactions over the ledger's tables. Thread-safe; whatever goes wrong comes as a StoreError."""
 
+    namespace: str | None
+    """Name of the server's schema that the tables are in."""
+
     @property
     def where(self) -> str:
         """File or address, for people; never a password."""

@@ -13,6 +13,7 @@ from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.ledger.service_tables import EvalAnswer, EvalDataset, EvalJob, EvalQuery, EvalResult
+from theworld.stores.ledger.statements import insert_rows
 
 OPEN = ("queued", "running")
 MOST_OPEN = 16
@@ -82,8 +83,7 @@ class Evaluations:
             statement = insert(EvalDataset).values(**row, created_ms=now_ms()).returning(EvalDataset.id)
             dataset = connection.scalar(statement)
             rows = [{"dataset": dataset, "position": i, **asdict(query)} for i, query in enumerate(queries)]
-            if rows:
-                connection.execute(insert(EvalQuery), rows)
+            insert_rows(connection, EvalQuery, rows)
         return dataset_id
 
     def dataset(self, dataset_id: str, *, tenant: str) -> tuple[int, str, int] | None:

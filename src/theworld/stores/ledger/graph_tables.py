@@ -2,29 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, Table, bindparam, delete, select, update
+from sqlalchemy.orm import aliased
 
+from theworld.errors import StoreError
 from theworld.stores.graph_weights import co_occurrences, mixed
-from theworld.stores.ledger import graph_rows, models
 from theworld.stores.ledger.database import Database
-from theworld.stores.ledger.graph_rows import GraphEdgeRecord, GraphNodeRecord, NoteLink
-from theworld.stores.ledger.statements import read_number, set_number
+from theworld.stores.ledger.models import GraphEdge, GraphNode, Meta, Note
+from theworld.stores.ledger.statements import batches, insert_numbered, insert_rows, read_number, set_number
 
 VERSION, APPLIED = "graph_version", "graph_applied"
 """Names in the meta table: changes of the graph so far, and the last change of notes that the links have seen."""
-_VERSION = select(models.Meta.number).where(models.Meta.key == VERSION)
+NOTE = "Note"
+"""Kind of the nodes that stand for notes; their key is the note's id."""
+NodeKey = tuple[str, str]
+"""(kind, key)."""
+_VERSION = select(Meta.number).where(Meta.key == VERSION)
 
 
-class TenantLinks(NamedTuple):
-    """What a batch of changes does to the links of one tenant's notes."""
+@dataclass(frozen=True, slots=True)
+class GraphNodeRecord:
+    """A node of the ontology graph."""
 
-    note_ids: Sequence[str]
-    """All notes that were put or removed."""
-    links: Sequence[NoteLink]
-    """What those put name."""
+    kind: str
+    key: str
+    label: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEdgeRecord:
+    """An edge of the ontology graph, with what its weight was mixed from."""
+
+    source: NodeKey
+    target: NodeKey
+    kind: str
+    weight: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NoteLink:
+    """An element that a note names."""
+
+    target: NodeKey
+    weight: float
+    parts: Mapping[str, float]
+
+
+NoteLinks = Mapping[str, Sequence[NoteLink]]
+"""What each note names, by its id; nothing for one that was removed."""
 
 
 class TenantGraph(NamedTuple):
@@ -52,7 +83,7 @@ class GraphTables:
     def applied(self) -> int | None:
         """Return the last change of notes that the links have seen; None when no tenant has an ontology."""
         with self._reading() as connection:
-            if not _version(connection) or connection.scalar(select(models.GraphNode.id).limit(1)) is None:
+            if not read_number(connection, VERSION) or connection.scalar(select(GraphNode.id).limit(1)) is None:
                 return None
             return read_number(connection, APPLIED) or 0
 
@@ -64,48 +95,51 @@ class GraphTables:
     def elements(self, tenant: str) -> list[GraphNodeRecord]:
         """Return the nodes of a tenant's ontology in the order of the import."""
         with self._reading() as connection:
-            return graph_rows.read_elements(connection, tenant)
-
-    def edges(self, tenant: str) -> list[GraphEdgeRecord]:
-        """Return the edges among them."""
-        with self._reading() as connection:
-            return graph_rows.read_edges(connection, tenant, of_notes=False)
-
-    def links(self, tenant: str) -> list[GraphEdgeRecord]:
-        """Return the edges from notes to what they name."""
-        with self._reading() as connection:
-            return graph_rows.read_edges(connection, tenant, of_notes=True)
+            return _elements(connection, tenant)
 
     def whole(self, tenant: str) -> TenantGraph:
         """Return elements, edges and links as they were at one moment."""
         with self._reading() as connection:
-            return TenantGraph(
-                graph_rows.read_elements(connection, tenant),
-                graph_rows.read_edges(connection, tenant, of_notes=False),
-                graph_rows.read_edges(connection, tenant, of_notes=True),
-            )
+            elements = _elements(connection, tenant)
+            edges, links = (_edges(connection, tenant, of_notes=of_notes) for of_notes in (False, True))
+            return TenantGraph(elements, edges, links)
 
     def replace(self, tenant: str, nodes: Sequence[GraphNodeRecord], edges: Sequence[GraphEdgeRecord]) -> None:
-        """Put an ontology in place of the tenant's old one, or take it away; the notes are linked anew afterwards."""
-        graph_rows.check_graph(nodes, edges)
+        """Put an ontology in place of the tenant's old one, or take it away; the notes are linked anew afterwards.
+
+        Raises StoreError when a node stands twice or an edge leads nowhere.
+        """
+        keys = [(node.kind, node.key) for node in nodes]
+        known = set(keys)
+        if len(known) != len(keys):
+            raise StoreError("two nodes of the graph have the same kind and key.")
+        for edge in edges:
+            for end in {edge.source, edge.target} - known:
+                raise StoreError(f"an edge {edge.kind} leads to {end[0]} {end[1]!r}, which is no node.")
+        rows = [
+            {"tenant": tenant, "kind": n.kind, "key": n.key, "label": n.label, "properties": dict(n.properties)}
+            for n in nodes
+        ]
         with self._writing() as connection:
-            graph_rows.replace_elements(connection, tenant, nodes, edges)
+            connection.execute(delete(GraphNode).where(GraphNode.tenant == tenant))
+            ids = dict(zip(keys, insert_numbered(connection, GraphNode, rows), strict=True))
+            _insert_edges(connection, ((ids[e.source], ids[e.target], e.kind, e.weight, e.parts) for e in edges))
             set_number(connection, APPLIED, 0)
             _count_up(connection)
 
     def apply(
-        self, changes: Mapping[str, TenantLinks], *, after: int, upto: int, version: int, weigh: bool
+        self, changes: Mapping[str, NoteLinks], *, after: int, upto: int, version: int, weigh: bool
     ) -> int | None:
         """Take in the changes of notes in (after, upto], linked by the graph of `version`; return the new version.
 
-        With `weigh`, all weights are computed anew. None, and nothing is done, when another writer has taken in changes
-        meanwhile, or the ontology was replaced.
+        `changes` are all notes that were put or removed, by tenant. With `weigh`, all weights are computed anew. None,
+        and nothing is done, when another writer has taken in changes meanwhile, or the ontology was replaced.
         """
         with self._writing() as connection:
-            if (read_number(connection, APPLIED) or 0, _version(connection)) != (after, version):
+            if (read_number(connection, APPLIED) or 0, read_number(connection, VERSION) or 0) != (after, version):
                 return None
-            for tenant, (note_ids, links) in changes.items():
-                graph_rows.replace_links(connection, tenant, note_ids, links)
+            for tenant, links in changes.items():
+                _replace_links(connection, tenant, links)
             if weigh:
                 for tenant in _tenants(connection):
                     _weigh(connection, tenant)
@@ -115,35 +149,89 @@ class GraphTables:
     def clear_links(self) -> None:
         """Forget what the notes name."""
         with self._writing() as connection:
-            connection.execute(delete(models.GraphNode).where(models.GraphNode.kind == graph_rows.NOTE))
+            connection.execute(delete(GraphNode).where(GraphNode.kind == NOTE))
             set_number(connection, APPLIED, 0)
             _count_up(connection)
 
 
 def _tenants(connection: Connection) -> list[str]:
-    tenant = models.GraphNode.tenant
-    return list(connection.scalars(select(tenant).distinct().order_by(tenant)))
-
-
-def _version(connection: Connection) -> int:
-    return read_number(connection, VERSION) or 0
+    return list(connection.scalars(select(GraphNode.tenant).distinct().order_by(GraphNode.tenant)))
 
 
 def _count_up(connection: Connection) -> int:
-    version = _version(connection) + 1
+    version = (read_number(connection, VERSION) or 0) + 1
     set_number(connection, VERSION, version)
     return version
 
 
+def _elements(connection: Connection, tenant: str) -> list[GraphNodeRecord]:
+    node = GraphNode
+    query = select(node.kind, node.key, node.label, node.properties).where(node.tenant == tenant, node.kind != NOTE)
+    return [GraphNodeRecord(*row) for row in connection.execute(query.order_by(node.id))]
+
+
+def _edges(connection: Connection, tenant: str, *, of_notes: bool) -> list[GraphEdgeRecord]:
+    source, target, edge = aliased(GraphNode), aliased(GraphNode), GraphEdge
+    query = (
+        select(source.kind, source.key, target.kind, target.key, edge.kind, edge.weight, edge.parts)
+        .join(source, source.id == edge.source)
+        .join(target, target.id == edge.target)
+        .where(source.tenant == tenant, source.kind == NOTE if of_notes else source.kind != NOTE)
+        .order_by(edge.id)
+    )
+    return [GraphEdgeRecord((r[0], r[1]), (r[2], r[3]), r[4], r[5], r[6]) for r in connection.execute(query)]
+
+
+def _insert_edges(connection: Connection, rows: Iterable[tuple[int, int, str, float, Mapping[str, float]]]) -> None:
+    """Insert edges given as (source row, target row, kind, weight, parts)."""
+    names = ("source", "target", "kind", "weight", "parts")
+    insert_rows(connection, GraphEdge, [dict(zip(names, (*row[:4], dict(row[4])), strict=True)) for row in rows])
+
+
+def _replace_links(connection: Connection, tenant: str, links: NoteLinks) -> None:
+    """Put the links of these notes in place of those they had."""
+    node, note = GraphNode, Note
+    for some in batches(list(links)):
+        connection.execute(delete(node).where(node.tenant == tenant, node.kind == NOTE, node.key.in_(some)))
+    rows: list[dict[str, Any]] = []
+    for some in batches([note_id for note_id, named in links.items() if named]):
+        query = select(note.note_id, note.document).where(note.tenant == tenant, note.note_id.in_(some))
+        rows += [
+            {"tenant": tenant, "kind": NOTE, "key": key, "label": "", "properties": {}, "document": document}
+            for key, document in connection.execute(query)
+        ]
+    if not rows:
+        return
+    known = select(node.kind, node.key, node.id).where(node.tenant == tenant, node.kind != NOTE)
+    elements = {(kind, key): row for kind, key, row in connection.execute(known)}
+    written = zip(insert_numbered(connection, node, rows), (links[row["key"]] for row in rows), strict=True)
+    _insert_edges(
+        connection,
+        (
+            (row, elements[link.target], "REFERS_TO", link.weight, link.parts)
+            for row, named in written
+            for link in named
+            if link.target in elements
+        ),
+    )
+
+
 def _weigh(connection: Connection, tenant: str) -> None:
     """Compute the weights of one tenant's edges anew; only those that differ are written."""
-    edges, named = graph_rows.read_weighed(connection, tenant)
-    shared = co_occurrences(named, [(edge.source, edge.target) for edge in edges])
+    source, edge = aliased(GraphNode), GraphEdge
+    query = select(edge.id, edge.source, edge.target, edge.parts, source.kind).join(source, source.id == edge.source)
+    found = connection.execute(query.where(source.tenant == tenant).order_by(edge.id)).all()
+    edges = [row for row in found if row.kind != NOTE]
+    named = [(row.source, row.target) for row in found if row.kind == NOTE]
+    shared = co_occurrences(named, [(row.source, row.target) for row in edges])
     changed = []
-    for edge, value in zip(edges, shared, strict=True):
-        parts = {name: part for name, part in edge.parts.items() if name != "co_occurrence"}
+    for row, value in zip(edges, shared, strict=True):
+        parts = {name: part for name, part in row.parts.items() if name != "co_occurrence"}
         if value is not None:
             parts["co_occurrence"] = value
-        if parts != dict(edge.parts):
-            changed.append((edge.row, mixed(parts), parts))
-    graph_rows.set_weights(connection, changed)
+        if parts != row.parts:
+            changed.append({"row": row.id, "new_weight": mixed(parts), "new_parts": parts})
+    if changed:
+        table = cast(Table, edge.__table__)
+        new = {"weight": bindparam("new_weight"), "parts": bindparam("new_parts", type_=table.c.parts.type)}
+        connection.execute(update(table).where(table.c.id == bindparam("row")).values(new), changed)

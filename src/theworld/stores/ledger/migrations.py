@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.schema import CreateColumn
 
-from theworld.stores.ledger.columns import Base
+from theworld.stores.ledger.models import Base
 from theworld.text.folding import simplified
 
 _LOG = logging.getLogger(__name__)

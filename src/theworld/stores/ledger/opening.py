@@ -1,15 +1,31 @@
-"""Where the ledger of a store lies, by the settings: a file in its folder, or a schema on a server."""
+"""Opening a ledger, a file in the store's folder or a schema on a server, and making or bringing up to date its tables.
+
+New ledgers get the tables of the models and their version; an older one is led there in one transaction, as
+theworld.stores.ledger.migrations says. The version stands in the table `meta`, and nowhere else.
+"""
 
 from __future__ import annotations
 
+import secrets
 from contextlib import closing
 from pathlib import Path
 
-from theworld.errors import StoreError
+from sqlalchemy import Connection, Inspector, insert, inspect, select, text, update
+
+from theworld.errors import StoreError, StoreVersionError
 from theworld.settings import LedgerSettings, Settings
-from theworld.stores.ledger import schema
+from theworld.stores.ledger import service_tables
 from theworld.stores.ledger.database import Database
+from theworld.stores.ledger.models import SCHEMA_VERSION, Base, Meta
 from theworld.stores.ledger.sqlite import FILE_NAME, SqliteDatabase
+
+OLDEST = 2
+"""The first version from which a ledger can be brought up to date."""
+MIGRATE = "Bring it up to date: `theworld ledger migrate`."
+_OTHER_PROGRAM = "Use the version of TheWorld that wrote it, or ingest into a new store."
+_VERSION = select(Meta.number).where(Meta.key == "schema_version")
+
+assert service_tables.ApiKey.metadata is Base.metadata
 
 
 def open_database(
@@ -26,10 +42,11 @@ def open_database(
     database = connect(folder, settings, writable=writable or create)
     try:
         if create:
-            schema.make_tables(database, namespace=settings.namespace if settings and database.remote else None)
-        elif not database.remote and schema.is_older(database):
-            _bring_up_to_date(folder / FILE_NAME)
-        schema.check_version(database)
+            make_tables(database)
+        elif not database.remote and is_older(read_version(database)):
+            with closing(connect(folder, writable=True)) as writing:
+                migrate_tables(writing)
+        check_version(database)
     except BaseException:
         database.close()
         raise
@@ -45,18 +62,13 @@ def connect(folder: Path, settings: LedgerSettings | None = None, *, writable: b
     return PostgresDatabase(settings, writable=writable)
 
 
-def _bring_up_to_date(file: Path) -> None:
-    with closing(SqliteDatabase(file, writable=True)) as database:
-        schema.migrate(database)
-
-
 def ledger_exists(settings: Settings) -> bool:
     """Return whether the store has a ledger; EngineUnavailableError when its server cannot be asked."""
     if settings.ledger.url is None:
         return (settings.store / FILE_NAME).exists()
     database = connect(settings.store, settings.ledger_server, writable=False)
     with closing(database), database.reading() as connection:
-        return schema.has_tables(connection)
+        return has_tables(connection)
 
 
 def require_ledger(settings: Settings) -> None:
@@ -68,3 +80,67 @@ def require_ledger(settings: Settings) -> None:
             where=where,
             remedy=f"Make one: `theworld ingest PATH --store {settings.store}`.",
         )
+
+
+def has_tables(connection: Connection) -> bool:
+    """Return whether there is a ledger, whatever its version."""
+    found: Inspector = inspect(connection)
+    return found.has_table(Meta.__tablename__)
+
+
+def new_identity() -> int:
+    """Return a number that no other ledger has."""
+    return secrets.randbits(62)
+
+
+def make_tables(database: Database) -> bool:
+    """Make a new ledger's tables, on a server in a schema of their own; False when they are there."""
+    with database.writing() as connection:
+        if has_tables(connection):
+            return False
+        if database.namespace is not None:
+            there = text("SELECT to_regnamespace(:name) IS NOT NULL")
+            if not connection.scalar(there, {"name": database.namespace}):
+                connection.execute(text(f'CREATE SCHEMA "{database.namespace}"'))
+        Base.metadata.create_all(connection)
+        numbers = {"schema_version": SCHEMA_VERSION, "sequence": 0, "identity": new_identity()}
+        connection.execute(insert(Meta), [{"key": key, "number": n} for key, n in numbers.items()])
+        return True
+
+
+def read_version(database: Database) -> int | None:
+    """Return the schema version; StoreError when there are no tables."""
+    version: int | None = database.glance(_VERSION)
+    return version
+
+
+def is_older(version: int | None) -> bool:
+    """Return whether a ledger of this version can be brought up to date."""
+    return version is not None and OLDEST <= version < SCHEMA_VERSION
+
+
+def check_version(database: Database) -> None:
+    """Raise StoreVersionError when this program cannot work with the ledger's tables."""
+    version = read_version(database)
+    if version != SCHEMA_VERSION:
+        raise StoreVersionError(
+            f"the store has schema version {version}, this program knows {SCHEMA_VERSION}.",
+            where=database.where,
+            remedy=MIGRATE if is_older(version) else _OTHER_PROGRAM,
+        )
+
+
+def migrate_tables(database: Database) -> list[int]:
+    """Bring the tables up to date in one transaction; return the versions gone through, none when they are."""
+    from theworld.stores.ledger.migrations import upgrade
+
+    with database.writing() as connection:
+        version = connection.scalar(_VERSION)
+        if version == SCHEMA_VERSION:
+            return []
+        if version is None or not is_older(version):
+            message = f"schema version {version} cannot be brought to {SCHEMA_VERSION}."
+            raise StoreError(message, where=database.where, remedy=_OTHER_PROGRAM)
+        upgrade(connection, version)
+        connection.execute(update(Meta).where(Meta.key == "schema_version").values(number=SCHEMA_VERSION))
+        return list(range(version + 1, SCHEMA_VERSION + 1))

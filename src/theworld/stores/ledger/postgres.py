@@ -9,13 +9,15 @@ visible in their order and without gaps, so whoever follows them never skips a c
 from __future__ import annotations
 
 import hashlib
+import os
 import selectors
+import socket
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Connection, PoolProxiedConnection, Select, create_engine, event, func, select, text
+from sqlalchemy import Connection, PoolProxiedConnection, Select, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
@@ -24,11 +26,11 @@ from theworld.extras import install_command
 from theworld.settings import LedgerSettings
 from theworld.stores.circuit_breaker import CircuitBreaker
 from theworld.stores.ledger.postgres_access import address, connection_parameters, explained
-from theworld.stores.ledger.time_limits import time_limit
 
 if TYPE_CHECKING:
     import psycopg
 
+T = TypeVar("T")
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
@@ -47,11 +49,12 @@ class PostgresDatabase:
                 where="ledger.url",
                 remedy=f"Install it: {install_command('postgres')}",
             ) from error
-        self.namespace, self.where, self.writable = settings.namespace, address(settings), writable
+        self.namespace: str | None = settings.namespace
+        self.where, self._writable = address(settings), writable
         self._settings, self._parameters = settings, connection_parameters(settings)
         self._connect: type[psycopg.Connection[Any]] = psycopg.Connection
         self._breaker = CircuitBreaker(
-            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self._probe
+            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=lambda: self._reached().close()
         )
         self._engine = create_engine(
             "postgresql+psycopg://",
@@ -67,35 +70,37 @@ class PostgresDatabase:
 
     def _open(self) -> psycopg.Connection[Any]:
         """Open a connection within the limit; psycopg's own cannot be less than 2 s."""
-        deadline = Deadline.after(self._settings.timeout_s * 1000)
 
-        def connect() -> psycopg.Connection[Any]:
+        def connect(deadline: Deadline) -> psycopg.Connection[Any]:
             connection = self._connect.connect(**self._parameters)
             if deadline.expired:
                 connection.close()
             return connection
 
+        return self._in_time(connect, "connected to")
+
+    def _in_time(self, work: Callable[[Deadline], T], what: str) -> T:
+        deadline = Deadline.after(self._settings.timeout_s * 1000)
         try:
-            return run_within(deadline, connect, name="connect to the ledger")
+            return run_within(deadline, lambda: work(deadline), name="ledger")
         except DeadlineExceededError as error:
-            raise EngineUnavailableError(f"cannot be connected to: {error}", where=self.where) from error
+            raise EngineUnavailableError(f"cannot be {what}: {error}", where=self.where) from error
 
     @contextmanager
     def _entered(self, seconds: float, **options: Any) -> Iterator[Connection]:
         """Enter a connection of the pool whose work must be done in so many seconds."""
         with self._breaker.guard():
-            limit = None
+            late = threading.Event()
             try:
                 self._start()
                 with self._engine.connect() as plain:
                     connection = plain.execution_options(**options)
                     raw = connection.connection.dbapi_connection
                     assert raw is not None
-                    with time_limit(raw, seconds) as limit, connection.begin():  # type: ignore[arg-type]
+                    with time_limit(raw, seconds, late), connection.begin():
                         yield connection
             except DBAPIError as error:
-                late = limit is not None and limit.passed
-                said = f"did not answer within {seconds:g} s" if late else ""
+                said = f"did not answer within {seconds:g} s" if late.is_set() else ""
                 raise explained(error, self.where, late=said) from error
             except SQLAlchemyError as error:
                 raise EngineUnavailableError(f"cannot be asked: {error}", where=self.where) from error
@@ -106,17 +111,13 @@ class PostgresDatabase:
             return
         with self._starting:
             if not self._started:
-                deadline = Deadline.after(self._settings.timeout_s * 1000)
-                try:
-                    run_within(deadline, lambda: self._engine.connect().close(), name="first look at the ledger")
-                except DeadlineExceededError as error:
-                    raise EngineUnavailableError(f"cannot be asked: {error}", where=self.where) from error
+                self._in_time(lambda _: self._engine.connect().close(), "asked")
                 self._started = True
 
     @contextmanager
     def writing(self, tenants: Collection[str] | None = None) -> Iterator[Connection]:
         """Enter one transaction that writes, once no other one writes the same tenants' knowledge."""
-        if not self.writable:
+        if not self._writable:
             raise StoreError("the ledger was opened for reading.", where=self.where, remedy="Open it for writing.")
         with self._entered(self._settings.write_timeout_s) as connection:
             for statement in self._locks(tenants):
@@ -185,10 +186,6 @@ class PostgresDatabase:
         with self.reading() as connection:
             return int(connection.scalar(sizes, {"name": self.namespace}) or 0)
 
-    def version(self) -> str:
-        """Return the server's version, such as 15.8."""
-        return str(self.glance(select(func.current_setting("server_version")))).split()[0]
-
     def _reached(self) -> psycopg.Connection[Any]:
         """Return a connection beside the pool."""
         try:
@@ -196,23 +193,45 @@ class PostgresDatabase:
         except self._connect.Error as error:
             raise EngineUnavailableError(f"cannot be reached: {error}", where=self.where) from error
 
-    def _probe(self) -> None:
-        self._reached().close()
-
     def close(self) -> None:
         """Close all connections."""
         self._breaker.close()
         self._engine.dispose()
 
 
+@contextmanager
+def time_limit(connection: Any, seconds: float, late: threading.Event | None = None) -> Iterator[None]:
+    """Shut the connection's socket unless the block is left in time, so that whoever waits on it gets an error.
+
+    psycopg has no limit of its own. `late` is set when the block was late.
+    """
+    lock, left = threading.Lock(), threading.Event()
+
+    def cut() -> None:
+        with lock:
+            if not left.is_set():
+                if late is not None:
+                    late.set()
+                # A connection that is closed already has no number, and raises its driver's own error.
+                with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as one:
+                    one.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        with lock:  # whoever uses the connection next keeps it
+            left.set()
+
+
 def _refuse_broken(connection: Any, _record: object, _proxy: PoolProxiedConnection) -> None:
     """Let the pool open another connection in place of one that the server has ended: it has something to say."""
-    if connection.closed or _has_input(connection.fileno()):
+    if connection.closed:
         raise DisconnectionError
-
-
-def _has_input(socket: int) -> bool:
-    """Return whether something came in unasked: the end of the connection, most often."""
     with selectors.DefaultSelector() as selector:
-        selector.register(socket, selectors.EVENT_READ)
-        return bool(selector.select(0))
+        selector.register(connection.fileno(), selectors.EVENT_READ)
+        if selector.select(0):  # something came in unasked: the end of the connection, most often
+            raise DisconnectionError

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, func, select, union
-from sqlalchemy.orm import aliased
+from sqlalchemy import Connection, select
 
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
@@ -18,6 +17,24 @@ from theworld.stores.ledger.statements import batches
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import NoteRecord, StoredNote
 from theworld.stores.token_codes import TokenCodes, unpack_tokens
+
+_Vectors = dict[str, Embedded]
+_Codes = dict[str, TokenCodes]
+
+
+@dataclass(frozen=True, slots=True)
+class NoteParts:
+    """Which parts of a note a reader of changes wants; the others come empty."""
+
+    text: bool = True
+    """The text, with section, kind and lead."""
+    mentions: bool = True
+    """The mentions."""
+    vectors: bool = True
+    """Vectors and token codes, by far the largest part."""
+
+
+EVERY_PART = NoteParts()
 
 _NOTE = select(
     models.Note.id,
@@ -96,23 +113,16 @@ def read_mentions(connection: Connection, rows: Sequence[int]) -> dict[int, list
     return found
 
 
-@dataclass
-class _Vectors:
-    """What a note has by space."""
-
-    vectors: dict[str, Embedded] = field(default_factory=dict)
-    codes: dict[str, TokenCodes] = field(default_factory=dict)
-
-
-def _read_vectors(connection: Connection, rows: Sequence[int]) -> dict[int, _Vectors]:
-    found: defaultdict[int, _Vectors] = defaultdict(_Vectors)
+def _read_vectors(connection: Connection, rows: Sequence[int]) -> dict[int, tuple[_Vectors, _Codes]]:
+    """Return vectors and token codes by space, by note row."""
+    found: defaultdict[int, tuple[_Vectors, _Codes]] = defaultdict(lambda: ({}, {}))
     table = models.NoteVector
     for some in batches(rows):
         query = select(table.note, table.space, table.vector, table.token_ids, table.token_codes)
         for note, space, vector, ids, codes in connection.execute(query.where(table.note.in_(some))):
-            found[note].vectors[space] = Embedded(np.frombuffer(vector, "<f4"))
+            found[note][0][space] = Embedded(np.frombuffer(vector, "<f4"))
             if ids is not None and codes is not None:
-                found[note].codes[space] = unpack_tokens(ids, codes)
+                found[note][1][space] = unpack_tokens(ids, codes)
     return found
 
 
@@ -141,72 +151,37 @@ _CHANGE = (
 _CHANGE_WITH_TEXT = _CHANGE.add_columns(models.Note.text, models.Note.section, models.Note.kind, models.Note.lead)
 
 
-def read_changes(
-    connection: Connection, after: int, upto: int, limit: int, *, text: bool, mentions: bool, vectors: bool
-) -> list[NoteChange]:
+def read_changes(connection: Connection, after: int, upto: int, limit: int, parts: NoteParts) -> list[NoteChange]:
     """Return the next changes with sequence in (after, upto], with just the parts asked for."""
-    query = (_CHANGE_WITH_TEXT if text else _CHANGE).where(
-        models.Change.sequence > after, models.Change.sequence <= upto
-    )
+    change = models.Change
+    query = (_CHANGE_WITH_TEXT if parts.text else _CHANGE).where(change.sequence > after, change.sequence <= upto)
     rows = connection.execute(query.limit(limit)).all()
     notes = [row.id for row in rows if not row.removed]
-    named = read_mentions(connection, notes) if mentions else {}
-    embedded = _read_vectors(connection, notes) if vectors else {}
-    return [_change(row, named, embedded) for row in rows]
-
-
-def _change(row: Row[Any], mentions: dict[int, list[Mention]], vectors: dict[int, _Vectors]) -> NoteChange:
-    if row.removed:
-        return NoteChange(row.sequence, row.tenant, row.note_id, row.document_id)
-    has = vectors.get(row.id) or _Vectors()
-    note = NoteRecord(
-        id=row.note_id,
-        ordinal=row.ordinal,
-        text=getattr(row, "text", ""),
-        start=row.start_offset,
-        end=row.end_offset,
-        language=row.language,
-        section=tuple(getattr(row, "section", ())),
-        kind=getattr(row, "kind", "paragraph"),
-        lead=getattr(row, "lead", ""),
-        mentions=tuple(mentions.get(row.id, ())),
-        vectors=has.vectors,
-        codes=has.codes,
-    )
-    return NoteChange(
-        sequence=row.sequence,
-        tenant=row.tenant,
-        note_id=row.note_id,
-        document_id=row.document_id,
-        title=row.title,
-        aliases=tuple(row.aliases),
-        metadata=row.properties,
-        note=note,
-    )
-
-
-def read_names(connection: Connection, tenant: str) -> dict[str, tuple[str, str, int]]:
-    """Return (label, type, number of notes naming it) by entity key."""
-    entity, note = models.Entity, models.Note
-    mentioned = (
-        select(models.Mention.entity.label("entity"), models.Mention.note.label("note"))
-        .join(note, note.id == models.Mention.note)
-        .where(note.tenant == tenant)
-    )
-    titled = (
-        select(models.Alias.entity.label("entity"), note.id.label("note"))
-        .join(note, note.document == models.Alias.document)
-        .where(note.tenant == tenant)
-    )
-    naming = union(mentioned, titled).subquery()
-    counts = select(naming.c.entity, func.count().label("notes")).group_by(naming.c.entity).subquery()
-    query = (
-        select(entity.key, entity.label, entity.type, func.coalesce(counts.c.notes, 0))
-        .outerjoin(counts, counts.c.entity == entity.id)
-        .where(entity.tenant == tenant)
-        .order_by(entity.key)
-    )
-    return {key: (label, kind, notes) for key, label, kind, notes in connection.execute(query)}
+    mentions = read_mentions(connection, notes) if parts.mentions else {}
+    embedded = _read_vectors(connection, notes) if parts.vectors else {}
+    found = []
+    for row in rows:
+        if row.removed:
+            found.append(NoteChange(row.sequence, row.tenant, row.note_id, row.document_id))
+            continue
+        vectors, codes = embedded.get(row.id, ({}, {}))
+        text = (
+            {"text": row.text, "section": tuple(row.section), "kind": row.kind, "lead": row.lead} if parts.text else {}
+        )
+        note = NoteRecord(
+            id=row.note_id,
+            ordinal=row.ordinal,
+            start=row.start_offset,
+            end=row.end_offset,
+            language=row.language,
+            mentions=tuple(mentions.get(row.id, ())),
+            vectors=vectors,
+            codes=codes,
+            **{"text": "", **text},
+        )
+        known = row.title, tuple(row.aliases), row.properties
+        found.append(NoteChange(row.sequence, row.tenant, row.note_id, row.document_id, *known, note))
+    return found
 
 
 def read_dimensions(connection: Connection, spaces: Sequence[str]) -> dict[str, int]:
@@ -214,36 +189,3 @@ def read_dimensions(connection: Connection, spaces: Sequence[str]) -> dict[str, 
     table = models.NoteVector
     found = {space: connection.scalar(select(table.dimension).where(table.space == space).limit(1)) for space in spaces}
     return {space: dimension for space, dimension in found.items() if dimension is not None}
-
-
-def read_counts(connection: Connection) -> dict[str, dict[str, dict[str, int]]]:
-    """Return by tenant the numbers of `documents` (key `all`), of `languages` (notes) and of `spaces` (notes)."""
-    document, note, vector = models.Document, models.Note, models.NoteVector
-    found: defaultdict[str, dict[str, dict[str, int]]] = defaultdict(
-        lambda: {"documents": {"all": 0}, "languages": {}, "spaces": {}}
-    )
-    for tenant, count in connection.execute(select(document.tenant, func.count()).group_by(document.tenant)):
-        found[tenant]["documents"]["all"] = count
-    languages = select(note.tenant, note.language, func.count()).group_by(note.tenant, note.language)
-    for tenant, language, count in connection.execute(languages.order_by(note.tenant, note.language)):
-        found[tenant]["languages"][language] = count
-    spaces = select(note.tenant, vector.space, func.count()).join(note, note.id == vector.note)
-    spaces = spaces.group_by(note.tenant, vector.space).order_by(note.tenant, vector.space)
-    for tenant, space, count in connection.execute(spaces):
-        found[tenant]["spaces"][space] = count
-    return dict(found)
-
-
-def read_other_spaces(connection: Connection, language: str, space: str) -> dict[str, int]:
-    """Return how many notes of a language have vectors, but none in this space, by the space they have."""
-    note, vector = models.Note, models.NoteVector
-    wanted = aliased(vector)
-    has_it = select(wanted.note).where(wanted.note == note.id, wanted.space == space).exists()
-    query = (
-        select(vector.space, func.count())
-        .join(note, note.id == vector.note)
-        .where(note.language == language, vector.space != space, ~has_it)
-        .group_by(vector.space)
-        .order_by(vector.space)
-    )
-    return dict(connection.execute(query).all())

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Row, delete, func, insert, select
 
 from theworld.errors import StoreError
+from theworld.stores.ledger.models import Base
 from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.ledger.service_tables import (
     Feedback,
@@ -17,6 +18,7 @@ from theworld.stores.ledger.service_tables import (
     RetrievalCandidate,
     RouterDecisionLog,
 )
+from theworld.stores.ledger.statements import insert_numbered, insert_rows
 
 PAGE = 500
 """Records read at once when all are gone through."""
@@ -44,22 +46,16 @@ class RequestJournal:
 
     def write(self, records: Sequence[RequestRecord]) -> None:
         """Write records in one transaction."""
-        if not records:
-            return
         with self._ledger.writing() as connection:
-            rows = connection.scalars(
-                insert(RequestLog).returning(RequestLog.id, sort_by_parameter_order=True),
-                [record.request for record in records],
-            ).all()
+            rows = insert_numbered(connection, RequestLog, [record.request for record in records])
             numbered = list(zip(rows, records, strict=True))
-            children: list[tuple[type, list[Columns]]] = [
+            children: list[tuple[type[Base], list[Columns]]] = [
                 (RetrievalCandidate, [{**c, "request": row} for row, record in numbered for c in record.candidates]),
                 (RerankScore, [{**c, "request": row} for row, record in numbered for c in record.ranking]),
                 (RouterDecisionLog, [{**record.route, "request": row} for row, record in numbered if record.route]),
             ]
             for table, values in children:
-                if values:
-                    connection.execute(insert(table), values)
+                insert_rows(connection, table, values)
 
     def accepts(self) -> bool:
         """Return whether the ledger takes a transaction that writes, so that a refused record is to blame itself."""
@@ -105,7 +101,8 @@ class RequestJournal:
 
         `path` and `intent` are added from the router's decision. Pages are read one by one: no transaction stays open.
         """
-        latest = self._latest_feedback(tenant)
+        query = select(Feedback.__table__).where(Feedback.tenant == tenant).order_by(Feedback.id)
+        latest = {row.request_id: _columns(row) for row in self._ledger.rows(query)}
         log, last = RequestLog, 0
         while True:
             query = (
@@ -160,10 +157,6 @@ class RequestJournal:
             total = connection.scalar(select(func.count()).select_from(Feedback).where(*mine)) or 0
             rows = connection.execute(query.limit(limit + 1)).all()
         return [_columns(row) for row in rows[:limit]], total, rows[limit - 1].id if len(rows) > limit else None
-
-    def _latest_feedback(self, tenant: str) -> dict[str, Columns]:
-        query = select(Feedback.__table__).where(Feedback.tenant == tenant).order_by(Feedback.id)
-        return {row.request_id: _columns(row) for row in self._ledger.rows(query)}
 
     def route_outcomes(self, tenant: str, *, since_ms: int = 0) -> dict[str, tuple[int, int]]:
         """Return (successes, attempts) by the router's path, from the requests that users gave feedback on.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from sqlalchemy import Connection, Executable, Select
@@ -26,6 +25,7 @@ class ServiceLedger:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.reading, self.lock_alone, self.close = database.reading, database.lock_alone, database.close
 
     @classmethod
     def open(cls, store: Path, settings: LedgerSettings | None = None) -> Self:
@@ -43,10 +43,6 @@ class ServiceLedger:
     def writing(self) -> AbstractContextManager[Connection]:
         """Enter one transaction; a failed one leaves nothing."""
         return self._database.writing(())
-
-    def reading(self) -> AbstractContextManager[Connection]:
-        """Enter a connection that sees one state of the tables."""
-        return self._database.reading()
 
     def rows(self, query: Select[*tuple[Any, ...]]) -> Sequence[Any]:
         """Return what a query finds."""
@@ -69,18 +65,8 @@ class ServiceLedger:
             first, *_ = [connection.execute(statement) for statement in statements]
             return int(first.rowcount)
 
-    def lock_alone(self, name: str) -> AbstractContextManager[bool]:
-        """Enter with whether this process alone has the lock of that name, on whatever machine the others run."""
-        return self._database.lock_alone(name)
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._database.close()
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from theworld.stores.ledger.columns import Base, Long, RowKey, row_of
+from theworld.stores.ledger.models import Base, Long, RowKey, row_of
 
 
 class RequestLog(Base):

@@ -12,7 +12,7 @@ A name that nothing has gets names that come near: they hold one of its words or
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, uni
 
 from theworld.stores.graph.parameters import RankingParameters
 from theworld.stores.ledger import models
+from theworld.stores.ledger.checking import findable
 from theworld.stores.ledger.reading import read_notes
 from theworld.stores.ledger.statements import batches
 from theworld.stores.records import StoredNote
@@ -81,8 +82,9 @@ class Surroundings:
 
 def read_surroundings(connection: Connection, tenant: str, key: str, limit: int) -> Surroundings | None:
     """Return at most `limit` entities and `limit` notes around an entity; None when the tenant has none of that key."""
-    entity = models.Entity
-    query = select(entity.id, entity.key, entity.label, entity.type).where(entity.tenant == tenant, entity.key == key)
+    entity, tenant = models.Entity, findable(tenant)
+    query = select(entity.id, entity.key, entity.label, entity.type)
+    query = query.where(entity.tenant == tenant, entity.key == findable(key))
     found = connection.execute(query).one_or_none()
     if found is None:
         return None
@@ -93,7 +95,10 @@ def read_surroundings(connection: Connection, tenant: str, key: str, limit: int)
     names = {row: tuple(sorted(keys, key=order.__getitem__)) for row, keys in named.items()}
     # First of all the beginning of what bears the name.
     rest = sorted([*titled[1:], *mentioning], key=lambda row: (-len(names.get(row, ())), row))
-    naming = _naming(connection, tenant, [*titled[:1], *rest][:limit], set(titled), names)
+    shown = [*titled[:1], *rest][:limit]
+    ids = dict(connection.execute(select(models.Note.id, models.Note.note_id).where(models.Note.id.in_(shown))).all())
+    notes = read_notes(connection, tenant, list(ids.values()), mentions=False)
+    naming = tuple(NamingNote(notes[ids[row]], row in set(titled), names.get(row, ())) for row in shown if row in ids)
     count = select(func.count()).select_from(union(_titled(found.id), _mentioning(found.id)).subquery())
     return Surroundings(found.key, found.label, found.type, connection.scalar(count) or 0, together, naming)
 
@@ -123,7 +128,10 @@ def _together(
                 facts[row.key] = row
                 notes_of[row.key].add(row.note)
     best = sorted(notes_of, key=lambda key: (-len(notes_of[key]), key))[: limit * _WEIGHED]
-    anywhere = _mentions(connection, [facts[key].id for key in best])
+    mention, anywhere = models.Mention, dict[int, int]()
+    for chosen in batches([facts[key].id for key in best]):
+        query = select(mention.entity, func.count(mention.note.distinct())).where(mention.entity.in_(chosen))
+        anywhere |= dict(connection.execute(query.group_by(mention.entity)).all())
     worth = {key: len(notes_of[key]) * _RARITY(anywhere.get(facts[key].id, 0)) for key in best}
     best = sorted(best, key=lambda key: (-worth[key], key))[:limit]
     named: defaultdict[int, set[str]] = defaultdict(set)
@@ -132,16 +140,6 @@ def _together(
             named[note].add(key)
     together = (NamedTogether(key, facts[key].label, facts[key].type, len(notes_of[key])) for key in best)
     return tuple(together), dict(named)
-
-
-def _mentions(connection: Connection, entities: Sequence[int]) -> dict[int, int]:
-    """Return the number of notes that mention an entity, by its row."""
-    mention = models.Mention
-    found: dict[int, int] = {}
-    for some in batches(entities):
-        query = select(mention.entity, func.count(mention.note.distinct())).where(mention.entity.in_(some))
-        found |= dict(connection.execute(query.group_by(mention.entity)).all())
-    return found
 
 
 def _pairs(rows: Sequence[int]) -> Select[Any]:
@@ -161,21 +159,13 @@ def _pairs(rows: Sequence[int]) -> Select[Any]:
     return query.join(pairs, pairs.c.entity == entity.id).where(entity.type.not_in(_VALUES))
 
 
-def _naming(
-    connection: Connection, tenant: str, rows: Sequence[int], titled: set[int], names: Mapping[int, tuple[str, ...]]
-) -> tuple[NamingNote, ...]:
-    ids = dict(connection.execute(select(models.Note.id, models.Note.note_id).where(models.Note.id.in_(rows))).all())
-    notes = read_notes(connection, tenant, list(ids.values()), mentions=False)
-    return tuple(NamingNote(notes[ids[row]], row in titled, names.get(row, ())) for row in rows if row in ids)
-
-
 def read_near_names(connection: Connection, tenant: str, key: str, limit: int) -> list[str]:
     """Return labels of entities whose key is most like this one, best first."""
-    entity = models.Entity
+    entity, key = models.Entity, findable(key)
     parts = [part for part in dict.fromkeys([key, *key.split()]) if part]
     alike: list[ColumnElement[bool]] = [entity.key.contains(part, autoescape=True) for part in parts]
     alike += [entity.key.startswith(part[:_BEGINNING], autoescape=True) for part in parts]
-    query = select(entity.key, entity.label).where(entity.tenant == tenant, or_(*alike))
+    query = select(entity.key, entity.label).where(entity.tenant == findable(tenant), or_(*alike))
     query = query.order_by(func.abs(func.length(entity.key) - len(key)), entity.key)
     matcher = SequenceMatcher(b=key, autojunk=False)
     scored = []
@@ -193,7 +183,7 @@ def read_most_named(connection: Connection, tenant: str, limit: int) -> list[str
     newest = (
         select(mention.entity, mention.note)
         .join(note, note.id == mention.note)
-        .where(note.tenant == tenant, mention.type.not_in(_VALUES))
+        .where(note.tenant == findable(tenant), mention.type.not_in(_VALUES))
         .order_by(mention.id.desc())
         .limit(_NEWEST)
     )

@@ -6,7 +6,6 @@ import json
 import secrets
 import shutil
 import threading
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,14 +16,13 @@ from tantivy import Occur, Query
 
 from theworld.errors import StoreError
 from theworld.single_flight import SingleFlightCache
-from theworld.stores.engine_access import is_text
+from theworld.stores.engine_access import is_text, sendable_terms
 from theworld.stores.files import Sums, check_sums, is_damage, read_json, sums_of, write_atomically
 from theworld.stores.filters import filter_terms, wanted_terms
 from theworld.stores.protocols import Hit, NoteChange
 from theworld.stores.records import Filters, NoteRecord
-from theworld.stores.sparse.indexed_words import LONGEST_TOKEN, indexed_words
+from theworld.stores.sparse.indexed_words import indexed_words, query_words
 from theworld.stores.sparse.readable_place import ReadablePlace
-from theworld.text import tokens
 
 FORMAT = 5
 """Raised whenever the schema, the filter terms or the tokens change, so that old indexes are built anew."""
@@ -84,22 +82,19 @@ class TantivySparse:
         return self._applied
 
     @property
-    def replaced(self) -> float:
-        """Share of notes in the index that were replaced or removed and still count in the document frequencies."""
+    def replaced(self) -> int:
+        """How many notes were replaced or removed and still count in the document frequencies."""
         if self._index is None:
-            return 0.0
+            return 0
         searcher = self._index.searcher()
-        total = searcher.doc_freq("tenant", _EVERY)
-        return 1.0 - searcher.num_docs / total if total else 0.0
+        return int(searcher.doc_freq("tenant", _EVERY) - searcher.num_docs)
 
     @property
     def worth_renewing(self) -> bool:
         """Whether replaced notes count in the scores and indexing all notes anew is cheap beside what replaced them."""
-        if self._index is None or not self.replaced:
+        if self._index is None or not (replaced := self.replaced):
             return False
-        searcher = self._index.searcher()
-        gone = searcher.doc_freq("tenant", _EVERY) - searcher.num_docs
-        return bool(searcher.num_docs <= RENEWED_ANYWAY + RENEWED_FOR_EACH * gone)
+        return bool(self._index.searcher().num_docs <= RENEWED_ANYWAY + RENEWED_FOR_EACH * replaced)
 
     def refresh(self) -> None:
         """See what has been committed since, by this process or another."""
@@ -255,24 +250,20 @@ class TantivySparse:
             size *= 4
 
     def _query(self, text: str, tenant: str, filters: Filters) -> Query | None:
-        counts = Counter(token for token in tokens(text) if len(token) <= LONGEST_TOKEN)
-        if not counts:
-            return None
-        words = [(Occur.Should, self._word(token, count)) for token, count in counts.items()]
-        required = [[self._term("tenant", tenant)] if is_text(tenant) else []]
-        required += [[self._term("terms", term) for term in some if is_text(term)] for some in wanted_terms(filters)]
-        if not all(required):
+        words = []
+        for token, count in query_words(text).items():
+            term = Query.term_query(self._schema, "body", token, index_option="freq")
+            words.append((Occur.Should, term if count == 1 else Query.boost_query(term, float(count))))
+        required = [("tenant", [tenant] if is_text(tenant) else [])]
+        required += [("terms", some) for some in sendable_terms(filters)]
+        if not words or not all(values for _, values in required):
             return None
         parts = [(Occur.Must, Query.boolean_query(words))]
-        parts += [(Occur.Must, _any_of(some)) for some in required]
+        for field, values in required:
+            terms = [Query.term_query(self._schema, field, value, index_option="basic") for value in values]
+            any_of_them = Query.boolean_query([(Occur.Should, term) for term in terms])
+            parts.append((Occur.Must, Query.const_score_query(any_of_them, _NOT_SCORED)))
         return Query.boolean_query(parts)
-
-    def _word(self, token: str, count: int) -> Query:
-        term = Query.term_query(self._schema, "body", token, index_option="freq")
-        return term if count == 1 else Query.boost_query(term, float(count))
-
-    def _term(self, field: str, value: str) -> Query:
-        return Query.term_query(self._schema, field, value, index_option="basic")
 
     def _let_go_of_writer(self) -> None:
         if self._writer is not None:
@@ -312,26 +303,25 @@ def _check_described(folder: Path, known: Mapping[str, Any]) -> None:
             raise ValueError("the content of meta.json has changed")
 
 
-def _of_segments(folder: Path, sums: Sums | None = None) -> Sums:
-    """Return those of the sums that are of files of segments in use, or, without sums, the names of such files.
+def _of_segments(folder: Path, sums: Sums) -> Sums:
+    """Return those of the sums that are of files of segments in use.
 
     A segment that was merged away since the sums were made has no files any more; one that it was merged into has no
     sums yet.
     """
-    described = json.loads((folder / "meta.json").read_text("utf-8"))
-    used = {segment["segment_id"].replace("-", "") for segment in described["segments"]}
-    if sums is not None:
-        return {name: found for name, found in sums.items() if name.partition(".")[0] in used}
-    names = sorted(file.name for file in folder.iterdir())
-    return {name: () for name in names if name.partition(".")[0] in used}
+    used = {segment.replace("-", "") for segment in _described(folder)["sizes"]}
+    return {name: found for name, found in sums.items() if name.partition(".")[0] in used}
 
 
-def _sums_in(folder: Path, known: Sums) -> Sums:
+def _sums_in(folder: Path, known: Sums, tries: int = _TRIES) -> Sums:
     """Return the sums of the files of segments in use; tantivy may merge segments away meanwhile, then look again."""
-    for _ in range(_TRIES - 1):
-        with suppress(FileNotFoundError):
-            return sums_of((folder / name for name in _of_segments(folder)), known)
-    return sums_of((folder / name for name in _of_segments(folder)), known)
+    try:
+        names = _of_segments(folder, {file.name: () for file in sorted(folder.iterdir())})
+        return sums_of((folder / name for name in names), known)
+    except FileNotFoundError:
+        if tries == 1:
+            raise
+        return _sums_in(folder, known, tries - 1)
 
 
 def _new_hits() -> SingleFlightCache[tuple[str, str, tuple[tuple[str, ...], ...], int], list[Hit]]:
@@ -355,10 +345,6 @@ def _write(writer: tantivy.IndexWriter, changes: Iterable[NoteChange]) -> None:
     except BaseException:
         writer.rollback()
         raise
-
-
-def _any_of(terms: list[Query]) -> Query:
-    return Query.const_score_query(Query.boolean_query([(Occur.Should, term) for term in terms]), _NOT_SCORED)
 
 
 def _key(change: NoteChange) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
-from opensearchpy import OpenSearch
 from opensearchpy.exceptions import ConflictError, NotFoundError
 
 from theworld.errors import EngineUnavailableError, StoreError
@@ -19,6 +18,7 @@ from theworld.stores.circuit_breaker import CircuitBreaker
 from theworld.stores.engine_access import RemoteProjection
 from theworld.stores.protocols import Hit, NoteChange
 from theworld.stores.records import Filters
+from theworld.stores.sparse.indexed_words import query_words
 from theworld.stores.sparse.opensearch_client import clear_errors, connect
 from theworld.stores.sparse.opensearch_index import (
     FORMAT,
@@ -27,11 +27,9 @@ from theworld.stores.sparse.opensearch_index import (
     actions,
     index_body,
     key,
-    query,
-    query_words,
+    query_body,
 )
 
-T = TypeVar("T")
 _CHUNK = 500
 """Changes in one bulk request."""
 _PAGE = 10_000
@@ -53,18 +51,20 @@ class OpenSearchSparse(RemoteProjection):
         """Use the server of the settings for the ledger with this identity."""
         super().__init__("sparse", f"OpenSearch at {settings.url}", writable=writable)
         self._settings = settings
+        self._patient: dict[str, Any] = {"request_timeout": settings.write_timeout_s}
+        # With several shards, words are weighed by their frequency in all of them.
+        self._globally = {"search_type": "dfs_query_then_fetch"} if settings.shards > 1 else {}
         self._alias = f"{settings.prefix}-{ledger}-v{FORMAT}"
         self._client = connect(settings)
         self._breaker = CircuitBreaker(
             self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self.version
         )
 
-    def _ask(self, work: Callable[[OpenSearch], T]) -> T:
-        def asked() -> T:
-            with clear_errors(self.where):
-                return work(self._client)
-
-        return self._breaker.call(asked)
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Enter what asks the server: nothing is asked while it is left alone, and errors are in our own words."""
+        with self._breaker.guard(), clear_errors(self.where):
+            yield
 
     def version(self) -> str:
         """Return the server's version, asked now; raises EngineUnavailableError when it does not answer."""
@@ -72,67 +72,66 @@ class OpenSearchSparse(RemoteProjection):
             return str(self._client.info()["version"]["number"])
 
     def _read_applied(self) -> int:
-        return self._ask(self._ask_applied)
-
-    def _ask_applied(self, client: OpenSearch) -> int:
-        found = client.get(index=self._alias, id=STATE, params=_IF_THERE)
-        if found.get("status") == _MISSING or found.get("found") is False:
-            return 0
-        state = found["_source"]
-        return int(state["applied"]) if state["format"] == FORMAT else 0
+        with self._asking():
+            found = self._client.get(index=self._alias, id=STATE, params=_IF_THERE)
+            if found.get("status") == _MISSING or found.get("found") is False:
+                return 0
+            state = found["_source"]
+            return int(state["applied"]) if state["format"] == FORMAT else 0
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`; a batch that fails half-way is repeated as a whole."""
         latest = {(change.tenant, change.note_id): change for change in changes}
         with self._lock:
             self._check_writable()
-            index = self._ask(self._current) or self._ask(self._switch_to_new)
+            with self._asking():
+                index = self._current()
+                if index is None:
+                    index = self._create()
+                    self._switch(index)
             self._applied = None
             self._write(index, latest.values(), upto)
             self._applied = upto
 
-    def _current(self, client: OpenSearch) -> str | None:
+    def _current(self) -> str | None:
         """Return the name of the index in use."""
-        found = client.indices.get_alias(name=self._alias, params=_IF_THERE)
+        found = self._client.indices.get_alias(name=self._alias, params=_IF_THERE)
         # Only the server's own word that there is none counts: an answer cut short must not make a new index.
         if found.get("status") == _MISSING:
             return None
         return str(next(index for index in found if index.startswith(f"{self._alias}-")))
 
-    def _create(self, client: OpenSearch) -> str:
+    def _create(self) -> str:
         """Create an index; it is written to by an alias, because a late request to an index that is gone makes one."""
         name = f"{self._alias}-{secrets.token_hex(6)}"
         body = index_body(self._settings) | {"aliases": {_writing(name): {"is_write_index": True}}}
-        client.indices.create(index=name, body=body, params=self._patiently())
+        self._client.indices.create(index=name, body=body, params=self._patient)
         return name
 
-    def _switch_to_new(self, client: OpenSearch) -> str:
-        name = self._create(client)
-        self._switch(client, name)
-        return name
-
-    def _switch(self, client: OpenSearch, name: str) -> None:
+    def _switch(self, name: str) -> None:
         """Point the alias to an index, in one step, and delete all others of this ledger."""
         add = {"add": {"index": name, "alias": self._alias}}
         remove = {"remove": {"index": f"{self._alias}-*", "alias": self._alias, "must_exist": False}}
-        client.indices.update_aliases(body={"actions": [remove, add]}, params=self._patiently())
-        self._remove_all_but(client, name)
+        self._client.indices.update_aliases(body={"actions": [remove, add]}, params=self._patient)
+        self._remove_all_but(name)
 
-    def _remove_all_but(self, client: OpenSearch, kept: str | None) -> None:
-        for index in client.indices.get(index=f"{self._alias}-*"):
+    def _remove_all_but(self, kept: str | None) -> None:
+        for index in self._client.indices.get(index=f"{self._alias}-*"):
             if index != kept:
-                client.indices.delete(index=index, params=self._patiently())
+                self._client.indices.delete(index=index, params=self._patient)
 
     def _write(self, index: str, changes: Iterable[NoteChange], upto: int) -> None:
         remaining = iter(changes)
         while some := list(islice(remaining, _CHUNK)):
-            self._ask(partial(self._bulk, index=index, changes=some))
-        self._ask(lambda client: self._finish(client, index, upto))
+            with self._asking():
+                self._bulk(index, some)
+        with self._asking():
+            self._finish(index, upto)
 
-    def _bulk(self, client: OpenSearch, index: str, changes: list[NoteChange]) -> None:
+    def _bulk(self, index: str, changes: list[NoteChange]) -> None:
         lines = [line for change in changes for line in actions(change)]
-        options = {"require_alias": "true", **self._patiently()}
-        answered = client.bulk(body=lines, index=_writing(index), params=options)["items"]
+        options = {"require_alias": "true", **self._patient}
+        answered = self._client.bulk(body=lines, index=_writing(index), params=options)["items"]
         if len(answered) != len(changes):
             raise ValueError(f"{len(answered)} results for {len(changes)} changes")
         failed = [(change, error) for change, item in zip(changes, answered, strict=True) if (error := _error(item))]
@@ -144,38 +143,30 @@ class OpenSearchSparse(RemoteProjection):
                 remedy="Nothing is lost: the batch is written again by the next `theworld sync`.",
             )
 
-    def _finish(self, client: OpenSearch, index: str, upto: int) -> None:
+    def _finish(self, index: str, upto: int) -> None:
         """Make what was written visible, then remember how far it goes."""
-        if client.indices.refresh(index=index, params=self._patiently())["_shards"]["failed"]:
+        if self._client.indices.refresh(index=index, params=self._patient)["_shards"]["failed"]:
             raise ValueError("not every shard made the changes visible")
-        options = {"version": upto, "version_type": "external_gte", **self._patiently()}
+        options = {"version": upto, "version_type": "external_gte", **self._patient}
         try:
             body = {"applied": upto, "format": FORMAT}
-            if "result" not in client.index(index=_writing(index), id=STATE, body=body, params=options):
+            if "result" not in self._client.index(index=_writing(index), id=STATE, body=body, params=options):
                 raise ValueError("no result of writing the state")
         except ConflictError as error:
             raise StoreError(
                 "another process has written newer changes.", where=self.where, remedy="Run one writer at a time."
             ) from error
 
-    def _patiently(self) -> dict[str, Any]:
-        return {"request_timeout": self._settings.write_timeout_s}
-
-    @property
-    def replaced(self) -> float:
-        """Share of documents in the index that were replaced or removed and still count in the frequencies."""
-        counts = self._ask(lambda client: client.indices.stats(index=self._alias, metric="docs"))["_all"]["primaries"]
-        alive, gone = int(counts["docs"]["count"]), int(counts["docs"]["deleted"])
-        return gone / (alive + gone) if gone else 0.0
-
     def renew(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Fill a new index with just these notes and switch to it; the old one is searched until then."""
         with self._lock:
             self._check_writable()
             self._applied = None
-            index = self._ask(self._create)
+            with self._asking():
+                index = self._create()
             self._write(index, changes, upto)
-            self._ask(lambda client: self._switch(client, index))
+            with self._asking():
+                self._switch(index)
             self._applied = upto
 
     def clear(self) -> None:
@@ -187,14 +178,13 @@ class OpenSearchSparse(RemoteProjection):
         with self._lock:
             self._check_writable()
             self._applied = None
-            self._ask(lambda client: self._remove_all_but(client, None))
+            with self._asking():
+                self._remove_all_but(None)
 
     def count(self) -> int:
         """Return how many notes the index holds."""
-        found = self._ask(
-            lambda client: client.count(index=self._alias, body={"query": {"exists": {"field": "tenant"}}})
-        )
-        return int(found["count"])
+        with self._asking():
+            return int(self._client.count(index=self._alias, body={"query": _NOTES})["count"])
 
     def key_of(self, change: NoteChange) -> str:
         """Return the id of a note's document."""
@@ -202,61 +192,50 @@ class OpenSearchSparse(RemoteProjection):
 
     def held(self) -> list[tuple[str, int]]:
         """Return id and version of all notes: versions are the ledger's sequence numbers."""
-        return self._ask(self._held)
-
-    def _held(self, client: OpenSearch) -> list[tuple[str, int]]:
-        notes = {"bool": {"filter": {"exists": {"field": "tenant"}}}}
-        found = self._pages(client, notes, _PAGE, version=True)
-        return [(str(hit["_id"]), int(hit["_version"])) for hit in found]
+        with self._asking():
+            found = self._pages({"bool": {"filter": _NOTES}}, _PAGE, version=True)
+            return [(str(hit["_id"]), int(hit["_version"])) for hit in found]
 
     def search(self, query: str, *, tenant: str, filters: Filters, limit: int) -> list[Hit]:
         """Return the best notes by the BM25 of any query token; a token asked twice counts twice."""
         words = query_words(query)
         if not words or limit < 1:
             return []
-        return self._ask(lambda client: self._search(client, words, tenant, filters, limit))
+        with self._asking():
+            try:
+                if len(words) > MOST_CLAUSES:
+                    words = self._rarest(words)
+                return self._with_ties(query_body(words, tenant, filters), tenant, limit)
+            except NotFoundError:
+                if self._writable:
+                    return []
+                raise self._not_there() from None
 
-    def _search(self, client: OpenSearch, words: Counter[str], tenant: str, filters: Filters, limit: int) -> list[Hit]:
-        try:
-            if len(words) > MOST_CLAUSES:
-                words = self._rarest(client, words)
-            return self._with_ties(client, query(words, tenant, filters), tenant, limit)
-        except NotFoundError:
-            if self._writable:
-                return []
-            raise self._not_there() from None
-
-    def _with_ties(self, client: OpenSearch, asked: dict[str, Any], tenant: str, limit: int) -> list[Hit]:
+    def _with_ties(self, asked: dict[str, Any], tenant: str, limit: int) -> list[Hit]:
         """Return the best hits; among those that tie with the last, the first by note id."""
         size = limit + 16
         while True:
             pages = self._one_page if size <= _PAGE else self._pages
-            found = [self._hit(hit, tenant) for hit in islice(pages(client, asked, size), size)]
+            found = [self._hit(hit, tenant) for hit in islice(pages(asked, size), size)]
             if len(found) < size or found[-1].score < found[limit - 1].score:
                 return sorted(found, key=lambda hit: (-hit.score, hit.note_id))[:limit]
             size *= 4
 
-    def _one_page(self, client: OpenSearch, asked: dict[str, Any], size: int) -> Iterator[Mapping[str, Any]]:
+    def _one_page(self, asked: dict[str, Any], size: int) -> Iterator[Mapping[str, Any]]:
         body = {"query": asked, "size": size, **_ONLY_IDS}
-        return iter(_hits(client.search(index=self._alias, body=body, params=self._globally())))
+        return iter(_hits(self._client.search(index=self._alias, body=body, params=self._globally)))
 
-    def _pages(
-        self, client: OpenSearch, asked: dict[str, Any], size: int, **further: object
-    ) -> Iterator[Mapping[str, Any]]:
+    def _pages(self, asked: dict[str, Any], size: int, **further: object) -> Iterator[Mapping[str, Any]]:
         """Yield hits page by page, all of the same moment."""
-        view = client.create_pit(index=self._alias, params={"keep_alive": "1m"})["pit_id"]
+        view = self._client.create_pit(index=self._alias, params={"keep_alive": "1m"})["pit_id"]
         body = {"query": asked, "size": min(size, _PAGE), "pit": {"id": view, "keep_alive": "1m"}, **_ONLY_IDS}
         body |= {"sort": [{"_score": "desc"}, {"note": "asc"}, {"tenant": "asc"}], **further}
         try:
-            while page := _hits(client.search(body=body, params=self._globally())):
+            while page := _hits(self._client.search(body=body, params=self._globally)):
                 yield from page
                 body["search_after"] = page[-1]["sort"]
         finally:
-            client.delete_pit(body={"pit_id": [view]})
-
-    def _globally(self) -> dict[str, Any]:
-        """With several shards, words are weighed by their frequency in all of them."""
-        return {"search_type": "dfs_query_then_fetch"} if self._settings.shards > 1 else {}
+            self._client.delete_pit(body={"pit_id": [view]})
 
     def _hit(self, hit: Mapping[str, Any], tenant: str) -> Hit:
         """Return a hit; one that is not the tenant's, or not the note it says, is an answer to another question."""
@@ -268,7 +247,7 @@ class OpenSearchSparse(RemoteProjection):
             raise ValueError(f"the score {score} of a note")
         return Hit(note, round(score, _DIGITS))
 
-    def _rarest(self, client: OpenSearch, words: Counter[str]) -> Counter[str]:
+    def _rarest(self, words: Counter[str]) -> Counter[str]:
         """Return the words that the index knows; of very many, the rarest."""
         body = {
             "doc": {"body": " ".join(words)},
@@ -277,7 +256,9 @@ class OpenSearchSparse(RemoteProjection):
             "positions": False,
             "offsets": False,
         }
-        known = client.termvectors(index=self._alias, body=body)["term_vectors"].get("body", {"terms": {}})["terms"]
+        known = self._client.termvectors(index=self._alias, body=body)["term_vectors"].get("body", {"terms": {}})[
+            "terms"
+        ]
         frequency = {word: int(facts["doc_freq"]) for word, facts in known.items() if facts.get("doc_freq")}
         kept = sorted(frequency, key=lambda word: (frequency[word], word))[:MOST_CLAUSES]
         return Counter({word: words[word] for word in kept})
@@ -289,6 +270,8 @@ class OpenSearchSparse(RemoteProjection):
 
 
 _IF_THERE: dict[str, Any] = {"ignore": 404}
+_NOTES: dict[str, Any] = {"exists": {"field": "tenant"}}
+"""The one document that is no note, the state, has no tenant."""
 _ONLY_IDS: dict[str, Any] = {"_source": False, "docvalue_fields": ["note"], "track_total_hits": False}
 
 

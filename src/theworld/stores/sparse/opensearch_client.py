@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from opensearchpy import JSONSerializer, OpenSearch
+from opensearchpy import OpenSearch
 from opensearchpy.exceptions import (
     AuthenticationException,
     AuthorizationException,
     ConnectionError,
     ConnectionTimeout,
     OpenSearchException,
-    SerializationError,
     TransportError,
 )
 
@@ -27,26 +25,6 @@ from theworld.stores.engine_access import misunderstood, shortened, tls_context
 logging.getLogger("opensearch").addHandler(logging.NullHandler())
 
 _BUSY = frozenset({429, 500, 502, 503, 504})
-
-
-class _StrictJson(JSONSerializer):
-    """What the client's own does without looking for dates; lone surrogates are refused here, not by the server."""
-
-    def loads(self, s: str) -> Any:
-        try:
-            return json.loads(s)
-        except (ValueError, RecursionError) as error:
-            raise SerializationError(s, error) from error
-
-    def dumps(self, data: Any) -> Any:
-        if isinstance(data, str | bytes):
-            return data
-        try:
-            text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-            text.encode()
-            return text
-        except (TypeError, UnicodeEncodeError) as error:
-            raise SerializationError(data, error) from error
 
 
 def connect(settings: SparseSettings) -> OpenSearch:
@@ -63,7 +41,6 @@ def connect(settings: SparseSettings) -> OpenSearch:
         timeout=settings.timeout_s,
         pool_maxsize=settings.connections,
         max_retries=0,
-        serializer=_StrictJson(),
         **secure,
     )
 
@@ -94,6 +71,7 @@ def clear_errors(where: str) -> Iterator[None]:
         TypeError,
         ValueError,
         AttributeError,
+        RecursionError,
         StopIteration,
     ) as error:
         raise misunderstood("OpenSearch", error, where) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,8 +10,7 @@ from theworld.stores.engine_access import identifier, index_term, is_text, senda
 from theworld.stores.filters import filter_terms
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import Filters
-from theworld.stores.sparse.indexed_words import LONGEST_TOKEN, indexed_words
-from theworld.text import tokens
+from theworld.stores.sparse.indexed_words import indexed_words
 
 FORMAT = 4
 """Raised whenever the mapping, the filter terms or the tokens change, so that old indexes are built anew."""
@@ -74,12 +72,7 @@ def actions(change: NoteChange) -> list[dict[str, Any]]:
     return [{"index": meta}, note]
 
 
-def query_words(text: str) -> Counter[str]:
-    """Return the tokens of a query and how often each is asked."""
-    return Counter(token for token in tokens(text) if len(token) <= LONGEST_TOKEN and is_text(token))
-
-
-def query(words: Mapping[str, int], tenant: str, filters: Filters) -> dict[str, Any]:
+def query_body(words: Mapping[str, int], tenant: str, filters: Filters) -> dict[str, Any]:
     """Return the query for notes of a tenant that pass the filters, scored by the BM25 of any of the words.
 
     OpenSearch 2 multiplies by k1 + 1, as the embedded twin does; version 3 leaves this constant out.
