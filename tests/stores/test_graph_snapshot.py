@@ -81,13 +81,27 @@ def told(columns: Columns, parameters: RankingParameters) -> dict[str, object]:
         "titled": {note: {keys[key] for key in graph.titled[row]} for row, note in enumerate(notes)},
         "mentioned": {note: {keys[key] for key in graph.mentioned[row]} for row, note in enumerate(notes)},
         "labels": {key: graph.labels[row] for row, key in enumerate(keys)},
-        "rarity": {key: graph.rarity[row] for row, key in enumerate(keys)},
+        "rarity": {key: graph.rarity(row) for row, key in enumerate(keys)},
         "walk": {
             (nodes[source], nodes[target]): float(weight)
             for source, target, weight in zip(sources, targets, weights, strict=True)
         },
-        "facts": {note: columns.facts(row) for row, note in enumerate(notes)},
+        "facts": {note: facts_of(columns, row) for row, note in enumerate(notes)},
     }
+
+
+def facts_of(columns: Columns, note: int) -> NoteFacts:
+    def named(name: str) -> tuple[tuple[str, str], ...]:
+        keys, texts = columns.lists(name, "keys")[note], columns.lists(name, "texts")[note]
+        return tuple((columns.keys[key], columns.texts[text]) for key, text in zip(keys, texts, strict=True))
+
+    return NoteFacts(
+        document_id=columns.documents[columns.document[note]],
+        title=columns.texts[columns.title[note]],
+        names=named("name"),
+        mentions=named("mention"),
+        terms=frozenset(columns.terms[term] for term in columns.terms_of[note]),
+    )
 
 
 def changes() -> st.SearchStrategy[NoteChange]:

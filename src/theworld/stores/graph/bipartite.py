@@ -38,12 +38,9 @@ class Bipartite(EntityGraph):
         self.titled, self.mentioned = columns.titled, columns.mentioned
         self.titles, self.mentions = columns.titles, columns.mentions
         self.labels = Computed(lambda entity: columns.texts[columns.label[entity]])
-        self.facts = Computed(self._face)
-        self.rarity = Computed(lambda entity: parameters.joining(self.named_by(entity)))
-
-    def _face(self, note: int) -> NoteFace:
-        columns = self.columns
-        return NoteFace(columns.documents[columns.document[note]], columns.texts[columns.title[note]])
+        self.facts = Computed(
+            lambda note: NoteFace(columns.documents[columns.document[note]], columns.texts[columns.title[note]])
+        )
 
     def named_by(self, entity: int) -> int:
         """Return the number of notes that name an entity, as their title or in their text."""

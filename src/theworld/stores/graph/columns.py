@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.stores.array_folder import Arrays
-from theworld.stores.graph.facts import NoteFacts
 from theworld.stores.string_table import StringTable
 
 Ints = NDArray[np.int32]
@@ -68,17 +67,3 @@ class Columns:
     def lists(self, name: str, values: str = "values") -> Lists:
         """Return lists by name."""
         return Lists(self.arrays[f"{name}.starts"], self.arrays[f"{name}.{values}"])
-
-    def facts(self, note: int) -> NoteFacts:
-        """Return what is known of a note."""
-        return NoteFacts(
-            document_id=self.documents[self.document[note]],
-            title=self.texts[self.title[note]],
-            names=self._named("name", note),
-            mentions=self._named("mention", note),
-            terms=frozenset(self.terms[term] for term in self.terms_of[note]),
-        )
-
-    def _named(self, name: str, note: int) -> tuple[tuple[str, str], ...]:
-        keys, texts = self.lists(name, "keys")[note], self.lists(name, "texts")[note]
-        return tuple((self.keys[key], self.texts[text]) for key, text in zip(keys, texts, strict=True))

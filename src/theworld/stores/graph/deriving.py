@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.stores.array_folder import Arrays
-from theworld.stores.graph.columns import Ints, Starts
+from theworld.stores.graph.columns import Ints
 from theworld.stores.graph.parameters import RankingParameters
 
 Numbers = NDArray[np.int64]
@@ -88,29 +88,21 @@ def walk_arrays(arrays: Mapping[str, NDArray[Any]], parameters: RankingParameter
     titling, mentioning = np.diff(arrays["titles.starts"]), np.diff(arrays["mentions.starts"])
     shared = parameters.shared_weight * rarities(titling + mentioning, parameters)
     offset, entities = len(arrays["titled.starts"]) - 1, len(titling)
-    titled_notes, titles = _edges(arrays["titled.starts"], arrays["titled.values"])
-    notes, named = _edges(arrays["mentioned.starts"], arrays["mentioned.values"])
+    titled_notes, notes = (
+        np.repeat(np.arange(offset), np.diff(arrays[f"{name}.starts"])) for name in ("titled", "mentioned")
+    )
+    titles, named = (arrays[f"{name}.values"].astype(np.int64) for name in ("titled", "mentioned"))
     source = np.concatenate([titled_notes, titles + offset, notes, named + offset])
     target = np.concatenate([titles + offset, titled_notes, named + offset, notes])
     own = np.full(len(titles), parameters.title_weight)
     to_named = np.where(titling[named] > 0, parameters.title_weight, shared[named])
     weight = np.concatenate([own, own, to_named, shared[named]])
     kept = weight > 0
-    walk = row_stochastic(source[kept], target[kept], weight[kept], offset + entities)
+    size = offset + entities
+    starts, targets, weights = by_row(source[kept], target[kept], weight[kept], size)
+    sums = np.add.reduceat(np.append(weights, 0.0), starts[:-1]) if len(weights) else np.ones(size)
     return {
-        "walk.starts": walk.starts,
-        "walk.targets": walk.columns.astype(np.int32),
-        "walk.weights": walk.weights,
+        "walk.starts": starts,
+        "walk.targets": targets.astype(np.int32),
+        "walk.weights": weights / np.repeat(sums, np.diff(starts)),
     }
-
-
-def _edges(starts: Starts, values: Ints) -> tuple[Numbers, Numbers]:
-    """Return the (owner, value) pairs of lists as two arrays."""
-    return np.repeat(np.arange(len(starts) - 1), np.diff(starts)), values.astype(np.int64)
-
-
-def row_stochastic(source: Numbers, target: Numbers, weight: NDArray[np.float64], size: int) -> Rows:
-    """Return the edges of the matrix (n, n), each row with edges summing to 1."""
-    rows = by_row(source, target, weight, size)
-    sums = np.add.reduceat(np.append(rows.weights, 0.0), rows.starts[:-1]) if len(rows.weights) else np.ones(size)
-    return rows._replace(weights=rows.weights / np.repeat(sums, np.diff(rows.starts)))

@@ -54,21 +54,23 @@ class EntityGraph:
     """For each entity the notes it is the title of."""
     mentions: ByNumber[list[int]]
     """For each entity the other notes that mention it."""
-    rarity: ByNumber[float]
-    """For each entity the weight of a link between notes that mention it; 0 for a hub or what joins nothing."""
 
     def named_by(self, entity: int) -> int:
         """Return the number of notes that name an entity, as their title or in their text."""
         raise NotImplementedError
 
+    def rarity(self, entity: int) -> float:
+        """Return the weight of a link between notes that mention an entity; 0 for a hub or what joins nothing."""
+        return self.parameters.joining(self.named_by(entity))
+
     def leads_to(self, note: int) -> Iterator[tuple[int, int, float]]:
         """Yield (other note, entity, weight) for all that a note leads to."""
         for entity in self.titled[note]:
             yield from _others(note, entity, self.titles[entity], 1.0)
-            yield from _others(note, entity, self.mentions[entity] if self.rarity[entity] else (), 1.0)
+            yield from _others(note, entity, self.mentions[entity] if self.rarity(entity) else (), 1.0)
         for entity in self.mentioned[note]:
             yield from _others(note, entity, self.titles[entity], 1.0)
-            rarity = self.rarity[entity]
+            rarity = self.rarity(entity)
             yield from _others(note, entity, self.mentions[entity] if rarity else (), rarity)
 
     def reached_from(self, note: int, among: NDArray[np.int64]) -> Iterator[tuple[int, int, float]]:
@@ -80,7 +82,7 @@ class EntityGraph:
             yield from _others(note, entity, self.within(self.titles, entity, among), 1.0)
             yield from _others(note, entity, self.within(self.mentions, entity, among), 1.0)
         for entity in self.mentioned[note]:
-            rarity = self.rarity[entity]
+            rarity = self.rarity(entity)
             if rarity:
                 yield from _others(note, entity, self.within(self.titles, entity, among), 1.0)
                 yield from _others(note, entity, self.within(self.mentions, entity, among), rarity)

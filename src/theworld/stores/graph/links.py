@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cache
 from itertools import combinations
 
 from theworld.stores.graph.entity_graph import EntityGraph
@@ -22,41 +23,23 @@ def find_links(graph: EntityGraph, notes: Sequence[int]) -> list[Link]:
             titled[entity].append(note)
         for entity in graph.mentioned[note]:
             mentioned[entity].append(note)
-    # Most entities are named by one of the notes alone, and what is read of an entity or a note costs microseconds.
-    joining = [e for e in sorted({*titled, *mentioned}) if len(titled.get(e, ())) + len(mentioned.get(e, ())) > 1]
-    ends = _Ends(graph)
-    found = [
-        link
-        for entity in joining
-        for link in _links_over(graph, ends, entity, titled.get(entity, []), mentioned.get(entity, []))
-    ]
+
+    @cache  # what is read of an entity or a note costs microseconds
+    def ends(note: int) -> tuple[str, str]:
+        return graph.note_ids[note], graph.facts[note].document_id
+
+    found: list[Link] = []
+    for entity in sorted({*titled, *mentioned}):
+        titling, mentioning = titled.get(entity, []), mentioned.get(entity, [])
+        if len(titling) + len(mentioning) < 2:  # most are named by one of the notes alone
+            continue
+        label, rarity = graph.labels[entity], graph.rarity(entity)
+        pairs = [(source, target) for source in mentioning for target in titling]
+        for one, other in (*pairs, *combinations(titling, 2)):
+            (source, document), (target, other_document) = ends(one), ends(other)
+            if document != other_document:
+                found.append(Link(source, target, label, 1.0, titled=True))
+        if rarity:
+            some = combinations(mentioning, 2)
+            found += [Link(ends(one)[0], ends(other)[0], label, rarity, titled=False) for one, other in some]
     return sorted(found, key=lambda link: (not link.titled, -link.weight, link.source, link.target, link.via))
-
-
-class _Ends:
-    """Ids of notes and of their documents, each read once."""
-
-    def __init__(self, graph: EntityGraph) -> None:
-        self._graph = graph
-        self._known: dict[int, tuple[str, str]] = {}
-
-    def __getitem__(self, note: int) -> tuple[str, str]:
-        known = self._known.get(note)
-        if known is None:
-            known = self._known[note] = self._graph.note_ids[note], self._graph.facts[note].document_id
-        return known
-
-
-def _links_over(
-    graph: EntityGraph, ends: _Ends, entity: int, titled: Sequence[int], mentioning: Sequence[int]
-) -> Iterator[Link]:
-    label = graph.labels[entity]
-    pairs = [(source, target) for source in mentioning for target in titled]
-    for one, other in (*pairs, *combinations(titled, 2)):
-        (source, document), (target, other_document) = ends[one], ends[other]
-        if document != other_document:
-            yield Link(source, target, label, 1.0, titled=True)
-    rarity = graph.rarity[entity]
-    if rarity:
-        for one, other in combinations(mentioning, 2):
-            yield Link(ends[one][0], ends[other][0], label, rarity, titled=False)
