@@ -29,8 +29,7 @@ from theworld.retrieval.seeds import query_entities
 from theworld.stores.array_folder import ArrayFolder, Generation
 from theworld.stores.files import bytes_under
 from theworld.stores.graph import FORMAT, MappedGraph, RankingParameters
-from theworld.stores.graph.columns import Columns
-from theworld.stores.graph.facts import NoteFacts
+from theworld.stores.graph.columns import Columns, NoteFacts
 from theworld.stores.graph.joining import joined
 
 TENANT, BEST, COMPARED = "default", 50, 20

@@ -37,7 +37,7 @@ class Matrix:
         self.arrays = arrays
         self.dead = np.empty(0, np.int64) if dead is None else dead
         """Rows that no longer count, ascending."""
-        self.ids = StringTable.of(arrays, "ids")
+        self.ids = StringTable(arrays, "ids")
         self.starts: Rows = arrays["token.starts"]
         self.rows: int = arrays["vectors"].shape[0]
         self.dimension: int = arrays["vectors"].shape[1]

@@ -17,14 +17,22 @@ gives the same arrays, sums and ties however it was written. A *list of lists* i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
+from theworld.state import MentionType
 from theworld.stores.array_folder import Arrays
+from theworld.stores.filters import filter_terms
+from theworld.stores.protocols import NoteChange
 from theworld.stores.string_table import StringTable
+from theworld.text import entity_key
 
 Ints = NDArray[np.int32]
 Starts = NDArray[np.int64]
+_UNLINKING: frozenset[MentionType] = frozenset({"number", "quantity"})
+"""Two notes that hold the same number say nothing about each other."""
 
 
 class Lists:
@@ -55,7 +63,7 @@ class Columns:
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
         self.notes, self.documents, self.keys, self.texts, self.terms = (
-            StringTable.of(arrays, name) for name in ("notes", "documents", "keys", "texts", "terms")
+            StringTable(arrays, name) for name in ("notes", "documents", "keys", "texts", "terms")
         )
         self.document: Ints = arrays["document"]
         self.title: Ints = arrays["title"]
@@ -67,3 +75,36 @@ class Columns:
     def lists(self, name: str, values: str = "values") -> Lists:
         """Return lists by name."""
         return Lists(self.arrays[f"{name}.starts"], self.arrays[f"{name}.{values}"])
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFacts:
+    """What the graph knows of one note."""
+
+    document_id: str
+    title: str
+    names: tuple[tuple[str, str], ...]
+    """(entity key, name) of the document's title and aliases."""
+    mentions: tuple[tuple[str, str], ...]
+    """(entity key, surface) of the note's mentions."""
+    terms: frozenset[str]
+    """Filter terms."""
+
+
+def note_facts(change: NoteChange) -> NoteFacts | None:
+    """Return what the graph knows of a changed note; None for a removed one."""
+    if change.note is None:
+        return None
+    names = [(entity_key(name), name) for name in (change.title, *change.aliases)]
+    mentions = [
+        (mention.key or entity_key(mention.surface), mention.surface)
+        for mention in change.note.mentions
+        if mention.titled or mention.type not in _UNLINKING
+    ]
+    return NoteFacts(
+        document_id=change.document_id,
+        title=change.title,
+        names=tuple((key, name) for key, name in names if key),
+        mentions=tuple((key, surface) for key, surface in mentions if key),
+        terms=filter_terms(change.metadata, change.document_id),
+    )

@@ -12,11 +12,10 @@ import numpy as np
 from theworld.state import EvidencePath
 from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key
 from theworld.stores.graph.bipartite import Bipartite
-from theworld.stores.graph.columns import Columns
+from theworld.stores.graph.columns import Columns, NoteFacts, note_facts
 from theworld.stores.graph.deriving import walk_arrays
-from theworld.stores.graph.facts import NoteFacts, note_facts
+from theworld.stores.graph.entity_graph import find_links
 from theworld.stores.graph.joining import joined
-from theworld.stores.graph.links import find_links
 from theworld.stores.graph.pagerank import Reached
 from theworld.stores.graph.parameters import RankingParameters
 from theworld.stores.graph.paths import PathSearch

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.stores.graph.columns import Columns, Ints, Starts
+from theworld.stores.graph.columns import Columns, Ints, NoteFacts, Starts
 from theworld.stores.graph.deriving import derived
-from theworld.stores.graph.facts import NoteFacts
 from theworld.stores.graph.parameters import RankingParameters
 from theworld.stores.string_table import places_of, starts_of, string_arrays
 

@@ -13,7 +13,7 @@ from theworld.state import EvidencePath
 from theworld.stores.engine_access import RemoteProjection, sendable_terms
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.bounded_walk import AT_ONCE, BoundedWalk
-from theworld.stores.graph.links import find_links
+from theworld.stores.graph.entity_graph import find_links
 from theworld.stores.graph.neighbourhood import Neighbourhood, NoteRow
 from theworld.stores.graph.neo4j_client import Neo4jClient
 from theworld.stores.graph.neo4j_fetching import fetch_rows, read_shared, surroundings, walk_from

@@ -11,7 +11,7 @@ from neo4j import Transaction
 from theworld.errors import StoreError
 from theworld.stores.engine_access import identifier
 from theworld.stores.graph import neo4j_queries as cypher
-from theworld.stores.graph.facts import note_facts
+from theworld.stores.graph.columns import note_facts
 from theworld.stores.protocols import NoteChange
 
 FORMAT = 3
