@@ -59,7 +59,7 @@ def projections(path: Path, far: KnowledgeStore) -> None:
         twin: Any = {
             "sparse": lambda at=fresh: embedded.open_sparse(at, "", writable=True),
             "dense": lambda at=fresh: embedded.open_dense(at, "", writable=True),
-            "graph": lambda at=fresh: embedded.open_graph(at, "", None, writable=True),
+            "graph": lambda at=fresh: embedded.open_graph(at, "", writable=True),
         }[name]()
         speeds = []
         for projection in (twin, feeder.projection):

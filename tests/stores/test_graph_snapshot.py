@@ -248,17 +248,14 @@ def test_what_is_held_in_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.M
     assert MappedGraph(tmp_path / "graph").applied == 3
 
 
-def test_readers_with_other_parameters_weigh_for_themselves(tmp_path: Path) -> None:
-    notes = [put(f"n{i}#0", title=f"T {i}", names=["Shared Thing"]) for i in range(4)]
-    written(tmp_path / "graph", notes)
-    memory = MemoryGraph(PARAMETERS)
-    feed(memory, *notes)
-    asked = {"notes": {"n0#0": 1.0}, "entities": {}, "tenant": TENANT, "filters": {}, "limit": 9}
-    for most in (3, 4):
-        parameters = RankingParameters(most=most)
-        memory.use(parameters)
-        assert MappedGraph(tmp_path / "graph", parameters).rank(**asked) == memory.rank(**asked)
-    assert len(memory.rank(**asked)) == 4
+def test_a_graph_written_with_other_weights_is_told_and_built_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    written(tmp_path / "graph")
+    assert MappedGraph(tmp_path / "graph", replace(PARAMETERS, most=50, restart=0.5)).applied == 3
+    with caplog.at_level(logging.WARNING):
+        assert MappedGraph(tmp_path / "graph", PARAMETERS).applied == 0
+    assert re.search("has format .+ weights 1.0 0.2 2 50, this program knows .+ weights 1.0 0.2 2 4", caplog.text)
 
 
 def test_a_store_without_its_graph_has_it_built_by_the_next_reader(
@@ -281,22 +278,3 @@ def test_a_store_without_its_graph_has_it_built_by_the_next_reader(
         assert_congruent(reader)
         assert not isinstance(reader.graph, MemoryGraph)
     assert len(list(path.glob("graph/*.arrays"))) == 1
-
-
-def test_with_other_parameters_tenants_that_did_not_change_are_weighed_anew_too(tmp_path: Path) -> None:
-    changes = [put(f"n{i}#0", title=f"T{i}", names=["Hub", *(["Rare"] if i < 2 else [])]) for i in range(4)]
-    others = [replace(change, tenant="other") for change in changes]
-    first, second = RankingParameters(most=2), RankingParameters(most=9, shared_weight=0.9)
-    store = MappedGraph(tmp_path, first, writable=True)
-    feed(store, *changes, *others)
-    store.use(second)
-    feed(store, put("n9#0", title="T9"))
-    store.settle()
-    plain = MemoryGraph(second)
-    feed(plain, *others)
-    for graph in (store, MappedGraph(tmp_path, second)):
-        found = [
-            one.rank(notes={"n0#0": 1.0}, entities={}, tenant="other", filters={}, limit=9) for one in (graph, plain)
-        ]
-        assert found[0] == found[1]
-        assert len(found[0]) == 4

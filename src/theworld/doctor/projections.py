@@ -112,7 +112,7 @@ def check_projection(name: str, ledger: Ledger, settings: Settings) -> Iterator[
     open_it: dict[str, Callable[[], Projection]] = {
         "sparse": lambda: engines.open_sparse(settings.store, identity, writable=False),
         "dense": lambda: engines.open_dense(settings.store, identity, writable=False),
-        "graph": lambda: engines.open_graph(settings.store, identity, None, writable=False),
+        "graph": lambda: engines.open_graph(settings.store, identity, writable=False),
     }
     with closing(open_it[name]()) as projection:
         asked = getattr(projection, "version", None)  # of those on servers

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from theworld.settings import DenseSettings, GraphSettings, LedgerSettings, ServerSettings, Settings, SparseSettings
 from theworld.stores import dense, graph, sparse
-from theworld.stores.graph import RankingParameters
 from theworld.stores.protocols import DenseStore, GraphStore, SparseStore
 
 
@@ -54,12 +53,12 @@ class Engines:
 
         return QdrantDense(self.dense, ledger, writable=writable)
 
-    def open_graph(self, folder: Path, ledger: str, ranking: RankingParameters | None, *, writable: bool) -> GraphStore:
+    def open_graph(self, folder: Path, ledger: str, *, writable: bool) -> GraphStore:
         """Return the graph projection; nothing is sent to a server yet."""
         if self.graph.url is None:
             if self.graph_in_memory:
-                return graph.MemoryGraph(ranking)
-            return graph.MappedGraph(folder / "graph", ranking, writable=writable)
+                return graph.MemoryGraph()
+            return graph.MappedGraph(folder / "graph", writable=writable)
         from theworld.stores.graph.neo4j import Neo4jGraph
 
-        return Neo4jGraph(self.graph, ledger, writable=writable, parameters=ranking)
+        return Neo4jGraph(self.graph, ledger, writable=writable)

@@ -62,7 +62,6 @@ class KnowledgeStore:
         *,
         create: bool = False,
         read_only: bool = True,
-        ranking: graph.RankingParameters | None = None,
         engines: Engines | None = None,
         durable_only: bool = False,
     ) -> Self:
@@ -76,7 +75,6 @@ class KnowledgeStore:
         opened = open_folder(
             Path(path),
             engines or Engines(),
-            ranking,
             create=create,
             writable=create or not read_only,
             durable_only=durable_only,

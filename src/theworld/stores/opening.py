@@ -12,7 +12,6 @@ from pathlib import Path
 
 from theworld.errors import StoreError
 from theworld.stores.engines import Engines
-from theworld.stores.graph import RankingParameters
 from theworld.stores.ledger import Ledger
 from theworld.stores.projections import Projections
 from theworld.stores.store_folder import check_folder, follow, follows
@@ -45,7 +44,6 @@ class OpenFolder:
 def open_folder(
     path: Path,
     engines: Engines,
-    ranking: RankingParameters | None = None,
     *,
     create: bool = False,
     writable: bool = False,
@@ -62,7 +60,7 @@ def open_folder(
         try:
             if lock is not None and lock.found_dead:
                 ledger.check()
-            return _projected(path, engines, ranking, ledger, lock)
+            return _projected(path, engines, ledger, lock)
         except BaseException:
             ledger.close()
             raise
@@ -72,19 +70,17 @@ def open_folder(
         raise
 
 
-def _projected(
-    path: Path, engines: Engines, ranking: RankingParameters | None, ledger: Ledger, lock: WriterLock | None
-) -> OpenFolder:
+def _projected(path: Path, engines: Engines, ledger: Ledger, lock: WriterLock | None) -> OpenFolder:
     """Open the projections; those in the folder of a reader that lag are fed first, if this can be done."""
     writable = lock is not None
     if not follows(path, ledger) and (writable or not recover(path, engines)):
         follow(path, ledger, writable=writable)
     try:
-        projections = Projections(path, ledger, ranking, engines, writable=writable)
+        projections = Projections(path, ledger, engines, writable=writable)
     except StoreError:  # a reader found damaged files: whoever may write builds them anew
         if writable or not recover(path, engines):
             raise
-        projections = Projections(path, ledger, ranking, engines, writable=writable)
+        projections = Projections(path, ledger, engines, writable=writable)
     if not writable:
         with ExitStack() as stack:
             stack.callback(projections.close)
@@ -93,7 +89,7 @@ def _projected(
                 return OpenFolder(path, engines, ledger, projections, lock)
             if not recover(path, engines) and _must_be_in_memory(path, ledger, projections, engines):
                 engines = replace(engines, graph_in_memory=True)
-        projections = Projections(path, ledger, ranking, engines, writable=writable)
+        projections = Projections(path, ledger, engines, writable=writable)
     return OpenFolder(path, engines, ledger, projections, lock)
 
 

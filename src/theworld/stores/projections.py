@@ -15,7 +15,6 @@ from theworld.errors import StoreError
 from theworld.stores import sparse
 from theworld.stores.engines import Engines
 from theworld.stores.files import is_damage
-from theworld.stores.graph import RankingParameters
 from theworld.stores.ledger import Ledger, NoteParts
 from theworld.stores.ontology_links import OntologyLinks
 from theworld.stores.projection_feeder import ProjectionFeeder
@@ -49,16 +48,14 @@ class _Steps:
 class Projections:
     """The sparse, dense and graph projection, and the ontology's links."""
 
-    def __init__(
-        self, path: Path, ledger: Ledger, ranking: RankingParameters | None, engines: Engines, *, writable: bool
-    ) -> None:
+    def __init__(self, path: Path, ledger: Ledger, engines: Engines, *, writable: bool) -> None:
         """Open them; nothing is sent to a server yet."""
         self._path, self._ledger, self._writable = path, ledger, writable
         remote = engines.remote()
         identity = ledger.identity() if remote else ""
         self.sparse = engines.open_sparse(path, identity, writable=writable)
         self.dense = engines.open_dense(path, identity, writable=writable)
-        self.graph = engines.open_graph(path, identity, ranking, writable=writable)
+        self.graph = engines.open_graph(path, identity, writable=writable)
         self.feeders = (
             ProjectionFeeder(
                 "sparse",

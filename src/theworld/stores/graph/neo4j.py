@@ -42,20 +42,13 @@ class Neo4jGraph(RemoteProjection):
     computes. Rows are kept as long as the graph stays the same. Nothing is sent before it is needed.
     """
 
-    def __init__(
-        self,
-        settings: GraphSettings,
-        ledger: str,
-        *,
-        writable: bool = False,
-        parameters: RankingParameters | None = None,
-    ) -> None:
+    def __init__(self, settings: GraphSettings, ledger: str, *, writable: bool = False) -> None:
         """Use the server of the settings for the ledger with this identity."""
         self._client = Neo4jClient(settings)
         super().__init__("graph", self._client.where, writable=writable)
         self._ledger = f"{settings.prefix}-{ledger}"
         self._names = Names(self._ledger, self._client.where)
-        self._parameters = parameters or RankingParameters()
+        self._parameters = RankingParameters()
         self._bounds = {"most": self._parameters.most, "longest": LONGEST_LIST, "at_once": AT_ONCE}
         self._prepared = self._warm = False
         self._fetched: dict[str, Fetched] = {}
