@@ -11,12 +11,12 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theworld.stores.graph.deriving import by_row
 from theworld.stores.graph.neighbourhood import NoteRow
 from theworld.stores.graph.pagerank import Floats, Walk
 from theworld.stores.graph.parameters import RankingParameters
+from theworld.stores.string_table import Rows
 
 AT_ONCE = 2000
 """Notes fetched in one round, the most visited first."""
@@ -39,9 +39,7 @@ class BoundedWalk:
         self._gone: tuple[set[str], set[str]] = (set(), set())
         """Notes and entities that the server does not know."""
         self._counts: dict[str, tuple[int, int]] = {}
-        self._edges: tuple[NDArray[np.int64], NDArray[np.int64], Floats] = (
-            np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0),
-        )  # fmt: skip
+        self._edges: tuple[Rows, Rows, Floats] = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         self._pending: tuple[list[int], list[int], list[float]] = ([], [], [])
         self._walk: Walk | None = None
         self._lock = threading.RLock()
@@ -130,8 +128,8 @@ class BoundedWalk:
         sources, targets = (np.concatenate([old[i], np.array(new[i], np.int64)]) for i in (0, 1))
         weights = np.concatenate([old[2], np.array(new[2], np.float64)])
         self._edges, self._pending = (sources, targets, weights), ([], [], [])
-        rows = by_row(sources, targets, weights, self.size)
-        return Walk(rows.starts, rows.columns.astype(np.int32), rows.weights)
+        starts, columns, summed = by_row(sources, targets, weights, self.size)
+        return Walk(starts, columns.astype(np.int32), summed)
 
     def to_follow(self, ranks: Floats) -> list[str]:
         """Return the notes to be fetched next, most visited first; ties in the order they were met."""

@@ -19,18 +19,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from theworld.models.protocols import IntArray
 from theworld.state import MentionType
 from theworld.stores.array_folder import Arrays
 from theworld.stores.filters import filter_terms
 from theworld.stores.protocols import NoteChange
-from theworld.stores.string_table import StringTable
+from theworld.stores.string_table import Rows, StringTable
 from theworld.text import entity_key
 
-Ints = NDArray[np.int32]
-Starts = NDArray[np.int64]
 _UNLINKING: frozenset[MentionType] = frozenset({"number", "quantity"})
 """Two notes that hold the same number say nothing about each other."""
 
@@ -38,17 +34,14 @@ _UNLINKING: frozenset[MentionType] = frozenset({"number", "quantity"})
 class Lists:
     """Lists of numbers by number."""
 
-    def __init__(self, starts: Starts, values: Ints) -> None:
+    def __init__(self, starts: Rows, values: IntArray) -> None:
         self.starts, self.values = starts, values
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
 
     def __getitem__(self, number: int) -> list[int]:
         found: list[int] = self.array(number).tolist()
         return found
 
-    def array(self, number: int) -> Ints:
+    def array(self, number: int) -> IntArray:
         """Return one list as a view."""
         return self.values[self.starts[number] : self.starts[number + 1]]
 
@@ -65,9 +58,9 @@ class Columns:
         self.notes, self.documents, self.keys, self.texts, self.terms = (
             StringTable(arrays, name) for name in ("notes", "documents", "keys", "texts", "terms")
         )
-        self.document: Ints = arrays["document"]
-        self.title: Ints = arrays["title"]
-        self.label: Ints = arrays["label"]
+        self.document: IntArray = arrays["document"]
+        self.title: IntArray = arrays["title"]
+        self.label: IntArray = arrays["label"]
         self.titled, self.mentioned, self.titles, self.mentions, self.terms_of = (
             self.lists(name) for name in ("titled", "mentioned", "titles", "mentions", "term")
         )
