@@ -79,16 +79,9 @@ class Space:
         cosines = np.concatenate([inner_products(matrix.arrays["vectors"], unit) for matrix in self.matrices])
         return rows, cosines[rows].astype(np.float64).round(_DIGITS)
 
-    def _placed(self) -> Iterator[tuple[Matrix, int]]:
-        """Yield the matrices, each with the number of its first row."""
-        start = 0
-        for matrix in self.matrices:
-            yield matrix, start
-            start += matrix.rows
-
     def _note_id(self, row: int) -> str:
-        matrix, start = next((matrix, start) for matrix, start in self._placed() if row < start + matrix.rows)
-        return matrix.ids[row - start]
+        base = self.matrices[0]
+        return base.ids[row] if row < base.rows else self.matrices[1].ids[row - base.rows]
 
     def _found(self, note_ids: Sequence[str]) -> Iterator[tuple[Matrix, Rows, Rows]]:
         """Yield each matrix, the living rows that it has of some notes, and where in the ids these stand."""
@@ -118,7 +111,7 @@ def updated(space: Space | None, name: str, changes: Mapping[str, NoteChange]) -
     """Return the files that are others after changes by note id, ascending; None for one that goes.
 
     Each time the tail is written anew. It is joined to the base once all tails together would have as many rows as the
-    base: so batches of any size cost little, and the tail of 100,000 notes that come one by one holds 450 at most.
+    base: so batches of any size cost little, and beside 100,000 notes a tail that is filled one by one holds 450.
     """
     ids, hashes = list(changes), hashes_of(changes)
     new = [change for change in changes.values() if change.note is not None and name in change.note.vectors]
