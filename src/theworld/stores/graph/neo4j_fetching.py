@@ -59,7 +59,7 @@ def _step(moment: Moment, notes: Sequence[str], keys: Sequence[str], *, further:
         for (text, _), rows in zip(asked, answers, strict=True):
             for one, name, *rest in rows:
                 if text in _OF_NOTES:
-                    found[own_note(one, name)] = NoteRow(name, *rest)
+                    found[own_note(one, name)] = _note(name, *rest)
                 else:
                     titles, mentions, titling, mentioning = rest
                     steps[own_entity(one, name)] = titles, mentions, titling, mentioning
@@ -106,7 +106,7 @@ def fetch_rows(
     answers = iter(moment.ask(*statements))
     with names.read():
         if note_uids:
-            found = {names.asked_for(note_uids, row[0], row[1]): NoteRow(*row[1:]) for row in next(answers)}
+            found = {names.asked_for(note_uids, row[0], row[1]): _note(*row[1:]) for row in next(answers)}
             known.notes.update((note, found.get(note)) for note in new_notes)
         if key_uids:
             check, asked = names.checker(tenant, "note"), next(answers)
@@ -121,6 +121,11 @@ def fetch_rows(
 def _lacks(entities: Mapping[str, EntityRow | None], key: str, whole: bool) -> bool:
     row = entities.get(key)
     return key not in entities or (whole and row is not None and not row.whole)
+
+
+def _note(note_id: str, document_id: str, title: str, titled: Iterable[str], mentioned: Iterable[str]) -> NoteRow:
+    """Return a row; an answer of another shape is noticed here."""
+    return NoteRow(note_id, document_id, title, tuple(titled), tuple(mentioned))
 
 
 def _entity(row: Row, check: Check, whole: bool) -> EntityRow:
