@@ -28,13 +28,14 @@ from theworld.questions import read_question
 from theworld.retrieval.seeds import query_entities
 from theworld.stores.array_folder import ArrayFolder, Generation
 from theworld.stores.files import bytes_under
-from theworld.stores.graph import FORMAT, MappedGraph, RankingParameters
-from theworld.stores.graph.columns import Columns
-from theworld.stores.graph.facts import NoteFacts
+from theworld.stores.graph import MappedGraph, RankingParameters
+from theworld.stores.graph.columns import Columns, NoteFacts
+from theworld.stores.graph.embedded import written_format
 from theworld.stores.graph.joining import joined
 
 TENANT, BEST, COMPARED = "default", 50, 20
 NAMES_PER_NOTE, ZIPF = 3, 0.9
+PARAMETERS = RankingParameters()
 EXACT = RankingParameters(whole=0, tolerance=1e-13, effort=10**12)
 
 
@@ -80,13 +81,13 @@ def facts(notes: int, edges: int) -> Iterator[tuple[str, NoteFacts]]:
 def write(folder: Path, notes: int, edges: int) -> None:
     """Write the graph, and once more with one note changed."""
     made = dict(facts(notes, edges))
-    written, parameters = ArrayFolder(folder, "graph", FORMAT, writable=True), RankingParameters()
+    written, parameters = ArrayFolder(folder, "graph", written_format(PARAMETERS), writable=True), PARAMETERS
     saved = Generation()
     for what, changes in (("all", made), ("one note changed", {note_of(0): made[note_of(1)]})):
         begun = time.process_time()
         known = saved.arrays.get((TENANT,))
         arrays = joined(Columns(known) if known is not None else None, changes, parameters)
-        saved = written.save(saved, {(TENANT,): arrays}, saved.applied + 1, parameters.weighing())
+        saved = written.save(saved, {(TENANT,): arrays}, saved.applied + 1)
         row(f"graph written, {what}, CPU s", time.process_time() - begun)
     both = len(arrays["titled.values"]) + len(arrays["mentioned.values"])
     row("notes", notes)

@@ -42,7 +42,7 @@ from theworld.graph import build_graph, open_resources
 from theworld.settings import Settings
 from theworld.state import Context
 from theworld.stores.files import bytes_under
-from theworld.stores.graph.parameters import RankingParameters
+from theworld.stores.graph import MappedGraph, RankingParameters
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.protocols import Hit
 
@@ -249,11 +249,10 @@ def stores_alone(store: KnowledgeStore, questions: list[str], embedder: Any) -> 
         ranked = store.graph.rank(**asked_for)
         spent["rank"].append(time.perf_counter() - begun)
         walked.append((asked_for, ranked))
-    # Other parameters build the graph anew, so the full walks come last.
-    store.graph.use(EXACT)
+    full = MappedGraph(store.path / "graph", EXACT)
     errors, agreed = [], []
     for asked_for, ranked in walked[:COMPARED]:
-        exact = {hit.note_id: hit.score for hit in store.graph.rank(**asked_for)}
+        exact = {hit.note_id: hit.score for hit in full.rank(**asked_for)}
         best = [hit.note_id for hit in ranked[:50]]
         errors.append(max((abs(exact.get(hit.note_id, 0.0) - hit.score) for hit in ranked[:50]), default=0.0))
         agreed.append(len(set(best) & set(list(exact)[:50])) / max(len(best), 1))

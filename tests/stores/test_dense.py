@@ -1,9 +1,8 @@
-"""What is particular to the numpy projection: parts, merging, crashes, mapped files."""
+"""What is particular to the numpy projection: base and tail, crashes, mapped files."""
 
 from __future__ import annotations
 
 import tempfile
-from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,8 @@ from hypothesis import strategies as st
 
 from theworld.errors import StoreError
 from theworld.stores import array_folder
-from theworld.stores.dense import NumpyDense, parts
+from theworld.stores.dense import NumpyDense
 from theworld.stores.protocols import NoteChange
-from theworld.stores.string_table import string_arrays
 from theworld.stores.token_codes import CODE_BYTES
 from theworld.testing.conformance.documents import TENANT, feed, gone, put
 from theworld.testing.conformance.documents import embedded as make_embedded
@@ -32,35 +30,25 @@ def found(store: NumpyDense) -> list[str]:
     return [hit.note_id for hit in store.search("en", EAST, tenant=TENANT, filters={}, limit=999).hits]
 
 
-@given(st.lists(st.integers(1, 5000), max_size=60))
-def test_few_parts_remain_and_only_the_end_is_merged(sizes: list[int]) -> None:
-    sizes_left: list[int] = []
-    for size in sizes:
-        sizes_left.append(size)
-        start = _merge_from(sizes_left)
-        sizes_left[start:] = [sum(sizes_left[start:])] if start < len(sizes_left) else []
-    assert sum(sizes_left) == sum(sizes)
-    classes = [parts.size_class(size) for size in sizes_left]
-    assert _merge_from(sizes_left) == len(sizes_left)
-    for wanted in set(classes):  # a larger segment ends a run: what lies before it is merged no more
-        runs = [list(run) for larger, run in groupby(classes, wanted.__lt__) if not larger]
-        assert all(run.count(wanted) < parts.FAN_IN for run in runs)
+def rows_on_disk(folder: Path) -> list[int]:
+    """Return how many rows the files have, the largest first."""
+    files = [array_folder.map_arrays(file) for file in folder.glob("*.arrays")]
+    return sorted((len(arrays["vectors"]) for arrays in files if "vectors" in arrays), reverse=True)
 
 
-def _merge_from(sizes: list[int]) -> int:
-    arrays = {**string_arrays([], "ids"), **string_arrays([], "terms"), "token.starts": np.zeros(1, np.int64)}
-    return parts.merge_from([parts.Part({**arrays, "vectors": np.empty((size, 0))}) for size in sizes])
-
-
-def test_many_batches_leave_few_files(tmp_path: Path) -> None:
-    store = NumpyDense(tmp_path, writable=True)
-    for number in range(70):
-        feed(store, note(number), gone(f"n{number - 3:03d}#0"))
-    assert len(list(tmp_path.iterdir())) < 25
-    assert found(store) == ["n067#0", "n068#0", "n069#0"]
+def test_what_comes_one_by_one_is_joined_to_the_rest_now_and_then(tmp_path: Path) -> None:
+    store, written, before = NumpyDense(tmp_path, writable=True), 0, {""}
+    for number in range(200):
+        feed(store, note(number), gone(f"n{number - 150:03d}#0"))
+        files = {path.name: array_folder.map_arrays(path) for path in tmp_path.glob("*.arrays")}
+        written += sum(len(arrays["vectors"]) for name, arrays in files.items() if name not in before)
+        before = set(files)
+        assert len(files) <= 2
+    assert max(rows_on_disk(tmp_path)[1:], default=0) <= 20
+    assert written < 200 * 30
     again = NumpyDense(tmp_path)
-    assert found(again) == found(store)
-    assert again.applied == store.applied == 140
+    assert found(again) == found(store) == [f"n{number:03d}#0" for number in range(50, 200)]
+    assert again.applied == store.applied == 400
 
 
 @pytest.mark.parametrize("where", ["write_arrays", "write_atomically"])
@@ -78,10 +66,10 @@ def test_a_crash_at_any_step_leaves_the_old_state(tmp_path: Path, monkeypatch: p
     assert (again.applied, found(again)) == (2, ["n001#0", "n002#0"])
     feed(again, note(3), gone("n001#0"))
     assert found(again) == ["n002#0", "n003#0"]
-    assert len(list(tmp_path.glob("*.arrays"))) == 3  # two batches, and what of the first no longer counts
+    assert rows_on_disk(tmp_path) == [2]
 
 
-def test_a_reader_keeps_what_it_has_while_parts_are_merged_away(tmp_path: Path) -> None:
+def test_a_reader_keeps_what_it_has_while_files_are_replaced(tmp_path: Path) -> None:
     writer = NumpyDense(tmp_path, writable=True)
     feed(writer, note(0))
     reader = NumpyDense(tmp_path)
@@ -197,26 +185,13 @@ def _check_words(store: NumpyDense, kept: dict[str, int]) -> None:
             assert store.token_idf(space, [word])[0] == pytest.approx(idf, rel=1e-5)
 
 
-def test_what_is_overridden_is_thrown_away_when_it_is_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "_DEAD", 8)
+def test_what_is_overridden_is_thrown_away_when_it_is_most(tmp_path: Path) -> None:
     store = NumpyDense(tmp_path, writable=True)
     feed(store, *(note(number) for number in range(20)))
-    feed(store, *(gone(f"n{number:03d}#0") for number in range(11)))
-    assert found(store) == [f"n{number:03d}#0" for number in range(11, 20)]
-    files = [array_folder.map_arrays(file)["vectors"] for file in tmp_path.glob("*.arrays")]
-    assert [len(array) for array in files] == [9]
-
-
-def test_what_is_merged_never_takes_the_place_of_a_part_that_has_just_gone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(parts, "_DEAD", 8)
-    store = NumpyDense(tmp_path, writable=True)
-    feed(store, *(note(number) for number in range(20)))
-    feed(store, *(note(number) for number in range(20, 23)))
-    store.apply([gone(f"n{number:03d}#0") for number in (*range(11), 20, 21, 22)], store.applied + 14)
-    expected = [f"n{number:03d}#0" for number in range(11, 20)]
-    assert found(store) == found(NumpyDense(tmp_path)) == expected
+    for last, rows in ((9, [20]), (10, [20]), (11, [9])):
+        feed(store, *(gone(f"n{number:03d}#0") for number in range(last)))
+        assert found(store) == found(NumpyDense(tmp_path)) == [f"n{number:03d}#0" for number in range(last, 20)]
+        assert rows_on_disk(tmp_path) == rows
 
 
 def test_a_space_whose_notes_are_all_gone_may_come_again_in_another_dimension(tmp_path: Path) -> None:

@@ -204,17 +204,14 @@ def test_rarity_is_the_documented_weight() -> None:
 
 
 def test_other_parameters_rank_otherwise() -> None:
-    graph = MemoryGraph(RankingParameters(most=3))
-    feed(graph, *(put(f"n{i}#0", title=f"T {i}", names=["Shared Thing"]) for i in range(4)))
-
-    def ranked() -> int:
+    def ranked(parameters: RankingParameters) -> int:
+        graph = MemoryGraph(parameters)
+        feed(graph, *(put(f"n{i}#0", title=f"T {i}", names=["Shared Thing"]) for i in range(4)))
         return len(graph.rank(notes={"n0#0": 1}, entities={}, tenant=TENANT, filters={}, limit=9))
 
-    assert ranked() == 1
-    graph.use(RankingParameters(most=4))
-    assert ranked() == 4
-    graph.use(RankingParameters(most=4, restart=1.0))
-    assert ranked() == 1
+    assert ranked(RankingParameters(most=3)) == 1
+    assert ranked(RankingParameters(most=4)) == 4
+    assert ranked(RankingParameters(most=4, restart=1.0)) == 1
 
 
 def test_a_label_is_the_title_else_the_commonest_surface() -> None:

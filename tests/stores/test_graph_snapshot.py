@@ -19,8 +19,7 @@ from theworld.errors import StoreError
 from theworld.stores import array_folder, opening
 from theworld.stores.files import read_json, write_atomically
 from theworld.stores.graph import MappedGraph, MemoryGraph, RankingParameters, embedded
-from theworld.stores.graph.columns import Columns
-from theworld.stores.graph.facts import NoteFacts, note_facts
+from theworld.stores.graph.columns import Columns, NoteFacts, note_facts
 from theworld.stores.graph.joining import joined
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.protocols import NoteChange
@@ -81,13 +80,27 @@ def told(columns: Columns, parameters: RankingParameters) -> dict[str, object]:
         "titled": {note: {keys[key] for key in graph.titled[row]} for row, note in enumerate(notes)},
         "mentioned": {note: {keys[key] for key in graph.mentioned[row]} for row, note in enumerate(notes)},
         "labels": {key: graph.labels[row] for row, key in enumerate(keys)},
-        "rarity": {key: graph.rarity[row] for row, key in enumerate(keys)},
+        "rarity": {key: graph.rarity(row) for row, key in enumerate(keys)},
         "walk": {
             (nodes[source], nodes[target]): float(weight)
             for source, target, weight in zip(sources, targets, weights, strict=True)
         },
-        "facts": {note: columns.facts(row) for row, note in enumerate(notes)},
+        "facts": {note: facts_of(columns, row) for row, note in enumerate(notes)},
     }
+
+
+def facts_of(columns: Columns, note: int) -> NoteFacts:
+    def named(name: str) -> tuple[tuple[str, str], ...]:
+        keys, texts = columns.lists(name, "keys")[note], columns.lists(name, "texts")[note]
+        return tuple((columns.keys[key], columns.texts[text]) for key, text in zip(keys, texts, strict=True))
+
+    return NoteFacts(
+        document_id=columns.documents[columns.document[note]],
+        title=columns.texts[columns.title[note]],
+        names=named("name"),
+        mentions=named("mention"),
+        terms=frozenset(columns.terms[term] for term in columns.terms_of[note]),
+    )
 
 
 def changes() -> st.SearchStrategy[NoteChange]:
@@ -235,17 +248,14 @@ def test_what_is_held_in_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.M
     assert MappedGraph(tmp_path / "graph").applied == 3
 
 
-def test_readers_with_other_parameters_weigh_for_themselves(tmp_path: Path) -> None:
-    notes = [put(f"n{i}#0", title=f"T {i}", names=["Shared Thing"]) for i in range(4)]
-    written(tmp_path / "graph", notes)
-    memory = MemoryGraph(PARAMETERS)
-    feed(memory, *notes)
-    asked = {"notes": {"n0#0": 1.0}, "entities": {}, "tenant": TENANT, "filters": {}, "limit": 9}
-    for most in (3, 4):
-        parameters = RankingParameters(most=most)
-        memory.use(parameters)
-        assert MappedGraph(tmp_path / "graph", parameters).rank(**asked) == memory.rank(**asked)
-    assert len(memory.rank(**asked)) == 4
+def test_a_graph_written_with_other_weights_is_told_and_built_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    written(tmp_path / "graph")
+    assert MappedGraph(tmp_path / "graph", replace(PARAMETERS, most=50, restart=0.5)).applied == 3
+    with caplog.at_level(logging.WARNING):
+        assert MappedGraph(tmp_path / "graph", PARAMETERS).applied == 0
+    assert re.search("has format .+ weights 1.0 0.2 2 50, this program knows .+ weights 1.0 0.2 2 4", caplog.text)
 
 
 def test_a_store_without_its_graph_has_it_built_by_the_next_reader(
@@ -268,22 +278,3 @@ def test_a_store_without_its_graph_has_it_built_by_the_next_reader(
         assert_congruent(reader)
         assert not isinstance(reader.graph, MemoryGraph)
     assert len(list(path.glob("graph/*.arrays"))) == 1
-
-
-def test_with_other_parameters_tenants_that_did_not_change_are_weighed_anew_too(tmp_path: Path) -> None:
-    changes = [put(f"n{i}#0", title=f"T{i}", names=["Hub", *(["Rare"] if i < 2 else [])]) for i in range(4)]
-    others = [replace(change, tenant="other") for change in changes]
-    first, second = RankingParameters(most=2), RankingParameters(most=9, shared_weight=0.9)
-    store = MappedGraph(tmp_path, first, writable=True)
-    feed(store, *changes, *others)
-    store.use(second)
-    feed(store, put("n9#0", title="T9"))
-    store.settle()
-    plain = MemoryGraph(second)
-    feed(plain, *others)
-    for graph in (store, MappedGraph(tmp_path, second)):
-        found = [
-            one.rank(notes={"n0#0": 1.0}, entities={}, tenant="other", filters={}, limit=9) for one in (graph, plain)
-        ]
-        assert found[0] == found[1]
-        assert len(found[0]) == 4

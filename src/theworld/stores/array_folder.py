@@ -1,6 +1,6 @@
 """Arrays on disk: files that never change, and a manifest that says which of them count, and what they reflect.
 
-    manifest.json    {"format", "applied", "label", "files": [[key, file name]], "sums": theworld.stores.files.Sums}
+    manifest.json    {"format", "applied", "files": [[key, file name]], "sums": theworld.stores.files.Sums}
     *.arrays         named arrays in the layout of safetensors: the length of the header (8 bytes, little-endian), the
                      header (JSON: of each array its type, shape and place), then the arrays, the widest types first, so
                      that each lies at a multiple of its width
@@ -98,8 +98,6 @@ class Generation:
     """What a manifest says, and the files it names, mapped."""
 
     applied: int = 0
-    label: str | None = None
-    """What else is to be known of the arrays."""
     files: Mapping[Key, str] = field(default_factory=dict)
     sums: Sums = field(default_factory=dict)
     arrays: Mapping[Key, Arrays] = field(default_factory=dict)
@@ -108,7 +106,7 @@ class Generation:
 class ArrayFolder:
     """The folder of a projection called `name`; not locked, so one thread at a time."""
 
-    def __init__(self, folder: Path, name: str, form: int, *, writable: bool) -> None:
+    def __init__(self, folder: Path, name: str, form: int | str, *, writable: bool) -> None:
         self.folder, self._name, self._format, self._writable = folder, name, form, writable
         self._manifest = folder / "manifest.json"
         self.outdated = ""
@@ -152,16 +150,14 @@ class ArrayFolder:
         new = {key: file for key, file in files.items() if key not in arrays}
         check_sums(self.folder, {file: sums[file] for file in new.values()}, whole=whole)
         arrays |= {key: map_arrays(self.folder / file) for key, file in new.items()}
-        return Generation(int(manifest["applied"]), manifest["label"], files, sums, arrays)
+        return Generation(int(manifest["applied"]), files, sums, arrays)
 
     def check_writable(self) -> None:
         """Raise StoreError when the folder was opened for reading."""
         if not self._writable:
             raise StoreError(f"the {self._name} index was opened for reading.", where=str(self.folder))
 
-    def save(
-        self, before: Generation, changed: Mapping[Key, Written | None], applied: int, label: str | None = None
-    ) -> Generation:
+    def save(self, before: Generation, changed: Mapping[Key, Written | None], applied: int) -> Generation:
         """Write changed arrays (None takes them away), publish them, and return all."""
         self.check_writable()
         files = {key: file for key, file in before.files.items() if key not in changed}
@@ -170,7 +166,7 @@ class ArrayFolder:
                 files[key] = f"{secrets.token_hex(6)}.arrays"
                 write_arrays(self.folder / files[key], arrays)
         sums = sums_of((self.folder / file for file in files.values()), before.sums)
-        manifest = {"format": self._format, "applied": applied, "label": label, "files": list(files.items())}
+        manifest = {"format": self._format, "applied": applied, "files": list(files.items())}
         write_atomically(self._manifest, {**manifest, "sums": sums})
         saved = self._read(before, whole=False)
         self.remove_unused(saved)

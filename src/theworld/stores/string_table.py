@@ -10,9 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-PARTS = ("bytes", "offsets", "hashes", "order")
-"""The arrays a table consists of, by which files are named."""
-
 Rows = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
@@ -24,14 +21,12 @@ class StringTable:
     itself decides, so that equal hashes do no harm.
     """
 
-    def __init__(self, data: NDArray[np.uint8], offsets: Rows, hashes: Hashes, order: NDArray[np.int32]) -> None:
-        """Use the arrays of PARTS, as `string_arrays` makes them."""
-        self._data, self._offsets, self._hashes, self._order = data, offsets, hashes, order
-
-    @classmethod
-    def of(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> StringTable:
-        """Return the table whose arrays are called `name.PART`, as `string_arrays` names them."""
-        return cls(*(arrays[f"{name}.{part}"] for part in PARTS))
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], name: str) -> None:
+        """Use the arrays called `name.PART`, as `string_arrays` makes them."""
+        self._data: NDArray[np.uint8] = arrays[f"{name}.bytes"]
+        self._offsets: Rows = arrays[f"{name}.offsets"]
+        self._hashes: Hashes = arrays[f"{name}.hashes"]
+        self._order: NDArray[np.int32] = arrays[f"{name}.order"]
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -69,7 +64,7 @@ def hashes_of(strings: Iterable[str]) -> Hashes:
 
 
 def string_arrays(strings: Sequence[str], name: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a table of strings, which must be distinct, called `name.PART` by the names in PARTS."""
+    """Return the arrays of a table of strings, which must be distinct, called `name.PART`."""
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     hashes = hashes_of(strings)
     order = np.argsort(hashes, kind="stable")

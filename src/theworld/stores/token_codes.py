@@ -31,7 +31,6 @@ CODE_BYTES = CODE_BITS // 8
 _SEED = "theworld token codes 1"
 _SMALL_IDS = 1 << 16
 
-Codes = NDArray[np.uint8]
 Ids = NDArray[Any]
 
 
@@ -41,7 +40,7 @@ class TokenCodes:
 
     ids: Ids
     """Vocabulary ids, uint16 or uint32, shape (n,)."""
-    codes: Codes
+    codes: NDArray[np.uint8]
     """Signs, eight to a byte, shape (n, CODE_BYTES), uint8."""
 
 
@@ -90,17 +89,16 @@ def best_cosines(query: TokenVectors, notes: Sequence[TokenCodes]) -> FloatArray
     Every note must have a token.
     """
     dimension = query.vectors.shape[1]
-    scale = 1.0 / (127.0 * CODE_BITS * _mean_component(dimension))
+    # The mean absolute component of a random unit vector: how much of a cosine one sign carries.
+    component = math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(math.pi)
+    scale = 1.0 / (127.0 * CODE_BITS * component)
     projected = matrix_product(query.vectors.astype(np.float32), directions(dimension)).T * np.float32(scale)
     codes = np.concatenate([note.codes for note in notes])
     starts = np.cumsum([0, *(len(note.codes) for note in notes[:-1])])
     # A sign is 2 bit - 1; what is the same for all tokens can wait until the best are found.
-    best = np.maximum.reduceat(matrix_product(_bits(codes), projected), starts, axis=0)
+    bits = np.unpackbits(codes, axis=1).astype(np.float32)
+    best = np.maximum.reduceat(matrix_product(bits, projected), starts, axis=0)
     return np.asarray(np.clip(2.0 * best - projected.sum(axis=0), -1.0, 1.0), dtype=np.float32)
-
-
-def _bits(codes: Codes) -> FloatArray:
-    return np.unpackbits(codes, axis=1).astype(np.float32)
 
 
 @lru_cache(maxsize=8)
@@ -123,8 +121,3 @@ def _orthonormal(rows: int, columns: int, number: int) -> NDArray[np.float64]:
     orthonormal, triangle = np.linalg.qr(numbers.astype(np.float64))
     # Only with a positive diagonal is the decomposition the same in every linear algebra library.
     return np.asarray(orthonormal * np.sign(np.diag(triangle)))
-
-
-def _mean_component(dimension: int) -> float:
-    """Return the mean absolute component of a random unit vector: how much of a cosine one sign carries."""
-    return math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(math.pi)

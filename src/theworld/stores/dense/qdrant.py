@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from qdrant_client import QdrantClient, models
@@ -14,8 +14,8 @@ from theworld.models.protocols import FloatArray
 from theworld.settings import DenseSettings
 from theworld.stores.dense import qdrant_points as points
 from theworld.stores.dense.qdrant_access import MissingError, clear_errors
-from theworld.stores.dense.qdrant_collection import QdrantCollection
-from theworld.stores.dense.qdrant_points import SpaceOnServer, State
+from theworld.stores.dense.qdrant_collection import Asked, QdrantCollection, Seen
+from theworld.stores.dense.qdrant_points import STATE, SpaceOnServer, State
 from theworld.stores.protocols import DenseResult, Hit, NoteChange
 from theworld.stores.records import Filters
 from theworld.stores.token_codes import TokenCodes, TokenCounts
@@ -25,47 +25,15 @@ _DIGITS = 6
 _SPARE = 16
 """Hits asked for beyond the limit, to see whether the cut goes through a tie."""
 _MOST_SPACES = 1000
-_KEPT_VECTORS = 8
-"""Questions whose cosines are kept."""
-_KEPT_CODES = 20_000
-"""Notes whose token codes are kept, some 3 kB each."""
+_SAMPLE = 512
+"""Notes whose cosines tell mean and deviation: exact for fewer, else off by 4 % of the deviation."""
+_CANDIDATES = 128
+"""Notes looked at while the HNSW graph is followed: more than the hundred that a channel is asked for."""
+_OVERSAMPLING = 2.0
+"""How many times more notes than wanted are scored by the whole vectors, where small copies are searched."""
 _VOCABULARY = 1_000_000
 _COUNTED_EXACTLY = 100_000
 """Notes up to which tokens are counted one by one; beyond, the server's own sums are taken."""
-
-
-class Asked(NamedTuple):
-    """A question's vector in one space of a tenant."""
-
-    tenant: str
-    space: str
-    vector: bytes
-
-
-class Seen:
-    """What was learnt of one state of the collection. Tables are only ever replaced or added to, by any thread."""
-
-    def __init__(self, state: State) -> None:
-        self.state = state
-        self.spaces: dict[str, dict[str, int]] = {}
-        """Number of notes by space, by tenant."""
-        self.tokens: dict[str, TokenCounts] = {}
-        """By space."""
-        self.cosines: dict[Asked, dict[str, float]] = {}
-        """By note id: the reranker asks again for those that the search has told."""
-        self.codes: dict[tuple[str, str, str], TokenCodes | None] = {}
-        """By tenant, space and note."""
-
-    def keep_cosines(self, asked: Asked, found: Mapping[str, float]) -> None:
-        """Keep cosines beside those of the last few questions."""
-        latest = [(one, known) for one, known in list(self.cosines.items()) if one != asked][1 - _KEPT_VECTORS :]
-        self.cosines = {**dict(latest), asked: {**self.cosines.get(asked, {}), **found}}
-
-    def keep_codes(self, found: Mapping[tuple[str, str, str], TokenCodes | None]) -> None:
-        """Keep token codes, beside those of earlier questions if these are not too many."""
-        if len(self.codes) + len(found) > _KEPT_CODES:
-            self.codes = {}
-        self.codes.update(found)
 
 
 class QdrantDense(QdrantCollection):
@@ -80,7 +48,9 @@ class QdrantDense(QdrantCollection):
     ) -> None:
         """Use the server of the settings for the ledger with this identity; `client` is one to use instead."""
         super().__init__(settings, ledger, client, writable=writable)
-        self._params = points.search_params(settings)
+        small = models.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING)
+        quantization = None if settings.quantization == "none" else small
+        self._params = models.SearchParams(hnsw_ef=_CANDIDATES, quantization=quantization)
         self._seen: Seen | None = None
 
     def _forget(self) -> None:
@@ -168,7 +138,7 @@ class QdrantDense(QdrantCollection):
     def search(
         self, space: str, vector: FloatArray, *, tenant: str, filters: Filters, limit: int, spread: bool = True
     ) -> DenseResult:
-        """Return the nearest notes of one space; mean and deviation are those of SAMPLE notes where more pass.
+        """Return the nearest notes of one space; mean and deviation are those of _SAMPLE notes where more pass.
 
         Raises ModelMismatchError when the vector has another dimension than the space.
         """
@@ -178,12 +148,17 @@ class QdrantDense(QdrantCollection):
         if found is None or wanted is None:
             return DenseResult([], 0.0, 0.0)
         asked = Asked(tenant, space, vector.tobytes())
+        query = models.NearestQuery(nearest=vector.tolist())
+        by_lot = models.OrderByQuery(order_by=models.OrderBy(key="lot"))
+        prefetch = models.Prefetch(query=by_lot, filter=wanted, limit=_SAMPLE)
+        drawn = models.QueryRequest(query=query, using=found.vector, prefetch=prefetch, limit=_SAMPLE)
         size, largest = limit + _SPARE, max(self._spaces(seen, tenant)[space], _PAGE)
         while True:
             size = min(size, largest)
-            nearest = points.nearest_request(found, vector.tolist(), wanted, size, self._params)
-            drawn = [points.sample_request(found, vector.tolist(), wanted)] if spread else []
-            hits, sample = self._asked(nearest, drawn, tenant)
+            nearest = models.QueryRequest(
+                query=query, using=found.vector, filter=wanted, params=self._params, limit=size, with_payload=["note"]
+            )
+            hits, sample = self._asked(nearest, [drawn] if spread else [], tenant)
             if len(hits) < size or limit < 1 or hits[-1].score < hits[limit - 1].score or size == largest:
                 break
             size *= 4
@@ -196,20 +171,17 @@ class QdrantDense(QdrantCollection):
         self, nearest: models.QueryRequest, drawn: list[models.QueryRequest], tenant: str
     ) -> tuple[list[Hit], list[float]]:
         """Return the nearest notes, and the cosines of a sample, in one round trip that also tells the state."""
-        batch = [nearest, points.state_request(), *drawn]
+        that = models.Filter(must=[models.HasIdCondition(has_id=[STATE])])
+        batch = [nearest, models.QueryRequest(filter=that, limit=1, with_payload=True), *drawn]
         try:
             answers = self._ask(lambda client: _points(client.query_batch_points(self._alias, batch), len(batch)))
         except MissingError:
             raise self._not_there() from None
-        self._notice(self._state_of(answers[1]))
-        sample = answers[2] if drawn else []
-        return [self._hit(one, tenant) for one in answers[0]], [float(one.score) for one in sample]
-
-    def _notice(self, state: State) -> None:
-        """Forget what was known of an earlier state."""
-        seen = self._seen
+        state, seen = self._state_of(answers[1]), self._seen
         if seen is None or seen.state != state:
             self._seen = Seen(state)
+        sample = answers[2] if drawn else []
+        return [self._hit(one, tenant) for one in answers[0]], [float(one.score) for one in sample]
 
     def _hit(self, found: Any, tenant: str) -> Hit:
         note, score = self._note_of(found, tenant), float(found.score)
@@ -237,16 +209,17 @@ class QdrantDense(QdrantCollection):
         known = seen.cosines.get(asked, {})
         missing = [note for note in dict.fromkeys(note_ids) if note not in known]
         if missing:
-            known = known | dict.fromkeys(missing, 0.0) | self._cosines_of(found, vector.tolist(), missing, tenant)
+            those = points.in_space(found.vector, [points.key(tenant, note) for note in missing])
+            answer = self._ask(
+                lambda client: client.query_points(
+                    self._alias, vector.tolist(), using=found.vector, query_filter=those, limit=len(missing),
+                    search_params=models.SearchParams(exact=True), with_payload=["note"],
+                )
+            )  # fmt: skip
+            hits = [self._hit(one, tenant) for one in answer.points]
+            known = known | dict.fromkeys(missing, 0.0) | {hit.note_id: hit.score for hit in hits}
             seen.keep_cosines(asked, known)
         return np.array([known[note] for note in note_ids], np.float32)
-
-    def _cosines_of(
-        self, space: SpaceOnServer, vector: list[float], notes: Sequence[str], tenant: str
-    ) -> dict[str, float]:
-        options = points.cosine_options(space, vector, [points.key(tenant, note) for note in notes])
-        found = self._ask(lambda client: client.query_points(self._alias, **options))
-        return {hit.note_id: hit.score for hit in (self._hit(one, tenant) for one in found.points)}
 
     def token_codes(self, space: str, note_ids: Sequence[str], tenant: str) -> list[TokenCodes | None]:
         """Return the stored token codes, None for a note without any."""

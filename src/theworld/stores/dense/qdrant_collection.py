@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from qdrant_client import QdrantClient, models
 
@@ -17,11 +17,50 @@ from theworld.stores.dense.qdrant_access import MissingError, clear_errors, conn
 from theworld.stores.dense.qdrant_points import FORMAT, STATE, SpaceOnServer, State
 from theworld.stores.engine_access import RemoteProjection
 from theworld.stores.protocols import NoteChange
+from theworld.stores.token_codes import TokenCodes, TokenCounts
 
 T = TypeVar("T")
 _CHUNK = 128
 """Changes in one request: some 2 MB with vectors of 384 numbers and 100 tokens."""
 _PAGE = 5000
+_KEPT_VECTORS = 8
+"""Questions whose cosines are kept."""
+_KEPT_CODES = 20_000
+"""Notes whose token codes are kept, some 3 kB each."""
+
+
+class Asked(NamedTuple):
+    """A question's vector in one space of a tenant."""
+
+    tenant: str
+    space: str
+    vector: bytes
+
+
+class Seen:
+    """What was learnt of one state of the collection. Tables are only ever replaced or added to, by any thread."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.spaces: dict[str, dict[str, int]] = {}
+        """Number of notes by space, by tenant."""
+        self.tokens: dict[str, TokenCounts] = {}
+        """By space."""
+        self.cosines: dict[Asked, dict[str, float]] = {}
+        """By note id: the reranker asks again for those that the search has told."""
+        self.codes: dict[tuple[str, str, str], TokenCodes | None] = {}
+        """By tenant, space and note."""
+
+    def keep_cosines(self, asked: Asked, found: Mapping[str, float]) -> None:
+        """Keep cosines beside those of the last few questions."""
+        latest = [(one, known) for one, known in list(self.cosines.items()) if one != asked][1 - _KEPT_VECTORS :]
+        self.cosines = {**dict(latest), asked: {**self.cosines.get(asked, {}), **found}}
+
+    def keep_codes(self, found: Mapping[tuple[str, str, str], TokenCodes | None]) -> None:
+        """Keep token codes, beside those of earlier questions if these are not too many."""
+        if len(self.codes) + len(found) > _KEPT_CODES:
+            self.codes = {}
+        self.codes.update(found)
 
 
 class QdrantCollection(RemoteProjection):
@@ -114,8 +153,11 @@ class QdrantCollection(RemoteProjection):
             if self._settings.on_disk:
                 on_disk = {space.vector: models.VectorParamsDiff(on_disk=True)}
                 client.update_collection(self._alias, vectors_config=on_disk)
-            for field, schema in points.tokens_index(space.vector).items():
-                client.create_payload_index(self._alias, field, schema)
+            # On disk, since it is only read to count.
+            tokens = models.IntegerIndexParams(
+                type=models.IntegerIndexType.INTEGER, lookup=True, range=False, on_disk=True, enable_hnsw=False
+            )
+            client.create_payload_index(self._alias, points.tokens_field(space.vector), tokens)
 
     def _write_some(self, client: QdrantClient, changes: Sequence[NoteChange]) -> None:
         for result in client.batch_update_points(self._alias, points.operations(changes), wait=True):

@@ -40,12 +40,6 @@ _NAMESPACE = uuid.UUID("6f7b5c1e-6a0f-5d0e-9d3c-7b1f0c2a4e88")
 STATE = str(uuid.uuid5(_NAMESPACE, "state"))
 """Id of the one point that is no note: how far the collection has come."""
 _LONGEST_NAME = 40
-SAMPLE = 512
-"""Notes whose cosines tell mean and deviation: exact for fewer, else off by 4 % of the deviation."""
-_CANDIDATES = 128
-"""Notes looked at while the HNSW graph is followed: more than the hundred that a channel is asked for."""
-_OVERSAMPLING = 2.0
-"""How many times more notes than wanted are scored by the whole vectors, where small copies are searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +84,19 @@ def vector_name(space: str) -> str:
 
 def collection_config(settings: DenseSettings) -> dict[str, Any]:
     """Return the options of a new collection: a graph for each tenant, payload on disk."""
+    scalar = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
+    small_copies = {
+        "scalar": models.ScalarQuantization(scalar=scalar),
+        "binary": models.BinaryQuantization(binary=models.BinaryQuantizationConfig(always_ram=True)),
+    }
     return {
         "vectors_config": {},
         "shard_number": settings.shards,
         "replication_factor": settings.replicas + 1,
         "on_disk_payload": True,
         "hnsw_config": models.HnswConfigDiff(m=0, payload_m=16, ef_construct=128),
-        "quantization_config": _quantization(settings),
+        "quantization_config": small_copies.get(settings.quantization),
     }
-
-
-def _quantization(settings: DenseSettings) -> models.QuantizationConfig | None:
-    if settings.quantization == "scalar":
-        scalar = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
-        return models.ScalarQuantization(scalar=scalar)
-    if settings.quantization == "binary":
-        return models.BinaryQuantization(binary=models.BinaryQuantizationConfig(always_ram=True))
-    return None
 
 
 def payload_indexes() -> dict[str, models.PayloadSchemaType | Any]:
@@ -118,13 +108,6 @@ def payload_indexes() -> dict[str, models.PayloadSchemaType | Any]:
         "spaces": models.KeywordIndexParams(type=keyword, enable_hnsw=False),
         "lot": models.IntegerIndexParams(type=integer, lookup=False, range=True, enable_hnsw=False),
     }
-
-
-def tokens_index(vector: str) -> dict[str, Any]:
-    """Return the index of a space's tokens by field; on disk, since it is only read to count."""
-    integer = models.IntegerIndexType.INTEGER
-    params = models.IntegerIndexParams(type=integer, lookup=True, range=False, on_disk=True, enable_hnsw=False)
-    return {tokens_field(vector): params}
 
 
 def tokens_field(vector: str) -> str:
@@ -212,45 +195,3 @@ def no_state() -> models.Filter:
 
 def _is(name: str, value: str) -> models.FieldCondition:
     return models.FieldCondition(key=name, match=models.MatchValue(value=value))
-
-
-def search_params(settings: DenseSettings) -> models.SearchParams:
-    """Return how the nearest are looked for."""
-    small = models.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING)
-    return models.SearchParams(hnsw_ef=_CANDIDATES, quantization=None if settings.quantization == "none" else small)
-
-
-def nearest_request(
-    space: SpaceOnServer, vector: list[float], wanted: models.Filter, size: int, params: models.SearchParams
-) -> models.QueryRequest:
-    """Return the request for the nearest notes."""
-    query = models.NearestQuery(nearest=vector)
-    return models.QueryRequest(
-        query=query, using=space.vector, filter=wanted, params=params, limit=size, with_payload=["note"]
-    )
-
-
-def sample_request(space: SpaceOnServer, vector: list[float], wanted: models.Filter) -> models.QueryRequest:
-    """Return the request for the cosines of notes drawn by their lots."""
-    order = models.OrderByQuery(order_by=models.OrderBy(key="lot"))
-    drawn = models.Prefetch(query=order, filter=wanted, limit=SAMPLE)
-    query = models.NearestQuery(nearest=vector)
-    return models.QueryRequest(query=query, using=space.vector, prefetch=drawn, limit=SAMPLE)
-
-
-def state_request() -> models.QueryRequest:
-    """Return the request for the collection's state."""
-    that = models.Filter(must=[models.HasIdCondition(has_id=[STATE])])
-    return models.QueryRequest(filter=that, limit=1, with_payload=True)
-
-
-def cosine_options(space: SpaceOnServer, vector: list[float], keys: list[str]) -> dict[str, Any]:
-    """Return the options of a query for the cosines of these points."""
-    return {
-        "query": vector,
-        "using": space.vector,
-        "query_filter": in_space(space.vector, keys),
-        "search_params": models.SearchParams(exact=True),
-        "limit": len(keys),
-        "with_payload": ["note"],
-    }

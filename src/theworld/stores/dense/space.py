@@ -1,22 +1,27 @@
-"""One tenant's notes in one space, over all its parts: what a search looks at."""
+"""One tenant's notes in one space: a large matrix and a small one, its tail, with what has come since."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theworld.models.protocols import FloatArray
 from theworld.single_flight import SingleFlightCache
-from theworld.stores.dense.parts import Part
+from theworld.stores.array_folder import Arrays, Written
+from theworld.stores.dense.matrix import Matrix, merged
 from theworld.stores.filters import wanted_terms
 from theworld.stores.products import inner_products
-from theworld.stores.protocols import DenseResult, Hit
+from theworld.stores.protocols import DenseResult, Hit, NoteChange
 from theworld.stores.records import Filters
 from theworld.stores.string_table import Rows, hashes_of
 from theworld.stores.token_codes import TokenCodes
 
+BASE, TAIL = "base", "tail"
+"""The files of a space. Beside a matrix of its own, if it has rows, the tail holds int64 `dead` (m,), the dead rows of
+the base, and `written` (1,), how many rows all tails have had since the base was written.
+"""
 _DIGITS = 6
 """Cosines are rounded to this many decimals: beyond, float32 sums depend on the row's place in the matrix."""
 _KEPT = 8
@@ -28,13 +33,16 @@ Terms = tuple[tuple[str, ...], ...]
 
 
 class Space:
-    """Immutable. A row is counted through all parts, dead ones included; ties are broken by note id."""
+    """Immutable. Rows are counted through both matrices, dead ones included; ties are broken by note id."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
-        self.parts = parts
-        self.count = sum(part.alive for part in parts)
-        self.dimension = parts[0].dimension if parts else 0
-        self._starts = np.cumsum([0, *(part.rows for part in parts)])
+    def __init__(self, files: Mapping[str, Arrays]) -> None:
+        """Use the arrays of BASE and, where there is one, TAIL."""
+        tail = files.get(TAIL, {})
+        self.matrices = [Matrix(files[BASE], tail.get("dead")), *([Matrix(tail)] if "vectors" in tail else [])]
+        self.count = sum(one.alive for one in self.matrices)
+        self.dimension = self.matrices[0].dimension
+        self.written = int(tail["written"][0]) if tail else 0
+        """Rows of all tails since the base was written."""
         self._kept: SingleFlightCache[tuple[bytes, Terms], tuple[Rows, Scores]] = SingleFlightCache(_KEPT)
 
     def search(self, vector: FloatArray, filters: Filters, limit: int) -> DenseResult:
@@ -46,69 +54,78 @@ class Space:
         rows, cosines = self._kept.get((unit.tobytes(), terms), lambda: self._compare(unit, terms))
         if not len(rows):
             return DenseResult([], 0.0, 0.0)
-        return DenseResult(self._best(rows, cosines, limit), float(cosines.mean()), float(cosines.std()))
-
-    def _compare(self, unit: FloatArray, terms: Terms) -> tuple[Rows, Scores]:
-        """Return the rows that pass the filters and their cosines; all are compared, however few pass."""
-        rows = self._passing(terms)
-        found = [inner_products(part.arrays["vectors"], unit) for part in self.parts] if len(rows) else [np.empty(0)]
-        return rows, np.concatenate(found)[rows].astype(np.float64).round(_DIGITS)
-
-    def _passing(self, terms: Terms) -> Rows:
-        """Return the living rows that pass the filters, ascending."""
-        mask = np.ones(int(self._starts[-1]), bool)
-        for some in terms:
-            wanted = np.zeros_like(mask)
-            for part, start in zip(self.parts, self._starts, strict=False):
-                for term in some:
-                    wanted[start + part.rows_with(term)] = True
-            mask &= wanted
-        for part, start in zip(self.parts, self._starts, strict=False):
-            mask[start + part.dead] = False
-        return np.flatnonzero(mask)
-
-    def _best(self, rows: Rows, cosines: Scores, limit: int) -> list[Hit]:
-        """Return the best rows, best first, ties by note id."""
         found = _largest(cosines, limit)
         pairs = zip(rows[found].tolist(), cosines[found].tolist(), strict=True)
-        hits = [Hit(self._note_id(row), score) for row, score in pairs]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.note_id))[:limit]
+        hits = sorted(
+            (Hit(self._note_id(row), score) for row, score in pairs), key=lambda hit: (-hit.score, hit.note_id)
+        )
+        return DenseResult(hits[: max(limit, 0)], float(cosines.mean()), float(cosines.std()))
+
+    def _compare(self, unit: FloatArray, terms: Terms) -> tuple[Rows, Scores]:
+        """Return the living rows that pass the filters, ascending, and their cosines; all are compared, however few."""
+        wanted = [hashes_of(some) for some in terms]
+        passing = []
+        for matrix in self.matrices:
+            mask = np.ones(matrix.rows, bool)
+            for some in wanted:
+                having = np.zeros(matrix.rows, bool)
+                having[matrix.rows_with(some)] = True
+                mask &= having
+            mask[matrix.dead] = False
+            passing.append(mask)
+        rows = np.flatnonzero(np.concatenate(passing))
+        if not len(rows):
+            return rows, np.empty(0)
+        cosines = np.concatenate([inner_products(matrix.arrays["vectors"], unit) for matrix in self.matrices])
+        return rows, cosines[rows].astype(np.float64).round(_DIGITS)
 
     def _note_id(self, row: int) -> str:
-        number = int(np.searchsorted(self._starts, row, side="right")) - 1
-        return self.parts[number].ids[int(row - self._starts[number])]
+        base = self.matrices[0]
+        return base.ids[row] if row < base.rows else self.matrices[1].ids[row - base.rows]
 
-    def _by_part(self, rows: Rows) -> Iterator[tuple[Part, Rows, Rows]]:
-        """Yield parts, the rows they have of these, and where in these they stand; -1 is in none."""
-        numbers = np.searchsorted(self._starts, rows, side="right") - 1
-        for number in np.unique(numbers[rows >= 0]).tolist():
-            inside = np.flatnonzero(numbers == number)
-            yield self.parts[number], rows[inside] - self._starts[number], inside
-
-    def _rows(self, note_ids: Sequence[str]) -> Rows:
-        """Return the living row of each note, -1 for an unknown one."""
-        rows, hashes = np.full(len(note_ids), -1, np.int64), hashes_of(note_ids)
-        for part, start in zip(self.parts, self._starts, strict=False):
-            found = part.ids.find(note_ids, hashes)
-            known = (found >= 0) & ~np.isin(found, part.dead)
-            rows[known] = start + found[known]
-        return rows
+    def _found(self, note_ids: Sequence[str]) -> Iterator[tuple[Matrix, Rows, Rows]]:
+        """Yield each matrix, the living rows that it has of some notes, and where in the ids these stand."""
+        hashes = hashes_of(note_ids)
+        for matrix in self.matrices:
+            rows = matrix.ids.find(note_ids, hashes)
+            inside = np.flatnonzero((rows >= 0) & ~np.isin(rows, matrix.dead))
+            yield matrix, rows[inside], inside
 
     def cosines(self, vector: FloatArray, note_ids: Sequence[str]) -> FloatArray:
         """Return the cosine of a vector with each note's, float32 (len(note_ids),); 0 for an unknown note."""
-        found, unit = np.zeros(len(note_ids), np.float32), _unit(vector)
-        for part, places, inside in self._by_part(self._rows(note_ids)):
-            found[inside] = inner_products(part.arrays["vectors"][places], unit).round(_DIGITS)
-        return found
+        cosines, unit = np.zeros(len(note_ids), np.float32), _unit(vector)
+        for matrix, rows, inside in self._found(note_ids):
+            cosines[inside] = inner_products(matrix.arrays["vectors"][rows], unit).round(_DIGITS)
+        return cosines
 
     def tokens(self, note_ids: Sequence[str]) -> list[TokenCodes | None]:
         """Return the token codes of each note, None when it is unknown or has none."""
-        rows = self._rows(note_ids)
-        found: list[TokenCodes | None] = [None] * len(rows)
-        for part, places, inside in self._by_part(rows):
-            for where, place in zip(inside.tolist(), places.tolist(), strict=True):
-                found[where] = part.tokens(place)
-        return found
+        tokens: list[TokenCodes | None] = [None] * len(note_ids)
+        for matrix, rows, inside in self._found(note_ids):
+            for place, row in zip(inside.tolist(), rows.tolist(), strict=True):
+                tokens[place] = matrix.tokens(row)
+        return tokens
+
+
+def updated(space: Space | None, name: str, changes: Mapping[str, NoteChange]) -> Mapping[str, Written | None]:
+    """Return the files that are others after changes by note id, ascending; None for one that goes.
+
+    Each time the tail is written anew. It is joined to the base once all tails together would have as many rows as the
+    base: so batches of any size cost little, and beside 100,000 notes a tail that is filled one by one holds 450.
+    """
+    ids, hashes = list(changes), hashes_of(changes)
+    new = [change for change in changes.values() if change.note is not None and name in change.note.vectors]
+    before = space.matrices if space is not None else []
+    kept = [matrix.without(ids, hashes) for matrix in before]
+    if not new and kept == before:
+        return {}
+    base = [matrix for matrix in kept[:1] if matrix.alive]
+    rest = [matrix for matrix in (*kept[1:], *([Matrix.of(new, name)] if new else [])) if matrix.alive]
+    written = sum(matrix.alive for matrix in rest) + (space.written if space is not None else 0)
+    if not base or written >= base[0].alive or len(base[0].dead) > base[0].alive:
+        return {BASE: merged([*base, *rest]) if base or rest else None, TAIL: None}
+    tail = {"dead": base[0].dead, "written": np.array([written], np.int64)}
+    return {TAIL: {**(merged(rest) if rest else {}), **tail}}
 
 
 def _unit(vector: FloatArray) -> FloatArray:

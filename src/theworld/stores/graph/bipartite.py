@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from theworld.stores.filters import wanted_terms
 from theworld.stores.graph.columns import Columns, Lists
-from theworld.stores.graph.deriving import walk_arrays
 from theworld.stores.graph.entity_graph import ByNumber, Computed, EntityGraph, NoteFace
 from theworld.stores.graph.pagerank import Walk
 from theworld.stores.graph.parameters import RankingParameters
@@ -30,20 +29,15 @@ class Bipartite(EntityGraph):
     titles: Lists
     mentions: Lists
 
-    def __init__(self, columns: Columns, parameters: RankingParameters, *, weighing: str | None = None) -> None:
-        """`weighing` is what the weights among the columns were made with, None for these parameters."""
+    def __init__(self, columns: Columns, parameters: RankingParameters) -> None:
         self.columns, self.parameters = columns, parameters
-        self._weighing = parameters.weighing() if weighing is None else weighing
         self.note_ids, self.keys = columns.notes, columns.keys
         self.titled, self.mentioned = columns.titled, columns.mentioned
         self.titles, self.mentions = columns.titles, columns.mentions
         self.labels = Computed(lambda entity: columns.texts[columns.label[entity]])
-        self.facts = Computed(self._face)
-        self.rarity = Computed(lambda entity: parameters.joining(self.named_by(entity)))
-
-    def _face(self, note: int) -> NoteFace:
-        columns = self.columns
-        return NoteFace(columns.documents[columns.document[note]], columns.texts[columns.title[note]])
+        self.facts = Computed(
+            lambda note: NoteFace(columns.documents[columns.document[note]], columns.texts[columns.title[note]])
+        )
 
     def named_by(self, entity: int) -> int:
         """Return the number of notes that name an entity, as their title or in their text."""
@@ -76,8 +70,6 @@ class Bipartite(EntityGraph):
     def walk(self) -> Walk | WholeWalk:
         """Return the random walk over notes (first) and entities."""
         arrays = self.columns.arrays
-        if self._weighing != self.parameters.weighing():
-            arrays = walk_arrays(arrays, self.parameters)
         starts, targets, weights = (np.asarray(arrays[f"walk.{name}"]) for name in ("starts", "targets", "weights"))
         if len(targets) > self.parameters.whole:
             return Walk(starts, targets, weights)

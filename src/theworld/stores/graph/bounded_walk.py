@@ -2,55 +2,29 @@
 
 Notes are followed where the walk is with more than a little probability; from where it has not been followed further it
 goes back to the seeds, as it does from a node without edges. What is missed is bounded by the probability that was left
-there, and is told.
+there.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from theworld.stores.graph.deriving import Rows, by_row
+from theworld.stores.graph.deriving import by_row
+from theworld.stores.graph.neighbourhood import NoteRow
 from theworld.stores.graph.pagerank import Floats, Walk
 from theworld.stores.graph.parameters import RankingParameters
+from theworld.stores.string_table import Rows
 
-Edges = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
+AT_ONCE = 2000
+"""Notes fetched in one round, the most visited first."""
+_PROBABILITY = 5e-5
+"""A note that the walk visits with less is not followed further."""
 
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """How much of the graph a walk may fetch."""
-
-    probability: float = 5e-5
-    """A note that the walk visits with less is not followed further."""
-    at_once: int = 2000
-    """Notes fetched in one round, the most visited first."""
-    rounds: int = 12
-    """Rounds after which the walk makes do with what it has."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoteSteps:
-    """Where a note leads: keys of entities."""
-
-    note_id: str
-    titled: Sequence[str]
-    mentioned: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class EntitySteps:
-    """Where an entity leads: ids of notes; `mentioning` is empty for a hub."""
-
-    key: str
-    titles: int
-    mentions: int
-    titling: Sequence[str]
-    mentioning: Sequence[str]
+EntitySteps = tuple[int, int, Sequence[str], Sequence[str]]
+"""How many notes an entity is the title of, how many others mention it, and ids of both; of a hub only the former's."""
 
 
 class BoundedWalk:
@@ -59,11 +33,13 @@ class BoundedWalk:
     def __init__(self, parameters: RankingParameters) -> None:
         self._parameters = parameters
         self._numbers: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        """Of notes and of entities."""
         self._note_names: dict[int, str] = {}
         self._followed: list[bool] = []
         self._gone: tuple[set[str], set[str]] = (set(), set())
+        """Notes and entities that the server does not know."""
         self._counts: dict[str, tuple[int, int]] = {}
-        self._edges: Edges = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        self._edges: tuple[Rows, Rows, Floats] = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         self._pending: tuple[list[int], list[int], list[float]] = ([], [], [])
         self._walk: Walk | None = None
         self._lock = threading.RLock()
@@ -94,34 +70,31 @@ class BoundedWalk:
                 self._note_names[number] = name
         return number
 
-    def add(self, notes: Iterable[NoteSteps], entities: Iterable[EntitySteps]) -> None:
-        """Take in where notes lead, and entities, those that the notes name among them."""
+    def add(self, notes: Iterable[NoteRow], entities: Mapping[str, EntitySteps]) -> None:
+        """Take in where notes lead, and entities by their keys, those that the notes name among them."""
+        title, shared, joining = self._parameters.title_weight, self._parameters.shared_weight, self._parameters.joining
         with self._lock:
-            found = list(entities)
-            self._counts.update((one.key, (one.titles, one.mentions)) for one in found)
-            for entity in found:
-                self._add_entity(entity)
+            self._counts.update({key: (titles, mentions) for key, (titles, mentions, _, _) in entities.items()})
+            # By rarity an entity leads to what mentions it, and to what it titles.
+            for key, (titles, mentions, titling, mentioning) in entities.items():
+                rare = shared * joining(titles + mentions)
+                self._follow(1, key, [*((one, title) for one in titling), *((one, rare) for one in mentioning)])
+            # By rarity (1 for a title) a note leads to what it mentions, and to its titles.
             for note in notes:
-                self._add_note(note)
+                edges = [(key, title) for key in note.titled if key in self._counts]
+                for key in note.mentioned:
+                    titles, mentions = self._counts.get(key, (0, 0))
+                    edges.append((key, title if titles else shared * joining(mentions)))
+                self._follow(0, note.note_id, edges)
             self._walk = None
 
-    def _add_note(self, row: NoteSteps) -> None:
-        """By rarity (1 for a title) a note leads to what it mentions, and to its titles."""
-        title, shared = self._parameters.title_weight, self._parameters.shared_weight
-        edges = [(key, title) for key in row.titled if key in self._counts]
-        for key in row.mentioned:
-            titles, mentions = self._counts.get(key, (0, 0))
-            edges.append((key, title if titles else shared * self._parameters.joining(mentions)))
-        self._add(0, row.note_id, edges)
+    def give_up(self, notes: Iterable[str], entities: Iterable[str]) -> None:
+        """Leave these out: the server does not know them."""
+        with self._lock:
+            for kind, names in enumerate((notes, entities)):
+                self._gone[kind].update(names)
 
-    def _add_entity(self, row: EntitySteps) -> None:
-        """By rarity an entity leads to what mentions it, and to what it titles."""
-        mentioned = self._parameters.shared_weight * self._parameters.joining(row.titles + row.mentions)
-        edges = [(note, self._parameters.title_weight) for note in row.titling]
-        edges += [(note, mentioned) for note in row.mentioning]
-        self._add(1, row.key, edges)
-
-    def _add(self, kind: int, name: str, edges: Sequence[tuple[str, float]]) -> None:
+    def _follow(self, kind: int, name: str, edges: Sequence[tuple[str, float]]) -> None:
         source = self._number(kind, name)
         if self._followed[source]:
             return
@@ -133,25 +106,16 @@ class BoundedWalk:
         targets += [target for target, _ in kept]
         weights += [weight / total for _, weight in kept]
 
-    def give_up(self, notes: Iterable[str], entities: Iterable[str]) -> None:
-        """Leave these out: the server does not know them."""
-        with self._lock:
-            for kind, names in enumerate((notes, entities)):
-                self._gone[kind].update(names)
-
     def rank(self, notes: Mapping[str, float], entities: Mapping[str, float]) -> Floats:
         """Return the probability of each node met so far, by number; zeros when no seed was met."""
         with self._lock:
-            if self._walk is None:
-                rows = self._rows()
-                self._walk = Walk(rows.starts, rows.columns.astype(np.int32), rows.weights)
+            walk = self._walk = self._walk or self._made()
             seeds: dict[int, float] = {}
             for kind, weights in enumerate((notes, entities)):
                 for name, weight in weights.items():
                     number = self._numbers[kind].get(name)
                     if number is not None and name not in self._gone[kind]:
                         seeds[number] = weight
-            walk = self._walk
         ranks: Floats = np.zeros(walk.size)
         if seeds:
             nodes = np.array(sorted(seeds), np.int64)
@@ -159,26 +123,19 @@ class BoundedWalk:
             ranks[reached.nodes] = reached.ranks
         return ranks
 
-    def _rows(self) -> Rows:
+    def _made(self) -> Walk:
         old, new = self._edges, self._pending
         sources, targets = (np.concatenate([old[i], np.array(new[i], np.int64)]) for i in (0, 1))
         weights = np.concatenate([old[2], np.array(new[2], np.float64)])
         self._edges, self._pending = (sources, targets, weights), ([], [], [])
-        return by_row(sources, targets, weights, self.size)
+        starts, columns, summed = by_row(sources, targets, weights, self.size)
+        return Walk(starts, columns.astype(np.int32), summed)
 
-    def left(self, ranks: Floats) -> float:
-        """Return the probability at nodes that were not followed further."""
-        return float(ranks[self._open(ranks)].sum())
-
-    def _open(self, ranks: Floats) -> NDArray[np.bool_]:
-        return ~np.array(self._followed[: len(ranks)], bool)
-
-    def to_follow(self, ranks: Floats, reach: Reach) -> list[str]:
+    def to_follow(self, ranks: Floats) -> list[str]:
         """Return the notes to be fetched next, most visited first; ties in the order they were met."""
-        waiting = np.flatnonzero(self._open(ranks) & (ranks > reach.probability))
-        best = waiting[np.argsort(-ranks[waiting], kind="stable")][: reach.at_once]
-        met = (self._note_names[number] for number in best.tolist() if number in self._note_names)
-        return self._unfollowed(0, met)
+        waiting = np.flatnonzero(~np.array(self._followed[: len(ranks)], bool) & (ranks > _PROBABILITY))
+        best = waiting[np.argsort(-ranks[waiting], kind="stable")][:AT_ONCE]
+        return self._unfollowed(0, (self._note_names[number] for number in best.tolist() if number in self._note_names))
 
     def notes(self, ranks: Floats) -> dict[str, float]:
         """Return the probability of each note that the walk visits."""

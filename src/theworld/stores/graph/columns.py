@@ -17,31 +17,31 @@ gives the same arrays, sums and ties however it was written. A *list of lists* i
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
 
+from theworld.models.protocols import IntArray
+from theworld.state import MentionType
 from theworld.stores.array_folder import Arrays
-from theworld.stores.graph.facts import NoteFacts
-from theworld.stores.string_table import StringTable
+from theworld.stores.filters import filter_terms
+from theworld.stores.protocols import NoteChange
+from theworld.stores.string_table import Rows, StringTable
+from theworld.text import entity_key
 
-Ints = NDArray[np.int32]
-Starts = NDArray[np.int64]
+_UNLINKING: frozenset[MentionType] = frozenset({"number", "quantity"})
+"""Two notes that hold the same number say nothing about each other."""
 
 
 class Lists:
     """Lists of numbers by number."""
 
-    def __init__(self, starts: Starts, values: Ints) -> None:
+    def __init__(self, starts: Rows, values: IntArray) -> None:
         self.starts, self.values = starts, values
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
 
     def __getitem__(self, number: int) -> list[int]:
         found: list[int] = self.array(number).tolist()
         return found
 
-    def array(self, number: int) -> Ints:
+    def array(self, number: int) -> IntArray:
         """Return one list as a view."""
         return self.values[self.starts[number] : self.starts[number + 1]]
 
@@ -56,11 +56,11 @@ class Columns:
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
         self.notes, self.documents, self.keys, self.texts, self.terms = (
-            StringTable.of(arrays, name) for name in ("notes", "documents", "keys", "texts", "terms")
+            StringTable(arrays, name) for name in ("notes", "documents", "keys", "texts", "terms")
         )
-        self.document: Ints = arrays["document"]
-        self.title: Ints = arrays["title"]
-        self.label: Ints = arrays["label"]
+        self.document: IntArray = arrays["document"]
+        self.title: IntArray = arrays["title"]
+        self.label: IntArray = arrays["label"]
         self.titled, self.mentioned, self.titles, self.mentions, self.terms_of = (
             self.lists(name) for name in ("titled", "mentioned", "titles", "mentions", "term")
         )
@@ -69,16 +69,35 @@ class Columns:
         """Return lists by name."""
         return Lists(self.arrays[f"{name}.starts"], self.arrays[f"{name}.{values}"])
 
-    def facts(self, note: int) -> NoteFacts:
-        """Return what is known of a note."""
-        return NoteFacts(
-            document_id=self.documents[self.document[note]],
-            title=self.texts[self.title[note]],
-            names=self._named("name", note),
-            mentions=self._named("mention", note),
-            terms=frozenset(self.terms[term] for term in self.terms_of[note]),
-        )
 
-    def _named(self, name: str, note: int) -> tuple[tuple[str, str], ...]:
-        keys, texts = self.lists(name, "keys")[note], self.lists(name, "texts")[note]
-        return tuple((self.keys[key], self.texts[text]) for key, text in zip(keys, texts, strict=True))
+@dataclass(frozen=True, slots=True)
+class NoteFacts:
+    """What the graph knows of one note."""
+
+    document_id: str
+    title: str
+    names: tuple[tuple[str, str], ...]
+    """(entity key, name) of the document's title and aliases."""
+    mentions: tuple[tuple[str, str], ...]
+    """(entity key, surface) of the note's mentions."""
+    terms: frozenset[str]
+    """Filter terms."""
+
+
+def note_facts(change: NoteChange) -> NoteFacts | None:
+    """Return what the graph knows of a changed note; None for a removed one."""
+    if change.note is None:
+        return None
+    names = [(entity_key(name), name) for name in (change.title, *change.aliases)]
+    mentions = [
+        (mention.key or entity_key(mention.surface), mention.surface)
+        for mention in change.note.mentions
+        if mention.titled or mention.type not in _UNLINKING
+    ]
+    return NoteFacts(
+        document_id=change.document_id,
+        title=change.title,
+        names=tuple((key, name) for key, name in names if key),
+        mentions=tuple((key, surface) for key, surface in mentions if key),
+        terms=filter_terms(change.metadata, change.document_id),
+    )

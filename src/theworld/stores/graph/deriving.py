@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from theworld.models.protocols import IntArray
 from theworld.stores.array_folder import Arrays
-from theworld.stores.graph.columns import Ints, Starts
+from theworld.stores.graph.pagerank import Floats
 from theworld.stores.graph.parameters import RankingParameters
-
-Numbers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from theworld.stores.string_table import Rows
 
 
-class Rows(NamedTuple):
-    """The edges by row: those of row i lie from `starts[i]` to `starts[i + 1]`."""
+def by_row(rows: Rows, columns: Rows, weights: Floats, size: int) -> tuple[Rows, Rows, Floats]:
+    """Return the edges of a square matrix in order: where those of each row begin (size + 1,), columns and weights.
 
-    starts: Numbers
-    columns: Numbers
-    weights: Floats
-
-
-def by_row(rows: Numbers, columns: Numbers, weights: Floats, size: int) -> Rows:
-    """Return the edges of a square matrix in order; the weights of one that is there twice are added."""
+    The weights of one that is there twice are added.
+    """
     edges, places = np.unique(rows * size + columns, return_inverse=True)
     summed = np.bincount(places, weights=weights, minlength=len(edges)).astype(np.float64)
-    return Rows(np.searchsorted(edges, np.arange(size + 1) * size), edges % size, summed)
+    return np.searchsorted(edges, np.arange(size + 1) * size), edges % size, summed
 
 
 def derived(arrays: Arrays, parameters: RankingParameters) -> dict[str, NDArray[Any]]:
@@ -45,19 +39,19 @@ def derived(arrays: Arrays, parameters: RankingParameters) -> dict[str, NDArray[
     return found | walk_arrays(found, parameters)
 
 
-def _pairs(arrays: Arrays, name: str, entities: int) -> Numbers:
+def _pairs(arrays: Arrays, name: str, entities: int) -> Rows:
     """Return the distinct (note, entity) pairs, each as one number, ascending."""
     starts = arrays[f"{name}.starts"]
     notes = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return np.unique(notes * entities + arrays[f"{name}.keys"])
 
 
-def _lists(name: str, owners: Numbers, values: Numbers, count: int) -> dict[str, NDArray[Any]]:
+def _lists(name: str, owners: Rows, values: Rows, count: int) -> dict[str, NDArray[Any]]:
     starts = np.searchsorted(owners, np.arange(count + 1))
     return {f"{name}.starts": starts.astype(np.int64), f"{name}.values": values.astype(np.int32)}
 
 
-def labels(arrays: Arrays, entities: int) -> Ints:
+def labels(arrays: Arrays, entities: int) -> IntArray:
     """Return for each entity its title, else its commonest surface; ties go to the first in order of text, (n,)."""
     key, text = arrays["mention.keys"].astype(np.int64), arrays["mention.texts"]
     size = max(len(arrays["texts.offsets"]) - 1, 1)
@@ -72,7 +66,7 @@ def labels(arrays: Arrays, entities: int) -> Ints:
     return np.where(titles < size, titles, found)
 
 
-def rarities(named_by: Numbers, parameters: RankingParameters) -> NDArray[np.float64]:
+def rarities(named_by: Rows, parameters: RankingParameters) -> Floats:
     """Return the weight of a link over entities that so many notes name; 0 for a hub or what joins nothing, (n,)."""
     table = np.array([parameters.rarity(notes) for notes in range(parameters.most + 1)])
     joins = (parameters.fewest <= named_by) & (named_by <= parameters.most)
@@ -88,29 +82,21 @@ def walk_arrays(arrays: Mapping[str, NDArray[Any]], parameters: RankingParameter
     titling, mentioning = np.diff(arrays["titles.starts"]), np.diff(arrays["mentions.starts"])
     shared = parameters.shared_weight * rarities(titling + mentioning, parameters)
     offset, entities = len(arrays["titled.starts"]) - 1, len(titling)
-    titled_notes, titles = _edges(arrays["titled.starts"], arrays["titled.values"])
-    notes, named = _edges(arrays["mentioned.starts"], arrays["mentioned.values"])
+    titled_notes, notes = (
+        np.repeat(np.arange(offset), np.diff(arrays[f"{name}.starts"])) for name in ("titled", "mentioned")
+    )
+    titles, named = (arrays[f"{name}.values"].astype(np.int64) for name in ("titled", "mentioned"))
     source = np.concatenate([titled_notes, titles + offset, notes, named + offset])
     target = np.concatenate([titles + offset, titled_notes, named + offset, notes])
     own = np.full(len(titles), parameters.title_weight)
     to_named = np.where(titling[named] > 0, parameters.title_weight, shared[named])
     weight = np.concatenate([own, own, to_named, shared[named]])
     kept = weight > 0
-    walk = row_stochastic(source[kept], target[kept], weight[kept], offset + entities)
+    size = offset + entities
+    starts, targets, weights = by_row(source[kept], target[kept], weight[kept], size)
+    sums = np.add.reduceat(np.append(weights, 0.0), starts[:-1]) if len(weights) else np.ones(size)
     return {
-        "walk.starts": walk.starts,
-        "walk.targets": walk.columns.astype(np.int32),
-        "walk.weights": walk.weights,
+        "walk.starts": starts,
+        "walk.targets": targets.astype(np.int32),
+        "walk.weights": weights / np.repeat(sums, np.diff(starts)),
     }
-
-
-def _edges(starts: Starts, values: Ints) -> tuple[Numbers, Numbers]:
-    """Return the (owner, value) pairs of lists as two arrays."""
-    return np.repeat(np.arange(len(starts) - 1), np.diff(starts)), values.astype(np.int64)
-
-
-def row_stochastic(source: Numbers, target: Numbers, weight: NDArray[np.float64], size: int) -> Rows:
-    """Return the edges of the matrix (n, n), each row with edges summing to 1."""
-    rows = by_row(source, target, weight, size)
-    sums = np.add.reduceat(np.append(rows.weights, 0.0), rows.starts[:-1]) if len(rows.weights) else np.ones(size)
-    return rows._replace(weights=rows.weights / np.repeat(sums, np.diff(rows.starts)))

@@ -12,24 +12,27 @@ import numpy as np
 from theworld.state import EvidencePath
 from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key
 from theworld.stores.graph.bipartite import Bipartite
-from theworld.stores.graph.columns import Columns
-from theworld.stores.graph.deriving import walk_arrays
-from theworld.stores.graph.facts import NoteFacts, note_facts
+from theworld.stores.graph.columns import Columns, NoteFacts, note_facts
+from theworld.stores.graph.entity_graph import find_links
 from theworld.stores.graph.joining import joined
-from theworld.stores.graph.links import find_links
 from theworld.stores.graph.pagerank import Reached
 from theworld.stores.graph.parameters import RankingParameters
 from theworld.stores.graph.paths import PathSearch
 from theworld.stores.protocols import Hit, Link, NoteChange
 from theworld.stores.records import Filters
 
-FORMAT = 4
+FORMAT = 5
 """Raised whenever the arrays or the keys change, so that what an older program wrote is built anew."""
 _DIGITS = 12
 """Ranks are rounded to this many decimals, so that equal ones tie."""
 _MOST_PENDING = 50_000
 """Changes that are held in memory before they are written."""
 _NO_ARRAYS = joined(None, {}, RankingParameters())
+
+
+def written_format(parameters: RankingParameters) -> str:
+    """Return what a manifest says of a graph whose edges weigh what these parameters say."""
+    return f"{FORMAT} with weights {parameters.weighing()}"
 
 
 class MappedGraph:
@@ -44,7 +47,11 @@ class MappedGraph:
     ) -> None:
         """Open the graph in a folder; a reader of one that is missing or damaged sees an empty graph."""
         self._parameters = parameters or RankingParameters()
-        self._folder = ArrayFolder(folder, "graph", FORMAT, writable=writable) if folder is not None else None
+        self._folder = (
+            ArrayFolder(folder, "graph", written_format(self._parameters), writable=writable)
+            if folder is not None
+            else None
+        )
         self._saved = Generation()
         self._pending: dict[str, dict[str, NoteFacts | None]] = {}
         self._views: dict[str, Bipartite] = {}
@@ -65,13 +72,6 @@ class MappedGraph:
         """Sequence number of the last change applied."""
         return self._applied
 
-    def use(self, parameters: RankingParameters) -> None:
-        """Rank with other parameters from now on."""
-        with self._lock:
-            self.settle()
-            self._parameters = parameters
-            self._views.clear()
-
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`."""
         new = [(change.tenant, change.note_id, note_facts(change)) for change in changes]
@@ -87,26 +87,20 @@ class MappedGraph:
         with self._lock:
             if self._applied == self._saved.applied and not self._pending:
                 return
-            weighing = self._parameters.weighing()
             changed: dict[Key, Arrays | None] = {}
             for tenant, changes in self._pending.items():
                 known = self._saved.arrays.get((tenant,))
                 arrays = joined(Columns(known) if known is not None else None, changes, self._parameters)
                 changed[tenant,] = arrays if len(arrays["document"]) else None
-            if self._saved.label != weighing:
-                # One weighing is kept for all: tenants without changes are weighed anew with the others.
-                old = {key: arrays for key, arrays in self._saved.arrays.items() if key not in changed}
-                changed |= {key: {**arrays, **walk_arrays(arrays, self._parameters)} for key, arrays in old.items()}
             saved = self._save(self._saved, changed)
             self._pending.clear()
             self._take(saved)
 
     def _save(self, before: Generation, changed: Mapping[Key, Arrays | None]) -> Generation:
-        weighing = self._parameters.weighing()
         if self._folder is not None:
-            return self._folder.save(before, changed, self._applied, weighing)
+            return self._folder.save(before, changed, self._applied)
         arrays = {key: some for key, some in {**before.arrays, **changed}.items() if some is not None}
-        return Generation(self._applied, weighing, arrays=arrays)
+        return Generation(self._applied, arrays=arrays)
 
     def _take(self, saved: Generation) -> None:
         self._saved, self._applied = saved, saved.applied
@@ -140,7 +134,7 @@ class MappedGraph:
                 self.settle()
             if tenant not in self._views:
                 columns = Columns(self._saved.arrays.get((tenant,), _NO_ARRAYS))
-                self._views[tenant] = Bipartite(columns, self._parameters, weighing=self._saved.label)
+                self._views[tenant] = Bipartite(columns, self._parameters)
             return self._views[tenant]
 
     def entities(self, keys: Sequence[str], *, tenant: str) -> dict[str, int]:

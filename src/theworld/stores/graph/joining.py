@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.stores.graph.columns import Columns, Ints, Starts
+from theworld.models.protocols import IntArray
+from theworld.stores.graph.columns import Columns, NoteFacts
 from theworld.stores.graph.deriving import derived
-from theworld.stores.graph.facts import NoteFacts
 from theworld.stores.graph.parameters import RankingParameters
-from theworld.stores.string_table import places_of, starts_of, string_arrays
+from theworld.stores.string_table import Rows, places_of, starts_of, string_arrays
 
 _TABLES = ("documents", "keys", "texts", "terms")
 _REFERRING = {
@@ -35,8 +35,8 @@ class _Part:
 
     notes: list[str]
     tables: Mapping[str, Sequence[str]]
-    arrays: Mapping[str, Ints]
-    lengths: Mapping[str, Starts]
+    arrays: Mapping[str, IntArray]
+    lengths: Mapping[str, Rows]
     """Lengths of the lists by note."""
 
 
@@ -87,8 +87,8 @@ def _kept(base: Columns, changed: Sequence[str]) -> _Part:
     rows = base.notes.find(changed)
     alive[rows[rows >= 0]] = False
     notes = np.flatnonzero(alive)
-    arrays: dict[str, Ints] = {name: base.arrays[name][notes] for name in _EACH}
-    lengths: dict[str, Starts] = {}
+    arrays: dict[str, IntArray] = {name: base.arrays[name][notes] for name in _EACH}
+    lengths: dict[str, Rows] = {}
     for name, values in _LISTS.items():
         starts = base.arrays[f"{name}.starts"]
         places = places_of(starts, notes)

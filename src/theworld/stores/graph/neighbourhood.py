@@ -11,25 +11,16 @@ from theworld.stores.graph.parameters import RankingParameters
 
 
 @dataclass(frozen=True, slots=True)
-class NamedEntity:
-    """An entity as a note names it."""
-
-    key: str
-    titles: int
-    """Number of notes it is the title of."""
-    mentions: int
-    """Number of other notes that mention it."""
-
-
-@dataclass(frozen=True, slots=True)
 class NoteRow:
     """A note with all that it names."""
 
     note_id: str
     document_id: str
     title: str
-    titled: tuple[NamedEntity, ...]
-    mentioned: tuple[NamedEntity, ...]
+    titled: Sequence[str]
+    """Keys of the entities that are its title."""
+    mentioned: Sequence[str]
+    """Keys of the others that it names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +72,6 @@ class Neighbourhood(EntityGraph):
         self.labels = [_label(row) for row in self._rows]
         self.titles = [[self.note_of[one.note_id] for one in row.titling] for row in self._rows]
         self.mentions = [[self.note_of[one.note_id] for one in row.mentioning] for row in self._rows]
-        self.rarity = [parameters.joining(row.titles + row.mentions) for row in self._rows]
         self.titled = self._named(rows, self.titles, titled=True)
         self.mentioned = self._named(rows, self.mentions, titled=False)
 
@@ -93,7 +83,7 @@ class Neighbourhood(EntityGraph):
                 found[note].add(entity)
         for note_id, row in rows.items():
             some = row.titled if titled else row.mentioned
-            found[self.note_of[note_id]].update(self.entity_of[one.key] for one in some if one.key in self.entity_of)
+            found[self.note_of[note_id]].update(self.entity_of[key] for key in some if key in self.entity_of)
         return [sorted(some) for some in found]
 
     def named_by(self, entity: int) -> int:

@@ -12,13 +12,12 @@ from theworld.settings import GraphSettings
 from theworld.state import EvidencePath
 from theworld.stores.engine_access import RemoteProjection, sendable_terms
 from theworld.stores.graph import neo4j_queries as cypher
-from theworld.stores.graph.bounded_walk import BoundedWalk, Reach
-from theworld.stores.graph.links import find_links
+from theworld.stores.graph.bounded_walk import AT_ONCE, BoundedWalk
+from theworld.stores.graph.entity_graph import find_links
 from theworld.stores.graph.neighbourhood import Neighbourhood, NoteRow
 from theworld.stores.graph.neo4j_client import Neo4jClient
+from theworld.stores.graph.neo4j_fetching import fetch_rows, read_shared, surroundings, walk_from
 from theworld.stores.graph.neo4j_moment import ChangedError, Fetched, Moment, Names, read_state, state_of
-from theworld.stores.graph.neo4j_rows import fetch_rows, read_shared, surroundings
-from theworld.stores.graph.neo4j_walking import walk_from
 from theworld.stores.graph.neo4j_writing import FORMAT, make_batch, write_batch
 from theworld.stores.graph.parameters import RankingParameters
 from theworld.stores.graph.paths import PathSearch
@@ -43,22 +42,14 @@ class Neo4jGraph(RemoteProjection):
     computes. Rows are kept as long as the graph stays the same. Nothing is sent before it is needed.
     """
 
-    def __init__(
-        self,
-        settings: GraphSettings,
-        ledger: str,
-        *,
-        writable: bool = False,
-        parameters: RankingParameters | None = None,
-        reach: Reach | None = None,
-    ) -> None:
+    def __init__(self, settings: GraphSettings, ledger: str, *, writable: bool = False) -> None:
         """Use the server of the settings for the ledger with this identity."""
         self._client = Neo4jClient(settings)
         super().__init__("graph", self._client.where, writable=writable)
         self._ledger = f"{settings.prefix}-{ledger}"
         self._names = Names(self._ledger, self._client.where)
-        self._parameters, self._reach = parameters or RankingParameters(), reach or Reach()
-        self._bounds = {"most": self._parameters.most, "longest": LONGEST_LIST, "at_once": self._reach.at_once}
+        self._parameters = RankingParameters()
+        self._bounds = {"most": self._parameters.most, "longest": LONGEST_LIST, "at_once": AT_ONCE}
         self._prepared = self._warm = False
         self._fetched: dict[str, Fetched] = {}
 
@@ -173,25 +164,12 @@ class Neo4jGraph(RemoteProjection):
         seeds, keys = _weighty(notes), _weighty(entities)
         if not (seeds or keys) or limit < 1:
             return []
-        ranked, _, unseen = self._walk(seeds, keys, tenant)
+        ranked, unseen = self._at_one_moment(tenant, lambda moment: walk_from(moment, seeds, keys))
         rounded = {note: round(rank, _DIGITS) for note, rank in ranked.items()}
         best = sorted((note for note in rounded if rounded[note] > 0), key=lambda note: (-rounded[note], note))
         if filters or not unseen.isdisjoint(best[:limit]):
             best = list(islice(self._passing(best, tenant, filters, limit), limit))
         return [Hit(note, rounded[note]) for note in best[:limit]]
-
-    def walk(
-        self, notes: Mapping[str, float], entities: Mapping[str, float], *, tenant: str
-    ) -> tuple[dict[str, float], float]:
-        """Return the probability of each note met, and the probability left where the walk was not followed."""
-        return self._walk(notes, entities, tenant)[:2]
-
-    def _walk(
-        self, notes: Mapping[str, float], entities: Mapping[str, float], tenant: str
-    ) -> tuple[dict[str, float], float, set[str]]:
-        """Return what `walk` returns, and the notes that were met but not followed: they are only heard of."""
-
-        return self._at_one_moment(tenant, lambda moment: walk_from(moment, notes, entities, self._reach))
 
     def _passing(self, notes: Sequence[str], tenant: str, filters: Filters, limit: int) -> Iterable[str]:
         """Yield the notes that pass the filters, in their order, asking for some at a time."""
@@ -217,7 +195,7 @@ class Neo4jGraph(RemoteProjection):
         with names.read():
             entities, titled, mentioned = read_shared(shared, uids, names.checker(tenant, "entity"))
             rows = [
-                NoteRow(names.asked_for(uids, one, name), document, title, tuple(titled[name]), tuple(mentioned[name]))
+                NoteRow(names.asked_for(uids, one, name), document, title, titled[name], mentioned[name])
                 for one, name, document, title in facts
             ]
         graph = Neighbourhood(rows, entities, self._parameters)

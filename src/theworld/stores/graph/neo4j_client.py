@@ -89,11 +89,17 @@ class Neo4jClient:
         """Let the next call begin with new connections; the old ones are closed once nobody waits for them."""
         with self._lock:
             old, self._driver = self._driver, None
-            unused = old is not None and not self._uses[old]
+        if old is not None:
+            self._close_unused(old)
+
+    def _close_unused(self, driver: Driver) -> None:
+        """Close a driver that is no longer the one to use, unless someone still waits for it or it is closed."""
+        with self._lock:
+            unused = driver is not self._driver and self._uses.get(driver) == 0
             if unused:
-                del self._uses[old]
-        if old is not None and unused:
-            old.close()
+                del self._uses[driver]
+        if unused:
+            driver.close()
 
     def read(self, *statements: Statement) -> list[list[Row]]:
         """Return the rows of each statement, which it collects into one list; several are asked side by side."""
@@ -122,14 +128,26 @@ class Neo4jClient:
         return self._breaker.call(lambda: self._within(limit, written))[0]
 
     def run_alone(self, statement: Statement) -> list[Row]:
-        """Run a statement that makes its own transaction, such as one of the schema."""
+        """Run a statement that makes its own transaction."""
         limit = self._settings.write_timeout_s
         return self._breaker.call(lambda: self._within(limit, lambda: self._alone(statement, limit)))[0]
 
     def ensure(self, schema: LiteralString) -> None:
         """Make a constraint or an index unless it is there, also when other processes begin at the same moment."""
         limit = self._settings.write_timeout_s
-        self._breaker.call(lambda: self._within(limit, lambda: self._ensure(schema, limit)))
+
+        def made() -> None:
+            for pause in (*_PAUSES_S, None):
+                try:
+                    self._alone((schema, {}), limit)
+                except Neo4jError as error:
+                    if pause is None or not any(one in (error.code or "") for one in _MADE_MEANWHILE):
+                        raise
+                    time.sleep(pause)
+                else:
+                    return
+
+        self._breaker.call(lambda: self._within(limit, made))
 
     def _within(self, seconds: float, *works: Callable[[], T]) -> list[T]:
         """Return what some works return, done side by side; EngineUnavailableError when one is late."""
@@ -189,11 +207,7 @@ class Neo4jClient:
         finally:
             with self._lock:
                 self._uses[driver] -= 1
-                unused = driver is not self._driver and not self._uses[driver]
-                if unused:
-                    del self._uses[driver]
-            if unused:
-                driver.close()
+            self._close_unused(driver)
 
     def _read(self, statement: Statement, limit: float) -> list[Row]:
         text, parameters = statement
@@ -224,18 +238,6 @@ class Neo4jClient:
         text, parameters = statement
         with self._session() as session:
             return [record.values() for record in session.run(Query(text, timeout=limit), given=parameters)]
-
-    def _ensure(self, schema: LiteralString, limit: float) -> None:
-        for pause in _PAUSES_S:
-            try:
-                self._alone((schema, {}), limit)
-            except Neo4jError as error:
-                if not any(one in (error.code or "") for one in _MADE_MEANWHILE):
-                    raise
-                time.sleep(pause)
-            else:
-                return
-        self._alone((schema, {}), limit)
 
     def close(self) -> None:
         """Close the connections."""

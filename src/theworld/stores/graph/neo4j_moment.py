@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from theworld.errors import EngineUnavailableError
-from theworld.stores.engine_access import is_text, misunderstood
+from theworld.stores.engine_access import identifier, is_text, misunderstood
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.bounded_walk import BoundedWalk
 from theworld.stores.graph.neighbourhood import EntityRow, NoteRow
 from theworld.stores.graph.neo4j_client import NOT_UNDERSTOOD, Neo4jClient, Row, Statement
-from theworld.stores.graph.neo4j_writing import FORMAT, uid
+from theworld.stores.graph.neo4j_writing import FORMAT
 
 Check = Callable[[str, str], str]
 """Takes what the server calls a node and its name; returns the name."""
@@ -28,7 +28,7 @@ class Names:
 
     def uid(self, tenant: str, kind: str, name: str) -> str:
         """Return the uid of a node."""
-        return uid(self.ledger, tenant, kind, name)
+        return identifier(self.ledger, tenant, kind, name)
 
     def uids(self, tenant: str, kind: str, names: Iterable[str]) -> dict[str, str]:
         """Return the names by uid; those that no stored node can have are left out."""

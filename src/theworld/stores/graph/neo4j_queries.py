@@ -113,17 +113,6 @@ WITH e, COUNT { (e)<-[:TITLED|MENTIONS]-() } AS notes
 RETURN collect([e.uid, e.key, notes])
 """
 
-NOTES: LiteralString = """
-UNWIND $given.uids AS uid
-MATCH (n:TheWorldNote {uid: uid})
-WITH n,
-     COLLECT { MATCH (n)-[:TITLED]->(e)
-               RETURN [e.uid, e.key, COUNT { (e)<-[:TITLED]-() }, COUNT { (e)<-[:MENTIONS]-() }] } AS titled,
-     COLLECT { MATCH (n)-[:MENTIONS]->(e)
-               RETURN [e.uid, e.key, COUNT { (e)<-[:TITLED]-() }, COUNT { (e)<-[:MENTIONS]-() }] } AS mentioned
-RETURN collect([n.uid, n.id, n.document, n.title, titled, mentioned])
-"""
-
 # A hub's mentions are asked for only where a path may begin or end at it; every list has an end.
 ENTITIES: LiteralString = """
 UNWIND $given.rows AS row
@@ -138,7 +127,7 @@ WITH e, titles, mentions,
 RETURN collect([e.uid, e.key, titles, mentions, titling, mentioning])
 """
 
-# Of the notes given and, where `further`, of those they share an entity with: what each names.
+# Of the notes given, or of those they share an entity with: what each names.
 _WALKED: LiteralString = """
 UNWIND $given.uids AS uid
 MATCH (n:TheWorldNote {uid: uid})
@@ -152,11 +141,11 @@ MATCH (e)<-[:TITLED|MENTIONS]-(n:TheWorldNote)
 WITH DISTINCT n ORDER BY n.uid LIMIT $given.at_once
 """
 
-_STEPS_OF_NOTES: LiteralString = """
+_ROWS: LiteralString = """
 WITH n,
      COLLECT { MATCH (n)-[:TITLED]->(e) RETURN e.key } AS titled,
      COLLECT { MATCH (n)-[:MENTIONS]->(e) RETURN e.key } AS mentioned
-RETURN collect([n.uid, n.id, titled, mentioned])
+RETURN collect([n.uid, n.id, n.document, n.title, titled, mentioned])
 """
 
 _STEPS_OF_ENTITIES: LiteralString = """
@@ -172,10 +161,11 @@ MATCH (n)-[:TITLED|MENTIONS]->(e:TheWorldEntity)
 WITH DISTINCT e WHERE NOT e.key IN $given.known
 """
 
-# A step of the walk: notes with the keys they name, and those entities with the notes that name them.
-STEPS_OF_NOTES: LiteralString = _WALKED + _STEPS_OF_NOTES
+# A step of the walk: notes with the keys they name, which paths read too, and those entities with the notes that name
+# them.
+NOTES: LiteralString = _WALKED + _ROWS
 STEPS_OF_THEIR_ENTITIES: LiteralString = _WALKED + _NAMED + _STEPS_OF_ENTITIES
-STEPS_OF_NOTES_AROUND: LiteralString = _FURTHER + _STEPS_OF_NOTES
+NOTES_AROUND: LiteralString = _FURTHER + _ROWS
 STEPS_OF_ENTITIES_AROUND: LiteralString = _FURTHER + _NAMED + _STEPS_OF_ENTITIES
 STEPS_OF_ENTITIES: LiteralString = (
     """
@@ -216,13 +206,12 @@ RETURN collect([n.uid])
 QUERIES: tuple[LiteralString, ...] = (
     STATE,
     NAMED_BY,
-    STEPS_OF_NOTES,
+    NOTES,
     STEPS_OF_THEIR_ENTITIES,
-    STEPS_OF_NOTES_AROUND,
+    NOTES_AROUND,
     STEPS_OF_ENTITIES_AROUND,
     STEPS_OF_ENTITIES,
     PASSING,
-    NOTES,
     ENTITIES,
     NOTE_FACTS,
     SHARED,

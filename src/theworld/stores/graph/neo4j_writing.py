@@ -11,16 +11,11 @@ from neo4j import Transaction
 from theworld.errors import StoreError
 from theworld.stores.engine_access import identifier
 from theworld.stores.graph import neo4j_queries as cypher
-from theworld.stores.graph.facts import note_facts
+from theworld.stores.graph.columns import note_facts
 from theworld.stores.protocols import NoteChange
 
 FORMAT = 3
 """Raised whenever the model or the keys change, so that what an older program wrote is built anew."""
-
-
-def uid(ledger: str, tenant: str, kind: str, name: str) -> str:
-    """Return the key of a node; `kind` is `note` or `entity`."""
-    return identifier(ledger, tenant, kind, name)
 
 
 @dataclass(slots=True)
@@ -40,39 +35,35 @@ def make_batch(ledger: str, changes: Iterable[NoteChange]) -> Batch:
     batch = Batch()
     latest = {(change.tenant, change.note_id): change for change in changes}
     for change in latest.values():
-        _add(batch, ledger, change)
+        note = identifier(ledger, change.tenant, "note", change.note_id)
+        batch.touched.append(note)
+        facts = note_facts(change)
+        if facts is None:
+            batch.removed.append(note)
+            continue
+        titles: dict[str, list[str]] = {}
+        mentions: dict[str, list[str]] = {}
+        for key, name in facts.names:
+            titles.setdefault(key, []).append(name)
+        for key, surface in facts.mentions:
+            if key not in titles:
+                mentions.setdefault(key, []).append(surface)
+        batch.notes.append(
+            {
+                "uid": note,
+                "ledger": ledger,
+                "id": change.note_id,
+                "document": facts.document_id,
+                "title": facts.title,
+                "terms": sorted(facts.terms),
+                "sequence": change.sequence,
+            }
+        )
+        entities = {key: identifier(ledger, change.tenant, "entity", key) for key in (*titles, *mentions)}
+        batch.entities.update((one, {"uid": one, "ledger": ledger, "key": key}) for key, one in entities.items())
+        batch.titles += [{"note": note, "entity": entities[key], "name": min(names)} for key, names in titles.items()]
+        batch.mentions += [{"note": note, "entity": entities[key], "surfaces": some} for key, some in mentions.items()]
     return batch
-
-
-def _add(batch: Batch, ledger: str, change: NoteChange) -> None:
-    note = uid(ledger, change.tenant, "note", change.note_id)
-    batch.touched.append(note)
-    facts = note_facts(change)
-    if facts is None:
-        batch.removed.append(note)
-        return
-    titles: dict[str, list[str]] = {}
-    mentions: dict[str, list[str]] = {}
-    for key, name in facts.names:
-        titles.setdefault(key, []).append(name)
-    for key, surface in facts.mentions:
-        if key not in titles:
-            mentions.setdefault(key, []).append(surface)
-    batch.notes.append(
-        {
-            "uid": note,
-            "ledger": ledger,
-            "id": change.note_id,
-            "document": facts.document_id,
-            "title": facts.title,
-            "terms": sorted(facts.terms),
-            "sequence": change.sequence,
-        }
-    )
-    entities = {key: uid(ledger, change.tenant, "entity", key) for key in (*titles, *mentions)}
-    batch.entities.update((one, {"uid": one, "ledger": ledger, "key": key}) for key, one in entities.items())
-    batch.titles += [{"note": note, "entity": entities[key], "name": min(names)} for key, names in titles.items()]
-    batch.mentions += [{"note": note, "entity": entities[key], "surfaces": some} for key, some in mentions.items()]
 
 
 def write_batch(transaction: Transaction, ledger: str, batch: Batch, *, expected: int, upto: int, where: str) -> None:

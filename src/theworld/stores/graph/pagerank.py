@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.stores.graph.parameters import RankingParameters
+from theworld.stores.string_table import Rows
 
 Floats = NDArray[np.float64]
-Nodes = NDArray[np.int64]
 
 _COARSEST, _FINER = 1e-2, 0.1
 """Mass is pushed in rounds, each down to a tolerance this much finer: the heaviest first, and few nodes twice."""
@@ -25,7 +25,7 @@ _FEW = 4
 class Reached:
     """The nodes that a walk came to."""
 
-    nodes: Nodes
+    nodes: Rows
     """Their numbers, in the order they were met."""
     ranks: Floats
     """Their probabilities."""
@@ -41,7 +41,7 @@ class Walk:
     `starts` (n + 1,) say where the edges of a node begin; `targets` and `weights` hold those of all nodes.
     """
 
-    def __init__(self, starts: Nodes, targets: NDArray[np.int32], weights: Floats) -> None:
+    def __init__(self, starts: Rows, targets: NDArray[np.int32], weights: Floats) -> None:
         self.starts, self.targets, self.weights = starts, targets, weights
 
     @property
@@ -49,7 +49,7 @@ class Walk:
         """Number of nodes."""
         return len(self.starts) - 1
 
-    def pagerank(self, seeds: Nodes, weights: Floats, parameters: RankingParameters) -> Reached:
+    def pagerank(self, seeds: Rows, weights: Floats, parameters: RankingParameters) -> Reached:
         """Return the stationary probabilities of a walk that goes back to the seeds with probability `restart`.
 
         `seeds` are distinct nodes with weights > 0; a node without edges leads back to them. Each sweep settles a share
@@ -68,7 +68,7 @@ class Walk:
 class _Pushing:
     """The state of one walk; nodes are numbered as they are met."""
 
-    def __init__(self, walk: Walk, seeds: Nodes, seed_weights: Floats, parameters: RankingParameters) -> None:
+    def __init__(self, walk: Walk, seeds: Rows, seed_weights: Floats, parameters: RankingParameters) -> None:
         self._starts, self._targets, self._weights = walk.starts, walk.targets, walk.weights
         self._restart, self._effort, self._edges = parameters.restart, parameters.effort, 0
         # The system gives zeros as pages that cost nothing until the walk comes to what lies on them.
@@ -97,11 +97,11 @@ class _Pushing:
                 return False
         return True
 
-    def _degrees(self, numbers: Nodes) -> Nodes:
+    def _degrees(self, numbers: Rows) -> Rows:
         nodes = self._nodes[numbers]
         return self._starts[nodes + 1] - self._starts[nodes]
 
-    def _affordable(self, active: Nodes) -> Nodes:
+    def _affordable(self, active: Rows) -> Rows:
         """Return the nodes that can be pushed with the effort that is left, the heaviest; equal ones all or none."""
         lengths = self._degrees(active)
         left = self._effort - self._edges - _MEETING * self._met
@@ -110,10 +110,10 @@ class _Pushing:
         mass = self._waiting[active]
         order = np.argsort(-mass, kind="stable")
         beyond = int(np.searchsorted(np.cumsum(lengths[order]), left, side="right"))
-        kept: Nodes = active[mass > mass[order[beyond]]]
+        kept: Rows = active[mass > mass[order[beyond]]]
         return kept
 
-    def _push(self, active: Nodes) -> None:
+    def _push(self, active: Rows) -> None:
         mass, lengths = self._waiting[active], self._degrees(active)
         self._waiting[active] = 0.0
         self._settled[active] += self._restart * mass

@@ -36,5 +36,5 @@ class RankingParameters:
         return self.rarity(notes) if self.fewest <= notes <= self.most else 0.0
 
     def weighing(self) -> str:
-        """Return what the weights of edges depend on, as a key."""
+        """Return what the weights of edges depend on, which are written with a graph."""
         return f"{self.title_weight!r} {self.shared_weight!r} {self.fewest} {self.most}"

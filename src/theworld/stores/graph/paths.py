@@ -67,25 +67,27 @@ class PathSearch:
     def find(self, targets: Sequence[int], max_hops: int) -> list[EvidencePath]:
         """Return the best path to each target that can be reached, shortest first, then heaviest."""
         wanted = list(dict.fromkeys(targets))
-        found: list[tuple[int, float, str, EvidencePath]] = []
+        found: list[tuple[int, EvidencePath]] = []
         for hop in range(1, max_hops + 1):
             if hop == 1:
                 self._layers.append(self._first())
             else:
                 self._layers.append(self._next() if hop < max_hops else self._arrivals(wanted))
-            for target in [note for note in wanted if self._layers[-1].way(note) is not None]:
-                path = self._path(target, hop)
-                found.append((hop, -path.weight, path.note_id, path))
-                wanted.remove(target)
+            for target in tuple(wanted):
+                way = self._layers[-1].way(target)
+                if way is not None:
+                    note, steps = self._graph.note_ids[target], self._steps(target)
+                    found.append((hop, EvidencePath(note_id=note, steps=steps, weight=way.weight)))
+                    wanted.remove(target)
             if not wanted:
                 break
-        return [path for *_, path in sorted(found, key=lambda item: item[:3])]
+        return [path for _, path in sorted(found, key=lambda item: (item[0], -item[1].weight, item[1].note_id))]
 
     def _first(self) -> _Layer:
         layer, graph = _Layer(), self._graph
         for entity in self._entities:
             layer.add(graph.titles[entity], _Way(None, entity, 1.0))
-            rarity = graph.rarity[entity] or graph.parameters.rarity(graph.named_by(entity))
+            rarity = graph.rarity(entity) or graph.parameters.rarity(graph.named_by(entity))
             layer.add(graph.mentions[entity], _Way(None, entity, rarity))
         for note in self._seeds:
             for target, entity, weight in graph.leads_to(note):
@@ -113,32 +115,21 @@ class PathSearch:
                     layer.add([target], _Way(note, entity, way.weight * weight))
         return layer.close()
 
-    def _path(self, target: int, hop: int) -> EvidencePath:
-        steps: list[PathStep] = []
-        note: int | None = target
-        while note is not None and hop > 0:
-            hop -= 1
-            way = self._way(hop, note)
-            steps.append(self._step_into(note, way.entity))
-            if way.source is not None:
-                steps.append(self._step_out_of(way.source, way.entity))
+    def _steps(self, note: int) -> tuple[PathStep, ...]:
+        """Return the way to a note that the last layer has reached, from a seed."""
+        graph, steps = self._graph, list[PathStep]()
+        for layer in reversed(self._layers):
+            way = layer.way(note)
+            assert way is not None
+            label = graph.labels[way.entity]
+            relation = "title_of" if way.entity in graph.titled[note] else "mentioned_in"
+            steps.append(PathStep(source=label, relation=relation, target=self._name(note)))
+            if way.source is None:
+                break
             note = way.source
-        weight = self._way(len(self._layers) - 1, target).weight
-        return EvidencePath(note_id=self._graph.note_ids[target], steps=tuple(reversed(steps)), weight=weight)
+            relation = "has_title" if way.entity in graph.titled[note] else "mentions"
+            steps.append(PathStep(source=self._name(note), relation=relation, target=label))
+        return tuple(reversed(steps))
 
-    def _way(self, hop: int, note: int) -> _Way:
-        way = self._layers[hop].way(note)
-        if way is None:
-            raise LookupError(f"note {note} was not reached in {hop + 1} hops")
-        return way
-
-    def _step_into(self, note: int, entity: int) -> PathStep:
-        relation = "title_of" if entity in self._graph.titled[note] else "mentioned_in"
-        return PathStep(source=self._graph.labels[entity], relation=relation, target=self._label(note))
-
-    def _step_out_of(self, note: int, entity: int) -> PathStep:
-        relation = "has_title" if entity in self._graph.titled[note] else "mentions"
-        return PathStep(source=self._label(note), relation=relation, target=self._graph.labels[entity])
-
-    def _label(self, note: int) -> str:
+    def _name(self, note: int) -> str:
         return self._graph.facts[note].title or self._graph.note_ids[note]

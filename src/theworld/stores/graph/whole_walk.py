@@ -16,8 +16,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.stores.graph.pagerank import Floats, Nodes, Reached
+from theworld.stores.graph.pagerank import Floats, Reached
 from theworld.stores.graph.parameters import RankingParameters
+from theworld.stores.string_table import Rows
 
 LEFT = 1000
 """The sum of all errors at which the iteration ends, in tolerances."""
@@ -42,7 +43,7 @@ class Product:
 class WholeWalk:
     """A random walk between notes, numbered first, and entities; the arrays are those of `Walk`."""
 
-    def __init__(self, starts: Nodes, targets: NDArray[np.int32], weights: Floats, notes: int) -> None:
+    def __init__(self, starts: Rows, targets: NDArray[np.int32], weights: Floats, notes: int) -> None:
         middle = int(starts[notes])
         led_to = np.unique(targets[:middle])
         # Entities without edges, most of them named once, would only spread the others over more memory.
@@ -55,7 +56,7 @@ class WholeWalk:
         self._to_entities = Product(places, from_note, weights[:middle], len(self._joining))
         self._to_notes = Product(targets[middle:], from_entity, weights[middle:], notes)
 
-    def pagerank(self, seeds: Nodes, weights: Floats, parameters: RankingParameters) -> Reached:
+    def pagerank(self, seeds: Rows, weights: Floats, parameters: RankingParameters) -> Reached:
         """Return the stationary probabilities of a walk that goes back to the seeds with probability `restart`.
 
         `seeds` are distinct nodes with weights > 0; a node without edges leads back to them. What is `left` bounds the

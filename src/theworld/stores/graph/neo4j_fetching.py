@@ -1,18 +1,71 @@
-"""The part of a graph on a server that links and paths are computed from, as rows of notes and entities."""
+"""What is fetched of a graph on a server: steps of the walk, round by round, and rows for links and paths."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import LiteralString
 
 from theworld.stores.engine_access import is_text
 from theworld.stores.graph import neo4j_queries as cypher
-from theworld.stores.graph.neighbourhood import EntityRow, NamedEntity, NamingNote, NoteRow, commonest
+from theworld.stores.graph.bounded_walk import EntitySteps
+from theworld.stores.graph.neighbourhood import EntityRow, NamingNote, NoteRow, commonest
 from theworld.stores.graph.neo4j_client import Row, Statement
 from theworld.stores.graph.neo4j_moment import Check, Moment
 
+_ROUNDS = 12
+"""Rounds after which the walk makes do with what it has."""
 _FRONTIER = 1000
 """Notes followed from one hop to the next, by id."""
+_OF_NOTES: tuple[LiteralString, ...] = (cypher.NOTES, cypher.NOTES_AROUND)
+_GIVEN: tuple[LiteralString, ...] = (cypher.NOTES, cypher.STEPS_OF_THEIR_ENTITIES)
+_AROUND: tuple[LiteralString, ...] = (cypher.NOTES_AROUND, cypher.STEPS_OF_ENTITIES_AROUND)
+
+
+def walk_from(
+    moment: Moment, notes: Mapping[str, float], entities: Mapping[str, float]
+) -> tuple[dict[str, float], set[str]]:
+    """Return the probability of each note met, and those of them that were not followed.
+
+    The latter are only heard of: the server has not said that they are there.
+    """
+    walk = moment.known.walk
+    _step(moment, *walk.unknown(notes, entities), further=True)
+    ranks = walk.rank(notes, entities)
+    for _ in range(_ROUNDS):
+        following = walk.to_follow(ranks)
+        if not following:
+            break
+        _step(moment, following, ())
+        ranks = walk.rank(notes, entities)
+    found = walk.notes(ranks)
+    return found, set(walk.unknown(found, ())[0])
+
+
+def _step(moment: Moment, notes: Sequence[str], keys: Sequence[str], *, further: bool = False) -> None:
+    """Take in where notes and entities lead, in one round trip; `further`: the notes around them as well."""
+    names, tenant, walk = moment.names, moment.tenant, moment.known.walk
+    note_uids, key_uids = names.uids(tenant, "note", notes), names.uids(tenant, "entity", keys)
+    bounds: dict[str, object] = {**moment.bounds, "known": walk.keys()}
+    texts = (*_GIVEN, *(_AROUND if further else ())) if note_uids else ()
+    asked: list[Statement] = [(text, {"uids": list(note_uids), **bounds}) for text in texts]
+    if key_uids:
+        asked.append((cypher.STEPS_OF_ENTITIES, {"uids": list(key_uids), **bounds}))
+    answers = moment.ask(*asked)
+    found: dict[str, NoteRow] = {}
+    steps: dict[str, EntitySteps] = {}
+    own_note, own_entity = names.checker(tenant, "note"), names.checker(tenant, "entity")
+    with names.read():
+        for (text, _), rows in zip(asked, answers, strict=True):
+            for one, name, *rest in rows:
+                if text in _OF_NOTES:
+                    found[own_note(one, name)] = _note(name, *rest)
+                else:
+                    titles, mentions, titling, mentioning = rest
+                    steps[own_entity(one, name)] = titles, mentions, titling, mentioning
+        walk.add(found.values(), steps)
+    walk.give_up(set(notes) - set(found), set(keys) - set(steps))
+    moment.known.notes.update(found)
 
 
 def surroundings(
@@ -21,9 +74,9 @@ def surroundings(
     """Return what lies between: all that the seeds lead to in `max_hops - 1` hops, and what leads to the ends."""
     rows = {row.note_id: row for row in (*starts, *ends)}
     around = {row.key: row for row in seeds}
-    hubs = {one.key for row in ends for one in row.titled}
+    hubs = {key for row in ends for key in row.titled}
     for hop in range(max(1, max_hops - 1)):
-        keys = {one.key for row in rows.values() for one in (*row.titled, *row.mentioned)} | hubs
+        keys = {key for row in rows.values() for key in (*row.titled, *row.mentioned)} | hubs
         wanted = {key: key in hubs for key in sorted(keys) if key in hubs or key not in around}
         around |= {row.key: row for row in fetch_rows(moment, (), wanted)[1]}
         if hop < max_hops - 2:
@@ -53,8 +106,7 @@ def fetch_rows(
     answers = iter(moment.ask(*statements))
     with names.read():
         if note_uids:
-            check = names.checker(tenant, "entity")
-            found = {names.asked_for(note_uids, row[0], row[1]): _note(row, check) for row in next(answers)}
+            found = {names.asked_for(note_uids, row[0], row[1]): _note(*row[1:]) for row in next(answers)}
             known.notes.update((note, found.get(note)) for note in new_notes)
         if key_uids:
             check, asked = names.checker(tenant, "note"), next(answers)
@@ -71,15 +123,9 @@ def _lacks(entities: Mapping[str, EntityRow | None], key: str, whole: bool) -> b
     return key not in entities or (whole and row is not None and not row.whole)
 
 
-def _note(row: Row, check: Check) -> NoteRow:
-    _, note_id, document_id, title, titled, mentioned = row
-    return NoteRow(
-        note_id,
-        document_id,
-        title,
-        tuple(NamedEntity(check(found, key), *counts) for found, key, *counts in titled),
-        tuple(NamedEntity(check(found, key), *counts) for found, key, *counts in mentioned),
-    )
+def _note(note_id: str, document_id: str, title: str, titled: Iterable[str], mentioned: Iterable[str]) -> NoteRow:
+    """Return a row; an answer of another shape is noticed here."""
+    return NoteRow(note_id, document_id, title, tuple(titled), tuple(mentioned))
 
 
 def _entity(row: Row, check: Check, whole: bool) -> EntityRow:
@@ -96,13 +142,13 @@ def _entity(row: Row, check: Check, whole: bool) -> EntityRow:
 
 def read_shared(
     rows: Iterable[Row], notes: Mapping[str, str], check: Check
-) -> tuple[list[EntityRow], dict[str, list[NamedEntity]], dict[str, list[NamedEntity]]]:
-    """Return what several notes name, and which of it each note is titled by and which it mentions."""
+) -> tuple[list[EntityRow], dict[str, list[str]], dict[str, list[str]]]:
+    """Return what several notes name, and the keys of it that each note is titled by and that it mentions."""
     entities: list[EntityRow] = []
-    named: tuple[dict[str, list[NamedEntity]], ...] = (defaultdict(list), defaultdict(list))
+    named: tuple[dict[str, list[str]], ...] = (defaultdict(list), defaultdict(list))
     for one, key, titles, mentions, naming, title, surfaces in rows:
         label = title[0] if titles else commonest((name for some in surfaces for name in some), key)
         entities.append(EntityRow(check(one, key), titles, mentions, (), (), whole=False, label=label))
         for note, titled in naming:
-            named[titled][notes[note]].append(NamedEntity(key, titles, mentions))
+            named[titled][notes[note]].append(key)
     return entities, named[True], named[False]
