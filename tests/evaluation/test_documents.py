@@ -6,6 +6,7 @@ import importlib.util
 import json
 import shutil
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from theworld.evaluation.documents.rivals import (
     tokens,
 )
 from theworld.evaluation.documents.scoring import explain_failure, holds_fact, score
-from theworld.evaluation.peers import PEERS, PeerEntry
+from theworld.evaluation.peers.retrievers import PEERS, PeerEntry
 from theworld.state import Candidate
 from theworld.stores.knowledge_store import KnowledgeStore
 
@@ -401,7 +402,7 @@ def test_what_is_wrong_is_told_before_the_work(command: Run, tmp_path: Path) -> 
 
 
 def test_a_rival_that_is_not_installed_says_how_to_get_it() -> None:
-    absent = PeerEntry("A rival", PEERS["langchain"].maker, {"no_such_package": "no-such-package"})
+    absent = PeerEntry("A rival", PEERS["langchain"].make, ("no-such-package",))
     with pytest.raises(TheWorldError, match=r"no-such-package not installed. pip install .*\[benchmarks\]"):
         absent.require()
 
@@ -412,7 +413,8 @@ def test_rivals_are_measured_or_named(command: Run) -> None:
     assert code == 0, err
     (found,) = json.loads(out)["sets"]
     compared = found["compare"]
-    installed = [name for name in RIVALS if name not in DEFAULT_SPLITTERS or not PEERS[name].missing()]
+    distributions = {name: PEERS[name].requires if name in DEFAULT_SPLITTERS else () for name in RIVALS}
+    installed = [name for name, ones in distributions.items() if all(any(metadata.distributions(name=o)) for o in ones)]
     assert list(compared["rivals"]) == installed
     assert set(compared["left_out"]) == set(RIVALS) - set(installed)
     for reason in compared["left_out"].values():
