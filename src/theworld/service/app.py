@@ -22,7 +22,7 @@ from theworld.service.api.edge import Edge
 from theworld.service.api.envelope import load_messages
 from theworld.service.api.errors import install
 from theworld.service.api.serving import ClientGoneError
-from theworld.service.openai import chat, responses, vectors
+from theworld.service.openai import answers, vectors
 from theworld.service.page import routes
 from theworld.service.runtime import Service, open_service
 from theworld.settings import Settings
@@ -53,7 +53,7 @@ def create_app(
     for router in (
         *(ask.retrieval_router, ask.router, records.router, traffic.online_router, evaluation.router),
         *(documents.router, documents.reading_router, traffic.feedback_router, traffic.failures_router, health.router),
-        *(chat.router, responses.router, vectors.router, dify.router, mcp.router, nodes.router),
+        *(answers.router, vectors.router, dify.router, mcp.router, nodes.router),
         *(graph.graph_router, graph.router, records.replay_router, routes.documentation_router, routes.router),
     ):
         app.include_router(router)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ipaddress
-from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
 from time import monotonic
@@ -54,7 +53,7 @@ class VerifiedKeys:
     """Remembers for a moment which tokens were right, by their hash."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
+        self._known: dict[bytes, tuple[float, Principal]] = {}
 
     async def verify(self, service: Service, token: str) -> Principal | None:
         """Return whose token it is."""
@@ -66,10 +65,9 @@ class VerifiedKeys:
         if found is None:
             self._known.pop(name, None)
             return None
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
         self._known[name] = (monotonic() + FORGET_S, found)
-        self._known.move_to_end(name)
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
         return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
@@ -19,7 +20,7 @@ from theworld.service.api.envelope import Code
 from theworld.service.api.errors import GUARDED, WITH_BODY, ApiError, documented, must_exist, redacted
 from theworld.service.api.schemas import TEXT, is_no_text
 from theworld.service.api.schemas import Body as Strict
-from theworld.service.api.serving import enveloped, in_thread, service_of
+from theworld.service.api.serving import enveloped, service_of
 from theworld.service.documents import WriteRun
 from theworld.service.runtime import Service
 from theworld.stores.filters import read_filters
@@ -255,11 +256,11 @@ async def get_store(request: Request, caller: Querying) -> StoreData:
     """Return how much the tenant has in the store, and its last writes since the server started."""
     service = service_of(request)
     ledger = service.resources.store.ledger
-    counts = (await in_thread(ledger.counts)).get(caller.tenant, {})
+    counts = (await asyncio.to_thread(ledger.counts)).get(caller.tenant, {})
     return StoreData(
         documents=counts.get("documents", {}).get("all", 0),
         notes=counts.get("languages", {}),
-        ontology=caller.tenant in await in_thread(ledger.graph.tenants),
+        ontology=caller.tenant in await asyncio.to_thread(ledger.graph.tenants),
         most_bytes=service.settings.service.max_body_bytes,
         waiting=service.uploads.present,
         writes=[_write(run) for run in reversed(service.documents.runs) if run.tenant == caller.tenant][:WRITES_SHOWN],

@@ -6,6 +6,7 @@ it is put on record, counted in the online metrics or in the metrics of answers.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request
@@ -24,7 +25,7 @@ from theworld.service.api.errors import (
 )
 from theworld.service.api.schemas import NO_REQUEST, TEXT
 from theworld.service.api.schemas import Body as Strict
-from theworld.service.api.serving import ClientGoneError, RequestContext, enveloped, in_thread, service_of
+from theworld.service.api.serving import ClientGoneError, RequestContext, enveloped, service_of
 from theworld.service.explain.explanation import Explanation, explain
 from theworld.service.explain.replay import Replay, replay
 from theworld.service.explain.text import as_mermaid, as_text
@@ -147,7 +148,7 @@ async def replay_request(
             strategy.resources(service.resources)
         return _record(service, request_id, caller.tenant)
 
-    record = await in_thread(read)
+    record = await asyncio.to_thread(read)
 
     def work() -> Replay:
         gone, graph = asked.gone.is_set, service.graph

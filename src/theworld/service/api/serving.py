@@ -10,9 +10,9 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from functools import partial, wraps
+from functools import wraps
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from theworld.settings import Settings
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 EVENTS = "text/event-stream"
 
 
@@ -41,11 +40,6 @@ class ClientGoneError(Exception):
 def service_of(request: Request) -> Service:
     """Return the service behind a request."""
     return cast("Service", request.app.state.service)
-
-
-async def in_thread(function: Callable[[], T]) -> T:
-    """Run work that is no graph run (explain, jobs) in a thread, outside the limiter."""
-    return await asyncio.get_running_loop().run_in_executor(None, function)
 
 
 def enveloped(
@@ -60,7 +54,7 @@ def enveloped(
     def serve(work: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(work)
         async def endpoint(**given: Any) -> Response:
-            data = await (work(**given) if iscoroutinefunction(work) else in_thread(partial(work, **given)))
+            data = await (work(**given) if iscoroutinefunction(work) else asyncio.to_thread(work, **given))
             if isinstance(data, Response):
                 return data
             request = next(value for value in given.values() if isinstance(value, Request))
