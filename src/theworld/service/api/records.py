@@ -29,6 +29,7 @@ from theworld.service.api.serving import ClientGoneError, RequestContext, envelo
 from theworld.service.explain.explanation import Explanation, explain
 from theworld.service.explain.replay import Replay, replay
 from theworld.service.explain.text import as_mermaid, as_text
+from theworld.service.requests.record import kind_of
 from theworld.service.requests.running import CancelledRunError
 from theworld.service.requests.strategies import Strategy
 from theworld.service.runtime import Service
@@ -174,7 +175,7 @@ def _data(record: RequestRecord, found: Replay, strategy: Strategy | None) -> Re
         elapsed_ms=outcome["graph_ms"],
     )
     now = ReplayEnd(
-        kind="clarify" if asked_back is not None else answer.kind if answer is not None else "",
+        kind=kind_of(found.run),
         text=str((asked_back or {}).get("question", "")) or (answer.text if answer is not None else ""),
         confidence=answer.confidence if answer is not None else None,
         elapsed_ms=found.run.elapsed_ms,

@@ -27,7 +27,6 @@ from theworld.service.requests.running import CancelledRunError, Run, Until, Wat
 
 if TYPE_CHECKING:
     from theworld.service.runtime import Service
-    from theworld.settings import Settings
 
 log = logging.getLogger(__name__)
 EVENTS = "text/event-stream"
@@ -68,14 +67,6 @@ def enveloped(
         return work
 
     return serve
-
-
-def total_deadline_ms(settings: Settings) -> int:
-    """Return the budget of a whole answer that asks for none: that of retrieval, and of one call of a model.
-
-    A model that is silent, called again and again, holds its slot no longer.
-    """
-    return settings.retrieval.deadline_ms + round(settings.model.timeout_s * 1000)
 
 
 class RequestContext:
@@ -161,7 +152,11 @@ class RequestContext:
         service, choice = self.service, body.choice if isinstance(body, AskRequest) else None
         context = body.context(self.caller.tenant)
         if context.total_deadline_ms is None:
-            context = context.model_copy(update={"total_deadline_ms": total_deadline_ms(service.settings)})
+            # That of retrieval, and of one call of a model: one that is silent, called again and again, holds its slot
+            # no longer.
+            settings = service.settings
+            total_ms = settings.retrieval.deadline_ms + round(settings.model.timeout_s * 1000)
+            context = context.model_copy(update={"total_deadline_ms": total_ms})
 
         def work() -> tuple[int, Run]:
             sequence = service.resources.store.ledger.sequence()

@@ -12,17 +12,16 @@ Nothing of it is kept, so a conversation is sent whole every time.
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.sse import format_sse_event
 
-from theworld.service.api.access import Caller, Visiting
+from theworld.service.api.access import Visiting
 from theworld.service.api.envelope import bare_reply
 from theworld.service.api.errors import ApiError, error_body
 from theworld.service.api.passages import base_url
@@ -66,7 +65,12 @@ def _model(name: str) -> dict[str, Any]:
 async def completions(request: Request, body: ChatRequest, caller: Visiting) -> Response:
     """Answer with the tenant's knowledge; the conversation is the history."""
     asked = of_chat(body)
-    return await _Completion(request, body, caller).answer(asked)
+    current = RequestContext(request, for_tenant(caller, body.model), "ask", "answer")
+    made = _Completion(current, body, base_url(current.service.settings.service, request))
+    if body.stream:
+        return await streamed(current, made.chunks(asked))
+    answer = cited(current, await current.answered(asked), made.base)
+    return bare_reply(made.whole(answer), current.request_id)
 
 
 @router.post(
@@ -78,7 +82,13 @@ async def completions(request: Request, body: ChatRequest, caller: Visiting) -> 
 async def responses(request: Request, body: ResponsesRequest, caller: Visiting) -> Response:
     """Answer with the tenant's knowledge."""
     asked = of_responses(body)
-    return await _ModelResponse(request, body, caller).answer(asked)
+    current = RequestContext(request, for_tenant(caller, body.model), "ask", "answer")
+    made = _Reply(current, body, base_url(current.service.settings.service, request))
+    if body.stream:
+        return await streamed(current, made.events(asked))
+    answer = cited(current, await current.answered(asked), made.base)
+    part = _part(answer.text, [mark.annotation() for mark in answer.marks])
+    return bare_reply(made.completed(answer, part), current.request_id)
 
 
 @dataclass(slots=True)
@@ -119,104 +129,67 @@ class Unfolding:
         return [one.annotation() | {"start_index": one.start + shift, "end_index": one.end + shift} for one in marks]
 
 
-class _Reply(ABC):
-    """One answer in a client's form, whole or as the events of a stream."""
-
-    end = b""
-    """What a stream ends with, whatever happened."""
-
-    def __init__(self, request: Request, body: ChatRequest | ResponsesRequest, caller: Caller) -> None:
-        self.current = RequestContext(request, for_tenant(caller, body.model), "ask", "answer")
-        self.base = base_url(self.current.service.settings.service, request)
-        self.stream, self.model = body.stream, body.model
-        self.created, self.sent = int(time.time()), Unfolding()
-
-    async def answer(self, asked: AskRequest) -> Response:
-        if self.stream:
-            return await streamed(self.current, self.events(asked))
-        answer = cited(self.current, await self.current.answered(asked), self.base)
-        return bare_reply(self.whole(answer), self.current.request_id)
-
-    async def events(self, asked: AskRequest) -> AsyncGenerator[bytes]:
-        for piece in self.beginning():
-            yield piece
-        async with aclosing(followed(self.current, asked)) as happened:
-            async for kind, value in happened:
-                if kind == "error":
-                    yield self.failed(value)
-                elif kind == "final":
-                    answer = cited(self.current, value, self.base)
-                    if left := self.sent.finish(answer.text):
-                        yield self.delta(left)
-                    for piece in self.ending(answer, self.sent.shifted(answer.text, answer.marks)):
-                        yield piece
-                elif kind != "stage" and (text := self.sent.take(kind, value)):
-                    yield self.delta(text)
-        if self.end:
-            yield self.end
-
-    def told(self, error: ApiError) -> bytes:
-        """Return an error as OpenAI's clients have it."""
-        return error_body(error, self.current.trace_id, self.current.language, "/v1")[1]
-
-    @abstractmethod
-    def whole(self, answer: Cited) -> dict[str, Any]: ...
-
-    @abstractmethod
-    def beginning(self) -> Iterator[bytes]: ...
-
-    @abstractmethod
-    def delta(self, text: str) -> bytes: ...
-
-    @abstractmethod
-    def ending(self, answer: Cited, annotations: list[dict[str, Any]]) -> Iterator[bytes]: ...
-
-    @abstractmethod
-    def failed(self, error: ApiError) -> bytes: ...
+async def _unfolding(
+    current: RequestContext, asked: AskRequest, base: str, sent: Unfolding
+) -> AsyncGenerator[tuple[str, Any]]:
+    """Yield ("text", more of it) as it comes, then ("end", Cited), or ("error", ApiError)."""
+    async with aclosing(followed(current, asked)) as happened:
+        async for kind, value in happened:
+            if kind == "error":
+                yield kind, value
+            elif kind == "final":
+                answer = cited(current, value, base)
+                if left := sent.finish(answer.text):
+                    yield "text", left
+                yield "end", answer
+            elif kind != "stage" and (text := sent.take(kind, value)):
+                yield "text", text
 
 
-class _Completion(_Reply):
-    """One chat completion."""
+def _error(current: RequestContext, error: ApiError) -> bytes:
+    return error_body(error, current.trace_id, current.language, "/v1")[1]
 
-    end = b"data: [DONE]\n\n"
 
-    def __init__(self, request: Request, body: ChatRequest, caller: Caller) -> None:
-        super().__init__(request, body, caller)
-        self.with_usage = body.stream_options is not None and body.stream_options.include_usage
+@dataclass(slots=True)
+class _Completion:
+    """One chat completion, whole or in chunks."""
+
+    current: RequestContext
+    body: ChatRequest
+    base: str
+    created: int = field(default_factory=lambda: int(time.time()))
 
     def envelope(self, kind: str, choices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
         shared = {"id": f"chatcmpl-{self.current.request_id}", "object": kind, "created": self.created}
-        return shared | {"model": self.model, "choices": choices} | more
+        return shared | {"model": self.body.model, "choices": choices} | more
 
     def whole(self, answer: Cited) -> dict[str, Any]:
         annotations = [_nested(mark.annotation()) for mark in answer.marks]
         message = {"role": "assistant", "content": answer.text, "refusal": None, "annotations": annotations}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-        return self.envelope("chat.completion", [choice], usage=_tokens(answer), sources=list(answer.sources))
+        return self.envelope("chat.completion", [choice], usage=_usage(answer), sources=list(answer.sources))
 
-    def beginning(self) -> Iterator[bytes]:
+    async def chunks(self, asked: AskRequest) -> AsyncGenerator[bytes]:
+        sent = Unfolding()
         yield self.chunk({"role": "assistant", "content": ""})
+        async with aclosing(_unfolding(self.current, asked, self.base, sent)) as happened:
+            async for kind, value in happened:
+                if kind == "text":
+                    yield self.chunk({"content": value})
+                elif kind == "error":
+                    yield b"data: " + _error(self.current, value) + b"\n\n"
+                else:
+                    if annotations := [_nested(one) for one in sent.shifted(value.text, value.marks)]:
+                        yield self.chunk({"annotations": annotations}, sources=list(value.sources))
+                    yield self.chunk({}, finish="stop")
+                    if self.body.stream_options is not None and self.body.stream_options.include_usage:
+                        yield self.chunk(None, usage=_usage(value))
+        yield b"data: [DONE]\n\n"
 
-    def delta(self, text: str) -> bytes:
-        return self.chunk({"content": text})
-
-    def ending(self, answer: Cited, annotations: list[dict[str, Any]]) -> Iterator[bytes]:
-        if annotations:
-            yield self.chunk({"annotations": list(map(_nested, annotations))}, sources=list(answer.sources))
-        yield self.chunk({}, finish="stop")
-        if self.with_usage:
-            yield _data(orjson.dumps(self.envelope("chat.completion.chunk", [], usage=_tokens(answer))))
-
-    def failed(self, error: ApiError) -> bytes:
-        return _data(self.told(error))
-
-    def chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
+    def chunk(self, delta: dict[str, Any] | None, finish: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return _data(orjson.dumps(self.envelope("chat.completion.chunk", [choice], **more)))
-
-
-def _data(body: bytes) -> bytes:
-    return b"data: " + body + b"\n\n"
+        body = self.envelope("chat.completion.chunk", [choice] if delta is not None else [], **more)
+        return b"data: " + orjson.dumps(body) + b"\n\n"
 
 
 def _nested(annotation: dict[str, Any]) -> dict[str, Any]:
@@ -224,76 +197,78 @@ def _nested(annotation: dict[str, Any]) -> dict[str, Any]:
     return {"type": kind, kind: annotation}
 
 
-def _tokens(answer: Cited) -> dict[str, int]:
+def _usage(answer: Cited) -> dict[str, int]:
     """Return what a language model used; zeros where none was asked."""
     prompt, completion = answer.usage.prompt_tokens, answer.usage.completion_tokens
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-class _ModelResponse(_Reply):
-    """One response."""
+@dataclass(slots=True)
+class _Reply:
+    """One response, whole or as events."""
 
-    def __init__(self, request: Request, body: ResponsesRequest, caller: Caller) -> None:
-        super().__init__(request, body, caller)
-        self.instructions, self.number = body.instructions, 0
-        self.id = f"msg_{self.current.request_id}"
-        self.place = {"item_id": self.id, "output_index": 0, "content_index": 0}
+    current: RequestContext
+    body: ResponsesRequest
+    base: str
+    created: int = field(default_factory=lambda: int(time.time()))
+    told: int = 0
+    """Events so far."""
 
     def envelope(self, status: str, **more: Any) -> dict[str, Any]:
         return {
             "id": f"resp_{self.current.request_id}", "object": "response", "created_at": self.created,
-            "status": status, "model": self.model, "output": [], "usage": None, "error": None,
-            "incomplete_details": None, "instructions": self.instructions, "metadata": {},
+            "status": status, "model": self.body.model, "output": [], "usage": None, "error": None,
+            "incomplete_details": None, "instructions": self.body.instructions, "metadata": {},
             "parallel_tool_calls": False, "tool_choice": "none", "tools": [], "temperature": None, "top_p": None,
             "store": False,
         } | more  # fmt: skip
 
-    def completed(self, answer: Cited, text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
-        usage, output = _tokens(answer), [self.message("completed", [_part(text, annotations)])]
-        told = {
-            "input_tokens": usage["prompt_tokens"],
+    def message(self, status: str, *content: dict[str, Any]) -> dict[str, Any]:
+        named = {"id": f"msg_{self.current.request_id}", "type": "message", "role": "assistant"}
+        return named | {"status": status, "content": list(content)}
+
+    def completed(self, answer: Cited, part: dict[str, Any]) -> dict[str, Any]:
+        used = answer.usage
+        usage = {
+            "input_tokens": used.prompt_tokens,
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-            "output_tokens": usage["completion_tokens"],
+            "output_tokens": used.completion_tokens,
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": usage["total_tokens"],
+            "total_tokens": used.prompt_tokens + used.completion_tokens,
         }
-        return self.envelope("completed", output=output, usage=told)
+        return self.envelope("completed", output=[self.message("completed", part)], usage=usage)
 
-    def whole(self, answer: Cited) -> dict[str, Any]:
-        return self.completed(answer, answer.text, [mark.annotation() for mark in answer.marks])
-
-    def message(self, status: str, content: list[dict[str, Any]]) -> dict[str, Any]:
-        return {"id": self.id, "type": "message", "role": "assistant", "status": status, "content": content}
-
-    def beginning(self) -> Iterator[bytes]:
-        for name in ("response.created", "response.in_progress"):
+    async def events(self, asked: AskRequest) -> AsyncGenerator[bytes]:
+        sent = Unfolding()
+        place = {"item_id": f"msg_{self.current.request_id}", "output_index": 0, "content_index": 0}
+        for name in ("created", "in_progress"):
             yield self.event(name, response=self.envelope("in_progress"))
-        yield self.event("response.output_item.added", output_index=0, item=self.message("in_progress", []))
-        yield self.event("response.content_part.added", **self.place, part=_part("", []))
-
-    def delta(self, text: str) -> bytes:
-        return self.event("response.output_text.delta", **self.place, delta=text, logprobs=[])
-
-    def ending(self, answer: Cited, annotations: list[dict[str, Any]]) -> Iterator[bytes]:
-        for place, annotation in enumerate(annotations):
-            added = {"annotation_index": place, "annotation": annotation}
-            yield self.event("response.output_text.annotation.added", **self.place, **added)
-        text, part = self.sent.text, _part(self.sent.text, annotations)
-        yield self.event("response.output_text.done", **self.place, text=text, logprobs=[])
-        yield self.event("response.content_part.done", **self.place, part=part)
-        yield self.event("response.output_item.done", output_index=0, item=self.message("completed", [part]))
-        yield self.event("response.completed", response=self.completed(answer, text, annotations))
-
-    def failed(self, error: ApiError) -> bytes:
-        said = orjson.loads(self.told(error))["error"]
-        code = "rate_limit_exceeded" if said["type"] == "rate_limit_error" else "server_error"
-        failed = self.envelope("failed", error={"code": code, "message": said["message"]})
-        return self.event("response.failed", response=failed)
+        yield self.event("output_item.added", output_index=0, item=self.message("in_progress"))
+        yield self.event("content_part.added", **place, part=_part("", []))
+        async with aclosing(_unfolding(self.current, asked, self.base, sent)) as happened:
+            async for kind, value in happened:
+                if kind == "text":
+                    yield self.event("output_text.delta", **place, delta=value, logprobs=[])
+                elif kind == "error":
+                    said = orjson.loads(_error(self.current, value))["error"]
+                    code = "rate_limit_exceeded" if said["type"] == "rate_limit_error" else "server_error"
+                    error = {"code": code, "message": said["message"]}
+                    yield self.event("failed", response=self.envelope("failed", error=error))
+                else:
+                    annotations = sent.shifted(value.text, value.marks)
+                    for number, annotation in enumerate(annotations):
+                        added = {"annotation_index": number, "annotation": annotation}
+                        yield self.event("output_text.annotation.added", **place, **added)
+                    part = _part(sent.text, annotations)
+                    yield self.event("output_text.done", **place, text=sent.text, logprobs=[])
+                    yield self.event("content_part.done", **place, part=part)
+                    yield self.event("output_item.done", output_index=0, item=self.message("completed", part))
+                    yield self.event("completed", response=self.completed(value, part))
 
     def event(self, name: str, **data: Any) -> bytes:
-        body = {"type": name, "sequence_number": self.number, **data}
-        self.number += 1
-        return format_sse_event(event=name, data_str=orjson.dumps(body).decode())
+        body = {"type": f"response.{name}", "sequence_number": self.told, **data}
+        self.told += 1
+        return format_sse_event(event=f"response.{name}", data_str=orjson.dumps(body).decode())
 
 
 def _part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
