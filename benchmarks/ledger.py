@@ -25,6 +25,8 @@ from pathlib import Path
 from environment import environment
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from ledger_suite import leaks_of_ledger
+from made_documents import make_document
 from services.faulty_proxy import FAULTS, FaultyProxy
 from services.launching import PostgresServer
 from services.postgres_ledger import drop_schema, settings_for
@@ -36,8 +38,6 @@ from theworld.settings import LedgerSettings, Settings
 from theworld.stores.knowledge_store import open_store
 from theworld.stores.ledger import Ledger
 from theworld.stores.records import DocumentRecord
-from theworld.testing.conformance.documents import make_document
-from theworld.testing.conformance.leaks import leaks_of_ledger
 
 TENANT = "default"
 BATCH = 32

@@ -17,8 +17,9 @@ import numpy as np
 from environment import environment
 from latency import resident_mb
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from made_documents import make_document
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.testing.conformance.documents import make_document
 
 TENANT, SPACE, DIMENSION, TOKENS, BATCH = "default", "space-en", 384, 120, 128
 

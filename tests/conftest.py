@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from theworld.graph import Resources
 
 
+pytest.register_assert_rewrite("ledger_suite", "ledger_writers", "made_documents", "reranker_suite")
+
+
 def pytest_collectstart(collector: pytest.Collector) -> None:
     """Have hypothesis ignore how long an example takes, which says how busy the machine is; only where it is used.
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from made_documents import make_document
 from services.launching import (
     CannotStartError,
     JavaServer,
@@ -32,7 +33,6 @@ from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger.sqlite import FILE_NAME
 from theworld.stores.sparse.opensearch import OpenSearchSparse
-from theworld.testing.conformance.documents import make_document
 
 TENANT, SPACE, DIMENSION, TOKENS = "default", "space-en", 384, 100
 WORDS = "river science Marie Curie 科学 电影 鲁迅 Paper 42"

@@ -50,7 +50,9 @@ class FirstAnswers:
 
     def gain(self) -> PairedDifference:
         """Compare the accuracies question by question. Raises ValueError where there is none."""
-        first, second = ([result.contains for result in report.results] for report in (self.own, self.baseline))
+        first, second = (
+            [result.measures["contains"] for result in report.results] for report in (self.own, self.baseline)
+        )
         return paired_difference(first, second)
 
 

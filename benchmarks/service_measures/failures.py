@@ -6,15 +6,15 @@ Holds when at least 90 % of the failures have a culprit.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
-from typing import get_args
 
 from service_measures.serving import dataset_argument, prepared
 from theworld.evaluation.counterfactuals import Counterfactuals
 from theworld.evaluation.failure_report import as_html, as_markdown
-from theworld.evaluation.failures import Change, FailureReport, explain_failure, failed
+from theworld.evaluation.failures import Change, explain_failure, failed, failure_report
 from theworld.graph import build_graph, open_resources
-from theworld.state import Channel, Context
+from theworld.state import Context
 
 LEAST = 0.9
 
@@ -34,9 +34,8 @@ def run(arguments: argparse.Namespace) -> bool:
         for query in queries:
             base = ways.ask(query.text, Change())
             if failed(query, base):
-                ask = lambda change, text=query.text: ways.ask(text, change)  # noqa: E731
-                found.append(explain_failure(query, base, ask, dataset.document_ids, get_args(Channel)))
-    report = FailureReport(dataset.name, len(queries), tuple(found)).as_json()
+                found.append(explain_failure(query, base, partial(ways.ask, query.text), dataset.document_ids))
+    report = failure_report(dataset.name, len(queries), found)
     print(as_markdown(report))
     if arguments.html:
         arguments.html.write_text(as_html(report), "utf-8")

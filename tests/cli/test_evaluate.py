@@ -87,7 +87,7 @@ def test_what_is_wrong_is_told_before_the_work(cli, dataset: Path, tmp_path: Pat
 
 @pytest.mark.slow
 def test_peers_are_compared_or_named(cli, dataset: Path, tmp_path: Path) -> None:
-    from theworld.evaluation.peers import PEERS
+    from theworld.evaluation.peers.retrievers import PEERS
 
     file = tmp_path / "out.json"
     done = cli("eval", "retrieval", dataset, "--compare", "--limit", 2, "--json", file)
@@ -99,10 +99,3 @@ def test_peers_are_compared_or_named(cli, dataset: Path, tmp_path: Path) -> None
     assert "TheWorld over HippoRAG-style PageRank, recall@5:" in done.out
     for name in found["left_out"]:
         assert f"LEFT OUT: {found['left_out'][name]}" in done.err
-
-
-def test_a_plot_without_a_comparison_is_refused(cli, dataset: Path, tmp_path: Path) -> None:
-    done = cli("eval", "retrieval", dataset, "--plot", tmp_path / "plots")
-    assert done.code == 2
-    assert "--compare" in done.err
-    assert not (tmp_path / "plots").exists()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from made_documents import make_document
 from theworld.cli.app import run
 from theworld.doctor import Finding, examine
 from theworld.doctor.projections import is_older
@@ -21,7 +22,6 @@ from theworld.stores.files import write_atomically
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger
 from theworld.stores.ledger.sqlite import FILE_NAME
-from theworld.testing.conformance.documents import make_document
 
 
 @pytest.fixture

@@ -29,15 +29,6 @@ def test_only_the_first_hundred_of_a_channel_count() -> None:
     assert len(m3_baseline(dense, [])) == 100
 
 
-@given(hits)
-def test_normalised_scores_keep_the_order_within_bounds(found: list[tuple[str, float]]) -> None:
-    values = list(normalised(found).values())
-    assert all(0.0 <= value <= 1.0 for value in values)
-    assert values == sorted(values, reverse=True)
-    if found:
-        assert values[0] == pytest.approx(1.0)
-
-
 @given(hits, hits, st.floats(0.5, 4.0), st.floats(-5, 5))
 def test_scale_and_shift_of_a_channel_do_not_matter(
     dense: list[tuple[str, float]], sparse: list[tuple[str, float]], scale: float, shift: float

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import shutil
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +14,23 @@ import pytest
 
 from theworld.cli.app import run
 from theworld.errors import IngestionError, TheWorldError
-from theworld.evaluation.documents import (
-    RIVALS,
+from theworld.evaluation.documents.question_set import (
     DocumentAnswer,
     DocumentQuestion,
-    DocumentsReport,
     QuestionSet,
     load_question_set,
+    note_as_shown,
 )
-from theworld.evaluation.documents.question_set import note_as_shown
+from theworld.evaluation.documents.report import DocumentsReport
 from theworld.evaluation.documents.rivals import (
-    DEFAULT_SPLITTERS,
-    PassageBM25,
+    RIVALS,
     ask_floor,
     corpus_texts,
     cut,
     join_paragraphs,
-    tokens,
 )
 from theworld.evaluation.documents.scoring import explain_failure, holds_fact, score
-from theworld.evaluation.peers import PEERS, PeerEntry
+from theworld.evaluation.peers.retrievers import PEERS, PeerEntry
 from theworld.state import Candidate
 from theworld.stores.knowledge_store import KnowledgeStore
 
@@ -276,12 +274,6 @@ def test_a_note_is_shown_with_its_place_and_lead() -> None:
     assert note_as_shown(note) == "leave.md › Parents\n| A |\n| 1 |"
 
 
-def test_paragraphs_are_joined_and_never_cut() -> None:
-    assert join_paragraphs("aaa\n\nbbb\n \nccccccc\n\nd", size=9) == ["aaa\n\nbbb\n\n", "ccccccc\n\n", "d\n\n"]
-    assert join_paragraphs("a" * 20, size=9) == ["a" * 20 + "\n\n"]
-    assert join_paragraphs(" \n\n ") == []
-
-
 def test_files_without_text_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "b.rst").write_text("b", "utf-8")
     (tmp_path / "a.md").write_text("a", "utf-8")
@@ -289,14 +281,6 @@ def test_files_without_text_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("", "utf-8")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\x00")
     assert corpus_texts(tmp_path) == [("a.md", "a"), ("b.rst", "b")]
-
-
-def test_tokens_are_words_and_pairs_of_characters() -> None:
-    assert tokens("GPU-90 内存不足 x") == ["gpu", "90", "x", "内存", "存不", "不足"]
-    assert tokens("年") == ["年"]
-    index = PassageBM25(["a a b", "a c", "d"])
-    assert index.rank("a", 9) == [0, 1, 2]
-    assert index.rank("c d", 1) == [2]
 
 
 # The command
@@ -401,7 +385,7 @@ def test_what_is_wrong_is_told_before_the_work(command: Run, tmp_path: Path) -> 
 
 
 def test_a_rival_that_is_not_installed_says_how_to_get_it() -> None:
-    absent = PeerEntry("A rival", PEERS["langchain"].maker, {"no_such_package": "no-such-package"})
+    absent = PeerEntry("A rival", PEERS["langchain"].make, ("no-such-package",))
     with pytest.raises(TheWorldError, match=r"no-such-package not installed. pip install .*\[benchmarks\]"):
         absent.require()
 
@@ -412,7 +396,8 @@ def test_rivals_are_measured_or_named(command: Run) -> None:
     assert code == 0, err
     (found,) = json.loads(out)["sets"]
     compared = found["compare"]
-    installed = [name for name in RIVALS if name not in DEFAULT_SPLITTERS or not PEERS[name].missing()]
+    distributions = {name: PEERS[name].requires if name in PEERS else () for name in RIVALS}
+    installed = [name for name, ones in distributions.items() if all(any(metadata.distributions(name=o)) for o in ones)]
     assert list(compared["rivals"]) == installed
     assert set(compared["left_out"]) == set(RIVALS) - set(installed)
     for reason in compared["left_out"].values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 
@@ -10,16 +11,17 @@ from theworld.service.golden import JudgedQuestion, build_golden_set
 
 
 def judged(number, question, answers=("Vienna",), documents=("d",), language="en", intent="question", verdict="good"):
-    return JudgedQuestion(f"r{number:03}", question, language, intent, tuple(answers), tuple(documents), verdict)
+    stratum = f"{language}/{intent}"
+    return JudgedQuestion(f"r{number:03}", question, stratum, tuple(answers), tuple(documents), verdict)
 
 
 def texts(found):
-    return [item.question.question for item in found.questions]
+    return [item.question for item in found[0]]
 
 
 def test_it_keeps_where_a_question_comes_from():
     found = build_golden_set([judged(1, "Where was he born?", verdict="bad")])
-    assert found.questions[0].provenance() == {"request_id": "r001", "verdict": "bad", "also": []}
+    assert (found[0][0].request_id, found[0][0].verdict, found[0][0].also) == ("r001", "bad", ())
 
 
 def test_repetitions_are_one_question_in_both_languages():
@@ -32,8 +34,8 @@ def test_repetitions_are_one_question_in_both_languages():
             judged(5, "Where was Ada Lovelace born?", answers=["London"]),
         ]
     )
-    assert [item.also for item in found.questions] == [("r002",), ("r004",), ()]
-    assert found.left_out == {"repeated": 2}
+    assert [item.also for item in found[0]] == [("r002",), ("r004",), ()]
+    assert found[1] == {"repeated": 2}
 
 
 @pytest.mark.parametrize(
@@ -63,13 +65,13 @@ def test_repetitions_are_one_question_in_both_languages():
 )
 def test_long_questions_that_differ_in_a_number_or_a_name_are_two(one, other, same):
     found = build_golden_set([judged(1, one, answers=["1901"]), judged(2, other, answers=["1902"])])
-    assert found.left_out == ({"contradicted": 2} if same else {})
-    assert len(found.questions) == (0 if same else 2)
+    assert found[1] == ({"contradicted": 2} if same else {})
+    assert len(found[0]) == (0 if same else 2)
 
 
 def test_users_who_contradict_each_other_leave_no_question():
     found = build_golden_set([judged(1, "Where was he born?"), judged(2, "Where was he born?", answers=["Graz"])])
-    assert (texts(found), found.left_out) == ([], {"contradicted": 2})
+    assert (texts(found), found[1]) == ([], {"contradicted": 2})
 
 
 def test_leaks_are_left_out():
@@ -83,12 +85,12 @@ def test_leaks_are_left_out():
         known=["known from the training set"],
         in_corpus=lambda question: question.startswith("Stands"),
     )
-    assert (texts(found), found.left_out) == (["How old is he?"], {"leaked": 3})
+    assert (texts(found), found[1]) == (["How old is he?"], {"leaked": 3})
 
 
 def test_without_gold_there_is_nothing_to_learn():
     found = build_golden_set([judged(1, "Where?", answers=(), documents=(), verdict="bad")])
-    assert found.left_out == {"without_gold": 1}
+    assert found[1] == {"without_gold": 1}
 
 
 def test_small_strata_are_not_lost_and_the_order_of_requests_does_not_matter():
@@ -101,5 +103,5 @@ def test_small_strata_are_not_lost_and_the_order_of_requests_does_not_matter():
         random.Random(seed).shuffle(shuffled)
         sets.append(build_golden_set(shuffled, size=4))
     assert sets[0] == sets[1] == sets[2]
-    assert sets[0].strata() == {"en/question": 3, "zh/detail": 1}
-    assert sets[0].left_out == {"over_size": 7}
+    assert Counter(item.stratum for item in sets[0][0]) == {"en/question": 3, "zh/detail": 1}
+    assert sets[0][1] == {"over_size": 7}

@@ -94,7 +94,7 @@ def test_retrieval_is_reproducible(graph: CompiledGraph, dataset: Dataset) -> No
 def test_answers(graph: CompiledGraph, dataset: Dataset) -> None:
     report = evaluate_answers(dataset, graph, limit=5)
     assert [result.query.id for result in report.results] == ["q1", "q2"]
-    assert report.results[0].contains == 1.0
+    assert report.results[0].measures["contains"] == 1.0
     assert report.as_json()["answered"] == 2
 
 
@@ -126,8 +126,8 @@ def test_first_answers_come_from_both_lists(graph: CompiledGraph, resources: Res
     found = evaluate_first_answers(dataset, resources, on_query=lambda: asked.append(1))
     assert len(asked) == 2
     assert found.own.results == evaluate_answers(dataset, graph, use_model=False).results
-    baseline = [result.contains for result in found.baseline.results]
-    assert [result.contains for result in found.own.results] == [1.0, 1.0]
+    baseline = [result.measures["contains"] for result in found.baseline.results]
+    assert [result.measures["contains"] for result in found.own.results] == [1.0, 1.0]
     assert 1.0 in baseline
     assert found.gain().mean == 1.0 - sum(baseline) / 2
 

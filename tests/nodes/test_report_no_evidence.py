@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from langgraph.runtime import Runtime
 
+from made_documents import make_document
 from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError
 from theworld.nodes.report_no_evidence import NoteStore, report_no_evidence
 from theworld.state import Answer, Candidate, ChannelResult, Context, Degradation, QueryState, Update
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.testing.conformance.documents import make_document
 
 NOTES = [
     Candidate(note_id=str(i), document_id=str(i), title=title) for i, title in enumerate(["A", "a", "B", "", "C", "D"])

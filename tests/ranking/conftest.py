@@ -16,9 +16,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
+from reranker_suite import QUESTIONS, candidates
 from theworld.stores.graph import MemoryGraph
 from theworld.testing.conformance.documents import feed, put
-from theworld.testing.conformance.rerankers import QUESTIONS, candidates
 from theworld.text import tokens
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from reranker_suite import candidate
 from theworld.ranking.pointwise import LONGEST_BRIDGE, evidence_texts
 from theworld.stores.graph import MemoryGraph
 from theworld.testing.conformance.documents import TENANT, feed, put
-from theworld.testing.conformance.rerankers import candidate
 
 FILM = candidate("film#0", "Metropolis", "Metropolis was directed by Fritz Lang.")
 OTHER = candidate("other#0", "Rain", "Nothing but rain.")

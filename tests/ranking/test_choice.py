@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reranker_suite import ask, candidates
 from theworld.errors import ModelError, SettingsError
 from theworld.graph import Resources
 from theworld.graph.resources import make_resources, ready
@@ -18,7 +19,6 @@ from theworld.ranking import (
 )
 from theworld.settings import Settings
 from theworld.stores.graph import MemoryGraph
-from theworld.testing.conformance.rerankers import ask, candidates
 
 SERVER = {"kind": "remote", "base_url": "http://localhost:8080", "model": "m"}
 

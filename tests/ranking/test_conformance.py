@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
+from reranker_suite import MakeReranker, RerankerConformance, candidates
 from theworld.models.cross_encoder_model import OnnxCrossEncoder
 from theworld.ranking import CrossEncoderReranker, EvidenceSetReranker, RemoteReranker, RerankProtocol
 from theworld.ranking.evidence_set import MICRO_BATCH
 from theworld.stores.dense import NumpyDense
 from theworld.testing import FakeEmbedder
-from theworld.testing.conformance import RerankerConformance
 from theworld.testing.conformance.documents import feed, put
-from theworld.testing.conformance.rerankers import MakeReranker, candidates
 
 
 class Slowed:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reranker_suite import QUESTIONS, ask, candidate, candidates
 from theworld.deadline import Deadline
 from theworld.errors import ModelError, SettingsError
 from theworld.models.cross_encoder_model import FastembedCrossEncoder, OnnxCrossEncoder, load_cross_encoder
 from theworld.ranking import CrossEncoderReranker
 from theworld.ranking.pointwise import sigmoid
-from theworld.testing.conformance.rerankers import QUESTIONS, ask, candidate, candidates
 
 from .conftest import write_cross_encoder
 

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from langgraph.graph import END, START, StateGraph
 
+from reranker_suite import QUESTIONS, candidates
 from theworld.graph.edges import after_reranking
 from theworld.graph.tracing import bind
 from theworld.models.cross_encoder_model import OnnxCrossEncoder
@@ -37,7 +38,6 @@ from theworld.stores.dense import NumpyDense
 from theworld.stores.records import StoredNote
 from theworld.testing import FakeEmbedder
 from theworld.testing.conformance.documents import feed, put
-from theworld.testing.conformance.rerankers import QUESTIONS, candidates
 
 from .conftest import Handler, RerankServer, reply_to
 

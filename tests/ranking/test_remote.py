@@ -10,12 +10,12 @@ from email.utils import format_datetime
 import pytest
 from pydantic import SecretStr
 
+from reranker_suite import QUESTION, ask, candidate, candidates
 from theworld.deadline import Deadline
 from theworld.errors import SettingsError
 from theworld.models.endpoint import BrokenReplyError
 from theworld.ranking import RemoteReranker, Reranking, RerankProtocol
 from theworld.stores.graph import MemoryGraph
-from theworld.testing.conformance.rerankers import QUESTION, ask, candidate, candidates
 
 from .conftest import RerankServer, reply_to
 

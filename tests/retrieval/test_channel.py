@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from reranker_suite import candidates
 from theworld.deadline import Deadline
 from theworld.errors import RetrievalUnavailableError
 from theworld.nodes.rerank_candidates import rerank_candidates
@@ -18,7 +19,6 @@ from theworld.ranking import Ranked, Reranking
 from theworld.retrieval.channel import channel_deadline, ranked, retrieval_deadline, search_channel
 from theworld.settings import Settings
 from theworld.state import ChannelPlan, Context, QueryState, RouteDecision
-from theworld.testing.conformance.rerankers import candidates
 
 BUDGET_MS = 400
 SLACK_MS = 20_000

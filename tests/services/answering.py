@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from made_documents import make_document
 from services.faulty_proxy import FaultyProxy
 from services.launching import Server
 from services.postgres_ledger import drop_schema, settings_for
@@ -27,7 +28,6 @@ from theworld.stores.engines import Engines
 from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.knowledge_store import KnowledgeStore, open_store
 from theworld.stores.moving import move_ledger
-from theworld.testing.conformance.documents import make_document
 
 QUESTIONS = ("Who was the commander of Apollo 11?", "鲁迅出生在哪里？")
 LONGEST_RECOVERY_S = 120.0

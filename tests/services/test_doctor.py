@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from made_documents import make_document
 from services.faulty_proxy import FaultyProxy
 from services.postgres_ledger import drop_schema, settings_for
 from theworld.doctor import Finding, examine
@@ -13,7 +14,6 @@ from theworld.settings import Settings, SparseSettings
 from theworld.stores.knowledge_store import open_store
 from theworld.stores.ledger import Ledger
 from theworld.stores.sparse.opensearch import OpenSearchSparse
-from theworld.testing.conformance.documents import make_document
 
 pytestmark = pytest.mark.slow
 

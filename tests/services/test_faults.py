@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from made_documents import assert_congruent, make_document
 from services.faulty_proxy import FaultyProxy
 from services.launching import Server
 from services.server_faults import HALF_OPEN
@@ -25,7 +26,7 @@ from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.protocols import Projection
 from theworld.stores.sparse.opensearch import OpenSearchSparse
-from theworld.testing.conformance.documents import TENANT, assert_congruent, embedded, feed, make_document, put
+from theworld.testing.conformance.documents import TENANT, embedded, feed, put
 
 pytestmark = [pytest.mark.slow, HALF_OPEN]
 PATIENT_S = 60.0

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from made_documents import assert_congruent, make_document
 from services.launching import free_port
 from theworld.errors import EngineUnavailableError
 from theworld.settings import DenseSettings, GraphSettings, SparseSettings
@@ -17,7 +18,7 @@ from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.protocols import NoteChange
 from theworld.stores.sparse.opensearch import OpenSearchSparse
-from theworld.testing.conformance.documents import assert_congruent, make_document, put
+from theworld.testing.conformance.documents import put
 
 pytestmark = pytest.mark.slow
 

@@ -12,6 +12,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import text
 
+from ledger_suite import LedgerConformance, assert_ledger_twins, leaks_of_ledger
+from ledger_writers import ServiceLedgerConformance, write_side_by_side
+from made_documents import assert_congruent, make_document
 from services.postgres_ledger import PATIENT_S, drop_schema, settings_for
 from theworld.errors import StoreError, StoreVersionError
 from theworld.settings import LedgerSettings, Settings
@@ -22,11 +25,6 @@ from theworld.stores.ledger.models import Base
 from theworld.stores.ledger.opening import migrate_tables, open_database
 from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.moving import move_ledger
-from theworld.testing.conformance import LedgerConformance, ServiceLedgerConformance
-from theworld.testing.conformance.documents import assert_congruent, make_document
-from theworld.testing.conformance.leaks import leaks_of_ledger
-from theworld.testing.conformance.ledger_writers import write_side_by_side
-from theworld.testing.conformance.twins import assert_ledger_twins
 
 pytestmark = pytest.mark.slow
 Make = Callable[..., Ledger]

@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from made_documents import assert_congruent, make_document
 from services.launching import CannotStartError, PostgresServer
 from services.postgres_ledger import PATIENT_S
 from theworld.doctor import Finding, examine
@@ -23,7 +24,6 @@ from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger
 from theworld.stores.ledger.opening import connect, make_tables
 from theworld.stores.ledger.service_ledger import ServiceLedger
-from theworld.testing.conformance.documents import assert_congruent, make_document
 
 pytestmark = pytest.mark.slow
 DOCUMENT = Path(__file__).parents[2] / "docs" / "postgresql.md"

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from made_documents import assert_congruent, make_document
 from services.faulty_proxy import FAULTS, FaultyProxy
 from services.launching import Server
 from services.postgres_ledger import PATIENT_S, drop_schema, settings_for
@@ -22,7 +23,6 @@ from theworld.stores.engines import Engines
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger
 from theworld.stores.moving import move_ledger
-from theworld.testing.conformance.documents import assert_congruent, make_document
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 2.0

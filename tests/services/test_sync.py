@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from made_documents import make_document
 from services.launching import free_port
 from theworld.cli.app import run
 from theworld.settings import Settings, SparseSettings
 from theworld.stores.knowledge_store import KnowledgeStore, open_store
 from theworld.stores.sparse.opensearch import OpenSearchSparse
-from theworld.testing.conformance.documents import make_document
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from ledger_writers import answer_with_counts, write_batches
+from made_documents import assert_congruent, make_document
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.records import DocumentRecord
-from theworld.testing.conformance.documents import assert_congruent, make_document
-from theworld.testing.conformance.ledger_writers import answer_with_counts, write_batches
 
 pytestmark = [
     pytest.mark.slow,
@@ -30,7 +30,7 @@ LONGEST = 0.5
 @pytest.fixture(scope="module")
 def processes() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["theworld.testing.conformance.ledger_writers"])
+    context.set_forkserver_preload(["theworld.stores.knowledge_store"])
     return context
 
 

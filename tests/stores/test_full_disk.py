@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from made_documents import assert_congruent, make_document
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.testing.conformance.documents import assert_congruent, make_document
 
 pytestmark = [
     pytest.mark.slow,
@@ -19,7 +20,7 @@ WRITES = """
 import resource, sys
 from theworld.errors import StoreError
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.testing.conformance.documents import make_document
+from made_documents import make_document
 
 path, size = sys.argv[1], int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -34,12 +35,12 @@ except (StoreError, OSError) as error:
 
 def test_no_file_may_grow_beyond_a_size(tmp_path: Path) -> None:
     path, told = tmp_path / "store", 0
+    found = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     with KnowledgeStore.open(path, create=True) as store:
         store.put([make_document(number) for number in range(20)])
     for size in (200, 3_000, 30_000, 100_000, 300_000, 1_000_000):
-        done = subprocess.run(
-            [sys.executable, "-c", WRITES, str(path), str(size)], capture_output=True, text=True, check=False
-        )
+        command = [sys.executable, "-c", WRITES, str(path), str(size)]
+        done = subprocess.run(command, env=found, capture_output=True, text=True, check=False)
         assert done.returncode == 0 or done.stderr.startswith("told: "), done.stderr
         told += done.returncode != 0
         with KnowledgeStore.open(path, read_only=False) as store:

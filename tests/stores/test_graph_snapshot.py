@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from made_documents import assert_congruent, make_document
 from theworld.errors import StoreError
 from theworld.stores import array_folder, opening
 from theworld.stores.files import read_json, write_atomically
@@ -23,7 +24,7 @@ from theworld.stores.graph.columns import Columns, NoteFacts, note_facts
 from theworld.stores.graph.joining import joined
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.protocols import NoteChange
-from theworld.testing.conformance.documents import TENANT, assert_congruent, feed, gone, make_document, put
+from theworld.testing.conformance.documents import TENANT, feed, gone, put
 from theworld.testing.conformance.twins import assert_graph_twins
 
 NAMES = ["Ada", "ADA", "Bell Labs", "the Moon", "MOON", "鲁迅", "绍兴", "C", "Déjà", "\ud800 lone", "Hub", "hub"]

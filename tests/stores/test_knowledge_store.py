@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, event
 
+from made_documents import assert_congruent, make_document
 from theworld.errors import ModelMismatchError, StoreError
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.token_codes import encode_tokens
-from theworld.testing.conformance.documents import assert_congruent, make_document
 
 
 @pytest.fixture

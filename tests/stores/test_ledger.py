@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ledger_suite import LedgerConformance, leaks_of_ledger
+from ledger_writers import ServiceLedgerConformance, write_side_by_side
 from theworld.stores.ledger import Ledger
 from theworld.stores.ledger.service_ledger import ServiceLedger
-from theworld.testing.conformance import LedgerConformance, ServiceLedgerConformance
-from theworld.testing.conformance.leaks import leaks_of_ledger
-from theworld.testing.conformance.ledger_writers import write_side_by_side
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from made_documents import make_document
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.sparse import TantivySparse
-from theworld.testing.conformance.documents import TENANT, feed, make_document, put
+from theworld.testing.conformance.documents import TENANT, feed, put
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="permissions of another kind")]
 

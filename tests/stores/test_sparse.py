@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from made_documents import assert_congruent, make_document
 from theworld.errors import StoreError
 from theworld.stores.files import Sums, sums_of
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.protocols import Hit
 from theworld.stores.sparse import TantivySparse, embedded
-from theworld.testing.conformance.documents import TENANT, assert_congruent, feed, gone, make_document, put
+from theworld.testing.conformance.documents import TENANT, feed, gone, put
 
 QUERIES = ("river science", "科学 电影 鲁迅", "Marie Curie Warsaw", "Paper 4")
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from made_documents import assert_congruent, make_document
 from theworld.errors import StoreError, StoreLockedError, StoreVersionError
 from theworld.models.protocols import Embedded, TokenVectors
 from theworld.stores.files import read_json, write_atomically
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.records import DocumentRecord
 from theworld.stores.store_folder import WriterLock
-from theworld.testing.conformance.documents import assert_congruent, make_document
 
 
 @pytest.fixture

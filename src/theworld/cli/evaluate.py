@@ -19,7 +19,7 @@ from theworld.cli.output import console, error_console, gain_in_words, plain_tab
 if TYPE_CHECKING:
     from theworld.evaluation.answers import AnswersReport
     from theworld.evaluation.datasets import Dataset
-    from theworld.evaluation.peers import Comparison
+    from theworld.evaluation.peers.comparison import Comparison
     from theworld.evaluation.retrieval import RetrievalReport
     from theworld.graph import Resources
     from theworld.graph.build import CompiledGraph
@@ -54,20 +54,11 @@ def retrieval(
     compare: Annotated[
         bool, typer.Option("--compare", help="Measure other retrievers too, over the same notes and vectors.")
     ] = False,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="DIR", help="With --compare: draw a PNG and an SVG there.")
-    ] = None,
 ) -> None:
     """Recall, MRR and nDCG of every stage; the corpus goes into --store, or into a store kept in the user's cache."""
     from theworld.evaluation.retrieval import evaluate_retrieval, judged_queries
 
     check_writable(json_file, "--json")
-    if plot is not None:
-        from theworld.evaluation.peers.comparison import check_plotting
-
-        if not compare:
-            raise typer.BadParameter("draws the comparison: give --compare too.", param_hint="--plot")
-        check_plotting(plot)
     with _prepared(dataset, store) as (data, graph, resources, facts):
         with _counting(len(judged_queries(data, limit))) as on_query:
             report = evaluate_retrieval(data, graph, limit=limit, ingest=facts, on_query=on_query)
@@ -75,7 +66,7 @@ def retrieval(
         if json_file != STDOUT:
             _show_retrieval(report)
         if compare:
-            comparison = _compare_peers(data, resources, limit=limit, plot=plot)
+            comparison = _compare_peers(data, resources, limit=limit)
             figures["compare"] = comparison.as_json()
             if json_file != STDOUT:
                 _show_comparison(comparison)
@@ -201,9 +192,9 @@ def _show_models(reports: Mapping[str, AnswersReport]) -> None:
     console().print(table, soft_wrap=False, crop=False)
 
 
-def _compare_peers(data: Dataset, resources: Resources, *, limit: int | None, plot: Path | None) -> Comparison:
-    """Measure the peers, draw the plot when a folder is given, and say on standard error what is missing."""
-    from theworld.evaluation.peers import compare_peers
+def _compare_peers(data: Dataset, resources: Resources, *, limit: int | None) -> Comparison:
+    """Measure the peers, and say on standard error what is missing."""
+    from theworld.evaluation.peers.comparison import compare_peers
 
     err = error_console()
     comparison = compare_peers(
@@ -211,11 +202,6 @@ def _compare_peers(data: Dataset, resources: Resources, *, limit: int | None, pl
     )
     for reason in comparison.left_out.values():
         err.print(f"LEFT OUT: {reason}", style="bold red", soft_wrap=True)
-    if plot is not None:
-        from theworld.evaluation.peers.comparison import plot_comparison
-
-        for file in plot_comparison(comparison, plot):
-            err.print(f"Wrote {file}", soft_wrap=True)
     return comparison
 
 

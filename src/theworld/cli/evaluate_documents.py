@@ -19,9 +19,9 @@ from theworld.cli.output import console, error_console, gain_in_words, plain_tab
 
 if TYPE_CHECKING:
     from theworld.evaluation.conversations import Measured
-    from theworld.evaluation.documents import DocumentsReport, QuestionSet, Rivals
-    from theworld.evaluation.documents.question_set import Watch
-    from theworld.evaluation.documents.report import Figures
+    from theworld.evaluation.documents.question_set import QuestionSet, Watch
+    from theworld.evaluation.documents.report import DocumentsReport, Figures
+    from theworld.evaluation.documents.rivals import Rivals
     from theworld.ingestion import IngestReport
     from theworld.settings import Settings
 
@@ -66,8 +66,7 @@ def documents(
 
     For example: theworld eval documents ./handbook --store handbook.store --failures --compare
     """
-    from theworld.evaluation.documents import load_question_set
-    from theworld.evaluation.documents.question_set import write_results
+    from theworld.evaluation.documents.question_set import load_question_set, write_results
 
     loaded = [load_question_set(folder, limit) for folder in sets]
     names = [questions.name for questions in loaded]
@@ -105,7 +104,9 @@ def _places(place: Path | None, sets: Sequence[QuestionSet], ending: str) -> lis
 
 def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> tuple[DocumentsReport, Rivals | None]:
     """Bring the set's store up to date, ask its questions, and measure the rivals where wanted."""
-    from theworld.evaluation.documents import DocumentsReport, ask_questions, measure_rivals
+    from theworld.evaluation.documents.question_set import ask_questions
+    from theworld.evaluation.documents.report import DocumentsReport
+    from theworld.evaluation.documents.rivals import measure_rivals
     from theworld.evaluation.preparation import document_facts
     from theworld.graph import build_graph, open_resources
 
@@ -212,8 +213,7 @@ def show_figures(head: str, rows: Iterable[tuple[str, Figures]]) -> None:
 
 def show_rivals(report: DocumentsReport, rivals: Rivals) -> None:
     """Print all systems side by side, and our gain over each with its interval and paired test."""
-    from theworld.evaluation.documents import RIVALS
-    from theworld.evaluation.documents.rivals import GAINS
+    from theworld.evaluation.documents.rivals import GAINS, RIVALS
 
     out = console()
     out.print("\nThe same files, questions and embedder; a rival's answer is its first three passages")

@@ -8,7 +8,7 @@ the share of the notes cited by a model whose document is a gold one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError, SettingsError
 from theworld.evaluation.datasets import Dataset, Query
 from theworld.evaluation.judging import is_right
-from theworld.evaluation.metrics import contains, exact_match, f1
+from theworld.evaluation.metrics import ANSWER_MEASURES, answer_measures
 from theworld.state import (
     EVIDENCE_NOTES,
     Answer,
@@ -54,19 +54,9 @@ class AnsweredQuery:
         return cls(query, found.brief, found.kind, found.confidence, found.citations, usage)
 
     @property
-    def em(self) -> float:
-        """Exact match."""
-        return exact_match(self.answer, self.query.answers) if self.kind != "none" else 0.0
-
-    @property
-    def f1(self) -> float:
-        """Token F1."""
-        return f1(self.answer, self.query.answers) if self.kind != "none" else 0.0
-
-    @property
-    def contains(self) -> float:
-        """1.0 when a gold answer stands in the answer."""
-        return contains(self.answer, self.query.answers) if self.kind != "none" else 0.0
+    def measures(self) -> dict[str, float]:
+        """Exact match, token F1, and whether a gold answer stands in the answer."""
+        return answer_measures(self.answer, self.query.answers, self.kind)
 
     @property
     def right(self) -> float:
@@ -85,7 +75,7 @@ class AnswersReport:
     @property
     def contained(self) -> float:
         """Share of the questions whose answer holds a gold answer, whatever its kind."""
-        return _mean(result.contains for result in self.results)
+        return _means(self.results)["contains"]
 
     def as_json(self) -> dict[str, Any]:
         """Return the documented JSON object; `n` and `answered` are counts, the rest shares in [0, 1]."""
@@ -93,18 +83,14 @@ class AnswersReport:
         by_kind = {}
         for kind in sorted({result.kind for result in self.results}):
             some = [result for result in self.results if result.kind == kind]
-            by_kind[kind] = {
-                "n": len(some),
-                "em": _mean(result.em for result in some),
-                "f1": _mean(result.f1 for result in some),
-                "contains": _mean(result.contains for result in some),
-            }
+            by_kind[kind] = {"n": len(some), **_means(some)}
+        means = _means(self.results)
         return {
             "n": len(self.results),
             "answered": len(answered),
-            "em": _mean(result.em for result in self.results),
-            "f1": _mean(result.f1 for result in self.results),
-            "precision_answered": _mean(result.right for result in answered) if answered else None,
+            "em": means["em"],
+            "f1": means["f1"],
+            "precision_answered": round(fmean(result.right for result in answered), 6) if answered else None,
             "by_kind": by_kind,
             **self._of_model(),
         }
@@ -119,11 +105,16 @@ class AnswersReport:
         return {
             "generated": len(generated),
             "citations": len(cited),
-            "citations_right": _mean(map(float, cited)) if cited else None,
+            "citations_right": round(fmean(cited), 6) if cited else None,
             "calls": usage.calls,
             "tokens": usage.prompt_tokens + usage.completion_tokens,
             "cost": usage.cost,
         }
+
+
+def _means(results: Sequence[AnsweredQuery]) -> dict[str, float]:
+    measured = [result.measures for result in results]
+    return {name: round(fmean(one[name] for one in measured), 6) if measured else 0.0 for name in ANSWER_MEASURES}
 
 
 def evaluate_answers(
@@ -196,8 +187,3 @@ def answerable_queries(dataset: Dataset, limit: int | None = None) -> list[Query
             "no query has answers.", where=dataset.name, remedy='Give them as `"metadata": {"answers": [...]}`.'
         )
     return queries
-
-
-def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return round(fmean(found), 6) if found else 0.0

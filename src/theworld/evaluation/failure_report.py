@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -13,14 +11,13 @@ from typing import Any, Literal
 
 import yaml
 
-from theworld.errors import SettingsError
-from theworld.extras import install_command
-
 Language = Literal["en", "zh"]
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #ddd;padding:.3rem .5rem;text-align:left;"
     "vertical-align:top}h2{margin-top:2rem}.try{background:#f4f7fb;padding:.5rem .8rem;border-left:3px solid #4878a8}"
+    ".bars{margin:1rem 0}.bars caption{text-align:left;font-weight:600}.bars td:last-child{width:60%}"
+    ".bars div{background:#4878a8;height:1em}"
 )
 
 
@@ -40,7 +37,7 @@ def _culprit(name: str, what: str, language: Language) -> str:
 
 
 def as_markdown(report: Mapping[str, Any], language: Language = "en") -> str:
-    """Return a report (`FailureReport.as_json`) as Markdown."""
+    """Return a report (`failures.failure_report`) as Markdown."""
     heads = " | ".join(_say(key, language) for key in ("culprit", "count", "share"))
     lines = [f"# {_say('title', language, dataset=_plain(report['dataset']))}", "", _summary(report, language), ""]
     lines += [f"| {heads} |", "|---|---|---|"]
@@ -62,9 +59,15 @@ def as_markdown(report: Mapping[str, Any], language: Language = "en") -> str:
 
 
 def as_html(report: Mapping[str, Any], language: Language = "en") -> str:
-    """Return a report as one HTML page that needs nothing else; SettingsError when plots cannot be drawn."""
+    """Return a report as one HTML page that needs nothing else."""
     title = html.escape(_say("title", language, dataset=report["dataset"]))
-    parts = [f"<h1>{title}</h1>", f"<p>{html.escape(_summary(report, language))}</p>", _plot(report, language)]
+    culprits: dict[str, int] = {}
+    changes: Counter[str] = Counter()
+    for name, cluster in report["clusters"].items():
+        culprits[_culprit(name, "name", language)] = cluster["count"]
+        changes.update(cluster["fixed_by"])
+    plots = _bars(_say("culprit", language), culprits) + _bars(_say("repaired", language), changes)
+    parts = [f"<h1>{title}</h1>", f"<p>{html.escape(_summary(report, language))}</p>", plots]
     for name, cluster in report["clusters"].items():
         heading, means, advice = (html.escape(_culprit(name, what, language)) for what in ("name", "means", "try"))
         parts.append(f"<h2>{heading}: {cluster['count']}</h2><p>{means}</p>")
@@ -101,30 +104,12 @@ def _plain(text: str) -> str:
     return "".join(f"\\{c}" if c in r"\`*_{}[]<>#|!" else c for c in " ".join(text.split()))
 
 
-def _plot(report: Mapping[str, Any], language: Language) -> str:
-    """Return two bar charts as one picture: failures by culprit, and what fixed them."""
-    try:
-        from matplotlib import rc_context
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise SettingsError(
-            "plots need matplotlib", where="failure report", remedy=install_command("service")
-        ) from error
-    counts = {name: cluster["count"] for name, cluster in report["clusters"].items()}
-    changes: Counter[str] = Counter()
-    for cluster in report["clusters"].values():
-        changes.update(cluster["fixed_by"])
-    # The plots' own labels are the culprits' technical names: no font of the machine has to know Chinese.
-    figure = Figure(figsize=(9, 3.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    for axes, values, label in zip(figure.subplots(1, 2), (counts, changes), ("culprit", "fixed by"), strict=True):
-        axes.barh(list(values)[::-1], list(values.values())[::-1], color="#4878a8")
-        axes.set_title(label)
-        axes.spines[["top", "right"]].set_visible(False)
-    data = io.BytesIO()
-    with rc_context({"svg.hashsalt": "theworld"}):  # the same figures give the same bytes
-        figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None})
-    picture = base64.b64encode(data.getvalue()).decode("ascii")
-    alternative = html.escape(", ".join(f"{_culprit(n, 'name', language)} {c}" for n, c in counts.items()))
-    return f'<p><img alt="{alternative}" src="data:image/svg+xml;base64,{picture}"></p>'
+def _bars(title: str, counts: Mapping[str, int]) -> str:
+    """Return a bar chart as a table."""
+    most = max(counts.values(), default=1)
+    rows = "".join(
+        f"<tr><td>{html.escape(name)}</td><td>{count}</td>"
+        f'<td><div style="width:{100 * count / most:.0f}%"></div></td></tr>'
+        for name, count in counts.items()
+    )
+    return f'<table class="bars"><caption>{html.escape(title)}</caption>{rows}</table>'

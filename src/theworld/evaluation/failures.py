@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from theworld.evaluation.datasets import Query
@@ -29,6 +29,7 @@ from theworld.state import AnswerKind, Channel
 
 Culprit = Literal["not_in_corpus", "wrong_route", "reranking", "missing_recall", "entity", "answer", "unexplained"]
 CULPRITS: tuple[Culprit, ...] = get_args(Culprit)
+CHANNELS: tuple[Channel, ...] = get_args(Channel)
 K = 5
 """Documents that must hold all gold ones: what the answerers see."""
 RAISED, DEEPEST = 100, 1000
@@ -69,9 +70,12 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failed question and its culprit."""
+    """One failed question and its culprit, in plain values."""
 
-    query: Query
+    query_id: str
+    question: str
+    type: str
+    gold: list[str]
     culprit: Culprit
     fixed_by: str
     """the change that fixed it, empty where there was none to try."""
@@ -80,21 +84,6 @@ class Failure:
     answer: str = ""
     kind: str = "none"
     path: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {
-            "query_id": self.query.id,
-            "question": self.query.text,
-            "type": self.query.type,
-            "gold": list(self.query.answers),
-            "culprit": self.culprit,
-            "fixed_by": self.fixed_by,
-            "detail": self.detail,
-            "answer": self.answer,
-            "kind": self.kind,
-            "path": self.path,
-        }
 
 
 Ask = Callable[[Change], Seen]
@@ -123,24 +112,20 @@ def failed(query: Query, seen: Seen) -> bool:
     return not (is_right(query, seen) if query.answers else is_complete(query, seen))
 
 
-def explain_failure(
-    query: Query, base: Seen, ask: Ask, corpus: Collection[str], channels: Sequence[Channel]
-) -> Failure:
-    """Name the culprit of a failed question; `corpus` holds the ids of all documents, `channels` all there are."""
-    culprit, fixed_by, detail = _explained(query, base, ask, corpus, channels)
-    return Failure(query, culprit, fixed_by, detail, base.answer, base.kind, base.path)
+def explain_failure(query: Query, base: Seen, ask: Ask, corpus: Collection[str]) -> Failure:
+    """Name the culprit of a failed question; `corpus` holds the ids of all documents."""
+    asked = (query.id, query.text, query.type, list(query.answers))
+    return Failure(*asked, *_explained(query, base, ask, corpus), base.answer, base.kind, base.path)
 
 
-def _explained(
-    query: Query, base: Seen, ask: Ask, corpus: Collection[str], channels: Sequence[Channel]
-) -> tuple[Culprit, str, str]:
+def _explained(query: Query, base: Seen, ask: Ask, corpus: Collection[str]) -> tuple[Culprit, str, str]:
     """Return the culprit, the change that fixed the question, and what is to be known besides."""
     absent = sorted(set(query.grades).difference(corpus))
     if absent:
         return "not_in_corpus", "", f"{len(absent)} of {len(query.grades)} gold documents, such as {absent[0]!r}"
     if is_complete(query, base):
         return _of_answer(query, base, ask)
-    for culprit, change in _changes(query, base, channels):
+    for culprit, change in _changes(query, base):
         seen = ask(change)
         complete = change.given is None and is_complete(query, seen, change.top_k or K)
         if complete or (query.answers and is_right(query, seen)):
@@ -154,7 +139,7 @@ def _explained(
 def _of_answer(query: Query, base: Seen, ask: Ask) -> tuple[Culprit, str, str]:
     """Name what of the answering failed, the evidence being complete."""
     culprit: Culprit = "entity" if base.kind == "entity" else "answer"
-    alone = ask(_gold_alone(tuple(sorted(query.grades)) or _stating(query, base)))
+    alone = ask(Change(GOLD_ALONE, given=tuple(sorted(query.grades)) or _stating(query, base)))
     if is_right(query, alone):
         return culprit, GOLD_ALONE, "other notes led it astray"
     if gives_answer(base.passages, query.answers, short=False):
@@ -164,53 +149,32 @@ def _of_answer(query: Query, base: Seen, ask: Ask) -> tuple[Culprit, str, str]:
     return "answer", "", f"{outcome}, also with the gold documents alone{stated}"
 
 
-def _gold_alone(documents: tuple[str, ...]) -> Change:
-    return Change(GOLD_ALONE, given=documents)
-
-
-def _changes(query: Query, base: Seen, channels: Sequence[Channel]) -> Iterator[tuple[Culprit, Change]]:
-    if set(base.channels) != set(channels):
-        yield "wrong_route", Change("every channel", channels=tuple(channels))
-    for channel in channels:
+def _changes(query: Query, base: Seen) -> Iterator[tuple[Culprit, Change]]:
+    if set(base.channels) != set(CHANNELS):
+        yield "wrong_route", Change("every channel", channels=CHANNELS)
+    for channel in CHANNELS:
         if base.channels != (channel,):
             yield "wrong_route", Change(f"{channel} alone", channels=(channel,))
     yield "reranking", Change("without reranking", rerank=False)
     yield "missing_recall", Change(f"K raised to {RAISED}", top_k=RAISED)
     yield "missing_recall", Change(f"every depth raised to {DEEPEST:,}", top_k=DEEPEST, depth=DEEPEST)
     if query.grades and query.answers:
-        yield "missing_recall", _gold_alone(tuple(sorted(query.grades)))
+        yield "missing_recall", Change(GOLD_ALONE, given=tuple(sorted(query.grades)))
 
 
-@dataclass(frozen=True, slots=True)
-class FailureReport:
-    """The failures of one run over a set."""
+def failure_report(dataset: str, asked: int, failures: Sequence[Failure], shown: int = 5) -> dict[str, Any]:
+    """Return the documented JSON object of one run over a set, with so many examples of each cluster, largest first.
 
-    dataset: str
-    asked: int
-    failures: tuple[Failure, ...]
-    shown: int = 5
-    """Examples given of each cluster."""
-
-    @property
-    def named(self) -> float | None:
-        """Share of the failures with a culprit; None when nothing failed."""
-        return sum(f.culprit != "unexplained" for f in self.failures) / len(self.failures) if self.failures else None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the documented JSON object; the largest cluster of failures comes first."""
-        clusters = {}
-        counts = Counter(failure.culprit for failure in self.failures)
-        for culprit in sorted(counts, key=lambda culprit: (-counts[culprit], CULPRITS.index(culprit))):
-            some = [failure for failure in self.failures if failure.culprit == culprit]
-            clusters[culprit] = {
-                "count": len(some),
-                "fixed_by": dict(Counter(f.fixed_by for f in some if f.fixed_by).most_common()),
-                "examples": [failure.as_json() for failure in some[: self.shown]],
-            }
-        return {
-            "dataset": self.dataset,
-            "asked": self.asked,
-            "failed": len(self.failures),
-            "named": None if self.named is None else round(self.named, 6),
-            "clusters": clusters,
+    `named` is the share of the failures with a culprit; None when nothing failed.
+    """
+    clusters = {}
+    counts = Counter(failure.culprit for failure in failures)
+    for culprit in sorted(counts, key=lambda culprit: (-counts[culprit], CULPRITS.index(culprit))):
+        some = [failure for failure in failures if failure.culprit == culprit]
+        clusters[culprit] = {
+            "count": len(some),
+            "fixed_by": dict(Counter(f.fixed_by for f in some if f.fixed_by).most_common()),
+            "examples": [asdict(failure) for failure in some[:shown]],
         }
+    named = round(1 - counts["unexplained"] / len(failures), 6) if failures else None
+    return {"dataset": dataset, "asked": asked, "failed": len(failures), "named": named, "clusters": clusters}

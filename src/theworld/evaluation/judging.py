@@ -27,6 +27,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TypeVar
 
+from theworld.evaluation.metrics import is_run
 from theworld.evaluation.notations import DECADE, ClockTime, clock_times, plainly
 from theworld.text.dates import DateSpan, find_dates
 from theworld.text.folding import fold_in_place
@@ -141,9 +142,9 @@ def _says_the_words(shown: str, gold: str, *, short: bool, part: bool) -> bool:
     said, wanted = _words(shown), _words(gold)
     if not wanted or not said:
         return said == wanted
-    if _is_run(wanted, said):
+    if is_run(wanted, said):
         return not short or (len(said) <= _MUCH_LONGER * (len(wanted) + 1) and not _denies(said, wanted))
-    if not part or not _is_run(said, wanted):
+    if not part or not is_run(said, wanted):
         return False
     if not said[-1].isascii():
         if "·" in gold:
@@ -157,10 +158,6 @@ def _denies(said: Sequence[str], wanted: Sequence[str]) -> bool:
     """Return whether the wanted words stand in the answer, and each time right after a negation."""
     starts = [i for i in range(len(said) - len(wanted) + 1) if said[i : i + len(wanted)] == wanted]
     return bool(starts) and all(any(tuple(said[:i])[-len(no) :] == no for no in _NEGATIONS) for i in starts)
-
-
-def _is_run(needle: Sequence[str], words: Sequence[str]) -> bool:
-    return any(words[i : i + len(needle)] == needle for i in range(len(words) - len(needle) + 1))
 
 
 _CHINESE_NUMBER = re.compile(rf"(?<=第)[{CHINESE_NUMERAL}]+|[{CHINESE_NUMERAL}]{{2,}}")

@@ -133,7 +133,15 @@ def f1(prediction: str, gold: Collection[str]) -> float:
 
 def contains(prediction: str, gold: Collection[str]) -> float:
     """Return 1.0 when the tokens of a gold answer stand in the prediction one after the other."""
-    return max((float(_is_run(second, first)) for first, second in _pairs(prediction, gold)), default=0.0)
+    return max((float(is_run(second, first)) for first, second in _pairs(prediction, gold)), default=0.0)
+
+
+ANSWER_MEASURES = {"em": exact_match, "f1": f1, "contains": contains}
+
+
+def answer_measures(answer: str, gold: Collection[str], kind: str) -> dict[str, float]:
+    """Return all measures of an answer, each 0.0 when nothing was answered (kind `none`)."""
+    return {name: measure(answer, gold) if kind != "none" else 0.0 for name, measure in ANSWER_MEASURES.items()}
 
 
 def _pairs(prediction: str, gold: Collection[str]) -> list[tuple[list[str], list[str]]]:
@@ -152,7 +160,8 @@ def _f1(prediction: list[str], gold: list[str]) -> float:
     return 2 * common / (len(prediction) + len(gold))
 
 
-def _is_run(needle: list[str], tokens: list[str]) -> bool:
+def is_run(needle: Sequence[str], tokens: Sequence[str]) -> bool:
+    """Return whether tokens stand in others one after the other; none stand only in none."""
     if not needle:
         return not tokens
     return any(tokens[i : i + len(needle)] == needle for i in range(len(tokens) - len(needle) + 1))

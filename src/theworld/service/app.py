@@ -7,26 +7,32 @@ address, so there the address a request came in on decides whether a key is need
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
+import time
+import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from theworld import __version__
 from theworld.native_memory import share_heaps
 from theworld.service import dify, mcp
 from theworld.service.api import ask, documents, evaluation, graph, health, nodes, records, traffic
 from theworld.service.api.access import VerifiedKeys
-from theworld.service.api.edge import Edge
-from theworld.service.api.envelope import load_messages
-from theworld.service.api.errors import install
+from theworld.service.api.envelope import JSON, Code, language_of, load_messages
+from theworld.service.api.errors import ApiError, error_body, install
 from theworld.service.api.serving import ClientGoneError
-from theworld.service.openai import chat, responses, vectors
+from theworld.service.openai import answers, vectors
 from theworld.service.page import routes
 from theworld.service.runtime import Service, open_service
 from theworld.settings import Settings
 
+log = logging.getLogger(__name__)
 _DESCRIPTION = """Answers questions over your documents, in English and Chinese; every step is on record.
 
 Every reply is `{code, message, data, trace_id}`; code 0 is success. Send `Authorization: Bearer KEY` (keys are made by
@@ -53,7 +59,7 @@ def create_app(
     for router in (
         *(ask.retrieval_router, ask.router, records.router, traffic.online_router, evaluation.router),
         *(documents.router, documents.reading_router, traffic.feedback_router, traffic.failures_router, health.router),
-        *(chat.router, responses.router, vectors.router, dify.router, mcp.router, nodes.router),
+        *(answers.router, vectors.router, dify.router, mcp.router, nodes.router),
         *(graph.graph_router, graph.router, records.replay_router, routes.documentation_router, routes.router),
     ):
         app.include_router(router)
@@ -84,6 +90,72 @@ def _lifespan(
             await asyncio.to_thread(stack.close)
 
     return lifespan
+
+
+TRACE_HEADER = "X-Trace-Id"
+_TRACE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+
+
+class Edge:
+    """ASGI middleware around everything: trace ids, limit on bodies, counting, the last word on unexpected errors."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request; other scopes pass."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given = headers.get(TRACE_HEADER, "")
+        trace_id = given if _TRACE.fullmatch(given) else uuid.uuid4().hex
+        scope.setdefault("state", {})["trace_id"] = trace_id
+        service = getattr(scope["app"].state, "service", None) if "app" in scope else None
+        limit = service.settings.service.max_body_bytes if service is not None else 1_000_000
+        too_large = ApiError(Code.TOO_LARGE, f"a body has at most {limit:,} bytes")
+        begun, read, status = time.perf_counter(), 0, 0
+
+        async def count_body() -> Message:
+            nonlocal read
+            message = await receive()
+            if message["type"] == "http.request":
+                read += len(message.get("body", b""))
+                if read > limit:
+                    raise too_large
+            return message
+
+        async def pass_on(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                told = MutableHeaders(scope=message)
+                told[TRACE_HEADER] = trace_id
+                told["X-Content-Type-Options"] = "nosniff"
+                told.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        async def refuse(error: ApiError) -> None:
+            language = language_of(headers.get("accept-language", ""))
+            refused, body = error_body(error, trace_id, language, scope["path"])
+            told = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
+            await pass_on({"type": "http.response.start", "status": refused, "headers": told})
+            await send({"type": "http.response.body", "body": body})
+
+        try:
+            length = headers.get("content-length", "")
+            if length.isdigit() and int(length) > limit:
+                await refuse(too_large)
+            else:
+                await self._app(scope, count_body, pass_on)
+        except Exception as error:
+            log.exception("request %s failed", trace_id, exc_info=error)
+            if not status:
+                await refuse(ApiError(Code.INTERNAL))
+        finally:
+            if service is not None:
+                endpoint = getattr(scope.get("route"), "path", "other")
+                service.metrics.count(endpoint, status, (time.perf_counter() - begun) * 1000)
 
 
 HEAPS = 2

@@ -6,6 +6,7 @@ Of its metadata conditions those are understood that the filters of a query can 
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -16,7 +17,7 @@ from theworld.service.api.envelope import Code, bare_reply
 from theworld.service.api.errors import DIFY_NO_HEADER, DIFY_UNKNOWN, ApiError
 from theworld.service.api.passages import base_url, linked, whole_text
 from theworld.service.api.schemas import MOST_CANDIDATES, Question, SearchRequest
-from theworld.service.api.serving import RequestContext, in_thread, service_of
+from theworld.service.api.serving import RequestContext, service_of
 from theworld.service.openai.schemas import Lenient, described, example, failing
 from theworld.state import Candidate
 from theworld.state.places import PATH_SEPARATOR
@@ -87,7 +88,7 @@ async def retrieval(request: Request, body: RetrievalRequest, caller: Visiting) 
     service, key, tenant = service_of(request), caller.principal, body.knowledge_id
     store = service.resources.store
     allowed = bool(tenant) and (key is None or key.may_act_for(tenant))
-    if not allowed or not await in_thread(lambda: store.has_notes(tenant=tenant)):  # a foreign one is told like none
+    if not allowed or not await asyncio.to_thread(store.has_notes, tenant=tenant):  # a foreign one is told like none
         what = "there is no such knowledge; its id is the name of a tenant that has documents"
         raise ApiError(Code.NOT_FOUND, what, details={"code": DIFY_UNKNOWN})
     wanted = body.retrieval_setting

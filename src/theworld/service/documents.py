@@ -63,11 +63,19 @@ class DocumentWriter:
         self.runs: deque[WriteRun] = deque(maxlen=REMEMBERED)
         """The last writes of this process, the latest last."""
 
-    def put(self, documents: Sequence[tuple[SourceDocument, str]], *, tenant: str, what: str = "") -> IngestReport:
+    def put(
+        self,
+        documents: Sequence[tuple[SourceDocument, str]],
+        *,
+        tenant: str,
+        what: str = "",
+        unread: Sequence[FailedSource] = (),
+    ) -> IngestReport:
         """Write documents, each with the source it names; they can be found when this returns."""
         report = self._with_store(
             lambda store: ingest_given(documents, store, self._models, self._settings, tenant=tenant)
         )
+        report = replace(report, failed=[*report.failed, *unread])
         self.has_written = True
         self._remember(report, tenant, what or next((document.id or document.title for document, _ in documents), ""))
         return report
@@ -107,10 +115,7 @@ class DocumentWriter:
             found = list(read_source(path))
         failed = [FailedSource(name, item.reason) for item in found if isinstance(item, FailedSource)]
         given = [replace(item, id=item.id or name) for item in found if isinstance(item, SourceDocument)]
-        report = self.put([(item, name) for item in given], tenant=tenant, what=name)
-        report = replace(report, failed=[*report.failed, *failed])
-        self.runs[-1] = replace(self.runs[-1], report=report)
-        return report
+        return self.put([(item, name) for item in given], tenant=tenant, what=name, unread=failed)
 
     def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:
         """Delete those of the documents that the tenant has; return how many there were."""

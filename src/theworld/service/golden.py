@@ -13,7 +13,8 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from theworld.stores.ledger.evaluations import StoredQuery
@@ -36,42 +37,13 @@ class JudgedQuestion:
     request_id: str
     question: str
     """As it stands alone."""
-    language: str
-    intent: str
+    stratum: str
+    """What sets are balanced by: language and intent."""
     answers: tuple[str, ...]
     documents: tuple[str, ...]
     verdict: str
-
-    @property
-    def stratum(self) -> str:
-        """What sets are balanced by."""
-        return f"{self.language}/{self.intent}"
-
-
-@dataclass(frozen=True, slots=True)
-class GoldenQuestion:
-    """A question of a golden set."""
-
-    question: JudgedQuestion
     also: tuple[str, ...] = ()
     """Request ids of the repetitions that were left out."""
-
-    def provenance(self) -> dict[str, Any]:
-        """Return where it comes from."""
-        return {"request_id": self.question.request_id, "verdict": self.question.verdict, "also": list(self.also)}
-
-
-@dataclass(frozen=True, slots=True)
-class GoldenSet:
-    """A golden set, and why the other questions are not in it."""
-
-    questions: tuple[GoldenQuestion, ...]
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    """By reason: without_gold, contradicted, repeated, leaked, over_size."""
-
-    def strata(self) -> dict[str, int]:
-        """Return the number of questions by stratum."""
-        return dict(sorted(Counter(item.question.stratum for item in self.questions).items()))
 
 
 def build_golden_set(
@@ -80,11 +52,12 @@ def build_golden_set(
     known: Collection[str] = (),
     in_corpus: Callable[[str], bool] = lambda _question: False,
     size: int | None = None,
-) -> GoldenSet:
-    """Return the golden set of judged questions, the same for the same input in any order.
+) -> tuple[list[JudgedQuestion], dict[str, int]]:
+    """Return the golden set of judged questions, and how many are not in it by reason; the same in any order.
 
-    A question leaks when it is in a set already (`known`), stands in a document word for word (`in_corpus`), or holds
-    its own answer. With `size`, strata are taken from in turn, so that small ones are not lost.
+    The reasons: without_gold, contradicted, repeated, leaked, over_size. A question leaks when it is in a set already
+    (`known`), stands in a document word for word (`in_corpus`), or holds its own answer. With `size`, strata are taken
+    from in turn, so that small ones are not lost.
     """
     left_out: Counter[str] = Counter()
     entering = []
@@ -95,20 +68,19 @@ def build_golden_set(
             left_out["without_gold"] += 1
     taken = {_key(text) for text in known}
     clean = []
-    for golden in _without_repetitions(entering, left_out):
-        asked, question = _key(golden.question.question), golden.question
-        answers = [_key(answer) for answer in question.answers]
-        told = any(len(answer) > 1 and f" {answer} " in f" {asked} " for answer in answers)
-        if asked in taken or in_corpus(question.question) or told:
+    for item in _without_repetitions(entering, left_out):
+        asked = _key(item.question)
+        told = any(len(key) > 1 and f" {key} " in f" {asked} " for key in map(_key, item.answers))
+        if asked in taken or in_corpus(item.question) or told:
             left_out["leaked"] += 1
         else:
-            clean.append(golden)
+            clean.append(item)
     chosen = clean if size is None else _balanced(clean, size)
     left_out["over_size"] += len(clean) - len(chosen)
-    return GoldenSet(tuple(chosen), {reason: count for reason, count in sorted(left_out.items()) if count})
+    return chosen, {reason: count for reason, count in sorted(left_out.items()) if count}
 
 
-def _without_repetitions(items: Sequence[JudgedQuestion], left_out: Counter[str]) -> Iterable[GoldenQuestion]:
+def _without_repetitions(items: Sequence[JudgedQuestion], left_out: Counter[str]) -> Iterator[JudgedQuestion]:
     """Yield one question of each group of near-equal ones; a group whose members contradict each other yields none."""
     groups: list[tuple[_Bag, list[JudgedQuestion]]] = []
     for item in items:
@@ -125,7 +97,7 @@ def _without_repetitions(items: Sequence[JudgedQuestion], left_out: Counter[str]
             left_out["contradicted"] += len(group)
             continue
         left_out["repeated"] += len(group) - 1
-        yield GoldenQuestion(group[0], tuple(item.request_id for item in group[1:]))
+        yield replace(group[0], also=tuple(item.request_id for item in group[1:]))
 
 
 class _Bag(NamedTuple):
@@ -147,21 +119,14 @@ def _near(one: _Bag, other: _Bag) -> bool:
     return differing.isdisjoint(one.names | other.names) and not any(map(_NUMBER.search, differing))
 
 
-def _balanced(items: Sequence[GoldenQuestion], size: int) -> list[GoldenQuestion]:
+def _balanced(items: Sequence[JudgedQuestion], size: int) -> list[JudgedQuestion]:
     """Take from the strata in turn; within one, the order is by hash, so that no time of day is preferred."""
-
-    def by_hash(item: GoldenQuestion) -> bytes:
-        return hashlib.blake2b(item.question.request_id.encode("utf-8"), digest_size=8).digest()
-
-    strata: dict[str, list[GoldenQuestion]] = defaultdict(list)
-    for item in sorted(items, key=by_hash):
-        strata[item.question.stratum].append(item)
-    chosen: list[GoldenQuestion] = []
-    while len(chosen) < size and any(strata.values()):
-        for name in sorted(strata):
-            if strata[name] and len(chosen) < size:
-                chosen.append(strata[name].pop(0))
-    return sorted(chosen, key=lambda item: item.question.request_id)
+    strata: dict[str, list[JudgedQuestion]] = defaultdict(list)
+    for item in sorted(items, key=lambda item: hashlib.blake2b(item.request_id.encode(), digest_size=8).digest()):
+        strata[item.stratum].append(item)
+    turns = zip_longest(*(strata[name] for name in sorted(strata)))
+    chosen = [item for turn in turns for item in turn if item is not None][:size]
+    return sorted(chosen, key=lambda item: item.request_id)
 
 
 def _key(text: str) -> str:
@@ -182,20 +147,22 @@ def golden_set(
         return any(f" {' '.join(tokens(question))} " in f" {' '.join(tokens(note.text))} " for note in notes)
 
     known = service.evaluations.all_questions(tenant)
-    found = build_golden_set(_judged(rows), known=known, in_corpus=in_corpus, size=size)
+    chosen, left_out = build_golden_set(_judged(rows), known=known, in_corpus=in_corpus, size=size)
     queries = [
         StoredQuery(
-            query_id=item.question.request_id,
-            text=item.question.question,
-            answers=item.question.answers,
-            grades=dict.fromkeys(item.question.documents, 1),
-            type=item.question.stratum,
-            provenance=item.provenance(),
+            query_id=item.request_id,
+            text=item.question,
+            answers=item.answers,
+            grades=dict.fromkeys(item.documents, 1),
+            type=item.stratum,
+            provenance={"request_id": item.request_id, "verdict": item.verdict, "also": list(item.also)},
         )
-        for item in found.questions
+        for item in chosen
     ]
-    counts = {"left_out": dict(found.left_out), "strata": found.strata()}
-    return queries, {"made": "from logs and feedback", "since_ms": since_ms, **counts}
+    strata = dict(sorted(Counter(item.stratum for item in chosen).items()))
+    return queries, {
+        "made": "from logs and feedback", "since_ms": since_ms, "left_out": left_out, "strata": strata,
+    }  # fmt: skip
 
 
 def _judged(rows: Iterable[Mapping[str, Any]]) -> Iterator[JudgedQuestion]:
@@ -213,8 +180,7 @@ def _judged(rows: Iterable[Mapping[str, Any]]) -> Iterator[JudgedQuestion]:
         yield JudgedQuestion(
             request_id=row["request_id"],
             question=row["query"] or row["question"],
-            language=row["language"],
-            intent=row["intent"] or "question",
+            stratum=f"{row['language']}/{row['intent'] or 'question'}",
             answers=tuple(answers),
             documents=tuple(documents),
             verdict=feedback["verdict"],

@@ -36,7 +36,7 @@ from theworld.service.api.envelope import Code, message_of
 from theworld.service.api.errors import ApiError, as_api_error, must_exist
 from theworld.service.api.passages import base_url, document_url, linked, whole_text
 from theworld.service.api.schemas import MOST_MESSAGES, AskRequest, Question, Said, SearchRequest, is_no_text
-from theworld.service.api.serving import ClientGoneError, RequestContext, in_thread
+from theworld.service.api.serving import ClientGoneError, RequestContext
 from theworld.service.openai.schemas import described, failing
 from theworld.service.runtime import Service
 from theworld.state import Answer, Candidate
@@ -223,7 +223,7 @@ class _Faces:
             return await call_next(ctx)
         after, tenant = str((ctx.params or {}).get("cursor") or ""), self.asker_of(ctx).caller.tenant
         store = self.service.resources.store
-        page = await in_thread(lambda: store.documents(tenant=tenant, after=after, limit=PAGE))
+        page = await asyncio.to_thread(store.documents, tenant=tenant, after=after, limit=PAGE)
         found = [
             Resource(uri=DOCUMENTS + quote(one.id, safe=""), name=one.id, title=one.title, mime_type="text/plain")
             for one in page.documents
@@ -231,8 +231,9 @@ class _Faces:
         return ListResourcesResult(resources=found, next_cursor=page.next_after)
 
     async def _document(self, caller: Caller, document_id: str) -> StoredDocument:
-        store, readable = self.service.resources.store, not is_no_text(document_id)
-        found = await in_thread(lambda: store.document(document_id, tenant=caller.tenant) if readable else None)
+        store, found = self.service.resources.store, None
+        if not is_no_text(document_id):
+            found = await asyncio.to_thread(store.document, document_id, tenant=caller.tenant)
         return must_exist(found, "there is no document of this id; `search` gives ids")
 
     def _current(

@@ -64,49 +64,36 @@ class Service:
     """Address the server is bound to; None where somebody else's server runs the application."""
     metrics: ServiceMetrics = field(default_factory=ServiceMetrics)
     clock: Callable[[], float] = time.time
+    journal: RequestJournal = field(init=False)
+    """Requests on record."""
+    keys: KeyRing = field(init=False)
+    evaluations: Evaluations = field(init=False)
+    limiter: ConcurrencyLimiter = field(init=False)
+    """Of what answers."""
+    uploads: ConcurrencyLimiter = field(init=False)
+    """Of what writes documents: one at a time, in a thread of its own.
+
+    A writer waits for the store's lock and for its models; in the threads that questions and keys use, a few of them
+    would keep everybody out.
+    """
+    settings_hash: str = field(init=False)
+    """Of the settings answers depend on."""
     _shadows: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="strategy-b"))
     _shadows_waiting: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(SHADOWS_WAITING))
     _dice: random.Random = field(default_factory=random.Random)
+
+    def __post_init__(self) -> None:
+        chosen = self.settings.service
+        self.journal, self.keys = RequestJournal(self.ledger), KeyRing(self.ledger)
+        self.evaluations = Evaluations(self.ledger)
+        self.limiter = ConcurrencyLimiter(chosen.running, chosen.waiting, self.metrics.present.set)
+        self.uploads = ConcurrencyLimiter(1, UPLOADS_WAITING)
+        self.settings_hash = settings_hash(self.settings)
 
     @property
     def settings(self) -> Settings:
         """The effective settings."""
         return self.resources.settings
-
-    @cached_property
-    def limiter(self) -> ConcurrencyLimiter:
-        """The limiter of this process's event loop."""
-        chosen = self.settings.service
-        return ConcurrencyLimiter(chosen.running, chosen.waiting, self.metrics.present.set)
-
-    @cached_property
-    def uploads(self) -> ConcurrencyLimiter:
-        """The limiter of what writes documents: one at a time, in a thread of its own.
-
-        A writer waits for the store's lock and for its models; in the threads that questions and keys use, a few of
-        them would keep everybody out.
-        """
-        return ConcurrencyLimiter(1, UPLOADS_WAITING)
-
-    @cached_property
-    def journal(self) -> RequestJournal:
-        """Requests on record."""
-        return RequestJournal(self.ledger)
-
-    @cached_property
-    def keys(self) -> KeyRing:
-        """API keys."""
-        return KeyRing(self.ledger)
-
-    @cached_property
-    def evaluations(self) -> Evaluations:
-        """Datasets and jobs."""
-        return Evaluations(self.ledger)
-
-    @cached_property
-    def settings_hash(self) -> str:
-        """Hash of the settings answers depend on."""
-        return settings_hash(self.settings)
 
     @cached_property
     def resources_b(self) -> Resources:
@@ -117,11 +104,6 @@ class Service:
     def graph_b(self) -> CompiledGraph:
         """Graph of strategy B."""
         return build_graph(self.resources_b)
-
-    def busy(self) -> bool:
-        """Return whether a request is worked on or waits."""
-        limiter: ConcurrencyLimiter | None = self.__dict__.get("limiter")
-        return limiter is not None and limiter.present > 0
 
     def settle(self, request_id: str, tenant: str) -> None:
         """Wait until a tenant's request that has been answered can be read."""
@@ -196,9 +178,8 @@ class Service:
     def close(self) -> None:
         """Finish what runs, write what waits, let go of everything but the resources."""
         self._shadows.shutdown(wait=True, cancel_futures=True)
-        for limiter in ("limiter", "uploads"):
-            if limiter in self.__dict__:
-                self.__dict__[limiter].close()
+        self.limiter.close()
+        self.uploads.close()
         self.jobs.close()
         self.documents.close()
         if self.writer is not None:
@@ -235,7 +216,10 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
         )
         if chosen.log:
             service.writer = RequestWriter(
-                journal, retention_days=chosen.retention_days, busy=service.busy, watch=service.metrics.follow_log
+                journal,
+                retention_days=chosen.retention_days,
+                busy=lambda: service.limiter.present > 0,
+                watch=service.metrics.follow_log,
             )
         stack.callback(service.close)
         if chosen.ab_share:

@@ -21,7 +21,7 @@ from service_cases import CHINESE, TWO_HOP
 from service_process import listening
 from theworld.graph import build_graph
 from theworld.service.app import create_app
-from theworld.service.openai.chat import REVISED
+from theworld.service.openai.answers import REVISED
 
 pytestmark = pytest.mark.slow
 REQUESTS = yaml.safe_load((Path(__file__).parent / "data" / "clients.yaml").read_text("utf-8"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from statistics import fmean, median
 from typing import Any
@@ -99,6 +99,6 @@ class DocumentsReport:
             **self.figures.as_json(),
             "latency_ms": self.latency_ms(),
             "groups": groups,
-            "failures": {cause: [one.as_json() for one in some] for cause, some in self.failures().items()},
+            "failures": {cause: [asdict(one) for one in some] for cause, some in self.failures().items()},
             "ingest": dict(self.ingest),
         }

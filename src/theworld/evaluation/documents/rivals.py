@@ -104,7 +104,7 @@ def measure_rivals(questions: QuestionSet, store: KnowledgeStore, models: Models
     texts = corpus_texts(questions.corpus)
     reports = {FLOOR: DocumentsReport(questions, ask_floor(questions, cut(texts, join_paragraphs), watch))}
     left_out = {}
-    for name in DEFAULT_SPLITTERS:
+    for name in [name for name in RIVALS if name != FLOOR]:
         try:
             embedder = common_embedder(store, models, _TENANT)
             reports[name] = DocumentsReport(questions, _ask_peer(name, questions, texts, embedder, watch))
@@ -130,7 +130,7 @@ def _ask_peer(
 ) -> list[DocumentAnswer]:
     """Cut and embed the files here; the peer indexes them and answers all questions in a process of its own."""
     PEERS[name].require()
-    passages = cut(texts, DEFAULT_SPLITTERS[name]())
+    passages = cut(texts, default_splitter(name))
     vectors = _vectors(passages, embedder, watch, RIVALS[name])
     asked = [question.question for question in questions.questions]
     with tempfile.TemporaryDirectory(prefix="theworld-rivals-") as made:
@@ -195,11 +195,11 @@ def cut(texts: Sequence[tuple[str, str]], split: Split) -> list[Passage]:
     return [Passage(file, text) for file, whole in texts for text in split(whole)]
 
 
-def join_paragraphs(text: str, size: int = _LONGEST_JOINED) -> list[str]:
-    """Return paragraphs joined as long as they have at most `size` characters together; longer ones stay whole."""
+def join_paragraphs(text: str) -> list[str]:
+    """Return paragraphs joined as long as they have at most 900 characters together; longer ones stay whole."""
     blocks = [""]
     for paragraph in _PARAGRAPH_END.split(text):
-        if blocks[-1] and len(blocks[-1]) + len(paragraph) > size:
+        if blocks[-1] and len(blocks[-1]) + len(paragraph) > _LONGEST_JOINED:
             blocks.append("")
         blocks[-1] += paragraph + "\n\n"
     return blocks if blocks[-1].strip() else blocks[:-1]
@@ -239,38 +239,24 @@ class PassageBM25:
         return sorted(range(len(scores)), key=lambda place: -scores[place])[:depth]
 
 
-def _langchain() -> Split:
-    from langchain_text_splitters import RecursiveCharacterTextSplitter
+def default_splitter(name: str) -> Split:
+    """Return the splitter that a peer has by default; its package must be installed."""
+    split: Split
+    match name:
+        case "langchain":
+            from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-    split: Split = RecursiveCharacterTextSplitter().split_text
+            split = RecursiveCharacterTextSplitter().split_text
+        case "llamaindex":
+            from llama_index.core.node_parser import SentenceSplitter
+
+            split = SentenceSplitter().split_text
+        case "haystack":
+            from haystack import Document
+            from haystack.components.preprocessors import DocumentSplitter
+
+            splitter = DocumentSplitter()
+            split = lambda text: [one.content or "" for one in splitter.run([Document(content=text)])["documents"]]  # noqa: E731
+        case _:
+            from theworld.evaluation.peers.lightrag_naive import split
     return split
-
-
-def _llamaindex() -> Split:
-    from llama_index.core.node_parser import SentenceSplitter
-
-    split: Split = SentenceSplitter().split_text
-    return split
-
-
-def _haystack() -> Split:
-    from haystack import Document
-    from haystack.components.preprocessors import DocumentSplitter
-
-    splitter = DocumentSplitter()
-    return lambda text: [one.content or "" for one in splitter.run([Document(content=text)])["documents"]]
-
-
-def _lightrag() -> Split:
-    from theworld.evaluation.peers.lightrag_naive import split
-
-    return split
-
-
-DEFAULT_SPLITTERS: Mapping[str, Callable[[], Split]] = {
-    "langchain": _langchain,
-    "llamaindex": _llamaindex,
-    "haystack": _haystack,
-    "lightrag": _lightrag,
-}
-"""By peer, what makes its default splitter; its package must be installed."""

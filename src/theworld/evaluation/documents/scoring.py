@@ -20,8 +20,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from theworld.evaluation.documents.question_set import DocumentAnswer, DocumentQuestion
 from theworld.text.language import detect_language
@@ -128,10 +128,6 @@ class DocumentFailure:
     """Kind of the answer."""
     confidence: float | None
     answer: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all fields."""
-        return asdict(self)
 
 
 def explain_failure(question: DocumentQuestion, answer: DocumentAnswer) -> DocumentFailure | None:

@@ -9,7 +9,6 @@ import importlib.metadata
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 from theworld.errors import TheWorldError
@@ -134,49 +133,23 @@ class PeerEntry:
 
     label: str
     """What the table calls it."""
-    maker: Callable[[Material], Retrieve]
-    """Makes it, ready to be asked."""
-    requires: Mapping[str, str]
-    """Import name -> distribution of what must be installed."""
-
-    def missing(self) -> list[str]:
-        """Return the distributions that are not installed."""
-        return [distribution for name, distribution in self.requires.items() if not _importable(name)]
-
-    def versions(self) -> dict[str, str]:
-        """Return the installed versions, by distribution."""
-        return {name: importlib.metadata.version(name) for name in self.requires.values()}
+    make: Callable[[Material], Retrieve]
+    """Makes it, ready to be asked; its packages must be installed."""
+    requires: tuple[str, ...]
+    """Distributions that must be installed."""
 
     def require(self) -> None:
         """Raise TheWorldError when a package is not installed."""
-        if missing := self.missing():
+        if missing := [name for name in self.requires if not any(importlib.metadata.distributions(name=name))]:
             raise TheWorldError(
                 f"{', '.join(missing)} not installed.", where=self.label, remedy=install_command("benchmarks")
             )
 
-    def make(self, material: Material) -> Retrieve:
-        """Return the peer, ready to be asked; TheWorldError when a package is not installed."""
-        self.require()
-        return self.maker(material)
 
-
-def _importable(name: str) -> bool:
-    try:
-        return find_spec(name) is not None
-    except ImportError:  # a parent package is missing
-        return False
-
-
-_LANGCHAIN = {
-    "langchain_classic": "langchain-classic",
-    "langchain_community": "langchain-community",
-    "rank_bm25": "rank-bm25",
-}
-_LLAMAINDEX = {"llama_index.core": "llama-index-core", "llama_index.retrievers.bm25": "llama-index-retrievers-bm25"}
 PEERS: Mapping[str, PeerEntry] = {
-    "langchain": PeerEntry("LangChain Ensemble", langchain, _LANGCHAIN),
-    "llamaindex": PeerEntry("LlamaIndex QueryFusion", llamaindex, _LLAMAINDEX),
-    "haystack": PeerEntry("Haystack hybrid", haystack, {"haystack": "haystack-ai"}),
-    "lightrag": PeerEntry("LightRAG naive", lightrag, {"lightrag": "lightrag-hku"}),
-    "pagerank": PeerEntry("HippoRAG-style PageRank", pagerank, {"scipy": "scipy"}),
+    "langchain": PeerEntry("LangChain Ensemble", langchain, ("langchain-classic", "langchain-community", "rank-bm25")),
+    "llamaindex": PeerEntry("LlamaIndex QueryFusion", llamaindex, ("llama-index-core", "llama-index-retrievers-bm25")),
+    "haystack": PeerEntry("Haystack hybrid", haystack, ("haystack-ai",)),
+    "lightrag": PeerEntry("LightRAG naive", lightrag, ("lightrag-hku",)),
+    "pagerank": PeerEntry("HippoRAG-style PageRank", pagerank, ("scipy",)),
 }

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
         "total_ms": totals,
         "ready_s": ready,
         "memory_mb": peak_memory_mb(),
-        "versions": {} if name == OURS else PEERS[name].versions(),
+        "versions": {one: version(one) for one in PEERS[name].requires} if name in PEERS else {},
     }
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ipaddress
-from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from theworld.service.api.envelope import Code
 from theworld.service.api.errors import ApiError
-from theworld.stores.ledger.api_keys import SCOPES, Principal, is_key
+from theworld.stores.ledger.api_keys import Principal, is_key
 
 if TYPE_CHECKING:
     from theworld.service.runtime import Service
@@ -54,7 +53,7 @@ class VerifiedKeys:
     """Remembers for a moment which tokens were right, by their hash."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
+        self._known: dict[bytes, tuple[float, Principal]] = {}
 
     async def verify(self, service: Service, token: str) -> Principal | None:
         """Return whose token it is."""
@@ -66,10 +65,9 @@ class VerifiedKeys:
         if found is None:
             self._known.pop(name, None)
             return None
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
         self._known[name] = (monotonic() + FORGET_S, found)
-        self._known.move_to_end(name)
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
         return found
 
 
@@ -99,14 +97,12 @@ def needs_no_key(request: Request, service: Service) -> bool:
     return name.lower() in _LOCAL_NAMES and not any(header in request.headers for header in _FORWARDED)
 
 
-def caller_with(scope: str, *, placeholder: bool = False) -> Any:
+def caller_with(scope: Literal["query", "write", "evaluate"], *, placeholder: bool = False) -> Any:
     """Return the dependency that lets callers with a scope in: a Caller, or ApiError.
 
     With `placeholder`, a text that cannot be one of our keys counts as none: many clients insist on sending some key
     where none is needed.
     """
-    if scope not in SCOPES:
-        raise ValueError(f"{scope!r} is no scope")
 
     async def check(
         request: Request,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -24,7 +25,6 @@ from theworld.service.api.schemas import (
     RouteData,
     SearchData,
     SearchRequest,
-    now_utc,
 )
 from theworld.service.api.serving import EVENTS, RequestContext, enveloped, followed, streamed
 from theworld.service.requests.running import Run, id_of, rerank_given
@@ -94,7 +94,9 @@ async def rerank(request: Request, body: RerankRequest, caller: Querying) -> Rer
 async def reranked(current: RequestContext, body: RerankRequest, given: list[dict[str, str]]) -> RerankData:
     """Rank what was given in a place of its own, on record; `given` are texts with ids, or {note_id}."""
     service = current.service
-    context = Context(tenant=current.caller.tenant, top_k=body.top_k, deadline_ms=body.deadline_ms, now=now_utc())
+    context = Context(
+        tenant=current.caller.tenant, top_k=body.top_k, deadline_ms=body.deadline_ms, now=datetime.now(UTC)
+    )
     async with current.slot():
         sequence, run = await service.limiter.work(
             lambda: (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
@@ -14,13 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from theworld.errors import IngestionError
 from theworld.ingestion import IngestReport, SourceDocument
 from theworld.ingestion.readers.document import plain_metadata
+from theworld.ingestion.report import FailedSource
 from theworld.service.api.access import Caller, Querying, caller_with
 from theworld.service.api.envelope import Code
 from theworld.service.api.errors import GUARDED, WITH_BODY, ApiError, documented, must_exist, redacted
 from theworld.service.api.schemas import TEXT, is_no_text
 from theworld.service.api.schemas import Body as Strict
-from theworld.service.api.serving import enveloped, in_thread, service_of
-from theworld.service.documents import WriteRun
+from theworld.service.api.serving import enveloped, service_of
 from theworld.service.runtime import Service
 from theworld.stores.filters import read_filters
 from theworld.stores.ledger.catalog import DocumentSummary
@@ -135,7 +136,8 @@ async def write(request: Request, body: DocumentsRequest, caller: Writing) -> Do
         metadata = plain_metadata(item.metadata)
         given.append((SourceDocument(title, item.text, item.id, aliases, metadata, passage=True), item.source))
     report = await _in_turn(service, caller, partial(service.documents.put, given, tenant=caller.tenant))
-    return _told(report, failed)
+    failed += _left_out(report)
+    return DocumentsData(written=report.documents, unchanged=report.unchanged, notes=report.notes, failed=failed)
 
 
 @enveloped(
@@ -158,10 +160,11 @@ async def write_file(request: Request, name: FileName, caller: Writing) -> Docum
         raise ApiError(Code.INVALID, "the file is empty")
     work = partial(service.documents.put_file, name, content, tenant=caller.tenant)
     try:
-        return _told(await _in_turn(service, caller, work), [])
+        report = await _in_turn(service, caller, work)
     except IngestionError as error:
-        failed = [LeftOut(id=name, reason=redacted(f"{error.what}. {error.remedy}".strip()))]
-        return DocumentsData(written=0, unchanged=0, notes=0, failed=failed)
+        report = IngestReport(failed=[FailedSource(name, f"{error.what}. {error.remedy}".strip())])
+    failed = _left_out(report)
+    return DocumentsData(written=report.documents, unchanged=report.unchanged, notes=report.notes, failed=failed)
 
 
 @enveloped(router.delete, "/documents", "Delete documents")
@@ -176,11 +179,6 @@ async def _in_turn(service: Service, caller: Caller, work: Callable[[], T]) -> T
     """Do work that writes, one after the other."""
     async with service.uploads.slot(caller.tenant):
         return await service.uploads.work(work)
-
-
-def _told(report: IngestReport, failed: list[LeftOut]) -> DocumentsData:
-    failed = failed + _left_out(report)
-    return DocumentsData(written=report.documents, unchanged=report.unchanged, notes=report.notes, failed=failed)
 
 
 def _left_out(report: IngestReport) -> list[LeftOut]:
@@ -255,22 +253,22 @@ async def get_store(request: Request, caller: Querying) -> StoreData:
     """Return how much the tenant has in the store, and its last writes since the server started."""
     service = service_of(request)
     ledger = service.resources.store.ledger
-    counts = (await in_thread(ledger.counts)).get(caller.tenant, {})
+    counts = (await asyncio.to_thread(ledger.counts)).get(caller.tenant, {})
     return StoreData(
         documents=counts.get("documents", {}).get("all", 0),
         notes=counts.get("languages", {}),
-        ontology=caller.tenant in await in_thread(ledger.graph.tenants),
+        ontology=caller.tenant in await asyncio.to_thread(ledger.graph.tenants),
         most_bytes=service.settings.service.max_body_bytes,
         waiting=service.uploads.present,
-        writes=[_write(run) for run in reversed(service.documents.runs) if run.tenant == caller.tenant][:WRITES_SHOWN],
-    )
-
-
-def _write(run: WriteRun) -> WriteData:
-    report = run.report
-    return WriteData(
-        what=run.what, ended=run.ended, seconds=report.seconds.get("total", 0.0), written=report.documents,
-        unchanged=report.unchanged, deleted=report.pruned, notes=report.notes, failed=_left_out(report),
+        writes=[
+            WriteData(
+                what=run.what, ended=run.ended, seconds=run.report.seconds.get("total", 0.0),
+                written=run.report.documents, unchanged=run.report.unchanged, deleted=run.report.pruned,
+                notes=run.report.notes, failed=_left_out(run.report),
+            )
+            for run in reversed(service.documents.runs)
+            if run.tenant == caller.tenant
+        ][:WRITES_SHOWN],
     )  # fmt: skip
 
 

@@ -158,7 +158,12 @@ def around(
     """Return the notes that name an entity and what these name besides; for an unknown name, names that come near."""
     service = service_of(request)
     store, index = service.resources.store, _ontology_of(service, caller.tenant)
-    elements = _elements_named(index, name, language)[:limit] if index is not None else []
+    key, known = entity_key(name), index.lookup.elements if index is not None else {}
+    elements = [
+        ElementName(kind=ref.kind, key=ref.key, label=element.labels.preferred(language))
+        for ref, element in known.items()
+        if key and any(entity_key(label) == key for label in element.labels.all())
+    ][:limit]
     found = store.surroundings(name, tenant=caller.tenant, limit=limit)
     if found is not None:
         return _placed(found, elements)
@@ -202,16 +207,6 @@ def _ontology_of(service: Service, tenant: str) -> OntologyIndex | None:
     return channel.indexes.of(tenant) if channel is not None else None
 
 
-def _elements_named(index: OntologyIndex, name: str, language: Language) -> list[ElementName]:
-    """Return the elements that bear a name, in the order of the ontology."""
-    key, elements = entity_key(name), index.lookup.elements.items()
-    return [
-        ElementName(kind=ref.kind, key=ref.key, label=element.labels.preferred(language))
-        for ref, element in elements
-        if key and any(entity_key(label) == key for label in element.labels.all())
-    ]
-
-
 @enveloped(router.get, "", "The classes of the ontology")
 def classes(
     request: Request,
@@ -225,31 +220,27 @@ def classes(
     index = _ontology_of(service_of(request), caller.tenant)
     if index is None:
         return OntologyData(id=None, version="", description="", classes=[], total=0)
-    found, sought = index.lookup.ontology, search.casefold()
+    lookup, found, sought = index.lookup, index.lookup.ontology, search.casefold()
     ids = [c.id for c in found.classes if any(sought in name.casefold() for name in (c.id, *c.labels.all()))]
-    shown, about = _classes(index, ids[:limit], language), found.description.of(language)
-    return OntologyData(id=found.id, version=found.version, description=about, classes=shown, total=len(ids))
+    samples = Counter(sample.of for sample in found.samples)
 
-
-def _classes(index: OntologyIndex, ids: list[str], language: Language) -> list[ClassData]:
-    lookup = index.lookup
-    samples = Counter(sample.of for sample in lookup.ontology.samples)
-
-    def name(class_id: str) -> ElementName:
+    def named(class_id: str) -> ElementName:
         label = lookup.classes[class_id].labels.preferred(language)
         return ElementName(kind="OntologyClass", key=class_id, label=label)
 
-    return [
+    shown = [
         ClassData(
-            **name(one).model_dump(),
+            **named(one).model_dump(),
             description=lookup.classes[one].description.of(language),
-            inherits=[name(parent) for parent in lookup.classes[one].inherits],
+            inherits=[named(parent) for parent in lookup.classes[one].inherits],
             attributes=sum(1 for _ in lookup.attributes(one)),
             relations=len(lookup.relations_from(one)),
             samples=samples[one],
         )
-        for one in ids
+        for one in ids[:limit]
     ]
+    about = found.description.of(language)
+    return OntologyData(id=found.id, version=found.version, description=about, classes=shown, total=len(ids))
 
 
 @enveloped(router.get, "/{kind}/{key}", "An element of the ontology")
@@ -265,27 +256,22 @@ def element(
     """Return an element with the elements it is tied to, and the notes that name it."""
     service = service_of(request)
     index = must_exist(_ontology_of(service, caller.tenant), NO_ELEMENT)
-    number = must_exist(index.graph.number.get(Ref(kind, key)), NO_ELEMENT)
-    found = index.lookup.elements[Ref(kind, key)]
+    graph, found = index.graph, index.lookup.elements
+    number = must_exist(graph.number.get(Ref(kind, key)), NO_ELEMENT)
     _, notes, worth = index.notes.naming(np.array([number]))
     ids = [index.notes.ids[int(notes[place])] for place in np.lexsort((notes, -worth))[:limit]]
     naming = service.resources.store.notes(ids, tenant=caller.tenant, mentions=False)
-    return ElementData(
-        kind=kind, key=key, label=found.labels.preferred(language), names=list(found.labels.all()),
-        description=found.description.of(language), ties=_ties(index, number, limit, language),
-        tied=int(index.graph.starts[number + 1] - index.graph.starts[number]),
-        notes=[ShownNote.of(note) for note in naming],
-    )  # fmt: skip
-
-
-def _ties(index: OntologyIndex, number: int, limit: int, language: Language) -> list[Tie]:
-    graph = index.graph
     first, last = int(graph.starts[number]), int(graph.starts[number + 1])
-    found = []
+    ties = []
     for edge in range(first, min(last, first + limit)):
         target = int(graph.targets[edge])
         ref, label = graph.refs[target], label_of(graph, target, language)
         other = ElementName(kind=ref.kind, key=ref.key, label=label)
         relation = told(graph.steps[int(graph.step_of[edge])], graph, language)
-        found.append(Tie(relation=relation, weight=round(float(graph.weights[edge]), 4), other=other))
-    return found
+        ties.append(Tie(relation=relation, weight=round(float(graph.weights[edge]), 4), other=other))
+    this = found[Ref(kind, key)]
+    return ElementData(
+        kind=kind, key=key, label=this.labels.preferred(language), names=list(this.labels.all()),
+        description=this.description.of(language), ties=ties, tied=last - first,
+        notes=[ShownNote.of(note) for note in naming],
+    )  # fmt: skip

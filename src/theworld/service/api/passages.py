@@ -10,18 +10,19 @@ foreign server.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
-from functools import cache
+from collections.abc import Collection, Iterator
+from functools import cache, partial
 from html import escape
 from urllib.parse import urlencode
 
 import nh3
 from fastapi import Request
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from theworld.settings import ServiceSettings
-from theworld.state import Answer, Candidate, Citation, Passage
+from theworld.state import Answer, Candidate, Citation
 from theworld.state.places import place_of
 
 _TAGS = set(
@@ -62,27 +63,19 @@ def whole_text(candidate: Candidate) -> str:
 
 def answer_html(answer: Answer) -> str:
     """Return an answer as clean HTML: the short answer, then its passages, or else its text as Markdown."""
-    numbers = {citation.number for citation in answer.citations}
     if not answer.passages:
-        return _cleaned(_rendered(answer.text, numbers))
-    short = f'<p class="short">{escape(answer.short)}</p>' if answer.short else ""
-    return _cleaned(short + "".join(_passage(passage) for passage in answer.passages))
+        return markdown_html(answer.text, {citation.number for citation in answer.citations})
+    parts = [f'<p class="short">{escape(answer.short)}</p>' if answer.short else ""]
+    for one in answer.passages:
+        link = f'<a class="cite" href="{_CITE}{one.number}">{one.number}</a>'
+        text = _markdown().render(one.text, {"numbers": ()})
+        parts.append(f'<section class="passage"><p class="place">{link} {escape(one.place)}</p>{text}</section>')
+    return _cleaned("".join(parts))
 
 
-def markdown_html(text: str) -> str:
-    """Return Markdown as clean HTML."""
-    return _cleaned(_rendered(text, frozenset()))
-
-
-def _passage(passage: Passage) -> str:
-    link = f'<a class="cite" href="{_CITE}{passage.number}">{passage.number}</a>'
-    place = f'<p class="place">{link} {escape(passage.place)}</p>'
-    return f'<section class="passage">{place}{_rendered(passage.text, frozenset())}</section>'
-
-
-def _rendered(text: str, numbers: Set[int]) -> str:
-    rendered: str = _markdown().render(text, {"numbers": numbers})
-    return rendered
+def markdown_html(text: str, numbers: Collection[int] = ()) -> str:
+    """Return Markdown as clean HTML, in which references to some numbers are links to the citations."""
+    return _cleaned(_markdown().render(text, {"numbers": numbers}))
 
 
 @cache
@@ -94,14 +87,14 @@ def _markdown() -> MarkdownIt:
     return made
 
 
-def _link_citations(state: object) -> None:
+def _link_citations(state: StateCore) -> None:
     """Make links of references to citations, in text that is neither code nor a link already."""
-    for block in state.tokens:  # type: ignore[attr-defined]
+    for block in state.tokens:
         if block.type == "inline":
-            block.children = list(_linked(block.children, state.env.get("numbers", ())))  # type: ignore[attr-defined]
+            block.children = list(_linked(block.children or [], state.env.get("numbers", ())))
 
 
-def _linked(tokens: list[Token], numbers: Set[int]) -> Iterator[Token]:
+def _linked(tokens: list[Token], numbers: Collection[int]) -> Iterator[Token]:
     depth = 0
     for token in tokens:
         depth += token.nesting if token.type.startswith("link_") else 0
@@ -117,19 +110,12 @@ def _linked(tokens: list[Token], numbers: Set[int]) -> Iterator[Token]:
                 yield Token("text", "", 0, content=f"[{part}]" if place % 2 else part)
 
 
-def _cleaned(html: str) -> str:
-    return nh3.clean(
-        html,
-        tags=_TAGS,
-        attributes=_ATTRIBUTES,
-        attribute_filter=_kept,
-        url_schemes={"http", "https", "mailto"},
-        link_rel="noopener noreferrer nofollow",
-        set_tag_attribute_values={"a": {"target": "_blank"}},
-    )
-
-
-def _kept(_tag: str, name: str, value: str) -> str | None:
-    if name == "href":
-        return value if _ADDRESS.fullmatch(value) else None
-    return value
+_cleaned = partial(
+    nh3.clean,
+    tags=_TAGS,
+    attributes=_ATTRIBUTES,
+    attribute_filter=lambda _tag, name, value: value if name != "href" or _ADDRESS.fullmatch(value) else None,
+    url_schemes={"http", "https", "mailto"},
+    link_rel="noopener noreferrer nofollow",
+    set_tag_attribute_values={"a": {"target": "_blank"}},
+)

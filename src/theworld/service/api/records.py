@@ -6,6 +6,7 @@ it is put on record, counted in the online metrics or in the metrics of answers.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request
@@ -24,10 +25,11 @@ from theworld.service.api.errors import (
 )
 from theworld.service.api.schemas import NO_REQUEST, TEXT
 from theworld.service.api.schemas import Body as Strict
-from theworld.service.api.serving import ClientGoneError, RequestContext, enveloped, in_thread, service_of
+from theworld.service.api.serving import ClientGoneError, RequestContext, enveloped, service_of
 from theworld.service.explain.explanation import Explanation, explain
 from theworld.service.explain.replay import Replay, replay
 from theworld.service.explain.text import as_mermaid, as_text
+from theworld.service.requests.record import kind_of
 from theworld.service.requests.running import CancelledRunError
 from theworld.service.requests.strategies import Strategy
 from theworld.service.runtime import Service
@@ -147,7 +149,7 @@ async def replay_request(
             strategy.resources(service.resources)
         return _record(service, request_id, caller.tenant)
 
-    record = await in_thread(read)
+    record = await asyncio.to_thread(read)
 
     def work() -> Replay:
         gone, graph = asked.gone.is_set, service.graph
@@ -173,7 +175,7 @@ def _data(record: RequestRecord, found: Replay, strategy: Strategy | None) -> Re
         elapsed_ms=outcome["graph_ms"],
     )
     now = ReplayEnd(
-        kind="clarify" if asked_back is not None else answer.kind if answer is not None else "",
+        kind=kind_of(found.run),
         text=str((asked_back or {}).get("question", "")) or (answer.text if answer is not None else ""),
         confidence=answer.confidence if answer is not None else None,
         elapsed_ms=found.run.elapsed_ms,

@@ -95,11 +95,6 @@ class Body(BaseModel):
         return value
 
 
-def now_utc() -> datetime:
-    """Return the time in UTC."""
-    return datetime.now(UTC)
-
-
 class Said(Body):
     """One earlier message of the conversation."""
 
@@ -147,7 +142,7 @@ class Options(Body):
         same = ("filters", "deadline_ms", "total_deadline_ms", "top_k", "channels", "strict")
         return Context(
             tenant=tenant,
-            now=self.now or now_utc(),
+            now=self.now or datetime.now(UTC),
             **{name: getattr(self, name) for name in same},
             **{name: None if on else False for name, on in switches.items()},
         )

@@ -10,9 +10,9 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from functools import partial, wraps
+from functools import wraps
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -27,10 +27,8 @@ from theworld.service.requests.running import CancelledRunError, Run, Until, Wat
 
 if TYPE_CHECKING:
     from theworld.service.runtime import Service
-    from theworld.settings import Settings
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 EVENTS = "text/event-stream"
 
 
@@ -41,11 +39,6 @@ class ClientGoneError(Exception):
 def service_of(request: Request) -> Service:
     """Return the service behind a request."""
     return cast("Service", request.app.state.service)
-
-
-async def in_thread(function: Callable[[], T]) -> T:
-    """Run work that is no graph run (explain, jobs) in a thread, outside the limiter."""
-    return await asyncio.get_running_loop().run_in_executor(None, function)
 
 
 def enveloped(
@@ -60,7 +53,7 @@ def enveloped(
     def serve(work: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(work)
         async def endpoint(**given: Any) -> Response:
-            data = await (work(**given) if iscoroutinefunction(work) else in_thread(partial(work, **given)))
+            data = await (work(**given) if iscoroutinefunction(work) else asyncio.to_thread(work, **given))
             if isinstance(data, Response):
                 return data
             request = next(value for value in given.values() if isinstance(value, Request))
@@ -74,14 +67,6 @@ def enveloped(
         return work
 
     return serve
-
-
-def total_deadline_ms(settings: Settings) -> int:
-    """Return the budget of a whole answer that asks for none: that of retrieval, and of one call of a model.
-
-    A model that is silent, called again and again, holds its slot no longer.
-    """
-    return settings.retrieval.deadline_ms + round(settings.model.timeout_s * 1000)
 
 
 class RequestContext:
@@ -167,7 +152,11 @@ class RequestContext:
         service, choice = self.service, body.choice if isinstance(body, AskRequest) else None
         context = body.context(self.caller.tenant)
         if context.total_deadline_ms is None:
-            context = context.model_copy(update={"total_deadline_ms": total_deadline_ms(service.settings)})
+            # That of retrieval, and of one call of a model: one that is silent, called again and again, holds its slot
+            # no longer.
+            settings = service.settings
+            total_ms = settings.retrieval.deadline_ms + round(settings.model.timeout_s * 1000)
+            context = context.model_copy(update={"total_deadline_ms": total_ms})
 
         def work() -> tuple[int, Run]:
             sequence = service.resources.store.ledger.sequence()

@@ -99,12 +99,34 @@ _SECTIONS = frozenset(
 def explain(record: RequestRecord, feedback: Sequence[Mapping[str, Any]] = (), arms: Sequence[str] = ()) -> Explanation:
     """Return the explanation of a request on record."""
     request, outcome = record.request, record.request["outcome"]
+    decision = record.route["decision"] if record.route is not None else None
+    planned, facts = (decision or {}).get("channels", {}), outcome.get("channels") or {}
+    weights, terms, logged = logged_weights(record), terms_by_note(record), outcome["fusion"]
+    method = str(logged["settings"]["method"])
     return Explanation(
         request={name: request[name] for name in _REQUEST} | dict(request["request"]),
         reference=outcome.get("reference"),
-        route=record.route["decision"] if record.route is not None else None,
-        channels=_channels(record),
-        fusion=_fusion(record),
+        route=decision,
+        channels={
+            name: {
+                "weight": weights.get(name, 1.0),
+                "asked": planned.get(name, {}).get("top_k"),
+                "elapsed_ms": facts.get(name, {}).get("elapsed_ms"),
+                "note": facts.get(name, {}).get("note", ""),
+                "hits": [{"rank": rank, "note_id": note, "score": score} for rank, (note, score) in enumerate(hits, 1)],
+            }
+            for name, hits in sorted(logged_rankings(record).items())
+        },
+        fusion={
+            "method": method,
+            **({"k": RRF_K} if method == "rrf" else {}),
+            "depths": logged["depths"],
+            "kept": int(logged["kept"]),
+            "notes": [
+                {"rank": rank, "note_id": note.note_id, "score": note.score, "terms": terms[note.note_id]}
+                for rank, note in enumerate(fused_again(record), start=1)
+            ],
+        },
         rerank=_rerank(record),
         paths=outcome.get("paths") or [],
         entities={
@@ -122,32 +144,6 @@ def explain(record: RequestRecord, feedback: Sequence[Mapping[str, Any]] = (), a
         arms=list(arms),
         other={name: value for name, value in outcome.items() if name not in _SECTIONS},
     )
-
-
-def _channels(record: RequestRecord) -> dict[str, Any]:
-    weights, facts = logged_weights(record), record.request["outcome"].get("channels") or {}
-    planned = (record.route or {}).get("decision", {}).get("channels", {})
-    found = {}
-    for name, hits in sorted(logged_rankings(record).items()):
-        found[name] = {
-            "weight": weights.get(name, 1.0),
-            "asked": planned.get(name, {}).get("top_k"),
-            "elapsed_ms": facts.get(name, {}).get("elapsed_ms"),
-            "note": facts.get(name, {}).get("note", ""),
-            "hits": [{"rank": rank, "note_id": note, "score": score} for rank, (note, score) in enumerate(hits, 1)],
-        }
-    return found
-
-
-def _fusion(record: RequestRecord) -> dict[str, Any]:
-    logged, terms = record.request["outcome"]["fusion"], terms_by_note(record)
-    method = str(logged["settings"]["method"])
-    notes = [
-        {"rank": rank, "note_id": note.note_id, "score": note.score, "terms": terms[note.note_id]}
-        for rank, note in enumerate(fused_again(record), start=1)
-    ]
-    constants = {"k": RRF_K} if method == "rrf" else {}
-    return {"method": method, **constants, "depths": logged["depths"], "kept": int(logged["kept"]), "notes": notes}
 
 
 def _rerank(record: RequestRecord) -> dict[str, Any]:

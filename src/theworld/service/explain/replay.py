@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from theworld import __version__
@@ -36,19 +36,13 @@ class Replay:
     """By stage, whether it is the same."""
     differences: Mapping[str, list[str]]
     """By stage that differs, how."""
-    causes: tuple[str, ...]
+    causes: list[str]
     """What has changed since: store, settings, program, fallbacks."""
     run: Run
 
     def as_json(self) -> dict[str, Any]:
         """Return the documented JSON object."""
-        return {
-            "request_id": self.request_id,
-            "exact": self.exact,
-            "stages": dict(self.stages),
-            "differences": {stage: list(some) for stage, some in self.differences.items()},
-            "causes": list(self.causes),
-        }
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "run"}
 
 
 def replay(
@@ -66,40 +60,32 @@ def replay(
     strategy is wrong. Without one, a request of another arm is run with the strategy it had. `cancelled` is looked at
     between nodes; `language` is that of differences and causes.
     """
-    stored = record.request["request"]
+    request, stored = record.request, record.request["request"]
     asked = strategy or (Strategy.model_validate(stored["strategy"]) if stored.get("strategy") else None)
     if asked is not None:
         resources, graph = asked.resources(resources), None
-    run = _run(stored, resources, graph, strategy, cancelled)
-    parts = replayable(run)
-    digests, before = digest_of(parts), record.request["outcome"]["digests"]
-    stages = {name: digests[name] == before.get(name) for name in parts}
-    old, say = _old_parts(record), Speaker(language)
-    differences = {
-        name: list(_differences(old.get(name), _comparable(name, parts[name]), say))[:SHOWN] or [say("order_differs")]
-        for name, same in stages.items()
-        if not same
-    }
-    exact = digests["all"] == record.request["digest"]
-    causes = tuple(_causes(record, run, resources, strategy, say)) if not exact else ()
-    return Replay(record.request["request_id"], exact, stages, differences, causes, run)
-
-
-def _run(
-    stored: Mapping[str, Any],
-    resources: Resources,
-    graph: CompiledGraph | None,
-    strategy: Strategy | None,
-    cancelled: Callable[[], bool],
-) -> Run:
-    question = QueryInput.model_validate(stored["input"])
-    context = Context.model_validate(stored["context"])
+    question, context = QueryInput.model_validate(stored["input"]), Context.model_validate(stored["context"])
     context = context.model_copy(update={"deadline_ms": max(context.deadline_ms or 0, BACKGROUND_DEADLINE_MS)})
     context = strategy.context(context) if strategy is not None else context
     if stored["until"] == "rerank":
-        return rerank_given(resources, question.question, stored["given"], context)
-    graph = graph or build_graph(resources)
-    return run_graph(graph, question, context, until=stored["until"], choice=stored["choice"], cancelled=cancelled)
+        run = rerank_given(resources, question.question, stored["given"], context)
+    else:
+        run = run_graph(
+            graph or build_graph(resources), question, context,
+            until=stored["until"], choice=stored["choice"], cancelled=cancelled,
+        )  # fmt: skip
+    parts, old, say = replayable(run), _old_parts(record), Speaker(language)
+    digests, before = digest_of(parts), request["outcome"]["digests"]
+    stages = {name: digests[name] == before.get(name) for name in parts}
+    parts["ranking"] = [[one[name] for name in _RANKED] for one in parts["ranking"]]
+    differences = {
+        name: list(_differences(old.get(name), parts[name], say))[:SHOWN] or [say("order_differs")]
+        for name, same in stages.items()
+        if not same
+    }
+    exact = digests["all"] == request["digest"]
+    causes = [] if exact else list(_causes(record, run, resources, strategy, say))
+    return Replay(request["request_id"], exact, stages, differences, causes, run)
 
 
 def _old_parts(record: RequestRecord) -> dict[str, Any]:
@@ -111,7 +97,7 @@ def _old_parts(record: RequestRecord) -> dict[str, Any]:
         "route": record.route["decision"] if record.route is not None else None,
         "channels": {name: [list(hit) for hit in hits] for name, hits in logged_rankings(record).items()},
         "fusion": [[n.note_id, rank, n.score] for rank, n in enumerate(fused_again(record), 1)],
-        "ranking": [[row[name] for name in _RANKED] for row in record.ranking],
+        "ranking": [[row[name.removeprefix("rerank_")] for name in _RANKED] for row in record.ranking],
         "entities": {"candidates": outcome.get("entity_candidates"), "judgements": outcome.get("judgements")},
         "answer": outcome.get("result"),
         "stages": [stage["stage"] for stage in outcome.get("stages") or []],
@@ -120,13 +106,8 @@ def _old_parts(record: RequestRecord) -> dict[str, Any]:
     return {name: without_times(part) for name, part in parts.items()}
 
 
-_RANKED = ("note_id", "fused_rank", "rank", "score", "final_score")
-
-
-def _comparable(name: str, part: Any) -> Any:
-    if name != "ranking":
-        return part
-    return [[c["note_id"], c["fused_rank"], c["rerank_rank"], c["rerank_score"], c["final_score"]] for c in part]
+_RANKED = ("note_id", "fused_rank", "rerank_rank", "rerank_score", "final_score")
+"""What is compared of the final list; the table names the reranker's `rank` and `score`."""
 
 
 def _differences(old: Any, new: Any, say: Speaker, where: str = "") -> Iterator[str]:

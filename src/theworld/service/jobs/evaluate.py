@@ -4,37 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from statistics import fmean
-from typing import Any, get_args
+from typing import Any
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.evaluation.counterfactuals import KEYS, Counterfactuals, seen_of
 from theworld.evaluation.datasets import Query
-from theworld.evaluation.failures import Change, Failure, FailureReport, explain_failure, failed, is_right
-from theworld.evaluation.metrics import (
-    contains,
-    exact_match,
-    f1,
-    ndcg_at,
-    paired_difference,
-    recall_at,
-    reciprocal_rank,
-)
+from theworld.evaluation.failures import Change, Failure, explain_failure, failed, failure_report, is_right
+from theworld.evaluation.metrics import ANSWER_MEASURES, answer_measures, metric_at, paired_difference
 from theworld.evaluation.online import Outcome, online_metrics
 from theworld.graph import Resources, build_graph
 from theworld.graph.build import CompiledGraph
 from theworld.service.requests.strategies import Strategy
-from theworld.state import Channel, Context, QueryInput
+from theworld.state import Context, QueryInput
 from theworld.stores.ledger.evaluations import Evaluations, StoredJob, StoredQuery
 
 KEPT = 100
 """Candidates kept of every question, so that every depth can be computed."""
-DEPTHS = (1, 2, 5, 10, 20)
-RETRIEVAL = (*(f"recall@{k}" for k in DEPTHS), "mrr", "ndcg@10")
-ANSWERS = ("em", "f1", "contains")
+RETRIEVAL = (*(f"recall@{k}" for k in (1, 2, 5, 10, 20)), "mrr", "ndcg@10")
+METRICS = (*RETRIEVAL, *ANSWER_MEASURES)
 WHY = "why:"
 """Stands before an arm's name in the rows that explain its failures."""
+Outcomes = Sequence[Mapping[str, Any]]
+"""What `ask_one` returned, by question."""
 
 
 class JobStoppedError(Exception):
@@ -44,24 +38,21 @@ class JobStoppedError(Exception):
 def run_job(job: StoredJob, evaluations: Evaluations, resources: Resources, *, alone: Callable[[], bool]) -> None:
     """Do a job, or go on with it. Everything found is written at once; JobStoppedError when the service has gone."""
     evaluations.start(job.row)
-    queries = evaluations.queries(job.dataset)[: job.request.get("limit")]
     strategies = [Strategy.model_validate(given) for given in job.request["strategies"]]
-    work = _Work(job, evaluations, resources, alone, queries)
+    work = _Work(job, evaluations, resources, alone)
     finished = all(work.ask_all(strategy) for strategy in strategies)
     report: dict[str, Any] | None = None
     if finished and job.request.get("explain_failures"):
         reports = {strategy.name: work.explain_failures(strategy) for strategy in strategies}
         finished = all(found is not None for found in reports.values())
-        report = {name: found.as_json() for name, found in reports.items() if found is not None}
+        report = reports
     if not finished:
         evaluations.finish(job.row, "cancelled")
         return
-    answers = evaluations.answers(job.row)
-    outcomes = {
-        strategy.name: [answers[strategy.name, position] for position in range(len(queries))] for strategy in strategies
-    }
-    results = {name: metrics_of(queries, found) for name, found in outcomes.items()}
-    comparison = compare(queries, outcomes) if len(strategies) > 1 else None
+    places = range(len(work.queries))
+    outcomes = {strategy.name: [work.there[strategy.name, place] for place in places] for strategy in strategies}
+    results = {name: metrics_of(work.queries, found) for name, found in outcomes.items()}
+    comparison = compare(work.queries, outcomes) if len(strategies) > 1 else None
     evaluations.finish(job.row, "done", results=results, report={"failures": report, "comparison": comparison})
 
 
@@ -69,15 +60,10 @@ class _Work:
     """What the steps of one job share."""
 
     def __init__(
-        self,
-        job: StoredJob,
-        evaluations: Evaluations,
-        resources: Resources,
-        alone: Callable[[], bool],
-        queries: Sequence[StoredQuery],
+        self, job: StoredJob, evaluations: Evaluations, resources: Resources, alone: Callable[[], bool]
     ) -> None:
         self.job, self.evaluations, self.resources, self.alone = job, evaluations, resources, alone
-        self.queries = queries
+        self.queries = evaluations.queries(job.dataset)[: job.request.get("limit")]
         self.there = evaluations.answers(job.row)
 
     def goes_on(self) -> bool:
@@ -86,27 +72,30 @@ class _Work:
             raise JobStoppedError
         return not self.evaluations.is_cancelled(self.job.row)
 
-    def context(self, strategy: Strategy) -> Context:
-        """Return the context in which a strategy asks."""
+    def keep(self, arm: str, position: int, found: dict[str, Any]) -> None:
+        self.there[arm, position] = found
+        self.evaluations.add_answer(self.job.row, arm, position, found)
+
+    def opened(self, strategy: Strategy) -> tuple[Resources, CompiledGraph, Context]:
+        """Return what a strategy asks with."""
         uses_model = bool(self.job.request.get("use_model"))
         base = Context(tenant=self.job.tenant, top_k=KEPT, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=uses_model)
-        return strategy.context(base)
+        resources = strategy.resources(self.resources)
+        return resources, build_graph(resources), strategy.context(base)
 
     def ask_all(self, strategy: Strategy) -> bool:
         """Ask what was not asked yet; False when the job was cancelled."""
         open_ = [p for p in range(len(self.queries)) if (strategy.name, p) not in self.there]
         if not open_:
             return True
-        graph, context = build_graph(strategy.resources(self.resources)), self.context(strategy)
+        _, graph, context = self.opened(strategy)
         for position in open_:
             if not self.goes_on():
                 return False
-            outcome = ask_one(self.queries[position], graph, context)
-            self.there[strategy.name, position] = outcome
-            self.evaluations.add_answer(self.job.row, strategy.name, position, outcome)
+            self.keep(strategy.name, position, ask_one(self.queries[position], graph, context))
         return True
 
-    def explain_failures(self, strategy: Strategy) -> FailureReport | None:
+    def explain_failures(self, strategy: Strategy) -> dict[str, Any] | None:
         """Name the culprit of every failed question; None when the job was cancelled."""
         arm = WHY + strategy.name
         places = [p for p in range(len(self.queries)) if self.there[strategy.name, p]["failed"]]
@@ -114,9 +103,8 @@ class _Work:
         others = sum(name.startswith(WHY) and name != arm for name, _ in self.there)
         answers = len(self.job.request["strategies"]) * len(self.queries)
         self.evaluations.set_total(self.job.row, answers + others + len(places))
-        changed = strategy.resources(self.resources)
         # What answerers see is what the strategy leaves them: the context keeps its own K for the evidence.
-        ways = Counterfactuals(changed, build_graph(changed), self.context(strategy))
+        ways = Counterfactuals(*self.opened(strategy))
         corpus = set(self.resources.store.document_hashes(self.job.tenant))
         for position in places:
             if (arm, position) in self.there:
@@ -124,15 +112,10 @@ class _Work:
             if not self.goes_on():
                 return None
             query = query_of(self.queries[position])
-            base, ask = ways.ask(query.text, Change()), partial(ways.ask, query.text)
-            failure = explain_failure(query, base, ask, corpus, get_args(Channel))
-            self.there[arm, position] = failure.as_json()
-            self.evaluations.add_answer(self.job.row, arm, position, failure.as_json())
-        fields = ("culprit", "fixed_by", "detail", "answer", "kind", "path")
-        found = tuple(
-            Failure(query_of(self.queries[p]), *(self.there[arm, p][name] for name in fields)) for p in places
-        )
-        return FailureReport(self.evaluations.dataset_facts(self.job.dataset)[1], len(self.queries), found)
+            ask = partial(ways.ask, query.text)
+            self.keep(arm, position, asdict(explain_failure(query, ask(Change()), ask, corpus)))
+        failures = [Failure(**self.there[arm, position]) for position in places]
+        return failure_report(self.evaluations.dataset_facts(self.job.dataset)[1], len(self.queries), failures)
 
 
 def ask_one(query: StoredQuery, graph: CompiledGraph, context: Context) -> dict[str, Any]:
@@ -160,19 +143,13 @@ def values_of(query: StoredQuery, outcome: Mapping[str, Any]) -> dict[str, float
     """Return the metrics of one question; those its gold does not allow are left out."""
     found: dict[str, float] = {}
     if query.grades:
-        documents = outcome["documents"]
-        found |= {f"recall@{k}": recall_at(k, documents, query.grades) for k in DEPTHS}
-        found |= {"mrr": reciprocal_rank(documents, query.grades), "ndcg@10": ndcg_at(10, documents, query.grades)}
+        found |= {name: metric_at(name, outcome["documents"], query.grades) for name in RETRIEVAL}
     if query.answers:
-        answered = outcome["kind"] != "none"
-        measures = {"em": exact_match, "f1": f1, "contains": contains}
-        found |= {
-            name: measure(outcome["answer"], query.answers) if answered else 0.0 for name, measure in measures.items()
-        }
+        found |= answer_measures(outcome["answer"], query.answers, outcome["kind"])
     return found
 
 
-def metrics_of(queries: Sequence[StoredQuery], outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def metrics_of(queries: Sequence[StoredQuery], outcomes: Outcomes) -> dict[str, Any]:
     """Return the metrics of one arm: over all questions, and by the set's types and the router's intents."""
     pairs = list(zip(queries, outcomes, strict=True))
     strata: dict[str, dict[str, list[tuple[StoredQuery, Mapping[str, Any]]]]] = {"intent": {}, "type": {}}
@@ -186,34 +163,33 @@ def metrics_of(queries: Sequence[StoredQuery], outcomes: Sequence[Mapping[str, A
 
 def _metrics(pairs: Sequence[tuple[StoredQuery, Mapping[str, Any]]]) -> dict[str, Any]:
     by_name: dict[str, list[float]] = {}
+    ended = []
     for query, outcome in pairs:
         for name, value in values_of(query, outcome).items():
             by_name.setdefault(name, []).append(value)
-    online = online_metrics(_outcome(query, outcome) for query, outcome in pairs).as_json()
-    means = {name: round(fmean(by_name[name]), 6) for name in (*RETRIEVAL, *ANSWERS) if name in by_name}
+        ended.append(  # for the metrics that live traffic has too
+            Outcome(
+                asked=True,
+                kind=outcome["kind"],
+                success=not outcome["failed"] if query.answers or query.grades else None,
+                found=bool(outcome["documents"]),
+                elapsed_ms=outcome["elapsed_ms"],
+                stages=tuple(outcome["stages"]),
+                degraded=tuple(outcome["degraded"]),
+            )
+        )
+    means = {name: round(fmean(by_name[name]), 6) for name in METRICS if name in by_name}
     judged = {name: len(by_name[name]) for name in ("recall@5", "em") if name in by_name}
-    return {"n": len(pairs), "counted": judged, **means, **{k: v for k, v in online.items() if k != "requests"}}
+    online = {name: value for name, value in online_metrics(ended).as_json().items() if name != "requests"}
+    return {"n": len(pairs), "counted": judged, **means, **online}
 
 
-def _outcome(query: StoredQuery, outcome: Mapping[str, Any]) -> Outcome:
-    """Return how a question ended, for the metrics that live traffic has too."""
-    return Outcome(
-        asked=True,
-        kind=outcome["kind"],
-        success=not outcome["failed"] if query.answers or query.grades else None,
-        found=bool(outcome["documents"]),
-        elapsed_ms=outcome["elapsed_ms"],
-        stages=tuple(outcome["stages"]),
-        degraded=tuple(outcome["degraded"]),
-    )
-
-
-def compare(queries: Sequence[StoredQuery], outcomes: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+def compare(queries: Sequence[StoredQuery], outcomes: Mapping[str, Outcomes]) -> dict[str, Any]:
     """Return the second arm over the first, metric by metric, with bootstrap interval and randomisation test."""
     (first, one), (second, two) = list(outcomes.items())[:2]
     found: dict[str, Any] = {"first": first, "second": second, "metrics": {}}
     pairs = [(values_of(q, a), values_of(q, b)) for q, a, b in zip(queries, one, two, strict=True)]
-    for name in (*RETRIEVAL, *ANSWERS):
+    for name in METRICS:
         both = [(a[name], b[name]) for a, b in pairs if name in a]
         if both:
             gain = paired_difference([b for _, b in both], [a for a, _ in both])

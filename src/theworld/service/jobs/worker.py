@@ -27,11 +27,11 @@ class JobLauncher:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._process: BaseProcess | None = None
-        self._starting = threading.Lock()
-        self._asked_again = False
+        self._changing = threading.Condition()
+        self._wanted = False
         """Whether there was a job for a process that may have been about to end."""
-        self._closed = False
+        self._following = self._closed = False
+        self._process: BaseProcess | None = None
 
     def look(self, evaluations: Evaluations) -> None:
         """Start the worker when a job waits or was cut short; a failure to look is no failure of the service."""
@@ -43,53 +43,44 @@ class JobLauncher:
 
     def start(self) -> None:
         """Start the worker unless it runs; one that is about to end is followed by another."""
-        with self._starting:
-            if self._closed:
-                return
-            if self._process is not None and self._process.is_alive():
-                self._asked_again = True
-            else:
-                self._begin()
+        with self._changing:
+            self._wanted = not self._closed
+            if self._wanted and not self._following:
+                self._following = True
+                threading.Thread(target=self._follow, name="evaluation-watch", daemon=True).start()
 
-    def _begin(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._asked_again = False
-        self._process = context.Process(
-            target=work_on_jobs, args=(self._settings,), name="evaluation-worker", daemon=True
-        )
-        self._process.start()
-        threading.Thread(target=self._follow, args=(self._process,), name="evaluation-watch", daemon=True).start()
-
-    def _follow(self, process: BaseProcess) -> None:
-        """Wait for a worker's end; what came in after its last look at the queue is another's."""
-        connection.wait([process.sentinel])
-        with self._starting:
-            process.join()
-            if self._asked_again:
-                self._begin()
+    def _follow(self) -> None:
+        """Run one worker after the other as long as they are wanted."""
+        context, process = multiprocessing.get_context("spawn"), None
+        while True:
+            with self._changing:
+                if process is not None:
+                    process.join()
+                wanted, self._wanted, self._following = self._wanted, False, False
+                self._changing.notify_all()
+                if not wanted:
+                    return
+                process = context.Process(
+                    target=work_on_jobs, args=(self._settings,), name="evaluation-worker", daemon=True
+                )
+                process.start()
+                self._process, self._following = process, True
+            connection.wait([process.sentinel])
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until the worker has nothing more to do; False when that took too long."""
-        until = time.monotonic() + timeout_s
-        while (process := self._process) is not None:
-            process.join(max(until - time.monotonic(), 0))
-            with self._starting:
-                if process.is_alive():
-                    return False
-                if process is self._process and not self._asked_again:
-                    break
-        return True
+        with self._changing:
+            return self._changing.wait_for(lambda: not self._following, timeout_s)
 
     def close(self) -> None:
         """Stop the worker; its job goes on at the next start."""
-        with self._starting:
-            self._closed, self._asked_again = True, False
-            process = self._process
-        if process is not None and process.is_alive():
-            process.terminate()
-            process.join(10)
-            if process.is_alive():
-                process.kill()
+        with self._changing:
+            self._closed, self._wanted = True, False
+            if not self._following or self._process is None:
+                return
+            self._process.terminate()
+        if not self.wait(10):
+            self._process.kill()
 
 
 LOCK = "evaluation"

@@ -116,46 +116,17 @@ _SWAGGER_HEADERS = {
     "Cache-Control": "no-cache",
 }
 """Swagger UI sets styles inline, and draws its icons from data addresses."""
-_SWAGGER_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-  <meta charset="utf-8">
-  <meta name="viewport" content="width=device-width, initial-scale=1">
-  <title>TheWorld: interactive documentation</title>
-  <link rel="icon" href="docs/favicon-32x32.png">
-  <link rel="stylesheet" href="docs/swagger-ui.css">
-</head>
-<body>
-  <div id="swagger"></div>
-  <script src="docs/swagger-ui-bundle.js"></script>
-  <script src="docs/start.js"></script>
-</body>
-</html>
-"""
-_SWAGGER_START = """SwaggerUIBundle({
-  url: "openapi.json", dom_id: "#swagger", deepLinking: true, filter: true, tryItOutEnabled: true,
-  persistAuthorization: false, validatorUrl: null,
-});
-"""
 _SWAGGER_FILES = frozenset({"swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"})
 
 
 @documentation_router.get("/docs")
-async def documentation() -> Response:
-    """Return the page; its addresses are relative, so that it works behind a prefix too."""
-    return Response(_SWAGGER_PAGE, headers=_SWAGGER_HEADERS, media_type="text/html")
-
-
-@documentation_router.get("/docs/start.js")
-async def start() -> Response:
-    """Return what starts Swagger UI."""
-    return Response(_SWAGGER_START, headers=_SWAGGER_HEADERS, media_type="text/javascript")
-
-
 @documentation_router.get("/docs/{name}")
-async def file(name: str) -> Response:
-    """Return a file of Swagger UI, 404 for anything else."""
-    if name not in _SWAGGER_FILES:
+async def documentation(name: str = "index.html") -> Response:
+    """Return the page, whose addresses are relative so that it works behind a prefix too, or a file of it, or 404."""
+    if name in {"index.html", "start.js"}:
+        content = (_HERE / "data" / "swagger" / name).read_bytes()
+    elif name in _SWAGGER_FILES:
+        content = (files("fastapi_swagger.resources") / name).read_bytes()
+    else:
         raise HTTPException(404)
-    content = (files("fastapi_swagger.resources") / name).read_bytes()
     return Response(content, headers=_SWAGGER_HEADERS, media_type=_TYPES[name.rpartition(".")[2]])

@@ -104,12 +104,11 @@ def kind_of(run: Run) -> str:
     return "clarify" if run.clarification is not None else result.kind if result is not None else ""
 
 
-def outcome_of_run(run: Run, endpoint: str, elapsed_ms: float, *, success: bool | None = None) -> Outcome:
+def outcome_of_run(run: Run, endpoint: str, elapsed_ms: float) -> Outcome:
     """Return how a run ended."""
     return Outcome(
         asked=endpoint == "ask",
         kind=kind_of(run),
-        success=success,
         found=bool(run.state.get("candidates")),
         failed=run.error is not None and not isinstance(run.error, CancelledRunError),
         elapsed_ms=elapsed_ms,
@@ -165,30 +164,19 @@ class FinishedRequest:
 
 def record_of(asked: FinishedRequest) -> RequestRecord:
     """Return the rows of one request."""
-    run, state = asked.run, asked.run.state
-    decision = None
-    if state.get("route") is not None and any(step.trace.stage == "route_query" for step in run.steps):
-        decision = plain(state["route"])
-    named = ("strategy", "path", "intent", "rerank", "confidence")
-    return RequestRecord(
-        request=_request(asked),
-        route={"decision": decision, **{name: decision.get(name) for name in named}} if decision is not None else None,
-        candidates=[
-            {"source": name, "note_id": note_id, "rank": rank, "score": score}
-            for name, result in sorted((state.get("channel_results") or {}).items())
-            for rank, (note_id, score) in enumerate(result.hits, start=1)
-        ],
-        ranking=_ranking(asked) if asked.until != "route" else [],
-    )
-
-
-def _request(asked: FinishedRequest) -> dict[str, Any]:
-    run, state = asked.run, asked.run.state
+    run, state, retrieval = asked.run, asked.run.state, asked.settings.retrieval
     facts = outcome_facts(run)
-    digests, result = digest_of(replayable(run, facts)), state.get("result")
+    digests, result, top_k = digest_of(replayable(run, facts)), state.get("result"), run.context.top_k
     wrong = "error" if run.error is not None or asked.code else "ok"
     same = ("tenant", "request_id", "trace_id", "endpoint", "arm", "parent", "elapsed_ms", "code")
-    return {
+    found = sorted((state.get("channel_results") or {}).items())
+    fusion = {  # all that its arithmetic depends on, but the weights, which the route's decision holds
+        "settings": retrieval.fusion.model_dump(mode="json"),
+        "depths": {"graph": retrieval.graph_depth} if len(found) > 1 else {},
+        "kept": max(asked.settings.rerank.pool, top_k or retrieval.top_k),
+        "top_k": top_k or retrieval.top_k,
+    }
+    request = {
         **{name: getattr(asked, name) for name in (*same, "store_sequence", "settings_hash")},
         "created_ms": int(asked.created * 1000),
         "status": "cancelled" if isinstance(run.error, CancelledRunError) else wrong,
@@ -204,38 +192,28 @@ def _request(asked: FinishedRequest) -> dict[str, Any]:
             "context": run.context.model_dump(mode="json"),
             **{name: getattr(asked, name) for name in ("until", "choice", "given", "strategy")},
         },
-        "outcome": {
-            **facts,
-            "graph_ms": run.elapsed_ms,
-            "fusion": fusion_parameters(asked.settings, run),
-            "digests": digests,
-        },
+        "outcome": {**facts, "graph_ms": run.elapsed_ms, "fusion": fusion, "digests": digests},
     }
-
-
-def fusion_parameters(settings: Settings, run: Run) -> dict[str, Any]:
-    """Return all that fusion's arithmetic depends on, but the weights, which the route's decision holds."""
-    retrieval, top_k = settings.retrieval, run.context.top_k or settings.retrieval.top_k
-    ranked = len(run.state.get("channel_results") or {})
-    return {
-        "settings": retrieval.fusion.model_dump(mode="json"),
-        "depths": {"graph": retrieval.graph_depth} if ranked > 1 else {},
-        "kept": max(settings.rerank.pool, top_k),
-        "top_k": top_k,
-    }
+    route = None
+    if state.get("route") is not None and any(step.trace.stage == "route_query" for step in run.steps):
+        decision = plain(state["route"])
+        named = ("strategy", "path", "intent", "rerank", "confidence")
+        route = {"decision": decision, **{name: decision.get(name) for name in named}}
+    candidates = [
+        {"source": name, "note_id": note_id, "rank": rank, "score": score}
+        for name, result in found
+        for rank, (note_id, score) in enumerate(result.hits, start=1)
+    ]
+    return RequestRecord(request, route, candidates, _ranking(asked) if asked.until != "route" else [])
 
 
 def _ranking(asked: FinishedRequest) -> list[dict[str, Any]]:
+    """Return the rows of the final list."""
     state = asked.run.state
-    reranked = state.get("rerank_outcome") in {"complete", "partial"}
     same = ("note_id", "document_id", "title", "fused_rank", "fused_score", "final_score", "covered", "hop", "bridge")
+    version = asked.model_version if state.get("rerank_outcome") in {"complete", "partial"} else ""
     return [
-        {
-            "position": position,
-            **{name: getattr(c, name) for name in same},
-            "rank": c.rerank_rank,
-            "score": c.rerank_score,
-            "model_version": asked.model_version if reranked else "",
-        }
+        {"position": position, **{name: getattr(c, name) for name in same}}
+        | {"rank": c.rerank_rank, "score": c.rerank_score, "model_version": version}
         for position, c in enumerate(state.get("candidates") or [], start=1)
     ]

@@ -37,7 +37,6 @@ class WriterCounts:
     written: int = 0
     dropped: int = 0
     """Records dropped, the oldest first, because the queue was full or they could not be kept."""
-    pruned: int = 0
 
 
 class RequestWriter:
@@ -194,6 +193,6 @@ class RequestWriter:
     def _prune(self) -> None:
         self._next_prune = time.monotonic() + PRUNE_S
         try:
-            self.counts.pruned += self._journal.prune(int((time.time() - self._keep_s) * 1000))
+            self._journal.prune(int((time.time() - self._keep_s) * 1000))
         except StoreError as error:
             log.warning("old requests could not be deleted: %s", error)

@@ -7,29 +7,17 @@
 
 `make` opens the projection; called again, after `close`, it opens the same one again. Needs pytest.
 
-`twins` compares two engines, or two ledgers, on the same random changes and queries; `leaks` looks for what a tenant is
-shown of another's. LedgerConformance is the same for ledgers; `ledger_writers` lets many write at once.
-
-RerankerConformance does the same for rerankers; what its `make` takes is said there.
+`twins` compares two engines on the same random changes and queries; `leaks` looks for what a tenant is shown of
+another's.
 """
 
 import pytest
 
-_SUITES = "projection documents sparse dense graph rerankers twins ledger ledger_writers".split()
+_SUITES = "projection documents sparse dense graph twins".split()
 pytest.register_assert_rewrite(*(f"{__name__}.{suite}" for suite in _SUITES))
 
 from theworld.testing.conformance.dense import DenseConformance  # noqa: E402
 from theworld.testing.conformance.graph import GraphConformance  # noqa: E402
-from theworld.testing.conformance.ledger import LedgerConformance  # noqa: E402
-from theworld.testing.conformance.ledger_writers import ServiceLedgerConformance  # noqa: E402
-from theworld.testing.conformance.rerankers import RerankerConformance  # noqa: E402
 from theworld.testing.conformance.sparse import SparseConformance  # noqa: E402
 
-__all__ = [
-    "DenseConformance",
-    "GraphConformance",
-    "LedgerConformance",
-    "RerankerConformance",
-    "ServiceLedgerConformance",
-    "SparseConformance",
-]
+__all__ = ["DenseConformance", "GraphConformance", "SparseConformance"]

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 import numpy as np
 
-from theworld.errors import StoreError
-from theworld.stores.ledger import Ledger
 from theworld.stores.protocols import DenseStore, GraphStore, NoteChange, Projection, SparseStore
 from theworld.stores.records import Filters
-from theworld.testing.conformance.documents import embedded, feed, gone, make_document, put
+from theworld.testing.conformance.documents import embedded, feed, gone, put
 from theworld.text import entity_key
 
 HOSTILE = (
@@ -152,60 +149,3 @@ def leaks_of_graph(store: GraphStore, *, operations: int, seed: int) -> list[str
         return [path.note_id for path in paths] + sorted(told - {mine})
 
     return _run(store, operations, seed, look)
-
-
-def leaks_of_ledger(ledger: Ledger, *, operations: int, seed: int) -> list[str]:
-    """Return what was shown of other tenants in so many random writes and reads; nothing is as it must be.
-
-    Every note's text names its owner, and what is shown is compared with what that owner has.
-    """
-    chance = random.Random(seed)
-    owned: dict[str, dict[str, str]] = {tenant: {} for tenant in HOSTILE}
-    found: list[str] = []
-    for _ in range(operations):
-        tenant = chance.choice(HOSTILE)
-        if chance.random() < 0.1:
-            _write(ledger, chance, tenant, owned[tenant])
-        else:
-            found += _look(ledger, chance, tenant, owned[tenant])
-    changes, _ = ledger.changes(0, 1_000_000)
-    held = ((change.tenant, change.note_id) for change in changes if change.note is not None)
-    return found + [f"{tenant!r} has {note_id}" for tenant, note_id in held if note_id not in owned[tenant]]
-
-
-def _write(ledger: Ledger, chance: random.Random, tenant: str, mine: dict[str, str]) -> None:
-    number = chance.randrange(12)
-    if chance.random() < 0.3:
-        ledger.delete([f"doc-{number:05d}", *chance.sample(HOSTILE, 2)], tenant=tenant)
-        mine.pop(f"doc-{number:05d}#0", None)
-        return
-    plain = make_document(number, notes=1)
-    secret = f"of {HOSTILE.index(tenant)}: {chance.random()}"
-    note = replace(plain.notes[0], text=secret)
-    try:
-        ledger.put([replace(plain, tenant=tenant, title=secret, notes=(note,), content_hash=secret)])
-    except StoreError:
-        if tenant != "\ud800":
-            raise
-        return
-    mine[note.id] = secret
-
-
-def _look(ledger: Ledger, chance: random.Random, tenant: str, mine: dict[str, str]) -> list[str]:
-    ids = [f"doc-{number:05d}#0" for number in range(12)]
-    way = chance.randrange(5)
-    if way == 0:
-        shown = {id_: note.text for id_, note in ledger.notes([*ids, *HOSTILE], tenant=tenant).items()}
-    elif way == 1:
-        shown = {note.id: note.text for note in ledger.iter_notes(tenant)}
-    elif way == 2:
-        shown = {f"{id_}#0": title for id_, title, _ in ledger.titles(tenant)}
-    elif way == 3:
-        shown = {f"{id_}#0": said for id_, said in ledger.document_hashes(tenant).items()}
-    else:
-        own = set(mine.values())
-        named = {label for label, _, _ in ledger.known_names(tenant).values() if label.startswith("of ")}
-        return [f"{tenant!r} was shown the name {label!r}" for label in sorted(named - own)]
-    wrong = {id_: text for id_, text in shown.items() if mine.get(id_) != text}
-    missing = sorted(set(mine) - set(shown))
-    return [f"{tenant!r} was shown {item}" for item in sorted(wrong.items())] + [f"{id_} is gone" for id_ in missing]

@@ -1,7 +1,12 @@
-"""Conformance of ledgers: what is put comes back, is told to followers once, and is nobody else's."""
+"""What every ledger must do: what is put comes back, is told to followers once, and is nobody else's.
+
+Two ledgers that get the same random writes are compared whole, and random operations look for what a tenant is shown
+of another's.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -9,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from made_documents import make_document
 from theworld.errors import StoreError
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
@@ -17,11 +23,11 @@ from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import DocumentRecord
 from theworld.stores.token_codes import encode_tokens
-from theworld.testing.conformance.documents import make_document
+from theworld.testing.conformance.leaks import HOSTILE
 
 Make = Callable[..., Ledger]
 TENANT = "default"
-HOSTILE = "'; DROP TABLE note; -- %s %(x)s :x \\ \" 🦉 租户"
+INJECTION = "'; DROP TABLE note; -- %s %(x)s :x \\ \" 🦉 租户"
 _NODES = [GraphNodeRecord("OntologyClass", "river", "River", {"preferred": ["river"]}), GraphNodeRecord("A", "b", "B")]
 _EDGES = [GraphEdgeRecord(("OntologyClass", "river"), ("A", "b"), "HAS_ATTRIBUTE", 0.5, {"rule": 0.5})]
 
@@ -85,7 +91,7 @@ class LedgerConformance:
         assert all(c.note is not None and not (c.note.text or c.note.section or c.note.lead) for c in bare)
         assert all(c.note is not None and not (c.note.mentions or c.note.vectors) for c in bare)
 
-    @pytest.mark.parametrize("text", [HOSTILE, "\\u0000", "é\u0301 ﷽ \u202e", "%(tenant)s", "{}", "$1"])
+    @pytest.mark.parametrize("text", [INJECTION, "\\u0000", "é\u0301 ﷽ \u202e", "%(tenant)s", "{}", "$1"])
     def test_any_text_is_only_text(self, ledger: Ledger, text: str) -> None:
         plain = make_document(2)
         mentions = (Mention(surface=text, key=text),)
@@ -219,3 +225,111 @@ class LedgerConformance:
 
 def _with(note: Any) -> DocumentRecord:
     return replace(make_document(4), notes=(note,))
+
+
+LEDGER_TENANTS = ("default", "租户", "Other")
+
+
+def assert_ledger_twins(one: Ledger, other: Ledger, *, rounds: int, seed: int) -> None:
+    """Write the same to both, and compare everything that can be read from them."""
+    chance = random.Random(seed)
+    for _ in range(rounds):
+        tenant, number = chance.choice(LEDGER_TENANTS), chance.randrange(9)
+        documents = [make_document(chance.randrange(9), chance.randrange(3), tenant=tenant) for _ in range(4)]
+        kind = chance.random()
+        for ledger in (one, other):
+            if kind < 0.6:
+                ledger.put(documents)
+            elif kind < 0.8:
+                ledger.delete([f"doc-{number:05d}"], tenant=tenant)
+            else:
+                ledger.set_mentions(tenant, {f"doc-{number:05d}#0": documents[0].notes[0].mentions})
+        assert everything(one) == everything(other)
+
+
+def everything(ledger: Ledger) -> dict[str, Any]:
+    """Return all that a ledger tells, as plain values in the order told."""
+    changes, last = ledger.changes(0, 1_000_000)
+    return {
+        "sequence": (ledger.sequence(), last),
+        "counts": ledger.counts(),
+        "changes": [
+            (c.sequence, c.tenant, c.note_id, c.document_id, c.title, c.aliases, c.metadata, _note(c.note))
+            for c in changes
+        ],
+        "tenants": {
+            tenant: (
+                list(ledger.iter_notes(tenant)),
+                ledger.titles(tenant),
+                ledger.document_hashes(tenant),
+                ledger.known_names(tenant),
+            )
+            for tenant in LEDGER_TENANTS
+        },
+        "spaces": [ledger.other_spaces(language, "space-en") for language in ("en", "zh")],
+    }
+
+
+def _note(note: Any) -> Any:
+    if note is None:
+        return None
+    vectors = {space: embedded.vector.tobytes() for space, embedded in note.vectors.items()}
+    codes = {space: (np.asarray(c.ids).tobytes(), c.codes.tobytes()) for space, c in note.codes.items()}
+    return note.id, note.ordinal, note.text, note.mentions, vectors, codes
+
+
+def leaks_of_ledger(ledger: Ledger, *, operations: int, seed: int) -> list[str]:
+    """Return what was shown of other tenants in so many random writes and reads; nothing is as it must be.
+
+    Every note's text names its owner, and what is shown is compared with what that owner has.
+    """
+    chance = random.Random(seed)
+    owned: dict[str, dict[str, str]] = {tenant: {} for tenant in HOSTILE}
+    found: list[str] = []
+    for _ in range(operations):
+        tenant = chance.choice(HOSTILE)
+        if chance.random() < 0.1:
+            _write(ledger, chance, tenant, owned[tenant])
+        else:
+            found += _look(ledger, chance, tenant, owned[tenant])
+    changes, _ = ledger.changes(0, 1_000_000)
+    held = ((change.tenant, change.note_id) for change in changes if change.note is not None)
+    return found + [f"{tenant!r} has {note_id}" for tenant, note_id in held if note_id not in owned[tenant]]
+
+
+def _write(ledger: Ledger, chance: random.Random, tenant: str, mine: dict[str, str]) -> None:
+    number = chance.randrange(12)
+    if chance.random() < 0.3:
+        ledger.delete([f"doc-{number:05d}", *chance.sample(HOSTILE, 2)], tenant=tenant)
+        mine.pop(f"doc-{number:05d}#0", None)
+        return
+    plain = make_document(number, notes=1)
+    secret = f"of {HOSTILE.index(tenant)}: {chance.random()}"
+    note = replace(plain.notes[0], text=secret)
+    try:
+        ledger.put([replace(plain, tenant=tenant, title=secret, notes=(note,), content_hash=secret)])
+    except StoreError:
+        if tenant != "\ud800":
+            raise
+        return
+    mine[note.id] = secret
+
+
+def _look(ledger: Ledger, chance: random.Random, tenant: str, mine: dict[str, str]) -> list[str]:
+    ids = [f"doc-{number:05d}#0" for number in range(12)]
+    way = chance.randrange(5)
+    if way == 0:
+        shown = {id_: note.text for id_, note in ledger.notes([*ids, *HOSTILE], tenant=tenant).items()}
+    elif way == 1:
+        shown = {note.id: note.text for note in ledger.iter_notes(tenant)}
+    elif way == 2:
+        shown = {f"{id_}#0": title for id_, title, _ in ledger.titles(tenant)}
+    elif way == 3:
+        shown = {f"{id_}#0": said for id_, said in ledger.document_hashes(tenant).items()}
+    else:
+        own = set(mine.values())
+        named = {label for label, _, _ in ledger.known_names(tenant).values() if label.startswith("of ")}
+        return [f"{tenant!r} was shown the name {label!r}" for label in sorted(named - own)]
+    wrong = {id_: text for id_, text in shown.items() if mine.get(id_) != text}
+    missing = sorted(set(mine) - set(shown))
+    return [f"{tenant!r} was shown {item}" for item in sorted(wrong.items())] + [f"{id_} is gone" for id_ in missing]

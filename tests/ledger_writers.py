@@ -1,5 +1,5 @@
 """Ledgers and stores with other processes: many writers at once, followers beside them, one to be killed, one to read;
-and the conformance of ledgers as the service uses them: requests on record, keys, evaluation jobs, and a lock.
+and what every ledger must do for the service: requests on record, keys, evaluation jobs, and a lock.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
+from made_documents import assert_congruent, make_document
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger, NoteParts
 from theworld.stores.ledger.api_keys import KeyRing
 from theworld.stores.ledger.evaluations import MOST_OPEN, Evaluations, StoredQuery
 from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
 from theworld.stores.ledger.service_ledger import ServiceLedger
-from theworld.testing.conformance.documents import assert_congruent, make_document
 
 
 def write_batches(store: Path, log: Path, first: int, last: int) -> None:

@@ -1,4 +1,4 @@
-"""Conformance of rerankers: an order of what was given, on time, or the reason why there is none."""
+"""What every reranker must do: an order of what was given, on time, or the reason why there is none."""
 
 from __future__ import annotations
 

@@ -1,0 +1,4 @@
+SwaggerUIBundle({
+  url: "openapi.json", dom_id: "#swagger", deepLinking: true, filter: true, tryItOutEnabled: true,
+  persistAuthorization: false, validatorUrl: null,
+});
