@@ -18,7 +18,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 
 from theworld.errors import StatementRefusedError
-from theworld.sql.engines.protocol import Dialect
+from theworld.sql.engines import Dialect
 from theworld.sql.mapping import MappedTable
 from theworld.state.tables import Cell
 
