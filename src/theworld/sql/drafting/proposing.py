@@ -118,10 +118,6 @@ class _Draft:
                     called = tuple(dict.fromkeys((*line["other"], *called)))
                     inverse, verbs = tuple(line["one"]), tuple(line["verbs"])
             why = why or "refers to its own table; not taken as containment"
-        if own.endswith((" by", " to", " of", " from")):  # referred by
-            verbs = (*verbs, own)
-        elif agent := re.fullmatch(r"([a-z]{3,})(?:er|or)", own):  # published by, of a publisher
-            verbs = (*verbs, f"{agent[1]}ed by")
         called = tuple(label for label in called if label not in verbs)
         return ColumnDraft(called=called, to=target, sure=sure, why=why, inverse=inverse, verbs=verbs)
 
@@ -160,8 +156,9 @@ class _Draft:
         pointed = said or [kind for kind in self._codes if kind == column.name]
         if pointed:
             place, columns = self._codes[pointed[0]]
-            rows = self._facts[place].pairs(*columns)
-            known: dict[str | int, str] = {code: str(label) for kind, code, label in rows if str(kind) == pointed[0]}
+            first, second, third = (list(self._facts[place].columns).index(name) for name in columns)
+            rows = (row for row in self._facts[place].sample if str(row[first]) == pointed[0])
+            known: dict[str | int, str] = {row[second]: str(row[third]) for row in rows}
             if {str(v) for v in column.values} <= {str(k) for k in known}:
                 return {code: labels_for(label) for code, label in known.items()}, f"dictionary {place}, {pointed[0]}"
         inline = dict(_CODE.findall(column.comment))

@@ -77,12 +77,6 @@ _RULES = (
         lambda used, _: not any(p.distinct for p in used.plans),
         problem="is a number of them",
     ),
-    _Rule(
-        ("extreme",),
-        (),
-        lambda used, _: any(p.aggregate in {"min", "max"} for p in used.plans),
-        problem="is the first or the last of nothing",
-    ),
     _Rule(("each",), ("passive", "empty"), lambda used, _: used.split, problem="splits nothing"),
 )
 """The first that speaks of a term decides; what compares has its part in a filter or none."""

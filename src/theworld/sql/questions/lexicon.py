@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple, get_args
 import ahocorasick
 import yaml
 
-from theworld.ontology import Labels
 from theworld.sql.mapping import DatabaseMapping
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
@@ -84,7 +83,7 @@ def cue_meanings() -> Named:
                 yield fold_in_place(word), Meaning(kind, name or word)
     for word in cues()["classifiers"]:
         yield f"一{word}", Meaning("one", word)
-        yield from ((f"{asked}{word}", Meaning("aggregate", "count", word)) for asked in ("多少", "几"))
+        yield from ((f"{asked}{word}", Meaning("aggregate", "count")) for asked in ("多少", "几"))
 
 
 def label_meanings(mapping: DatabaseMapping) -> Named:
@@ -117,16 +116,11 @@ def _labels(mapping: DatabaseMapping) -> Iterator[tuple[Iterable[str], Meaning]]
                 yield (*value.labels.all(), value.id), Meaning("value", f"{name}={value.id}", value.in_column)
     for id_ in dict.fromkeys(join.relation for join in mapping.joins):
         relation = lookup.relations[id_]
-        named: list[tuple[Labels, Meaning]] = [
-            (relation.labels, Meaning("relation", id_)),
-            (relation.inverse, Meaning("inverse", id_)),
-        ]
+        yield relation.labels.all(), Meaning("relation", id_)
+        yield relation.inverse.all(), Meaning("inverse", id_)
         if relation.join and relation.join.column:
-            named += [
-                (relation.roles.source, Meaning("role", id_, "source")),
-                (relation.roles.target, Meaning("role", id_, "target")),
-            ]
-        yield from ((labels.all(), meaning) for labels, meaning in named)
+            yield relation.roles.source.all(), Meaning("role", id_, "source")
+            yield relation.roles.target.all(), Meaning("role", id_, "target")
     for sample in lookup.samples.values():
         if sample.of in mapping.classes and sample.key is not None:
             yield sample.labels.all(), Meaning("entity", f"{sample.of}={sample.key}", sample.key)
