@@ -32,7 +32,11 @@ def words(language: Language) -> Mapping[str, Any]:
 
 def to_table(plan: Plan, rows: Rows, *, mapping: DatabaseMapping, language: Language) -> QueryTable:
     """Return the rows as a table; a figure without rows to be made of is an empty table."""
-    kept = tuple(_whole_name(row, rows.columns) for row in rows.rows)
+    kept = rows.rows
+    if "given" in rows.columns:  # a first name goes before the name beside it
+        at = rows.columns.index("given")
+        names = (" ".join(str(part) for part in (row[at], row[at - 1]) if part) for row in kept)
+        kept = tuple((*row[: at - 1], name, *row[at + 1 :]) for row, name in zip(kept, names, strict=True))
     if plan.shape in {"figure", "volatility", "change", "share"} and plan.group is None and plan.aggregate != "count":
         kept = tuple(row for row in kept if row[0] is not None)
     paths = [*([plan.group.path] if plan.group is not None else ()), *(item.path for item in plan.filters)]
@@ -56,15 +60,6 @@ def to_table(plan: Plan, rows: Rows, *, mapping: DatabaseMapping, language: Lang
         reading=tuple(dict.fromkeys(plan.reading)),
         paths=tuple(tuple(map(step, path)) for path in dict.fromkeys(paths) if path),
     )
-
-
-def _whole_name(row: tuple[Cell, ...], columns: tuple[str, ...]) -> tuple[Cell, ...]:
-    """Return a row with a first name put before the name that it goes with."""
-    if "given" not in columns:
-        return row
-    at = columns.index("given")
-    name = " ".join(str(part) for part in (row[at], row[at - 1]) if part)
-    return (*row[: at - 1], name, *row[at + 1 :])
 
 
 def _title(plan: Plan, mapping: DatabaseMapping, language: Language) -> str:

@@ -235,27 +235,26 @@ def _class(name: str, table: TableDraft) -> OntologyClass:
         counted=True,
         counts=table.counts,
     )
-    attributes = tuple(_attribute(c, d) for c, d in table.columns.items() if d.to is None and d.type != "hidden")
+    attributes = tuple(
+        Attribute(
+            id=_id(column),
+            labels=_labels(draft.called, column),
+            confidence=draft.sure,
+            type="enum" if draft.codes else _TYPES.get(draft.type, draft.type),
+            unit=draft.unit or None,
+            values=tuple(
+                EnumValue(id=f"value_{i}", labels=_labels(called, str(code)), stored=code)
+                for i, (code, called) in enumerate(draft.codes.items())
+            ),
+            column=draft.times[0] if draft.times else column,
+            listed=draft.type == "listed",
+            aggregation=draft.total,
+            times=draft.times[1:],
+            less=draft.less,
+        )
+        for column, draft in table.columns.items()
+        if draft.to is None and draft.type != "hidden"
+    )
     return OntologyClass(
         id=_id(name), labels=_labels(table.called, name), confidence=table.sure, table=place, attributes=attributes
-    )
-
-
-def _attribute(column: str, draft: ColumnDraft) -> Attribute:
-    values = tuple(
-        EnumValue(id=f"value_{i}", labels=_labels(called, str(code)), stored=code)
-        for i, (code, called) in enumerate(draft.codes.items())
-    )
-    return Attribute(
-        id=_id(column),
-        labels=_labels(draft.called, column),
-        confidence=draft.sure,
-        type="enum" if values else _TYPES.get(draft.type, draft.type),
-        unit=draft.unit or None,
-        values=values,
-        column=draft.times[0] if draft.times else column,
-        listed=draft.type == "listed",
-        aggregation=draft.total,
-        times=draft.times[1:],
-        less=draft.less,
     )
