@@ -101,9 +101,6 @@ def label_meanings(mapping: DatabaseMapping) -> Named:
                 yield from ((word, Meaning("attribute", attribute, name)) for attribute in attributes[label])
 
 
-_DATE_WORDS = re.compile(r"(?: (?:date|time|at|on)|日期|时间|日)$")
-
-
 def _labels(mapping: DatabaseMapping) -> Iterator[tuple[Iterable[str], Meaning]]:
     lookup = mapping.lookup
     yield from ((lookup.classes[id_].labels.all(), Meaning("unmapped", id_)) for id_ in mapping.unmapped)
@@ -114,12 +111,7 @@ def _labels(mapping: DatabaseMapping) -> Iterator[tuple[Iterable[str], Meaning]]
             said = {label for value in attribute.values for label in value.labels.all()}
             yield [label for label in labels if label not in said], Meaning("attribute", name)
             if attribute.type == "date":
-                # `shipped date` is when something was shipped, 开方日期 when it was 开方
-                verbs = [verb for label in labels if (verb := _DATE_WORDS.sub("", label)) != label]
-                verbs = [verb for verb in verbs if len(verb) > 1 and " " not in verb]
-                plain = [verb for verb in verbs if not verb.isascii() or verb.endswith("ed")]
-                made = [f"{verb}d" if verb.endswith("e") else f"{verb}ed" for verb in verbs if verb not in plain]
-                yield (*plain, *made), Meaning("dated", name)
+                yield _dated(labels), Meaning("dated", name)
             for value in attribute.values:
                 yield (*value.labels.all(), value.id), Meaning("value", f"{name}={value.id}", value.in_column)
     for id_ in dict.fromkeys(join.relation for join in mapping.joins):
@@ -143,6 +135,18 @@ def forms_of(label: str) -> list[str]:
     return (
         [label] if label.endswith("s") else [label, f"{label}es" if label.endswith(("x", "ch", "sh")) else f"{label}s"]
     )
+
+
+_DATE_WORDS = re.compile(r"(?: (?:date|time|at|on)|日期|时间|日)$")
+
+
+def _dated(labels: Iterable[str]) -> Iterable[str]:
+    """Return the verbs of a date's labels: `shipped date` is when something was shipped, 开方日期 when it was 开方."""
+    for label in labels:
+        verb = _DATE_WORDS.sub("", label)
+        if verb == label or len(verb) < 2 or " " in verb:
+            continue
+        yield verb if not verb.isascii() or verb.endswith("ed") else f"{verb}d" if verb.endswith("e") else f"{verb}ed"
 
 
 _LATIN = re.compile(rf"[^\W_{CJK_RANGES}]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from theworld.ontology import Relation
+from theworld.ontology import Attribute, Relation
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Operator, UnclearError
 from theworld.sql.questions.lexicon import Term, classes_named, forms_of
@@ -37,9 +37,7 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping, language:
             found.used.add(term)
         elif term.of("dated") and not term.of("class", "attribute") and not _dates_a_period(terms, i):
             found.used.add(term)
-            columns = (mapping.attribute(m.name).labels for t in terms[i + 1 : i + 2] for m in t.of("value"))
-            named = any(term.text.startswith(c.preferred("en").partition(" ")[0] or " ") for c in columns)
-            if term not in found.negated and not named:  # shipped to Germany is no date but a ship country
+            if term not in found.negated and not _names_column(term, terms[i + 1 : i + 2], mapping):
                 found.dated.append(term)
     _alternatives(terms, found)
     _numbers(terms, found)
@@ -54,6 +52,12 @@ def _dates_a_period(terms: Sequence[Term], at: int) -> bool:
     verbs = [i for i, t in enumerate(terms) if t.of("dated", "traded") and not t.of("class", "entity", "value")]
     said = ([v for v in verbs if v < periods[0]][-1:] or verbs[:1]) if periods else []
     return at in said
+
+
+def _names_column(verb: Term, following: Sequence[Term], mapping: DatabaseMapping) -> bool:
+    """Return whether a verb only says which column a value is of: shipped to Germany, a ship country."""
+    labels = (mapping.attribute(m.name).labels.preferred("en") for t in following for m in t.of("value"))
+    return any(label and verb.text.startswith(label.split()[0]) for label in labels)
 
 
 def _negations(terms: Sequence[Term], found: Restrictions) -> None:
@@ -121,13 +125,7 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         place = i - 2 if word is not None else i - 1
         if place < 0:
             raise UnclearError("it is not clear what is compared with a number")
-        named = [(m.owner, found.mapping.attribute(m.name)) for m in terms[place].of("attribute")]
-        named = [(owner, attribute) for owner, attribute in named if is_measure(attribute)]
-        if len(named) > 1:
-            named = [one for one in named if one[0] in classes_named(terms)] or named
-        if len(named) != 1:
-            raise UnclearError("it is not clear what is compared with a number")
-        class_id, attribute = named[0]
+        class_id, attribute = _numeric(terms[place], terms, found.mapping)
         quantity: Quantity = term.of("number")[0].value
         value = quantity.in_unit(attribute.unit.en if attribute.unit else "")
         value = quantity.in_unit(attribute.unit.zh) if value is None and attribute.unit else value
@@ -138,6 +136,16 @@ def _numbers(terms: Sequence[Term], found: Restrictions) -> None:
         found.used |= {term, terms[place], *(t for t in (word, behind) if t is not None)}
     if len(found.compared) > 1:
         raise UnclearError("more than one number is compared")
+
+
+def _numeric(term: Term, terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[str, Attribute]:
+    found = [(m.owner, mapping.attribute(m.name)) for m in term.of("attribute")]
+    found = [(owner, attribute) for owner, attribute in found if is_measure(attribute)]
+    if len(found) > 1:
+        found = [one for one in found if one[0] in classes_named(terms)] or found
+    if len(found) != 1:
+        raise UnclearError("it is not clear what is compared with a number")
+    return found[0]
 
 
 def _relations(terms: Sequence[Term], found: Restrictions) -> set[Term]:

@@ -129,10 +129,7 @@ class _Reading:
     ) -> tuple[list[Head], Term | None]:
         """Return the measures asked for, and the class whose rows are ranked by them."""
         free = [t for t in terms if t not in used]
-        related = next((join.source for join, _, _ in self.found.related), None)
-        if related is None and self.found.values and any(t.of("aggregate") for t in free):
-            common = set.intersection(*(t.owners("value") for t in self.found.values))
-            related = common.pop() if len(common) == 1 else None  # chief physicians are doctors
+        related = self.found.related[0][0].source if self.found.related else self._valued(free)
         counting = ranking is not None and any(t.of("superlative") and t.text in cues()["of_number"] for t in terms)
         needs = self._needs([*([ranked] if ranked else []), *used, *free])
         heads = find_heads(
@@ -151,6 +148,12 @@ class _Reading:
         ):
             raise UnclearError("it is not clear whether instances or a figure are asked for")
         return heads, ranked
+
+    def _valued(self, terms: Sequence[Term]) -> str | None:
+        """Return the class that all named values are of: chief physicians are doctors."""
+        classes = [t.owners("value") for t in self.found.values]
+        common = set.intersection(*classes) if classes and any(t.of("aggregate") for t in terms) else set()
+        return common.pop() if len(common) == 1 else None
 
     def _needs(self, terms: Sequence[Term]) -> Needs:
         """Return the classes, one of each, that a measure must belong to: of what groups it and of what is named."""
