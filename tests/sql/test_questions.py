@@ -1,10 +1,12 @@
-"""The questions over the sample domain: every answer is exact, most are answered, none is wrong."""
+"""The questions over the sample domain: every answer is exact, most are answered; what shares and the latest tell."""
 
 import pytest
 
 from chinese_writing import in_traditional
 from sql_answers import agree, one_tenant, read_questions, truth
+from theworld.nodes.query_database import evidence_paths
 from theworld.sql.plan import UnclearError
+from theworld.sql.results import in_words, number
 
 QUESTIONS = read_questions()
 
@@ -53,3 +55,63 @@ def test_a_question_in_traditional_chinese_gives_the_same_tables(answered, datab
         return
     found = database.ask(question, language="zh", tenant="default", now=now)
     assert [table.rows for table in found] == [table.rows for table in plain]
+
+
+def told(database, now, question, language="zh"):
+    (table,) = database.ask(question, language=language, tenant="default", now=now)
+    return table
+
+
+def test_a_share_is_told_with_part_and_whole(database, now):
+    table = told(database, now, "已用额度占授信总额的比例")
+    assert table.shape == "share"
+    assert [column.unit for column in table.columns] == ["万元", "万元", "%"]
+    ((part, whole, share),) = table.rows
+    assert share == pytest.approx(100 * part / whole)
+    assert in_words(table, "zh").startswith("授信额度的已用额度占额度的比例：66.29%（493,550 万元 / 744,500 万元）。")
+
+
+def test_shares_of_groups_sum_to_the_whole(database, now):
+    table = told(database, now, "各地区企业数量的占比")
+    assert sum(row[-1] for row in table.rows) == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [
+        ("星槎集团逾期授信的占比", "what the share is of"),
+        ("各月交易额的占比", "not ranked or grouped by time"),
+        ("注册资本占交易额的比例", "what the share is of"),
+        ("授信占比最高的企业", "not ranked"),
+    ],
+)
+def test_a_share_that_could_be_of_several_wholes_is_declined(database, now, question, why):
+    with pytest.raises(UnclearError, match=why):
+        told(database, now, question)
+
+
+def test_the_latest_is_told_by_day_and_ties_are_all_told(database, now):
+    table = told(database, now, "latest transaction of each company", "en")
+    assert table.shape == "latest"
+    by_company = {}
+    for row in table.rows:
+        by_company.setdefault(row[0], set()).add(row[1])
+    assert all(len(days) == 1 for days in by_company.values())
+
+
+@pytest.mark.parametrize("question", ["最新的交易", "各企业最新的注册资本", "各企业最新的交易总额", "最新的天气"])
+def test_a_latest_without_owner_or_time_is_declined(database, now, question):
+    with pytest.raises(UnclearError):
+        told(database, now, question)
+
+
+def test_the_way_over_relations_is_the_answers_path(database, now):
+    table = told(database, now, "各行业的授信总额分别是多少")
+    (path,) = evidence_paths([table])
+    assert path.note_id == "table:1"
+    assert path.text == "授信额度 —授予→ 企业 —所属行业→ 行业"
+    assert evidence_paths([told(database, now, "授信总额是多少")]) == []
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    assert [number(-0.001), number(-0.001, "%"), number(-0.001, "万元")] == ["0", "0%", "0 万元"]

@@ -87,7 +87,7 @@ def _with_proposals(drafted: MappingFile) -> MappingFile:
 def check(source: Source) -> None:
     """Show for each table what it will answer: three questions with SQL and rows, and what is odd about it."""
     from theworld.sql.drafting.inspection import inspect_tables
-    from theworld.sql.examples import asked_again, look_at
+    from theworld.sql.examples import asked_of, look_at
 
     url, file = _address(source)
     database, out = _opened(url, file), console()
@@ -102,7 +102,8 @@ def check(source: Source) -> None:
         for one in found.odd:
             out.print(f"  odd: {printable(one)}")
     wrong = 0
-    for question, told in asked_again(database):
+    for question in database.confirmed:
+        told = asked_of(database, question)
         wrong += isinstance(told, str)
         said = f"fails: {told}" if isinstance(told, str) else f"{len(told.rows)} rows"
         out.print(f"confirmed: {printable(question)}: {printable(said)}")

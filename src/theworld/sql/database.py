@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
@@ -23,13 +23,14 @@ from theworld.questions import read_question
 from theworld.routing import DatabaseReader, DatabaseView
 from theworld.settings import DatabaseSettings
 from theworld.sql.drafting.file import read_mapping, to_ontology
+from theworld.sql.drafting.wording import labels_for
 from theworld.sql.engines import Engine, Rows, open_engine
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Plan, UnclearError
 from theworld.sql.questions.completeness import check_sure
 from theworld.sql.questions.cutting import cut_question
-from theworld.sql.questions.lexicon import Lexicon, Named, cue_meanings, entity_meanings, label_meanings, value_meanings
-from theworld.sql.questions.understanding import plan_terms, understand
+from theworld.sql.questions.lexicon import Lexicon, Meaning, Named, cue_meanings, label_meanings
+from theworld.sql.questions.understanding import plan_terms
 from theworld.sql.results import to_table, words
 from theworld.sql.statements.building import build
 from theworld.sql.statements.conditions import column, table
@@ -76,12 +77,20 @@ class Database:
         """
         if settings.url is None:
             raise SettingsError("needs an address", where="database.url")
-        ontology, confirmed = _mapping_of(settings)
+        address, confirmed = settings.url.get_secret_value(), dict[str, str]()
+        if settings.ontology is None:
+            from theworld.sql.drafting.proposing import draft_mapping
+
+            ontology = to_ontology(draft_mapping(address))
+        elif (written := read_mapping(settings.ontology)) is None:
+            ontology = load_ontology(settings.ontology)
+        else:
+            ontology, confirmed = to_ontology(written), {one.ask: one.sql for one in written.questions}
         mapping = DatabaseMapping(ontology)
         if not mapping.classes:
             remedy = "Give classes a `table`, see docs/sql.md."
             raise DatabaseError("it maps no class to a table", where=str(settings.ontology or "draft"), remedy=remedy)
-        engine = open_engine(settings.url.get_secret_value(), mapping.tables)
+        engine = open_engine(address, mapping.tables)
         mapping.check(engine.schema(), where=engine.name)
         return cls(engine, ontology, settings, confirmed)
 
@@ -135,9 +144,8 @@ class Database:
         if known is not None and not dry_run:
             table = self.run_text(known, title=question, tenant=tenant, timeout_ms=timeout_ms)
             return (table.model_copy(update={"reading": (str(words(language)["confirmed"]),)}),)
-        plans = understand(
-            question, now=self.now(now), lexicon=self.lexicon(tenant), mapping=self.mapping, language=language
-        )
+        terms, unknown = cut_question(question, self.now(now), self.lexicon(tenant))
+        plans = plan_terms(terms, unknown, mapping=self.mapping, language=language)
         check_sure(plans, self.mapping)
         return tuple(
             self.run(plan, language=language, tenant=tenant, timeout_ms=timeout_ms, dry_run=dry_run) for plan in plans
@@ -226,7 +234,7 @@ class Database:
             if tenant in self._lexicons:
                 self._lexicons.move_to_end(tenant)
                 return self._lexicons[tenant]
-        made = Lexicon(chain(cue_meanings(), self._labels, self._names(tenant)))
+        made = Lexicon(chain(cue_meanings(), self._labels, self._names(tenant), self._values(tenant)))
         with self._lock:
             self._lexicons[tenant] = made
             while len(self._lexicons) > TENANTS_KEPT:
@@ -239,51 +247,44 @@ class Database:
             self._lexicons.clear()
 
     def _names(self, tenant: str) -> Named:
-        for class_id in self.mapping.classes:
-            yield from entity_meanings(self._names_of(class_id, tenant))
+        """Yield the names of rows, each with the row it means."""
+        for class_id, own in self.mapping.classes.items():
+            labels = [label for label in dict.fromkeys((own.label.zh, own.label.en)) if label]
+            shown = [own.key, *labels, *([own.given] if own.given else [])]
+            select = exp.select(*(column("t", c) for c in shown)).from_(table(own.name, "t"))
+            # with too many rows always the same are known
+            named = self._known(
+                select.order_by(column("t", own.key)), tenant, NAMES_PER_CLASS if labels else KEYS_PER_CLASS
+            )
+            for key, *names in () if named.truncated and not labels else named.rows:
+                if own.given:
+                    last, first = names[0], names[-1]
+                    said = [f"{first} {last}", f"{last}{first}", str(last)] if last and first else []
+                elif labels:
+                    said = [str(name) for name in names if name]
+                else:
+                    said = [key] if isinstance(key, str) and not key.isdecimal() else []  # a bare number is a number
+                for name in said:
+                    if len(folded := fold_in_place(name).strip()) > 1:
+                        yield folded, Meaning("entity", f"{class_id}={key}", key)
+
+    def _values(self, tenant: str) -> Named:
+        """Yield the values of listed columns with their translations; of more than are known none is a name."""
         for class_id, own in self.mapping.classes.items():
             for attribute in self.mapping.attributes(class_id).values():
-                if attribute.listed:
-                    cell = column("t", attribute.column or "")
-                    select = exp.select(cell).distinct().from_(table(own.name, "t")).order_by(cell.copy())
-                    rows = self._known(select, tenant, VALUES_PER_COLUMN)
-                    values = [] if rows.truncated else [str(cell) for (cell,) in rows.rows if cell not in (None, "")]
-                    yield from value_meanings(f"{class_id}.{attribute.id}", values)  # too many are no names of values
+                if not attribute.listed:
+                    continue
+                cell = column("t", attribute.column or "")
+                select = exp.select(cell).distinct().from_(table(own.name, "t")).order_by(cell.copy())
+                rows = self._known(select, tenant, VALUES_PER_COLUMN)
+                for value in () if rows.truncated else (str(v) for (v,) in rows.rows if v not in (None, "")):
+                    for said in labels_for(fold_in_place(value).strip(), sections=("values",)):
+                        if len(said) > 1:
+                            yield said, Meaning("value", f"{class_id}.{attribute.id}={value}", value)
 
     def _known(self, select: exp.Select, tenant: str, most: int) -> Rows:
         checked = self._checked(select, tenant, most=most)
         return self.engine.read(checked.sql, checked.parameters, max_rows=most, timeout_ms=NAMES_TIMEOUT_MS)
-
-    def _names_of(self, class_id: str, tenant: str) -> Iterator[tuple[str, Any, list[str]]]:
-        own = self.mapping.classes[class_id]
-        labels = [label for label in dict.fromkeys((own.label.zh, own.label.en)) if label]
-        most = NAMES_PER_CLASS if labels else KEYS_PER_CLASS
-        shown = [own.key, *labels, *([own.given] if own.given else [])]
-        select = exp.select(*(column("t", c) for c in shown)).from_(table(own.name, "t"))
-        rows = self._known(select.order_by(column("t", own.key)), tenant, most)  # too many: always the same are known
-        if rows.truncated and not labels:
-            return
-        for key, *names in rows.rows:
-            if own.given:
-                last, first = names[0], names[-1]
-                yield class_id, key, [f"{first} {last}", f"{last}{first}", str(last)] if last and first else []
-            elif labels:
-                yield class_id, key, [str(n) for n in names if n]
-            elif isinstance(key, str) and not key.isdecimal():  # a bare number is a number
-                yield class_id, key, [key]
-
-
-def _mapping_of(settings: DatabaseSettings) -> tuple[Ontology, dict[str, str]]:
-    """Return the ontology of the file, or of a mapping with its confirmed questions, or without a file of a draft."""
-    if settings.ontology is None:
-        from theworld.sql.drafting.proposing import draft_mapping
-
-        assert settings.url is not None
-        return to_ontology(draft_mapping(settings.url.get_secret_value())), {}
-    mapping = read_mapping(settings.ontology)
-    if mapping is None:
-        return load_ontology(settings.ontology), {}
-    return to_ontology(mapping), {one.ask: one.sql for one in mapping.questions}
 
 
 def database_reader(database: Database) -> DatabaseReader:

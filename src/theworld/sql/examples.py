@@ -37,7 +37,7 @@ def look_at(database: Database, facts: Mapping[str, TableFacts]) -> Iterator[Loo
             names.setdefault(label, []).append(class_id)
     for class_id, table in mapping.classes.items():
         own = mapping.lookup.classes[class_id]
-        asked = [(q, _asked(database, q)) for q in _questions(database, class_id)[:EXAMPLES]]
+        asked = [(q, asked_of(database, q)) for q in _questions(database, class_id)[:EXAMPLES]]
         odd = [f"{label!r} is a name of several tables" for label in own.labels.all() if len(names[label]) > 1]
         if own.confidence < 1:
             odd.append(f"its names are a guess (sure {own.confidence:g})")
@@ -72,14 +72,9 @@ def _questions(database: Database, class_id: str) -> list[str]:
     return found
 
 
-def _asked(database: Database, question: str) -> QueryTable | str:
+def asked_of(database: Database, question: str) -> QueryTable | str:
+    """Return the table that answers a question, or why there is none."""
     try:
         return database.ask(question, language=detect_language(question), tenant="default")[0]
     except (UnclearError, TheWorldError) as error:
         return str(error)
-
-
-def asked_again(database: Database) -> Iterator[tuple[str, QueryTable | str]]:
-    """Yield the questions that a person has confirmed with what their statements give, or why they fail now."""
-    for question in database.confirmed:
-        yield question, _asked(database, question)

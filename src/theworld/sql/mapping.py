@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from theworld.errors import DatabaseError
-from theworld.ontology import Attribute, ClassTable, Lookup, Ontology, Relation
+from theworld.ontology import Attribute, ClassTable, Lookup, Ontology
 from theworld.text.language import Language
 
 MOST_STEPS = 3
@@ -94,20 +94,22 @@ class DatabaseMapping:
     @cached_property
     def joins(self) -> tuple[Join, ...]:
         """Every mapped relation, read both ways."""
-        return tuple(join for relation in self.lookup.relations.values() for join in self._joins_of(relation))
-
-    def _joins_of(self, relation: Relation) -> Iterator[Join]:
-        join, source, target = relation.join, relation.source, relation.target
-        if join is None or source not in self.classes or target not in self.classes:
-            return
-        source_key, target_key = self.classes[source].key, self.classes[target].key
-        if join.column is not None:
-            yield Join(relation.id, source, target, join.column, target_key)
-            yield Join(relation.id, target, source, target_key, join.column, forward=False)
-            return
-        link, first, second = join.table or "", join.source_key or "", join.target_key or ""
-        yield Join(relation.id, source, target, source_key, target_key, link, first, second)
-        yield Join(relation.id, target, source, target_key, source_key, link, second, first, forward=False)
+        found = []
+        for relation in self.lookup.relations.values():
+            join, source, target = relation.join, relation.source, relation.target
+            if join is None or source not in self.classes or target not in self.classes:
+                continue
+            source_key, target_key = self.classes[source].key, self.classes[target].key
+            if join.column is not None:
+                found.append(Join(relation.id, source, target, join.column, target_key))
+                found.append(Join(relation.id, target, source, target_key, join.column, forward=False))
+            else:
+                link, first, second = join.table or "", join.source_key or "", join.target_key or ""
+                found.append(Join(relation.id, source, target, source_key, target_key, link, first, second))
+                found.append(
+                    Join(relation.id, target, source, target_key, source_key, link, second, first, forward=False)
+                )
+        return tuple(found)
 
     @cached_property
     def tables(self) -> Mapping[str, MappedTable]:

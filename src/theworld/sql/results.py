@@ -11,13 +11,12 @@ from typing import Any
 import yaml
 
 from theworld.ontology import Attribute
-from theworld.sql.engines.protocol import Rows
+from theworld.sql.engines import Rows
 from theworld.sql.mapping import DatabaseMapping, Join
-from theworld.sql.plan import Filter, Plan
+from theworld.sql.plan import Plan
 from theworld.state import PathStep, QueryTable, TableColumn
 from theworld.state.tables import Cell
 from theworld.text.language import Language
-from theworld.text.time_ranges import TimeRange
 
 ROWS_TOLD = 5
 """Rows told in a sentence; the table has all."""
@@ -33,11 +32,24 @@ def words(language: Language) -> Mapping[str, Any]:
 
 def to_table(plan: Plan, rows: Rows, *, mapping: DatabaseMapping, language: Language) -> QueryTable:
     """Return the rows as a table; a figure without rows to be made of is an empty table."""
-    kept = tuple(_whole_name(row, rows.columns) for row in rows.rows)
+    kept = rows.rows
+    if "given" in rows.columns:  # a first name goes before the name beside it
+        at = rows.columns.index("given")
+        names = (" ".join(str(part) for part in (row[at], row[at - 1]) if part) for row in kept)
+        kept = tuple((*row[: at - 1], name, *row[at + 1 :]) for row, name in zip(kept, names, strict=True))
     if plan.shape in {"figure", "volatility", "change", "share"} and plan.group is None and plan.aggregate != "count":
         kept = tuple(row for row in kept if row[0] is not None)
     paths = [*([plan.group.path] if plan.group is not None else ()), *(item.path for item in plan.filters)]
-    steps = (tuple(_step(join, mapping, language) for join in path) for path in dict.fromkeys(paths) if path)
+
+    def step(join: Join) -> PathStep:
+        relation = mapping.lookup.relations[join.relation]
+        told = relation.labels.preferred(language)
+        if not join.forward and not relation.symmetric:
+            told = relation.inverse.preferred(language) or f"←{told}"
+        return PathStep(
+            source=mapping.name(join.source, language), relation=told, target=mapping.name(join.target, language)
+        )
+
     return QueryTable(
         title=_title(plan, mapping, language),
         shape=plan.shape,
@@ -46,26 +58,8 @@ def to_table(plan: Plan, rows: Rows, *, mapping: DatabaseMapping, language: Lang
         truncated=rows.truncated,
         conditions=_conditions(plan, mapping, language),
         reading=tuple(dict.fromkeys(plan.reading)),
-        paths=tuple(steps),
+        paths=tuple(tuple(map(step, path)) for path in dict.fromkeys(paths) if path),
     )
-
-
-def _whole_name(row: tuple[Cell, ...], columns: tuple[str, ...]) -> tuple[Cell, ...]:
-    """Return a row with a first name put before the name that it goes with."""
-    if "given" not in columns:
-        return row
-    at = columns.index("given")
-    name = " ".join(str(part) for part in (row[at], row[at - 1]) if part)
-    return (*row[: at - 1], name, *row[at + 1 :])
-
-
-def _step(join: Join, mapping: DatabaseMapping, language: Language) -> PathStep:
-    relation = mapping.lookup.relations[join.relation]
-    told = relation.labels.preferred(language)
-    if not join.forward and not relation.symmetric:
-        told = relation.inverse.preferred(language) or f"←{told}"
-    source, target = (mapping.name(id_, language) for id_ in (join.source, join.target))
-    return PathStep(source=source, relation=told, target=target)
 
 
 def _title(plan: Plan, mapping: DatabaseMapping, language: Language) -> str:
@@ -144,29 +138,22 @@ def _cell(plan: Plan, index: int, cell: Cell, language: Language) -> Cell:
 
 
 def _conditions(plan: Plan, mapping: DatabaseMapping, language: Language) -> tuple[str, ...]:
-    found = [_condition(item, mapping, language) for item in plan.filters]
+    """Return the conditions with the columns they are on (country: brazil), turned round or not, and the period."""
+    phrases, found = words(language), []
+    for item in plan.filters:
+        is_key = item.column == mapping.classes[item.class_id].key
+        on = _attribute(mapping, item.class_id, item.column) if item.operator == "in" and not is_key else None
+        said = item.label if on is None else f"{on.labels.preferred(language)}: {item.label}"
+        found.append(f"{phrases['not']} {said}" if item.negated else said)
     found += [f"{column} = {value}" for column, value in mapping.classes[plan.base].counts.items()]
     if plan.period is not None:
         when = _attribute(mapping, plan.time_path[-1].target if plan.time_path else plan.base, plan.time_column)
+        start, end = (m.date() if m else None for m in (plan.period.start, plan.period.end))
+        last = end - timedelta(days=1) if end else ""
+        form = phrases["until" if start is None else "period" if end else "from"]
         name = f"{when.labels.preferred(language)} " if when is not None else ""
-        found.append(name + _period(plan.period, words(language)))
+        found.append(name + form.format(start=start, end=(end or "") if start is None else last))
     return tuple(dict.fromkeys(found))
-
-
-def _condition(item: Filter, mapping: DatabaseMapping, language: Language) -> str:
-    """Return a condition with the column it is on: country: brazil; not, where it is turned round."""
-    on = _attribute(mapping, item.class_id, item.column) if item.operator == "in" else None
-    is_key = item.column == mapping.classes[item.class_id].key
-    said = item.label if on is None or is_key else f"{on.labels.preferred(language)}: {item.label}"
-    return f"{words(language)['not']} {said}" if item.negated else said
-
-
-def _period(period: TimeRange, phrases: Mapping[str, Any]) -> str:
-    start, end = (moment.date() if moment else None for moment in (period.start, period.end))
-    if start is None:
-        return str(phrases["until"]).format(end=end or "")
-    last = end - timedelta(days=1) if end else ""
-    return str(phrases["period" if end else "from"]).format(start=start, end=last)
 
 
 def number(value: Cell, unit: str = "") -> str:

@@ -15,7 +15,7 @@ What stands in a file is never changed by drafting again: only tables and column
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -182,8 +182,35 @@ _TYPES = {"listed": "string", "text": "string", "codes": "enum"}
 def to_ontology(mapping: MappingFile) -> Ontology:
     """Return the ontology that a mapping says, with one class a table; links of two tables are relations."""
     classes = {name: table for name, table in mapping.tables.items() if not table.link}
-    relations = [r for name, table in classes.items() for r in _keys(name, table, classes)]
-    relations += [r for name, table in mapping.tables.items() if table.link for r in _link(name, table, classes)]
+    relations = [
+        Relation(
+            id=_id(name, column),
+            labels=_labels(draft.verbs, f"{name} {column}"),
+            confidence=draft.sure,
+            source=_id(name),
+            target=_id(draft.to),
+            roles=Roles(source=_labels(draft.inverse), target=_labels(draft.called)),
+            contains=draft.contains,
+            join=RelationJoin(column=column),
+        )
+        for name, table in classes.items()
+        for column, draft in table.columns.items()
+        if draft.to is not None and draft.to in classes
+    ]
+    for name, table in mapping.tables.items():
+        ends = [(column, draft.to) for column, draft in table.columns.items() if draft.to in classes]
+        if table.link and len(ends) == 2:
+            (first, source), (second, target) = ends
+            relations.append(
+                Relation(
+                    id=_id(name),
+                    labels=_labels(table.called, name),
+                    confidence=table.sure,
+                    source=_id(source or ""),
+                    target=_id(target or ""),
+                    join=RelationJoin(table=name, source_key=first, target_key=second),
+                )
+            )
     own = tuple(_class(name, table) for name, table in classes.items())
     return Ontology(id=_id(mapping.database), classes=own, relations=tuple(relations))
 
@@ -208,56 +235,26 @@ def _class(name: str, table: TableDraft) -> OntologyClass:
         counted=True,
         counts=table.counts,
     )
-    attributes = tuple(_attribute(c, d) for c, d in table.columns.items() if d.to is None and d.type != "hidden")
+    attributes = tuple(
+        Attribute(
+            id=_id(column),
+            labels=_labels(draft.called, column),
+            confidence=draft.sure,
+            type="enum" if draft.codes else _TYPES.get(draft.type, draft.type),
+            unit=draft.unit or None,
+            values=tuple(
+                EnumValue(id=f"value_{i}", labels=_labels(called, str(code)), stored=code)
+                for i, (code, called) in enumerate(draft.codes.items())
+            ),
+            column=draft.times[0] if draft.times else column,
+            listed=draft.type == "listed",
+            aggregation=draft.total,
+            times=draft.times[1:],
+            less=draft.less,
+        )
+        for column, draft in table.columns.items()
+        if draft.to is None and draft.type != "hidden"
+    )
     return OntologyClass(
         id=_id(name), labels=_labels(table.called, name), confidence=table.sure, table=place, attributes=attributes
     )
-
-
-def _attribute(column: str, draft: ColumnDraft) -> Attribute:
-    values = tuple(
-        EnumValue(id=f"value_{i}", labels=_labels(called, str(code)), stored=code)
-        for i, (code, called) in enumerate(draft.codes.items())
-    )
-    return Attribute(
-        id=_id(column),
-        labels=_labels(draft.called, column),
-        confidence=draft.sure,
-        type="enum" if values else _TYPES.get(draft.type, draft.type),
-        unit=draft.unit or None,
-        values=values,
-        column=draft.times[0] if draft.times else column,
-        listed=draft.type == "listed",
-        aggregation=draft.total,
-        times=draft.times[1:],
-        less=draft.less,
-    )
-
-
-def _keys(name: str, table: TableDraft, classes: dict[str, TableDraft]) -> Iterator[Relation]:
-    for column, draft in table.columns.items():
-        if draft.to is not None and draft.to in classes:
-            yield Relation(
-                id=_id(name, column),
-                labels=_labels(draft.verbs, f"{name} {column}"),
-                confidence=draft.sure,
-                source=_id(name),
-                target=_id(draft.to),
-                roles=Roles(source=_labels(draft.inverse), target=_labels(draft.called)),
-                contains=draft.contains,
-                join=RelationJoin(column=column),
-            )
-
-
-def _link(name: str, table: TableDraft, classes: dict[str, TableDraft]) -> Iterator[Relation]:
-    ends = [(column, draft.to) for column, draft in table.columns.items() if draft.to in classes]
-    if len(ends) == 2:
-        (first, source), (second, target) = ends
-        yield Relation(
-            id=_id(name),
-            labels=_labels(table.called, name),
-            confidence=table.sure,
-            source=_id(source or ""),
-            target=_id(target or ""),
-            join=RelationJoin(table=name, source_key=first, target_key=second),
-        )

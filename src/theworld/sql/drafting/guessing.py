@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from theworld.sql.drafting.file import ColumnDraft
 from theworld.sql.drafting.inspection import MOST_VALUES, ColumnFacts, TableFacts
@@ -48,14 +47,6 @@ def table_labels(table: TableFacts) -> tuple[str, ...]:
     return labels_for(own)
 
 
-def without_table(words: str, called: tuple[str, ...]) -> str:
-    """Return a column's words without the table's name before them: `invoice date` as date."""
-    for label in called:
-        if words.startswith(f"{label} "):
-            return words[len(label) + 1 :]
-    return words
-
-
 def names_table(column: ColumnFacts, other: TableFacts, called: tuple[str, ...]) -> str:
     """Return why a column might hold keys of a table, empty when nothing says so."""
     key = other.key[0]
@@ -81,16 +72,13 @@ def naming(table: TableFacts) -> tuple[str, ...]:
     said = {c: f"{w} {comment_label(table.columns[c].comment)}".strip() for c, w in words.items()}
     for pattern in (
         rf"^({re.escape(own)} )?(name|title)\b",
-        r"(名称|姓名|名字|书名|标题)",
-        r"(^| )name$",
+        r"(名称|姓名|名字|书名|标题)|(^| )name$",
         r"\bdescription$",
     ):
         for column, text in said.items():
-            unlike = re.search(r"contact|ship|user|file|nick|联系", text)
             distinct = len(table.columns[column].values)
             if (
                 re.search(pattern, text)
-                and not unlike
                 and column not in table.foreign
                 and (distinct > MOST_VALUES or 2 * distinct > min(table.rows, MOST_VALUES))
             ):
@@ -99,24 +87,13 @@ def naming(table: TableFacts) -> tuple[str, ...]:
 
 
 def main_date(table: TableFacts) -> str | None:
-    """Return the column of when a row happened: the first that is filled and no birthday nor term."""
+    """Return the column of when a row happened: the first date that is no birthday nor term."""
     dates = [c for c in table.columns.values() if c.kind == "date"]
     refers = [c for c in table.columns if c not in table.key and without_ending(words_of(c)) != words_of(c)]
     if not (table.foreign or refers or any(words_of(c.name).startswith(singular(words_of(table.name))) for c in dates)):
         return None  # what refers to nothing seldom happens: it is a thing with a date
-    own = [c for c in dates if not any(w in f"{words_of(c.name)} {c.comment}" for w in glossary()["people_dates"])]
-    full = [c for c in own if c.filled == table.rows] or own
-    named = [c for c in full if words_of(c.name).startswith(singular(words_of(table.name)))]
-    return next((c.name for c in named or full), None)
-
-
-def measure(called: tuple[str, ...], words: str) -> dict[str, Any]:
-    """Return the unit and how numbers are put together."""
-    averaged = glossary()["averaged"]
-    unit = next((unit for word, unit in glossary()["units"].items() if word in words.split()), "")
-    named = " ".join((words, *called)).split()
-    mean = any(word in averaged or any(is_chinese(part) and part in word for part in averaged) for word in named)
-    return {"total": "average" if mean else "sum", **({"unit": unit} if unit else {})}
+    unlike = glossary()["people_dates"]
+    return next((c.name for c in dates if not any(w in f"{words_of(c.name)} {c.comment}" for w in unlike)), None)
 
 
 def line_amount(table: TableFacts, columns: Mapping[str, ColumnDraft]) -> dict[str, ColumnDraft]:
@@ -136,21 +113,14 @@ def line_amount(table: TableFacts, columns: Mapping[str, ColumnDraft]) -> dict[s
     return {"line amount": draft}
 
 
-def is_money(table: tuple[str, ...], words: str, said: str) -> bool:
-    """Return whether a column is the amount of what is sold or billed; `table` are the names of its table."""
-    line = glossary()["revenue"]
-    parts = {part for label in table for part in (label, *label.split())}
-    return bool(parts & set(line["tables"])) and bool({words, said} & set(line["columns"]))
-
-
 def is_listed(column: ColumnFacts, words: str) -> bool:
-    """Return whether a text column has values that a question may name: they repeat, and are short words."""
+    """Return whether a text column has values that a question may name: they are few, and short words."""
     if any(word in glossary()["private"] for word in (*words.split(), comment_label(column.comment))):
         return False
     texts = [str(v) for v in column.values]
     short = texts and len(texts) <= MOST_VALUES and all(len(t) <= LONGEST_VALUE for t in texts)
     lettered = all(re.search(r"[^\W\d_]", t) for t in texts)
-    return bool(short and lettered and (len(texts) <= 12 or len(texts) <= 0.9 * column.filled))
+    return bool(short and lettered)
 
 
 def dictionaries(facts: Mapping[str, TableFacts]) -> dict[str, tuple[str, tuple[str, str, str]]]:
@@ -162,9 +132,3 @@ def dictionaries(facts: Mapping[str, TableFacts]) -> dict[str, tuple[str, tuple[
             for kind in table.columns[table.key[0]].values:
                 found[str(kind)] = (table.name, (table.key[0], table.key[1], rest[0]))
     return found
-
-
-def entries(facts: Mapping[str, TableFacts], codes: Mapping[str, Any], kind: str) -> dict[str | int, str]:
-    """Return the labels of one kind of codes by stored value."""
-    table, (first, second, label) = codes[kind]
-    return {row[1]: str(row[2]) for row in facts[table].pairs(first, second, label) if str(row[0]) == kind}

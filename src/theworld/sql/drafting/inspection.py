@@ -58,11 +58,6 @@ class TableFacts:
     sample: tuple[tuple[Any, ...], ...] = ()
     """The rows looked at, their cells in the order of the columns."""
 
-    def pairs(self, *columns: str) -> list[tuple[Any, ...]]:
-        """Return the sampled cells of some columns, row by row."""
-        places = [list(self.columns).index(column) for column in columns]
-        return [tuple(row[i] for i in places) for row in self.sample]
-
 
 @contextmanager
 def opened(url: str) -> Iterator[Engine]:

@@ -16,19 +16,15 @@ from typing import Any
 from theworld.sql.drafting.file import ColumnDraft, MappingFile, TableDraft
 from theworld.sql.drafting.guessing import (
     dictionaries,
-    entries,
     is_listed,
-    is_money,
     is_one_of,
     is_short,
     line_amount,
     main_date,
-    measure,
     names_table,
     naming,
     stored,
     table_labels,
-    without_table,
 )
 from theworld.sql.drafting.inspection import MOST_VALUES, ColumnFacts, TableFacts, inspect_tables, plain_address
 from theworld.sql.drafting.wording import (
@@ -61,23 +57,7 @@ class _Draft:
     def tables(self) -> dict[str, TableDraft]:
         """Return every table that has a key and is no dictionary."""
         hidden = {name for name, _ in self._codes.values()}
-        return self._with_tenants(
-            {name: self._table(t) for name, t in self._facts.items() if t.columns and name not in hidden}
-        )
-
-    def _with_tenants(self, tables: dict[str, TableDraft]) -> dict[str, TableDraft]:
-        """Return the tables with what tenants are called, where one table says so, said of them all."""
-        known = [(name, t.columns[t.tenant]) for name, t in tables.items() if t.tenant and t.columns[t.tenant].codes]
-        if len(known) != 1:
-            return tables
-        ((source, coded),) = known
-        made = dict(tables)
-        for name, table in tables.items():
-            values = self._facts[name].columns[table.tenant].values if table.tenant else ()
-            if table.tenant and name != source and {str(v) for v in values} <= {str(code) for code in coded.codes}:
-                told = coded.model_copy(update={"sure": 0.85, "why": f"as in {source}"})
-                made[name] = table.model_copy(update={"columns": {**table.columns, table.tenant: told}})
-        return made
+        return {name: self._table(t) for name, t in self._facts.items() if t.columns and name not in hidden}
 
     def _table(self, table: TableFacts) -> TableDraft:
         keys = self._keys(table)
@@ -138,62 +118,50 @@ class _Draft:
                     called = tuple(dict.fromkeys((*line["other"], *called)))
                     inverse, verbs = tuple(line["one"]), tuple(line["verbs"])
             why = why or "refers to its own table; not taken as containment"
-        verbs = (*verbs, *_verbs(own))
         called = tuple(label for label in called if label not in verbs)
         return ColumnDraft(called=called, to=target, sure=sure, why=why, inverse=inverse, verbs=verbs)
 
     def _column(self, table: TableFacts, column: ColumnFacts) -> ColumnDraft:
         words, said = words_of(column.name), comment_label(column.comment)
-        unit = next((u for u in glossary()["units"] if words.endswith(f" {u}")), "")
-        words = words.removesuffix(f" {unit}") if unit and column.kind in {"number", "integer"} else words
+        numeric = column.kind in {"number", "integer"}
+        unit = next((u for u in glossary()["units"] if u in words.split()), "")
+        words = words.removesuffix(f" {unit}") if unit and numeric else words
         words = re.sub(r"^(?:is|has) ", "", words) if column.kind in {"boolean", "integer", "text"} else words
-        bare = without_table(words, self._called[table.name])
+        own = next((f"{label} " for label in self._called[table.name] if words.startswith(f"{label} ")), "")
+        bare = words.removeprefix(own)  # `invoice status` as status
         called = labels_for(said, *dict.fromkeys((words, bare)) if not (said and is_short(words)) else ())
         made: dict[str, Any] = {"called": called or (words,)}
         codes, why = self._values_of(column)
-        flags = set(map(str, column.values)) <= {"0", "1"} and bool(column.values)
+        flags = set(map(str, column.values)) <= {"0", "1"} and len(column.values) > 1 and column.name not in table.key
         if codes:
             made |= {"type": "codes", "codes": codes, "sure": 0.9, "why": why}
-        elif column.kind == "boolean" or (flags and len(column.values) > 1 and column.name not in table.key):
+        elif column.kind == "boolean" or flags:
             made |= {"type": "codes", "codes": {stored(column, "1"): called}, "sure": 0.85, "why": "holds 0 and 1"}
-        elif column.kind == "date":
-            made |= {"type": "date"}
-        elif (
-            column.kind in {"number", "integer"}
-            and column.name not in table.key
-            and not is_one_of(column.name, "tenants")
-        ):
-            made |= {"type": column.kind, **measure(called, f"{words} {unit}")}
-            if is_money(self._called[table.name], words, said) and main_date(table):
-                made["called"] = tuple(dict.fromkeys((*made["called"], *glossary()["revenue"]["called"])))
+        elif numeric and column.name not in table.key and not is_one_of(column.name, "tenants"):
+            made |= {"type": column.kind, "total": "sum", "unit": glossary()["units"].get(unit, "")}
+            billed = glossary()["revenue"]
+            tables = {part for label in self._called[table.name] for part in (label, *label.split())}
+            if tables & {*billed["tables"]} and {words, said} & {*billed["columns"]} and main_date(table):
+                made["called"] = tuple(dict.fromkeys((*made["called"], *billed["called"])))
                 made |= {"sure": 0.8, "why": "an amount of what is sold or billed"}
         elif column.kind == "text":
             made |= {"type": "listed" if is_listed(column, words) else "text"}
-        elif column.kind == "other":
-            made |= {"type": "hidden"}
+        elif column.kind in {"date", "other"}:
+            made |= {"type": "date" if column.kind == "date" else "hidden"}
         return ColumnDraft(**made)
 
     def _values_of(self, column: ColumnFacts) -> tuple[dict[str | int, tuple[str, ...]], str]:
         """Return what stored values are called, from a dictionary table that a comment or the name points to."""
-        forms = r"字典\s*{}\b", r"(?i)\bdict\w*\W+{}\b"
-        said = [[k for k in self._codes if re.search(form.format(re.escape(k)), column.comment)] for form in forms]
-        pointed = said[0] or [kind for kind in self._codes if kind == column.name] or said[1]
+        said = [kind for kind in self._codes if re.search(rf"字典\s*{re.escape(kind)}\b", column.comment)]
+        pointed = said or [kind for kind in self._codes if kind == column.name]
         if pointed:
-            place, known = self._codes[pointed[0]][0], entries(self._facts, self._codes, pointed[0])
+            place, columns = self._codes[pointed[0]]
+            first, second, third = (list(self._facts[place].columns).index(name) for name in columns)
+            rows = (row for row in self._facts[place].sample if str(row[first]) == pointed[0])
+            known: dict[str | int, str] = {row[second]: str(row[third]) for row in rows}
             if {str(v) for v in column.values} <= {str(k) for k in known}:
                 return {code: labels_for(label) for code, label in known.items()}, f"dictionary {place}, {pointed[0]}"
         inline = dict(_CODE.findall(column.comment))
         if len(inline) >= 2 and {str(v) for v in column.values} <= set(inline):
-            if set(inline.values()) == {"是", "否"}:  # whether it is: the name of the column is what holds
-                yes = next(code for code, label in inline.items() if label == "是")
-                return {stored(column, yes): (comment_label(column.comment).removeprefix("是否"),)}, "comment"
             return {stored(column, code): labels_for(label) for code, label in inline.items()}, "comment"
         return {}, ""
-
-
-def _verbs(words: str) -> tuple[str, ...]:
-    """Return the verbs that a key's name has in it: `referred by`, and of a publisher, `published by`."""
-    if words.endswith((" by", " to", " of", " from")):
-        return (words,)
-    agent = re.fullmatch(r"([a-z]{3,})(?:er|or)", words)
-    return (f"{agent[1]}ed by",) if agent else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -20,10 +20,10 @@ def glossary() -> Mapping[str, Any]:
 
 
 @cache
-def _pairs() -> Mapping[str, tuple[str, ...]]:
+def _pairs(*sections: str) -> Mapping[str, tuple[str, ...]]:
     """Return the words of the other language, and synonyms of the own one, by folded word."""
     found: dict[str, list[str]] = {}
-    for section in ("things", "properties", "values"):
+    for section in sections:
         for (line,) in ([", ".join(entry)] for entry in glossary()[section]):
             both = [word.strip() for half in line.split(";") for word in half.split(",")]
             for word in both:
@@ -71,20 +71,7 @@ def comment_label(comment: str) -> str:
     return first if usable and len(first) <= 20 else ""
 
 
-def labels_for(*names: str) -> tuple[str, ...]:
-    """Return what goes by these names, with the words of the other language and synonyms."""
-    found: list[str] = []
-    for name in (n for n in names if n):
-        found.append(name)
-        found += _translated(name)
-    return tuple(dict.fromkeys(found))
-
-
-def _translated(name: str) -> Iterable[str]:
-    pairs = _pairs()
-    if name in pairs:
-        return pairs[name]
-    if is_chinese(name):
-        return ()
-    parts = [next((o for o in pairs.get(part, ()) if is_chinese(o)), "") for part in name.split()]
-    return ("".join(parts),) if len(parts) > 1 and all(parts) else ()
+def labels_for(*names: str, sections: tuple[str, ...] = ("things", "properties", "values")) -> tuple[str, ...]:
+    """Return what goes by these names, with what the glossary's sections call it in the other language and the same."""
+    pairs = _pairs(*sections)
+    return tuple(dict.fromkeys(said for name in names if name for said in (name, *pairs.get(name, ()))))

@@ -1,25 +1,62 @@
-"""Engines: one file each, behind one protocol."""
+"""What a database engine must offer, its live schema and one bounded read, and the engine that an address names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, Protocol
 
 from theworld.errors import SettingsError
-from theworld.sql.engines.postgres import PostgresEngine
-from theworld.sql.engines.protocol import Dialect, Engine, Rows
-from theworld.sql.engines.sqlite import SQLiteEngine
 from theworld.sql.mapping import MappedTable
+from theworld.state.tables import Cell
 
-__all__ = ["Dialect", "Engine", "PostgresEngine", "Rows", "SQLiteEngine", "open_engine"]
+Dialect = Literal["sqlite", "postgres"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a statement returned."""
+
+    columns: tuple[str, ...]
+    """Names of the columns."""
+    rows: tuple[tuple[Cell, ...], ...]
+    """The rows, at most as many as asked."""
+    truncated: bool
+    """True when there were more."""
+
+
+class Engine(Protocol):
+    """A database that can only be read."""
+
+    dialect: Dialect
+    """The SQL it speaks, by sqlglot's name."""
+    name: str
+    """What to call it in messages; holds no password."""
+
+    def schema(self) -> Mapping[str, frozenset[str]]:
+        """Return the live tables and views with their columns. Raises DatabaseError."""
+
+    def read(self, statement: str, parameters: Mapping[str, Cell], *, max_rows: int, timeout_ms: float) -> Rows:
+        """Run one statement and return at most `max_rows` rows.
+
+        Raises StatementRefusedError for what is not allowed, DatabaseError for what fails or takes too long.
+        """
+
+    def close(self) -> None:
+        """Give up the connection."""
 
 
 def open_engine(url: str, tables: Mapping[str, MappedTable]) -> Engine:
     """Return the engine that a URL names: sqlite:///FILE or postgresql://... ; SettingsError for any other."""
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite" and rest.startswith("/") and len(rest) > 1:
+        from theworld.sql.engines.sqlite import SQLiteEngine
+
         return SQLiteEngine(Path(rest[1:]).expanduser(), tables)
     if scheme in {"postgresql", "postgres"} and rest:
+        from theworld.sql.engines.postgres import PostgresEngine
+
         return PostgresEngine(url)
     raise SettingsError(
         f"{scheme or 'nothing'}:// is no database that can be asked",

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from theworld.errors import DatabaseError, StatementRefusedError
 from theworld.extras import install_command
-from theworld.sql.engines.protocol import Dialect, Rows
+from theworld.sql.engines import Dialect, Rows
 from theworld.state.tables import Cell
 
 if TYPE_CHECKING:
@@ -27,15 +27,10 @@ class PostgresEngine:
     dialect: Dialect = "postgres"
 
     def __init__(self, url: str) -> None:
-        self._url = url
+        self._url, parts = url, urlsplit(url)
+        self.name = f"postgresql://{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[Any] | None = None
-
-    @property
-    def name(self) -> str:
-        """Host, port and database."""
-        parts = urlsplit(self._url)
-        return f"postgresql://{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"
 
     def schema(self) -> Mapping[str, frozenset[str]]:
         """Return the live tables and views with their columns, those on the search path also without schema."""

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from urllib.parse import quote
 
 from theworld.errors import DatabaseError, StatementRefusedError
-from theworld.sql.engines.protocol import Dialect, Rows
+from theworld.sql.engines import Dialect, Rows
 from theworld.sql.mapping import MappedTable
 from theworld.state.tables import Cell
 
-Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
 OPCODES_BETWEEN_LOOKS = 1000
 """Steps of SQLite's machine between two looks at the clock: about 10 microseconds."""
 _FUNCTIONS = frozenset("count sum avg min max abs round coalesce nullif sqrt strftime like".split())
@@ -35,18 +34,13 @@ class SQLiteEngine:
     dialect: Dialect = "sqlite"
 
     def __init__(self, path: Path, tables: Mapping[str, MappedTable]) -> None:
-        self._path = path
+        self._path, self.name = path, str(path)
         self._mapped = {
             name.casefold(): frozenset(
                 column.casefold() for column in (*table.columns, *([table.tenant] if table.tenant else []))
             )
             for name, table in tables.items()
         }
-
-    @property
-    def name(self) -> str:
-        """The file."""
-        return str(self._path)
 
     def schema(self) -> Mapping[str, frozenset[str]]:
         """Return the live tables and views with their columns."""
@@ -68,7 +62,7 @@ class SQLiteEngine:
         """Run one statement; see `Engine.read`."""
         end = time.perf_counter() + timeout_ms / 1000
         with closing(self._connect()) as connection:
-            connection.set_authorizer(self._authorizer())
+            connection.set_authorizer(partial(self._allowed, self._readable_columns))
             connection.set_progress_handler(lambda: int(time.perf_counter() > end), OPCODES_BETWEEN_LOOKS)
             try:
                 cursor = connection.execute(statement, dict(parameters))
@@ -107,23 +101,23 @@ class SQLiteEngine:
             connection.setlimit(limit, value)
         return connection
 
-    def _authorizer(self) -> Authorizer:
-        readable = self._readable_columns
-
-        def allowed(
-            action: int, first: str | None, second: str | None, _database: str | None, _inner: str | None
-        ) -> int:
-            if action == sqlite3.SQLITE_SELECT:
-                return sqlite3.SQLITE_OK
-            if action == sqlite3.SQLITE_READ:
-                columns = readable.get((first or "").casefold())
-                known = columns is not None and (not second or second.casefold() in columns)
-                return sqlite3.SQLITE_OK if known else sqlite3.SQLITE_DENY
-            if action == sqlite3.SQLITE_FUNCTION and (second or "").casefold() in _FUNCTIONS:
-                return sqlite3.SQLITE_OK
-            return sqlite3.SQLITE_DENY
-
-        return allowed
+    @staticmethod
+    def _allowed(
+        readable: Mapping[str, frozenset[str]],
+        action: int,
+        first: str | None,
+        second: str | None,
+        _database: str | None,
+        _inner: str | None,
+    ) -> int:
+        """Return whether SQLite may do what a statement asks: read mapped columns, and call harmless functions."""
+        if action == sqlite3.SQLITE_READ:
+            columns = readable.get((first or "").casefold())
+            allowed = columns is not None and (not second or second.casefold() in columns)
+        else:
+            harmless = action == sqlite3.SQLITE_FUNCTION and (second or "").casefold() in _FUNCTIONS
+            allowed = harmless or action == sqlite3.SQLITE_SELECT
+        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
     @cached_property
     def _readable_columns(self) -> Mapping[str, frozenset[str]]:

@@ -18,7 +18,7 @@ class _Used:
     """What the plans of a question make use of; the methods tell whether a term has its part in it."""
 
     def __init__(self, plans: Sequence[Plan], mapping: DatabaseMapping) -> None:
-        self._plans, self._mapping = plans, mapping
+        self.plans, self._mapping = plans, mapping
         groups = [p.group for p in plans if p.group]
         reached: list[Group | Filter] = [*groups, *(f for p in plans for f in p.filters)]
         steps = [step for one in reached for step in one.path]
@@ -26,9 +26,7 @@ class _Used:
         self.classes = {step.target for step in steps} | {p.base for p in plans} | {one.class_id for one in reached}
         self.classes |= {part.class_id for p in plans for part in (p.per, p.distinct) if part}
         self.told = {a for p in plans for a in (p.measure, p.divisor, *p.shown) if a}
-        self._attributes = {a.id for a in (*self.told, *(g.attribute for g in groups)) if a}
-        self._times = {p.time_column for p in plans}
-        self._split = bool(groups) or any(p.time_unit or p.per for p in plans)
+        self.split = bool(groups) or any(p.time_unit or p.per for p in plans)
 
     def relation(self, term: Term) -> bool:
         return bool(self.relations & {m.name for m in term.of("relation", "inverse", "role")})
@@ -36,34 +34,21 @@ class _Used:
     def class_(self, term: Term) -> bool:
         names = term.owners("class")
         below = {id_ for name in names for id_ in self._mapping.lookup.descendants(name)}
-        ways = (self._mapping.path(p.base, name, single=True) for p in self._plans for name in names)
+        ways = (self._mapping.path(p.base, name, single=True) for p in self.plans for name in names)
         return bool(below & self.classes) or any(way is not None for way in ways)
-
-    def happens(self, _term: Term) -> bool:
-        return all(self._mapping.happens(p.base) is not None for p in self._plans)
-
-    def dated(self, term: Term) -> bool:
-        return any(self._mapping.attribute(m.name).column in self._times for m in term.of("dated"))
 
     def attribute(self, term: Term) -> bool:
         if term.of("class") and self.class_(term):
             return True
-        if term.text in cues()["money"] and any(p.measure for p in self._plans):
+        if term.text in cues()["money"] and any(p.measure for p in self.plans):
             return True
-        named = [self._mapping.attribute(m.name) for m in term.of("attribute")]
-        return any(a.id in self._attributes or a.column in self._times for a in named)
+        known = {a.id for a in (*self.told, *(p.group.attribute for p in self.plans if p.group)) if a}
+        known, times = known if term.of("attribute") else set(), {p.time_column for p in self.plans}
+        named = [self._mapping.attribute(m.name) for m in term.of("attribute") or term.of("dated")]
+        return any(a.id in known or a.column in times for a in named)
 
-    def distinct(self, _term: Term) -> bool:
-        return not any(p.distinct for p in self._plans)
-
-    def extreme(self, _term: Term) -> bool:
-        return any(p.aggregate in {"min", "max"} for p in self._plans)
-
-    def split(self, _term: Term) -> bool:
-        return self._split
-
-    def never(self, _term: Term) -> bool:
-        return False
+    def happens(self, _term: Term) -> bool:
+        return all(self._mapping.happens(p.base) is not None for p in self.plans)
 
 
 class _Rule(NamedTuple):
@@ -80,15 +65,19 @@ _RULES = (
     _Rule(("relation", "inverse"), ("class", "attribute", "value"), _Used.relation),
     _Rule(("class",), ("attribute", "entity", "value"), _Used.class_),
     _Rule(("attribute",), ("aggregate",), _Used.attribute, restricts=True),
-    _Rule(("compared", "compared_after"), ("empty",), _Used.never, True, "compares nothing"),
+    _Rule(("compared", "compared_after"), ("empty",), lambda *_: False, True, "compares nothing"),
     _Rule(
         ("traded",), ("value", "entity", "class", "dated", "empty"), _Used.happens, problem="is not said of these rows"
     ),
-    _Rule(("dated",), ("class", "attribute", "value", "entity"), _Used.dated, restricts=True),
+    _Rule(("dated",), ("class", "attribute", "value", "entity"), _Used.attribute, restricts=True),
     _Rule(("who", "role"), ("class", "attribute"), _Used.relation, restricts=True),
-    _Rule(("one",), ("value", "entity", "class"), _Used.distinct, problem="is a number of them"),
-    _Rule(("extreme",), (), _Used.extreme, problem="is the first or the last of nothing"),
-    _Rule(("each",), ("passive", "empty"), _Used.split, problem="splits nothing"),
+    _Rule(
+        ("one",),
+        ("value", "entity", "class"),
+        lambda used, _: not any(p.distinct for p in used.plans),
+        problem="is a number of them",
+    ),
+    _Rule(("each",), ("passive", "empty"), lambda used, _: used.split, problem="splits nothing"),
 )
 """The first that speaks of a term decides; what compares has its part in a filter or none."""
 

@@ -38,7 +38,7 @@ def _rankings() -> Iterator[tuple[re.Pattern[str], TermKind, bool]]:
     yield re.compile(rf"(?:{zh})的?\s*(?P<said>{_N}\s*(?:{_COUNTED}))"), "top", True
     for name in ("highest", "lowest"):
         zh, en = (
-            "|".join(re.escape(word) for word in sorted(cues()["superlatives"][name][language], key=len, reverse=True))
+            "|".join(re.escape(word) for word in sorted(cues()["superlative"][name][language], key=len, reverse=True))
             for language in ("zh", "en")
         )
         highest = name == "highest"

@@ -7,13 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import ahocorasick
 import yaml
 
-from theworld.ontology import Labels
-from theworld.sql.drafting.wording import labels_for
 from theworld.sql.mapping import DatabaseMapping
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
@@ -77,26 +75,15 @@ def cues() -> Mapping[str, Any]:
 
 
 def cue_meanings() -> Named:
-    """Yield the cues."""
-    grouped: tuple[tuple[str, TermKind], ...] = (
-        ("aggregates", "aggregate"), ("superlatives", "superlative"), ("compared", "compared"),
-        ("compared_after", "compared_after"), ("units_of_time", "unit_of_time"), ("shares", "share"),
-    )  # fmt: skip
-    plain: tuple[TermKind, ...] = (
-        "each", "which", "joined", "passive", "latest", "unreadable", "empty", "who", "or", "not", "not_after",
-        "traded", "pronoun", "one",
-    )  # fmt: skip
-    for section, kind in grouped:
-        for name, words in cues()[section].items():
-            yield from ((fold_in_place(word), Meaning(kind, name)) for word in (*words["zh"], *words["en"]))
+    """Yield the cues: the sections that are called as a kind of term, by name where they have names."""
+    for kind in (kind for kind in get_args(TermKind) if kind in cues()):
+        section = cues()[kind]
+        for name, words in section.items() if not {"zh", "en"} & section.keys() else [("", section)]:
+            for word in (*words.get("zh", ()), *words.get("en", ())):
+                yield fold_in_place(word), Meaning(kind, name or word)
     for word in cues()["classifiers"]:
         yield f"一{word}", Meaning("one", word)
-        yield from ((f"{asked}{word}", Meaning("aggregate", "count", word)) for asked in ("多少", "几"))
-    for name, said in cues()["extremes"].items():
-        yield from ((word, Meaning("extreme", name)) for word in said)
-    for kind in plain:
-        words = cues()[kind]
-        yield from ((fold_in_place(word), Meaning(kind, word)) for word in (*words.get("zh", ()), *words.get("en", ())))
+        yield from ((f"{asked}{word}", Meaning("aggregate", "count")) for asked in ("多少", "几"))
 
 
 def label_meanings(mapping: DatabaseMapping) -> Named:
@@ -129,35 +116,14 @@ def _labels(mapping: DatabaseMapping) -> Iterator[tuple[Iterable[str], Meaning]]
                 yield (*value.labels.all(), value.id), Meaning("value", f"{name}={value.id}", value.in_column)
     for id_ in dict.fromkeys(join.relation for join in mapping.joins):
         relation = lookup.relations[id_]
-        named: list[tuple[Labels, Meaning]] = [
-            (relation.labels, Meaning("relation", id_)),
-            (relation.inverse, Meaning("inverse", id_)),
-        ]
+        yield relation.labels.all(), Meaning("relation", id_)
+        yield relation.inverse.all(), Meaning("inverse", id_)
         if relation.join and relation.join.column:
-            named += [
-                (relation.roles.source, Meaning("role", id_, "source")),
-                (relation.roles.target, Meaning("role", id_, "target")),
-            ]
-        yield from ((labels.all(), meaning) for labels, meaning in named)
+            yield relation.roles.source.all(), Meaning("role", id_, "source")
+            yield relation.roles.target.all(), Meaning("role", id_, "target")
     for sample in lookup.samples.values():
         if sample.of in mapping.classes and sample.key is not None:
             yield sample.labels.all(), Meaning("entity", f"{sample.of}={sample.key}", sample.key)
-
-
-def entity_meanings(rows: Iterable[tuple[str, Any, Iterable[str]]]) -> Named:
-    """Yield what names of rows mean; `rows` are (class, key, names)."""
-    for class_id, key, names in rows:
-        for name in names:
-            if len(folded := fold_in_place(name).strip()) > 1:
-                yield folded, Meaning("entity", f"{class_id}={key}", key)
-
-
-def value_meanings(attribute: str, values: Iterable[str]) -> Named:
-    """Yield what values found in the rows mean, with their translations; `attribute` is `class.attribute`."""
-    for value in values:
-        for said in labels_for(fold_in_place(value).strip()):
-            if len(said) > 1:
-                yield said, Meaning("value", f"{attribute}={value}", value)
 
 
 def forms_of(label: str) -> list[str]:

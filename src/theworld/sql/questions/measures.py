@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Aggregate, UnclearError, Whole
-from theworld.sql.questions.lexicon import Term, cues
+from theworld.sql.questions.lexicon import Term
 from theworld.sql.questions.restrictions import Restrictions
 
 Analysis = Literal["", "trend", "change", "change_over_year", "volatility"]
@@ -57,7 +57,6 @@ def find_heads(
     `related` is the class of what a relation speaks of ("subsidiaries of X"): it is counted where no class is named.
     """
     measured = _attributes(terms, mapping, needs)
-    measured = [one for one in measured if one.term.text not in cues()["money"]] or measured  # the highest price: money
     spoken = {one.term for one in measured}
     aggregates = [t for t in terms if t.of("aggregate") and t not in spoken]
     counts = [t for t in aggregates if _name(t) == "count"]
@@ -67,7 +66,7 @@ def find_heads(
     if counts:
         if measured or len(counts) > 1 or any(_name(t) not in _COUNTED for t in others):
             raise UnclearError("it is not clear what is counted")
-        base = _counted(terms, counts[0], related, mapping)
+        base = _counted(terms, counts[0], related)
         if mapping.happens(base) is None and (head := happening(mapping, base, terms, needs)) is not None:
             return [head]
         if counts[0].text == "有多少" and default_measure(mapping, base) is not None:
@@ -77,10 +76,18 @@ def find_heads(
         rows = rows_named(terms)[-1:] or ([related] if related else [])
         return [Head(one, analysis=_analysis(others)) for one in rows]
     if not measured and (others or superlative or not any(t.of("which") for t in terms)):
-        measured = list(_by_default(terms, mapping))
+        classes = [(t, m.name) for t in terms if not t.of("entity", "value") for m in t.of("class")[:1]]
+        measured = [
+            _Measured(term, base, measure, by_class=True)
+            for term, base in classes
+            if (measure := default_measure(mapping, base)) is not None
+        ]
     assigned: dict[Term, list[Term]] = {one.term: [] for one in measured}
-    for word in others if measured else ():
-        assigned[_nearest_term([*assigned], word, terms)].append(word)
+    joints = [t.start for t in terms if t.of("joined")]
+    for word in others if measured else ():  # to the measure it stands nearest to, "and" between them counting most
+        spans = {one: sorted((one[:2], word[:2])) for one in assigned}
+        between = {one: sum(a[1] <= joint < b[0] for joint in joints) for one, (a, b) in spans.items()}
+        assigned[min(assigned, key=lambda one: (between[one], spans[one][1][0] - spans[one][0][1]))].append(word)
     return [head for one in measured for head in _heads(one, assigned[one.term], superlative)]
 
 
@@ -101,14 +108,6 @@ def default_measure(mapping: DatabaseMapping, class_id: str) -> Attribute | None
     if table.counted or table.time is None:
         return None
     return next(filter(is_measure, mapping.attributes(class_id).values()), None)
-
-
-def _by_default(terms: Sequence[Term], mapping: DatabaseMapping) -> Iterator[_Measured]:
-    """Yield the classes that stand for their default measure."""
-    for term in terms:
-        for meaning in term.of("class")[:1] if not term.of("entity", "value") else ():
-            if (measure := default_measure(mapping, meaning.name)) is not None:
-                yield _Measured(term, meaning.name, measure, by_class=True)
 
 
 def rows_named(terms: Sequence[Term]) -> list[str]:
@@ -170,7 +169,7 @@ def _attributes(terms: Sequence[Term], mapping: DatabaseMapping, needs: Needs) -
     return found
 
 
-def _counted(terms: Sequence[Term], count: Term, related: str | None, mapping: DatabaseMapping) -> str:
+def _counted(terms: Sequence[Term], count: Term, related: str | None) -> str:
     """Return the class that is counted: the first after the count word, else the last before it."""
     at = terms.index(count)
     near = [t for t in (count, *terms[at + 1 :], *terms[:at][::-1]) if t.of("class")]
@@ -180,22 +179,7 @@ def _counted(terms: Sequence[Term], count: Term, related: str | None, mapping: D
         return near[0].of("class")[0].name
     if related is not None:
         return related
-    counted = count.of("aggregate")[0].value
-    for class_id in mapping.classes:
-        if counted in mapping.lookup.classes[class_id].labels.zh:
-            return class_id  # 多少人次, where rows are called so
     raise UnclearError("nothing is named that could be counted")
-
-
-def _nearest_term(measured: Sequence[Term], word: Term, terms: Sequence[Term]) -> Term:
-    """Return the measure that a word of aggregation stands nearest to, "and" between them counting most."""
-    joints = [t for t in terms if t.of("joined")]
-
-    def distance(one: Term) -> tuple[int, int]:
-        first, last = sorted((one, word), key=lambda t: t.start)
-        return sum(first.end <= joint.start < last.start for joint in joints), last.start - first.end
-
-    return min(measured, key=distance)
 
 
 def _heads(one: _Measured, words: Sequence[Term], superlative: bool) -> list[Head]:

@@ -10,7 +10,6 @@ from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Operator, UnclearError
 from theworld.sql.questions.lexicon import Term, classes_named, forms_of
 from theworld.sql.questions.restrictions import Compared, Restrictions
-from theworld.state.tables import Cell
 from theworld.text.folding import fold_in_place
 from theworld.text.language import Language
 from theworld.text.quantities import Quantity
@@ -23,10 +22,15 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping, language:
     anchors = _relations(terms, found)
     for i, term in enumerate(terms):
         if term.of("entity") and term not in anchors:
-            class_id, keys = _named(term, terms)
+            classes = term.owners("entity")
+            if len(classes) > 1:  # of several the one that the question speaks of
+                classes = classes & classes_named(terms) or classes
+            if len(classes) > 1:
+                raise UnclearError(f"{term.text!r} is the name of more than one thing")
+            (class_id,) = classes
             found.named.setdefault(class_id, []).append(term)
-            known = found.keys.setdefault(class_id, [])
-            known += [key for key in keys if key not in known]
+            keys = [m.value for m in term.of("entity") if m.owner == class_id]
+            found.keys[class_id] = list(dict.fromkeys((*found.keys.get(class_id, ()), *keys)))
             found.used.add(term)
         elif term.of("value") and not term.of("attribute", "class", "aggregate") and term not in anchors:
             found.values.append(term)
@@ -54,17 +58,6 @@ def _names_column(verb: Term, following: Sequence[Term], mapping: DatabaseMappin
     """Return whether a verb only says which column a value is of: shipped to Germany, a ship country."""
     labels = (mapping.attribute(m.name).labels.preferred("en") for t in following for m in t.of("value"))
     return any(label and verb.text.startswith(label.split()[0]) for label in labels)
-
-
-def _named(term: Term, terms: Sequence[Term]) -> tuple[str, list[Cell]]:
-    """Return the class of a name and the keys that have it, of several classes the one that the question speaks of."""
-    classes = term.owners("entity")
-    if len(classes) > 1:
-        classes = classes & classes_named(terms) or classes
-    if len(classes) > 1:
-        raise UnclearError(f"{term.text!r} is the name of more than one thing")
-    (class_id,) = classes
-    return class_id, [m.value for m in term.of("entity") if m.owner == class_id]
 
 
 def _negations(terms: Sequence[Term], found: Restrictions) -> None:

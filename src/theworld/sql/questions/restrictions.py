@@ -53,11 +53,6 @@ class Restrictions:
     """Verbs of dates: rows that have one."""
 
     @property
-    def any(self) -> bool:
-        """Whether anything narrows the rows down."""
-        return any((self.keys, self.values, self.compared, self.related, self.without, self.dated, self.through))
-
-    @property
     def _either(self) -> set[Term]:
         return {term for pair in self.alternatives for term in pair} | self.negated
 
@@ -66,11 +61,6 @@ class Restrictions:
         """The class of which several instances are named, to be told each."""
         several = (c for c, named in self.named.items() if len(self.keys[c]) > 1 and len(named) > 1)
         return next((c for c in several if not self._either & set(self.named[c])), None)
-
-    @property
-    def subject(self) -> str | None:
-        """The class that a relation speaks of, when its instances are not named themselves."""
-        return next((join.source for join, _, _ in self.related if join.source not in self.keys), None)
 
     def filters(self, base: str) -> tuple[tuple[Filter, ...], tuple[str, ...]]:
         """Return the conditions as seen from a class, and how ambiguous relations were taken."""

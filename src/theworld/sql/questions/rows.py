@@ -42,7 +42,8 @@ def _listed(terms: Sequence[Term], found: Restrictions, owners: list[str]) -> st
     bases = owners or classes[-1:] or related
     which = next((i for i, t in enumerate(terms) if t.of("which")), None)
     asked = which is not None or owners or related
-    if len(bases) != 1 or not asked or not (found.any or owners):
+    narrows = found.keys, found.values, found.compared, found.related, found.without, found.dated, found.through, owners
+    if len(bases) != 1 or not asked or not any(narrows):
         raise UnclearError("it is not clear what is asked of the database")
     if which is None or owners:
         return bases[0]

@@ -8,28 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import pairwise
 
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.completeness import check_all_used
-from theworld.sql.questions.cutting import Ranking, cut_question
+from theworld.sql.questions.cutting import Ranking
 from theworld.sql.questions.grouping import by_attribute, by_class, by_role, class_of, find_grouping, timed
-from theworld.sql.questions.lexicon import Lexicon, Term, cues
+from theworld.sql.questions.lexicon import Term, cues
 from theworld.sql.questions.measures import Head, Needs, find_heads, part_and_whole
 from theworld.sql.questions.narrowing import find_restrictions
 from theworld.sql.questions.rows import plan_latest, plan_list
 from theworld.sql.questions.unsaid import with_unsaid
 from theworld.text.calendar_units import CalendarUnit
 from theworld.text.language import Language
-
-
-def understand(
-    question: str, *, now: datetime, lexicon: Lexicon, mapping: DatabaseMapping, language: Language
-) -> tuple[Plan, ...]:
-    """Return the plans that together answer a question; UnclearError says why there are none."""
-    return plan_terms(*cut_question(question, now, lexicon), mapping=mapping, language=language)
 
 
 def plan_terms(
@@ -221,7 +213,9 @@ class _Reading:
             group = by_role(wanted, base, found) if wanted.of("role") else by_attribute(wanted, base, found)
             plan = replace(plan, group=group)
         if split_by is None and plan.group is None and (head.per_subject or found.compares):
-            split_by = found.compares or found.subject
+            split_by = found.compares or next(
+                (j.source for j, _, _ in found.related if j.source not in found.keys), None
+            )
         own = next((j for j, keys, _ in found.related if keys is None and j.target == split_by == base), None)
         if own is not None:  # "which doctor has the most students": by whom the rows name, not by the rows
             plan = replace(plan, group=Group((own,), own.target))

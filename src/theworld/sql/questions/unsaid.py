@@ -27,7 +27,11 @@ def with_unsaid(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term, 
 def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
     """Return the terms with "who" as "which" and the class of people that what is named belongs to."""
     named, relations = classes_named(terms), mapping.lookup.relations
-    people = {c for c in mapping.classes if _is_person(c, mapping)}
+    people = {  # what has a first name, or a person's name (姓名)
+        class_id
+        for class_id, table in mapping.classes.items()
+        if table.given is not None or any((said or "").endswith("姓名") for said in (table.label.zh, table.label.en))
+    }
     own = {relations[m.name].source for t in terms for m in t.of("relation", "role") if m.name in relations} & people
     found = own or named & people
     if not found and named:  # those that what is named belongs to most directly
@@ -44,14 +48,6 @@ def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
         if term.of("who") and (own or not named & found):
             made.append(term._replace(start=term.end, meanings=(Meaning("class", *found),)))
     return made
-
-
-def _is_person(class_id: str, mapping: DatabaseMapping) -> bool:
-    """Return whether rows of a class are people: they have a first name, or a person's name (姓名)."""
-    table = mapping.classes[class_id]
-    return table.given is not None or any(
-        label and label.endswith("姓名") for label in (table.label.zh, table.label.en)
-    )
 
 
 def _with_kinds(terms: Sequence[Term]) -> tuple[Term, ...]:

@@ -39,15 +39,13 @@ class Conditions:
         self.values[name] = value
         return exp.Placeholder(this=name)
 
-    def within(self, period: TimeRange, alias: str = BASE) -> exp.Expr:
-        """Return the condition that a row of `alias`, or what it belongs to, happened in a period."""
-        return self._within(period, self._plan.time_path, alias, 1)
-
-    def _within(self, period: TimeRange, path: Path, alias: str, depth: int) -> exp.Expr:
-        if path:
-            inner = f"w{depth}"
-            query = self._keys(path[0], inner).where(self._within(period, path[1:], inner, depth + 1))
-            return column(alias, path[0].source_column).isin(query=query)
+    def within(self, period: TimeRange, alias: str = BASE, way: Path | None = None) -> exp.Expr:
+        """Return the condition that a row of `alias`, or what it belongs to over `way`, happened in a period."""
+        way = self._plan.time_path if way is None else way
+        if way:
+            inner = f"w{len(way)}"
+            query = self._keys(way[0], inner).where(self.within(period, inner, way[1:]))
+            return column(alias, way[0].source_column).isin(query=query)
         cell = column(alias, self._plan.time_column or "")
         ends = [(kind, end) for kind, end in ((exp.GTE, period.start), (exp.LT, period.end)) if end is not None]
         parts = (kind(this=cell.copy(), expression=self.add(end.date().isoformat())) for kind, end in ends)

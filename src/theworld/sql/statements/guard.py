@@ -18,7 +18,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 
 from theworld.errors import StatementRefusedError
-from theworld.sql.engines.protocol import Dialect
+from theworld.sql.engines import Dialect
 from theworld.sql.mapping import MappedTable
 from theworld.state.tables import Cell
 
@@ -98,19 +98,13 @@ def check_statement(
         raise refused(next(iter(str(error).splitlines()), "too deep")) from error
 
 
+@dataclass(frozen=True)
 class _Check:
-    def __init__(
-        self,
-        tables: Mapping[str, MappedTable],
-        dialect: Dialect,
-        tenant: str,
-        max_rows: int,
-        parameters: dict[str, Cell],
-    ) -> None:
-        self._tables, self._dialect, self._tenant, self._max_rows = tables, dialect, tenant, max_rows
-        self._by_name = {name.casefold(): table for name, table in tables.items()}
-        self._columns = {c.casefold(): c for table in tables.values() for c in table.columns}
-        self._parameters = parameters
+    _tables: Mapping[str, MappedTable]
+    _dialect: Dialect
+    _tenant: str
+    _max_rows: int
+    _parameters: dict[str, Cell]
 
     def run(self, tree: exp.Expr) -> Statement:
         """Check, restrict, and generate."""
@@ -157,9 +151,11 @@ class _Check:
 
     def _check_names(self, tree: exp.Expr) -> None:
         """Every table is mapped or a WITH of the statement; every name is written as the mapping writes it."""
+        by_name = {name.casefold(): table for name, table in self._tables.items()}
+        written_as = {c.casefold(): c for table in self._tables.values() for c in table.columns}
         named = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
-        if named & set(self._by_name):
-            raise refused(f"WITH takes the name of a table: {', '.join(sorted(named & set(self._by_name)))}")
+        if named & by_name.keys():
+            raise refused(f"WITH takes the name of a table: {', '.join(sorted(named & by_name.keys()))}")
         tables = list(tree.find_all(exp.Table))
         if not tables:
             raise refused("it reads no table")
@@ -172,15 +168,15 @@ class _Check:
             name = ".".join(part.name for part in table.parts)
             if name.casefold() in named and not table.db:
                 continue
-            mapped = self._by_name.get(name.casefold())
+            mapped = by_name.get(name.casefold())
             if mapped is None:
                 raise refused(f"the table {name} is not mapped")
             for part, written in zip(table.parts, mapped.name.split("."), strict=True):
                 part.replace(exp.to_identifier(written, quoted=True))
         for column in tree.find_all(exp.Column):
             identifier = column.this
-            if isinstance(identifier, exp.Identifier) and identifier.name.casefold() in self._columns:
-                identifier.replace(exp.to_identifier(self._columns[identifier.name.casefold()], quoted=True))
+            if isinstance(identifier, exp.Identifier) and identifier.name.casefold() in written_as:
+                identifier.replace(exp.to_identifier(written_as[identifier.name.casefold()], quoted=True))
 
     def _qualified(self, tree: exp.Expr) -> exp.Expr:
         """Return the tree with every column bound to a table; one that is not mapped is refused by name."""

@@ -1,0 +1,16 @@
+CREATE TABLE properties (property_id INTEGER PRIMARY KEY, property_name TEXT, city TEXT, country TEXT, star_rating INTEGER, opened_on DATE);
+CREATE TABLE room_types (room_type_id INTEGER PRIMARY KEY, type_name TEXT, nightly_rate REAL, max_guests INTEGER);
+CREATE TABLE rooms (room_id INTEGER PRIMARY KEY, property_id INTEGER REFERENCES properties(property_id), room_type_id INTEGER REFERENCES room_types(room_type_id), floor INTEGER, has_balcony INTEGER);
+CREATE TABLE guests (guest_id INTEGER PRIMARY KEY, first_name TEXT, last_name TEXT, nationality TEXT, loyalty_tier TEXT, joined_on DATE);
+CREATE TABLE staff (staff_id INTEGER PRIMARY KEY, full_name TEXT, job_title TEXT, property_id INTEGER REFERENCES properties(property_id), manager_id INTEGER REFERENCES staff(staff_id), salary REAL);
+CREATE TABLE bookings (booking_id INTEGER PRIMARY KEY, guest_id INTEGER REFERENCES guests(guest_id), room_id INTEGER REFERENCES rooms(room_id), booked_on DATE, check_in DATE, check_out DATE, channel TEXT, status TEXT, total_price REAL);
+CREATE TABLE payments (payment_id INTEGER PRIMARY KEY, booking_id INTEGER REFERENCES bookings(booking_id), paid_on DATE, amount REAL, method TEXT);
+CREATE TABLE reviews (review_id INTEGER PRIMARY KEY, booking_id INTEGER REFERENCES bookings(booking_id), score INTEGER, review_date DATE);
+INSERT INTO properties VALUES (1,'Harbour View','Lisbon','Portugal',4,'2010-05-01'),(2,'Pine Lodge','Oslo','Norway',3,'2001-01-15'),(3,'Sunset Palace','Faro','Portugal',5,'2018-07-20');
+INSERT INTO room_types VALUES (1,'single',80,1),(2,'double',120,2),(3,'suite',300,4);
+INSERT INTO rooms VALUES (1,1,1,1,0),(2,1,2,1,1),(3,1,3,2,1),(4,2,1,1,0),(5,2,2,2,0),(6,3,2,1,1),(7,3,3,3,1),(8,3,3,3,0);
+INSERT INTO guests VALUES (1,'Ann','Lee','Ireland','gold','2020-01-01'),(2,'Bo','Ek','Sweden','silver','2021-03-04'),(3,'Cy','Ott','Germany','gold','2022-02-02'),(4,'Di','Roy','France',NULL,'2023-08-09'),(5,'Ed','Sun','Sweden','silver','2024-11-11');
+INSERT INTO staff VALUES (1,'Marta Silva','director',1,NULL,5000),(2,'Rui Costa','receptionist',1,1,2000),(3,'Eva Dahl','receptionist',2,1,2500),(4,'Tom Holm','chef',2,3,2600),(5,'Ines Reis','chef',3,1,3000),(6,'Joao Melo','housekeeper',3,5,1500);
+INSERT INTO bookings VALUES (1,1,2,'2025-01-05','2025-02-01','2025-02-04','website','completed',360),(2,1,7,'2025-03-01','2025-04-10','2025-04-12','phone','completed',600),(3,2,4,'2025-03-15','2025-05-01','2025-05-06','website','completed',400),(4,3,6,'2025-04-02','2025-05-20','2025-05-22','agency','cancelled',240),(5,3,3,'2025-04-20','2025-06-01','2025-06-03','website','completed',600),(6,5,8,'2025-05-11','2025-06-10','2025-06-11','phone','completed',300),(7,2,5,'2025-05-30','2025-07-01','2025-07-03','website','confirmed',240),(8,1,1,'2024-06-01','2024-07-01','2024-07-05','agency','completed',320);
+INSERT INTO payments VALUES (1,1,'2025-01-06',360,'card'),(2,2,'2025-03-02',300,'card'),(3,2,'2025-04-12',300,'cash'),(4,3,'2025-05-06',400,'card'),(5,5,'2025-06-03',600,'transfer'),(6,6,'2025-06-11',300,'cash'),(7,8,'2024-07-05',320,'card');
+INSERT INTO reviews VALUES (1,1,8,'2025-02-06'),(2,2,9,'2025-04-15'),(3,3,6,'2025-05-10'),(4,8,7,'2024-07-09');
