@@ -101,8 +101,8 @@ class OntologyGraph:
             if not one.inherits:
                 continue
             child = self.number[Ref("OntologyClass", one.id)]
-            for depth, ancestor in self.lookup.generations(one.id):
-                for edge in own.get(ancestor, ()):
+            for ancestor, depth in self.lookup.ancestors(one.id).items():
+                for edge in own.get(ancestor, ()) if depth else ():
                     kind, target = cast(EdgeKind, edge.kind), self.number[edge.target]
                     forward, backward = FACTORS[kind, edge.source[0], edge.target[0]]
                     kept = edge.weight * INHERITED**depth

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
-from theworld.ontology.facts import OTHER, End, Fact
-from theworld.ontology.lookup import Lookup
+from theworld.ontology.lookup import End, Fact, Lookup
 from theworld.ontology.model import Ref
 from theworld.ontology.questions.clauses import Span, description_words
 from theworld.ontology.questions.names import Name
@@ -112,4 +111,6 @@ def wanted_end(kind: str, side: str) -> End | None:
     subject = _SUBJECT.get(kind)
     if subject is None:
         return None
-    return OTHER[subject] if side == "subject" else subject
+    if side == "object":
+        return subject
+    return "target" if subject == "source" else "source"

@@ -8,12 +8,11 @@ question asks for itself ("who controls X?") is not replaced: the facts are its 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from theworld.ontology.facts import Fact, Facts
-from theworld.ontology.lookup import Lookup
+from theworld.ontology.lookup import Fact, Facts, Lookup
 from theworld.ontology.questions.clauses import (
     Clause,
     Span,
@@ -118,7 +117,6 @@ class DescriptionReader:
             read.append(self._resolved(text, clause))
             used |= {clause.head} if _known(read[-1]) else set()
         read += [self._of_class(text, head, samples, language) for head in classes if head not in used]
-        read += [self._of_place(text, one) for one in samples]
         read += [self._asked_class(text, head, one, relations, language) for head in classes for one in samples]
         return sorted(
             (one for one in read if one is not None and _known(one)),
@@ -130,7 +128,7 @@ class DescriptionReader:
         for named, other in product(clause.relation.ids, clause.other.ids):
             kind, _, relation = named.partition(":")
             end = wanted_end(kind, clause.side)
-            fitting.update(self.facts.at(end, relation, other) if end is not None else ())
+            fitting.update(self.facts.at(end, relation, other) if end is not None else {})
         if clause.head is not None:
             heads = {id_ for one in clause.head.ids for id_ in self._lookup.descendants(one)}
             fitting = {id_: fact for id_, fact in fitting.items() if self._lookup.samples[id_].of in heads}
@@ -141,34 +139,21 @@ class DescriptionReader:
         parts = tuple((one.start, one.end) for one in (clause.relation, clause.other, clause.head) if one is not None)
         return _placed(text, (clause.start, clause.end), fitting, clause.asked, parts)
 
-    def _kinds(self, sample: str) -> set[str]:
-        """Return the words of what a sample is tied to by a relation that only such classes have: its industry."""
+    def _kinds(self, sample: str) -> Iterator[tuple[Fact, set[str]]]:
+        """Yield what a sample is tied to by a relation that only such classes have, its industry, with its words."""
         of = self._lookup.samples[sample].of
-        names = (
-            label
-            for relation, targets in self._lookup.samples[sample].facts.items()
-            for other in targets
-            if self.facts.only_relation(of, self._lookup.samples[other].of) == relation
-            for label in self._lookup.samples[other].labels.all()
-        )
-        return {token for label in names for token in tokens(label)}
+        for relation, targets in self._lookup.samples[sample].facts.items():
+            for other in targets:
+                if self.facts.only_relation(of, self._lookup.samples[other].of) == relation:
+                    labels = self._lookup.samples[other].labels.all()
+                    yield Fact(sample, relation, other), {token for label in labels for token in tokens(label)}
 
     def _words(self, sample: str, other: Span) -> set[str]:
         """Return the words of a sample, of its kind, and of what ties two samples together beside the fact."""
         both = (id_ for one in other.ids for id_ in self.facts.near(sample) & self.facts.near(one))
         names = (label for id_ in (sample, *both) for label in self._lookup.samples[id_].labels.all())
-        return self._kinds(sample) | {token for label in names for token in tokens(label)}
-
-    def _of_place(self, text: str, place: Span) -> _Placed | None:
-        """Return what is tied to a name that a question looks among: 造纸包装行业里谁."""
-        match = re.match(
-            rf"[^，。；？的]{{0,3}}[里中内]面?(?:的|，)?(?={description_words()['zh']['which']})", text[place.end :]
-        )
-        if not match:
-            return None
-        fitting = dict(pair for other in place.ids for pair in self.facts.tied(other))
-        end = place.end + match.end()
-        return _placed(text, (place.start, end), fitting, True, ((place.start, end),))
+        own = {token for label in names for token in tokens(label)}
+        return own.union(*(words for _, words in self._kinds(sample)))
 
     def _asked_class(
         self, text: str, head: Span, other: Span, relations: Sequence[Span], language: Language
@@ -177,11 +162,18 @@ class DescriptionReader:
         which = description_words()[language]["which"]
         if not re.search(rf"{which}\s*$" if language == "zh" else rf"\b{which} $", text[: head.start], re.IGNORECASE):
             return None
-        fitting = dict(pair for one in head.ids for id_ in other.ids for pair in self.facts.by_class(one, id_))
+        fitting = self._tied(head, other)
         ties = {fact.relation for fact in fitting.values()}
         said = [one for one in relations if ties & {named.partition(":")[2] for named in one.ids}]
         places = tuple((one.start, one.end) for one in (head, other, *said))
         return _placed(text, (min(head.start, other.start), max(head.end, other.end)), fitting, True, places)
+
+    def _tied(self, head: Span, other: Span) -> dict[str, Fact]:
+        return {
+            id_: fact
+            for one, named in product(head.ids, other.ids)
+            for id_, fact in self.facts.by_class(one, named).items()
+        }
 
     def _of_class(self, text: str, head: Span, samples: Sequence[Span], language: Language) -> _Placed | None:
         """Return what a class is narrowed to by names and kinds beside it: 东屿市的机械企业, paper company."""
@@ -190,20 +182,17 @@ class DescriptionReader:
         parts = [(head.start, head.end)]
         start, end = head.start, head.end
         for span in (*before, *after):
-            tied = dict(pair for one in head.ids for other in span.ids for pair in self.facts.by_class(one, other))
+            tied = self._tied(head, span)
             if tied:
                 fitting = {id_: fact for id_, fact in tied.items() if not fitting or id_ in fitting}
                 start, end = min(start, span.start), max(end, span.end)
                 parts.append((span.start, span.end))
         kind = kind_words(text, head, language)
         if kind:
-            everyone = fitting or {
-                one.id: Fact(one.id, "", "") for one in self._lookup.ontology.samples if one.of in head.ids
-            }
-            said = set(tokens(kind))
-            kept = {id_: fact for id_, fact in everyone.items() if said <= self._kinds(id_)}
-            if kept:
-                fitting = {id_: self._kind_fact(id_, said) if not fact.relation else fact for id_, fact in kept.items()}
+            said, everyone = set(tokens(kind)), (one.id for one in self._lookup.ontology.samples if one.of in head.ids)
+            tied = {id_: fact for id_ in fitting or everyone for fact, words in self._kinds(id_) if said <= words}
+            if tied:
+                fitting = {id_: fitting.get(id_, fact) for id_, fact in tied.items()}
                 parts.append((head.start - len(kind), head.start))
                 start = min(start, head.start - len(kind))
         if not fitting:
@@ -216,13 +205,6 @@ class DescriptionReader:
         if language != "zh":
             start = min(start, opening(text, head.start))
         return _placed(text, (start, end), fitting, asked, tuple(parts))
-
-    def _kind_fact(self, sample: str, said: set[str]) -> Fact:
-        for relation, targets in self._lookup.samples[sample].facts.items():
-            for other in targets:
-                if said <= {t for label in self._lookup.samples[other].labels.all() for t in tokens(label)}:
-                    return Fact(sample, relation, other)
-        return Fact(sample, "", "")
 
 
 Place = tuple[int, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from theworld.ontology.lookup import Lookup
@@ -55,12 +55,6 @@ class QueryMatches:
     """Names inside longer ones: 交易 in 交易波动."""
     ranges: tuple[Range, ...] = ()
     times: tuple[TimeRange, ...] = ()
-    uncovered: tuple[tuple[int, int], ...] = field(default=())
-    """Places of the words that nothing was recognised in."""
-
-    def of(self, kind: str) -> tuple[Match, ...]:
-        """Return the matches of one kind of node; an enum value counts as its attribute."""
-        return tuple(match for match in self.matches if match.ref.kind == kind)
 
 
 class Name(NamedTuple):
