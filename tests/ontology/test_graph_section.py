@@ -8,7 +8,7 @@ import pytest
 
 from theworld.ontology import Ref
 from theworld.ontology.index import OntologyIndex
-from theworld.ontology.questions.described import UNREAD
+from theworld.ontology.questions.descriptions import UNREAD
 from theworld.ontology.retrieval import find, starting_nodes
 from theworld.ontology.storing import to_edges, to_nodes
 from theworld.ontology.walking import WalkParameters, walk

@@ -10,7 +10,7 @@ import numpy as np
 from theworld.deadline import Deadline
 from theworld.ontology.index import OntologyIndex
 from theworld.ontology.model import Ref
-from theworld.ontology.questions.described import UNREAD, Reading
+from theworld.ontology.questions.descriptions import UNREAD, Reading
 from theworld.ontology.questions.names import QueryMatches
 from theworld.ontology.walking import Floats, Ints, Walk, WalkParameters, walk
 from theworld.ontology.wording import label_of, step_words, word_steps, word_way

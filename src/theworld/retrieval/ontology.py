@@ -9,7 +9,7 @@ from datetime import datetime
 
 from theworld.deadline import Deadline
 from theworld.ontology.index import OntologyIndex, OntologyIndexes
-from theworld.ontology.questions.described import Described
+from theworld.ontology.questions.descriptions import Described
 from theworld.ontology.questions.names import QueryMatches
 from theworld.ontology.retrieval import NESTED, Findings, find
 from theworld.ontology.walking import WalkParameters

@@ -8,7 +8,7 @@ question asks for itself ("who controls X?") is not replaced: the facts are its 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -23,24 +23,46 @@ from theworld.ontology.questions.clauses import (
     nothing_else,
     opening,
 )
-from theworld.ontology.questions.described import (
-    MOST_DESCRIBED,
-    Described,
-    Reading,
-    bare_name,
-    descriptive_names,
-    named_relations,
-    spans_of,
-    wanted_end,
-)
 from theworld.ontology.questions.matching import Matcher
-from theworld.ontology.questions.names import Name
+from theworld.ontology.questions.names import ROLES, SCORES, SUBJECTS, Name, descriptive_names
 from theworld.questions import read_question
 from theworld.text import Language, tokens
-from theworld.text.phrases import Found, PhraseTable
+from theworld.text.phrases import Found, PhraseTable, longest
 
+MOST_DESCRIBED = 5
+"""Samples that a description may stand for; more are not meant one by one."""
 MOST_STEPS = 3
 """Descriptions inside each other."""
+
+
+class Described(NamedTuple):
+    """A description and what it stands for."""
+
+    text: str
+    """Its words in the question, inner descriptions already named."""
+    samples: tuple[str, ...]
+    """Ids of the samples it fits, at most `MOST_DESCRIBED`."""
+    facts: tuple[Fact, ...]
+    """One for each sample."""
+    asked: bool
+    """Whether it is what the question asks for."""
+    attribute: str = ""
+    """The attribute whose value is asked for, as `class.attribute`; then the sample is what has it."""
+
+
+class Reading(NamedTuple):
+    """A question read by the facts."""
+
+    question: str
+    """With names in the place of descriptions."""
+    described: tuple[Described, ...] = ()
+    """From the inside out."""
+    answered: bool = False
+    """Whether the last description is all that is asked, so that its samples are the answer."""
+
+
+UNREAD = Reading("")
+"""Nothing described."""
 
 
 class _Placed(NamedTuple):
@@ -103,14 +125,18 @@ class DescriptionReader:
     def _names(self, text: str) -> tuple[list[Span], list[Found[Name]]]:
         """Return the samples named in a text, and all names that stand apart from them."""
         found = self._matcher.phrases(text)
-        samples = [bare_name(one, text) for one in spans_of(found, "EntitySample")]
+        samples = [  # without the genitive after them
+            one._replace(end=one.end - 2) if text[: one.end].endswith(("'s", "’s")) else one
+            for one in spans_of(found, "EntitySample")
+        ]
         named = [*found, *self._more.find(read_question(text).units)]
         return samples, [one for one in named if not any(s.start < one.end and one.start < s.end for s in samples)]
 
     def _found(self, text: str, language: Language) -> list[_Placed]:
         """Return the descriptions in a text, the shortest first: it is the innermost."""
         samples, named = self._names(text)
-        relations, classes = named_relations(named), spans_of(named, "OntologyClass")
+        classes = spans_of(named, "OntologyClass")
+        relations = [*spans_of(named, "Relation", ROLES), *spans_of(named, "Relation", SUBJECTS)]
         read: list[_Placed | None] = []
         used: set[Span | None] = set()
         for clause in clauses(text, language, relations, samples, classes):
@@ -127,7 +153,9 @@ class DescriptionReader:
         fitting: dict[str, Fact] = {}
         for named, other in product(clause.relation.ids, clause.other.ids):
             kind, _, relation = named.partition(":")
-            end = wanted_end(kind, clause.side)
+            end = (ROLES if clause.side == "owner" else SUBJECTS).get(kind)
+            if end is not None and clause.side == "subject":  # described is the other end
+                end = "target" if end == "source" else "source"
             fitting.update(self.facts.at(end, relation, other) if end is not None else {})
         if clause.head is not None:
             heads = {id_ for one in clause.head.ids for id_ in self._lookup.descendants(one)}
@@ -216,3 +244,18 @@ def _placed(text: str, place: Place, fitting: Mapping[str, Fact], asked: bool, p
 
 def _known(one: _Placed | None) -> bool:
     return one is not None and 0 < len(one.described.samples) <= MOST_DESCRIBED
+
+
+def spans_of(found: Sequence[Found[Name]], kind: str, how: Container[str] = SCORES) -> list[Span]:
+    """Return the longest names of one kind, relations as `kind of name:id`."""
+    named = [
+        one._replace(payloads=tuple(n for n in one.payloads if n.ref.kind == kind and n.kind in how)) for one in found
+    ]
+    return [
+        Span(
+            one.start,
+            one.end,
+            tuple(f"{n.kind}:{n.ref.key}" if kind == "Relation" else n.ref.key for n in one.payloads),
+        )
+        for one in longest([one for one in named if one.payloads])
+    ]

@@ -17,9 +17,9 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from theworld.structure.fitting import remedies
-from theworld.structure.fitting.annotations import Place, names_of, only_list_field, options_of, places_at, tags_of
+from theworld.structure.fitting.annotations import Place, only_list_field, options_of, places_at, tags_of
 from theworld.structure.fitting.remedies import Remedied, fold, labels_of
-from theworld.structure.fitting.targets import Target
+from theworld.structure.fitting.targets import Target, named_fields
 from theworld.structure.report import Path, Repair
 
 MAX_ROUNDS = 5
@@ -168,7 +168,7 @@ class _Fitting:
             return False
         before = len(self.repairs)
         for place in places_at(self.target.wanted, path):
-            names = names_of(place.annotation)
+            names = {field.key: (*field.names, field.title) for field in named_fields(place.annotation)}
             wanted = {key for key in names if key not in data}
             for old in [key for key in data if key not in names]:
                 fits = [field for field in wanted if _same_name(old, names[field])]
