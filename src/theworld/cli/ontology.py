@@ -32,7 +32,7 @@ NOTES_SHOWN = 20
 
 
 class FormatName(StrEnum):
-    """A format of theworld.ontology.files.reading."""
+    """A format of theworld.ontology.files.formats."""
 
     YAML = "yaml"
     JSON = "json"
@@ -78,7 +78,7 @@ def import_(
     Everything that is wrong is reported at once, by line and element, and then nothing is written (exit code 5).
     What of an RDF file is not used is reported with counts and reasons. Importing the same file again changes nothing.
     """
-    from theworld.ontology.files.reading import load_ontology
+    from theworld.ontology.files.formats import load_ontology
     from theworld.ontology.storing import import_ontology
 
     losses: list[Loss] = []
@@ -129,7 +129,7 @@ def export(
     out: OutOption = None,
 ) -> None:
     """Write the ontology of a store, whole: importing what is written gives the same again."""
-    from theworld.ontology.files.reading import dump_ontology
+    from theworld.ontology.files.formats import dump_ontology
 
     _write(dump_ontology(_stored(store, tenant), kind.value), out)
 
@@ -152,7 +152,7 @@ def draw(
 ) -> None:
     """Draw classes with attributes and capabilities, inheritance and relations: an SVG, or Mermaid text."""
     from theworld.ontology.files.drawing import to_mermaid, to_svg
-    from theworld.ontology.files.reading import load_ontology
+    from theworld.ontology.files.formats import load_ontology
 
     ontology = load_ontology(file) if file is not None else _stored(store, tenant)
     unknown = [one for one in around or () if one not in {known.id for known in ontology.classes}]

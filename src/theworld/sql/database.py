@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from theworld.errors import DatabaseError, SettingsError, TheWorldError
 from theworld.ontology import Ontology
-from theworld.ontology.files.reading import load_ontology
+from theworld.ontology.files.formats import load_ontology
 from theworld.questions import read_question
 from theworld.routing import DatabaseReader, DatabaseView
 from theworld.settings import DatabaseSettings
