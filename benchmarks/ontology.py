@@ -36,7 +36,7 @@ from theworld.ontology.questions.matching import Matcher
 from theworld.ontology.questions.names import Match, QueryMatches
 from theworld.ontology.retrieval import find
 from theworld.ontology.storing import import_ontology, to_edges, to_nodes
-from theworld.ontology.walking import WalkParameters, walk
+from theworld.ontology.walking import walk
 from theworld.retrieval.dense import nearest
 from theworld.settings import Settings
 from theworld.state import Context, QueryOutput
@@ -155,7 +155,7 @@ def speed(options: argparse.Namespace) -> None:
     begun = time.perf_counter()
     edges = made_edges(rng, lookup, options.edges)
     graph = OntologyGraph(lookup, edges)
-    print(f"graph of {len(edges)} edges ({graph.edges} ways): {time.perf_counter() - begun:.1f} s")
+    print(f"graph of {len(edges)} edges ({len(graph.targets)} ways): {time.perf_counter() - begun:.1f} s")
     begun = time.perf_counter()
     matcher = Matcher(lookup)
     print(f"matcher: {time.perf_counter() - begun:.1f} s")
@@ -166,7 +166,7 @@ def speed(options: argparse.Namespace) -> None:
             times, sizes = [], []
             for node in nodes:
                 begun = time.perf_counter()
-                found = walk(graph, node, WalkParameters(hops=hops))
+                found = walk(graph, node, hops)
                 times.append((time.perf_counter() - begun) * 1000)
                 sizes.append(len(found.nodes))
             print(f"{hops}-hop from {name}: {percentiles(times)}, {statistics.fmean(sizes):.0f} nodes reached")

@@ -11,7 +11,7 @@ from theworld.deadline import Deadline, DeadlineExceededError
 from theworld.ontology import EntitySample, Labels, Lookup, Ontology, OntologyClass, Ref, Relation
 from theworld.ontology.graph import HUB, OntologyGraph
 from theworld.ontology.storing import to_edges
-from theworld.ontology.walking import WalkParameters, walk
+from theworld.ontology.walking import DECAY, walk
 from theworld.stores.ledger.graph_tables import GraphEdgeRecord
 
 NODES = 6
@@ -33,15 +33,15 @@ def small_graph(pairs: list[tuple[int, int, float]]) -> OntologyGraph:
     return OntologyGraph(lookup, edges)
 
 
-def every_way(graph: OntologyGraph, start: int, parameters: WalkParameters) -> dict[int, float]:
+def every_way(graph: OntologyGraph, start: int, hops: int) -> dict[int, float]:
     best = {start: 1.0}
     level = dict(best)
-    for _ in range(parameters.hops):
+    for _ in range(hops):
         following: dict[int, float] = {}
         for node, strength in level.items():
             for edge in range(graph.starts[node], graph.starts[node + 1]):
                 target = int(graph.targets[edge])
-                reached = strength * graph.damping[node] * graph.weights[edge] * parameters.decay
+                reached = strength * graph.damping[node] * graph.weights[edge] * DECAY
                 following[target] = max(following.get(target, 0.0), reached)
         for node, strength in following.items():
             best[node] = max(best.get(node, 0.0), strength)
@@ -56,27 +56,28 @@ def every_way(graph: OntologyGraph, start: int, parameters: WalkParameters) -> d
     hops=st.integers(0, 4),
 )
 def test_the_strongest_way_is_found_and_told(pairs: list[tuple[int, int, float]], start: int, hops: int) -> None:
-    graph, parameters = small_graph(pairs), WalkParameters(hops=hops)
-    found = walk(graph, start, parameters)
-    expected = every_way(graph, start, parameters)
+    graph = small_graph(pairs)
+    found = walk(graph, start, hops)
+    expected = every_way(graph, start, hops)
     assert dict(zip(found.nodes.tolist(), found.strengths.tolist(), strict=True)) == pytest.approx(expected)
     for node, strength in zip(found.nodes.tolist(), found.strengths.tolist(), strict=True):
         way = found.way_to(node)
         passed = [start, *(one.target for one in way)]
         assert [one.source for one in way] == passed[:-1]
         assert len(set(passed)) == len(passed) <= hops + 1
-        told = np.prod([graph.weights[w.edge] * graph.damping[w.source] * parameters.decay for w in way]) if way else 1
+        told = np.prod([graph.weights[w.edge] * graph.damping[w.source] * DECAY for w in way]) if way else 1
         assert strength == pytest.approx(told)
 
 
-def test_a_hub_passes_less_to_each_and_only_to_the_strongest() -> None:
+def test_a_hub_passes_less_to_each_and_only_to_the_strongest(monkeypatch: pytest.MonkeyPatch) -> None:
     members = tuple(EntitySample(id=f"s{i}", of="k", labels=labels(f"s{i}")) for i in range(4 * HUB))
     lookup = Lookup(Ontology(id="hub", classes=(OntologyClass(id="k", labels=labels("k")),), samples=members))
     graph = OntologyGraph(lookup, list(to_edges(lookup.ontology)))
     hub = graph.number[Ref("OntologyClass", "k")]
     assert graph.damping[hub] == pytest.approx(1 / (1 + np.log(4)))
     assert graph.damping[graph.number[Ref("EntitySample", "s0")]] == 1.0
-    assert len(walk(graph, hub, WalkParameters(fan_out=10)).nodes) == 11
+    monkeypatch.setattr("theworld.ontology.walking.FAN_OUT", 10)
+    assert len(walk(graph, hub).nodes) == 11
 
 
 def test_facts_of_relations_that_are_not_named_count_less() -> None:
@@ -92,7 +93,7 @@ def test_facts_of_relations_that_are_not_named_count_less() -> None:
     a, b = (graph.number[Ref("EntitySample", id_)] for id_ in "ab")
     strengths = []
     for named in ((), ("likes",)):
-        found = walk(graph, a, WalkParameters(hops=1), named=named)
+        found = walk(graph, a, 1, named=named)
         strengths.append(found.strengths[found.nodes.tolist().index(b)])
     assert strengths[0] == pytest.approx(0.4 * strengths[1])
 
@@ -100,10 +101,4 @@ def test_facts_of_relations_that_are_not_named_count_less() -> None:
 def test_a_walk_without_time_left_stops() -> None:
     graph = small_graph([(0, 1, 1.0)])
     with pytest.raises(DeadlineExceededError):
-        walk(graph, 0, WalkParameters(), deadline=Deadline(0.0, 0.001))
-
-
-@pytest.mark.parametrize(("name", "value"), [("hops", -1), ("decay", 1.0), ("fan_out", 0)])
-def test_parameters_that_make_no_sense_are_refused(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match="must be"):
-        WalkParameters(**{name: value})
+        walk(graph, 0, deadline=Deadline(0.0, 0.001))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date, datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +12,6 @@ import pytest
 from pydantic import BaseModel, ConfigDict, StrictInt, TypeAdapter
 
 from theworld.structure import StructureParseError, parse_structured_output, parse_with_report
-from theworld.structure.reading.numerals import date_in_iso, read_number, read_truth
 
 from .structure_shapes import SHAPES, Defaults, Item, Mode, Tree, User
 
@@ -46,9 +46,7 @@ def test_text_becomes_object(case):
     ],
 )  # fmt: skip
 def test_numbers_that_lose_nothing(text, number):
-    found = read_number(text)
-    assert found is not None
-    assert found[0] == number
+    assert parse_structured_output(json.dumps({"n": text}), dict[str, float]) == {"n": number}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +54,8 @@ def test_numbers_that_lose_nothing(text, number):
     ["about 5", "5-10", "5 or 6", "over 5", "1,5", "12,3456", "5 apples and 3", "", "five", "1/2", "5?", "~5", "10 20"],
 )
 def test_numbers_that_would_lose_something_are_refused(text):
-    assert read_number(text) is None
+    with pytest.raises(StructureParseError):
+        parse_structured_output(json.dumps({"n": text}), dict[str, float])
 
 
 def test_different_units_in_one_list_are_refused():
@@ -66,18 +65,13 @@ def test_different_units_in_one_list_are_refused():
 
 
 def test_words_for_truth_and_dates():
-    assert [read_truth(word) for word in ("Yes.", "否", "是", "✓", "maybe", "不清楚")] == [
-        True,
-        False,
-        True,
-        True,
-        None,
-        None,
-    ]
-    assert date_in_iso("2024年1月5日") == "2024-01-05"
-    assert date_in_iso("Jan 5, 2024") == date_in_iso("5 January 2024") == "2024-01-05"
-    assert date_in_iso("2024/1/5 9:30") == "2024-01-05T09:30"
-    assert date_in_iso("01/05/2024") is None
+    assert parse_structured_output('["Yes.", "否", "是", "✓"]', list[bool]) == [True, False, True, True]
+    days = json.dumps(["2024年1月5日", "Jan 5, 2024", "5 January 2024"])
+    assert parse_structured_output(days, list[date]) == [date(2024, 1, 5)] * 3
+    assert parse_structured_output('["2024/1/5 9:30"]', list[datetime])[0].isoformat() == "2024-01-05T09:30:00"
+    for text, shape in (('["maybe"]', list[bool]), ('["不清楚"]', list[bool]), ('["01/05/2024"]', list[date])):
+        with pytest.raises(StructureParseError):
+            parse_structured_output(text, shape)
 
 
 def test_enum_by_label_but_not_by_negation():

@@ -103,14 +103,6 @@ def test_parallel_calls_the_fullest_wins_and_the_models_own_name_first():
     assert parse_structured_output("", Code, calls).code == "no"
 
 
-def test_the_name_is_checked_when_one_is_wanted():
-    calls = [{"function": {"name": "get_user", "arguments": TEXT}}]
-    assert parse_structured_output("", User, calls, tool_name="getUser") == BOB
-    with pytest.raises(StructureParseError) as caught:
-        parse_structured_output("", User, calls, tool_name="delete_user")
-    assert "'get_user', wanted is 'delete_user'" in caught.value.attempts[0]["error"]
-
-
 def test_report_of_a_mended_call():
     report = parse_with_report("", User, [{"function": {"name": "User", "arguments": "{'name': 'Bob', 'age': '30岁'"}}])
     assert (report.value, report.strategy, report.truncated) == (BOB, "tool_call_0", True)

@@ -30,7 +30,7 @@ from theworld.entities.schema import (
 )
 from theworld.state import EntityCandidate
 from theworld.structure import StructureParseError, parse_with_report
-from theworld.structure.reading.numerals import share_of
+from theworld.structure.fitting.remedies import share_of
 
 MAX_REPLY_CHARACTERS = 100_000
 """Longer replies are refused: a judgement is a few hundred characters."""

@@ -7,7 +7,7 @@ its strongest are followed. What a class inherits counts as its own, a little le
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -53,15 +53,16 @@ class OntologyGraph:
         self.lookup = lookup
         self.refs: tuple[Ref, ...] = tuple(lookup.elements)
         self.number: Mapping[NodeKey, int] = {ref: i for i, ref in enumerate(self.refs)}
-        rows = _Rows()
-        for edge in edges:
-            self._add(edge, rows)
-        self._add_inherited(edges, rows)
-        self.steps: tuple[Step, ...] = tuple(rows.steps)
+        rows = [row for edge in edges for row in self._both_ways(edge)]
+        rows += self._inherited(edges)
+        numbers: dict[Step, int] = {}
+        for *_, one in rows:
+            numbers.setdefault(one, len(numbers))
+        self.steps: tuple[Step, ...] = tuple(numbers)
         n = len(self.refs)
-        source = np.array(rows.source, dtype=np.int64)
-        weight = np.array(rows.weight, dtype=np.float64)
-        target, step = np.array(rows.target, dtype=np.int64), np.array(rows.step, dtype=np.int64)
+        source, target = (np.array([row[end] for row in rows], dtype=np.int64) for end in (0, 1))
+        weight = np.array([row[2] for row in rows], dtype=np.float64)
+        step = np.array([numbers[row[3]] for row in rows], dtype=np.int64)
         order = np.lexsort((step, target, -weight, source))
         degree = np.bincount(source, minlength=n)
         self.targets: NDArray[np.int64] = target[order]
@@ -73,59 +74,34 @@ class OntologyGraph:
         """Numbers of the nodes that are capabilities, ascending."""
         self.damping: NDArray[np.float64] = 1.0 / (1.0 + np.log(np.maximum(degree / HUB, 1.0)))
 
-    @property
-    def edges(self) -> int:
-        """Ways along edges: every edge counts twice, and once more each way where it is inherited."""
-        return len(self.targets)
-
-    def _add(self, edge: GraphEdgeRecord, rows: _Rows) -> None:
+    def _both_ways(self, edge: GraphEdgeRecord) -> Iterator[_Row]:
         source, target = self.number.get(edge.source), self.number.get(edge.target)
-        kind = cast(EdgeKind, edge.kind)
         if source is None or target is None:
             return
+        kind = cast(EdgeKind, edge.kind)
         relations: tuple[str, ...] = ()
         if edge.source[0] == edge.target[0] == "EntitySample":
             facts = self.lookup.samples[edge.source[1]].facts
             relations = tuple(id_ for id_, targets in facts.items() if edge.target[1] in targets)
         forward, backward = FACTORS[kind, edge.source[0], edge.target[0]]
-        rows.add(source, target, edge.weight * forward, Step(kind, True, relations))
-        rows.add(target, source, edge.weight * backward, Step(kind, False, relations))
+        yield source, target, edge.weight * forward, Step(kind, True, relations)
+        yield target, source, edge.weight * backward, Step(kind, False, relations)
 
-    def _add_inherited(self, edges: Sequence[GraphEdgeRecord], rows: _Rows) -> None:
-        """Give every class what the classes above it have."""
+    def _inherited(self, edges: Sequence[GraphEdgeRecord]) -> Iterator[_Row]:
+        """Yield for every class what the classes above it have."""
         own: dict[str, list[GraphEdgeRecord]] = {}
         for edge in edges:
             if edge.kind in _INHERITABLE:
                 own.setdefault(edge.source[1], []).append(edge)
         for one in self.lookup.ontology.classes:
-            if not one.inherits:
-                continue
             child = self.number[Ref("OntologyClass", one.id)]
-            for depth, ancestor in self.lookup.generations(one.id):
-                for edge in own.get(ancestor, ()):
-                    kind, target = cast(EdgeKind, edge.kind), self.number[edge.target]
-                    forward, backward = FACTORS[kind, edge.source[0], edge.target[0]]
-                    kept = edge.weight * INHERITED**depth
-                    rows.add(child, target, kept * forward, Step(kind, True, inherited=True))
-                    rows.add(target, child, kept * backward, Step(kind, False, inherited=True))
+            for ancestor, depth in self.lookup.ancestors(one.id).items() if one.inherits else ():
+                for edge in own.get(ancestor, ()) if depth else ():
+                    for source, target, weight, step in self._both_ways(edge):
+                        ends = (child, target) if step.forward else (source, child)
+                        yield *ends, weight * INHERITED**depth, step._replace(inherited=True)
 
 
 _INHERITABLE = frozenset({"HAS_ATTRIBUTE", "HAS_RELATION", "HAS_CAPABILITY"})
-
-
-class _Rows:
-    """Ways along edges as they are collected."""
-
-    def __init__(self) -> None:
-        self.source: list[int] = []
-        self.target: list[int] = []
-        self.weight: list[float] = []
-        self.step: list[int] = []
-        self.steps: dict[Step, int] = {}
-
-    def add(self, source: int, target: int, weight: float, step: Step) -> None:
-        """Take in one way."""
-        self.source.append(source)
-        self.target.append(target)
-        self.weight.append(weight)
-        self.step.append(self.steps.setdefault(step, len(self.steps)))
+_Row = tuple[int, int, float, Step]
+"""One way along an edge: source, target, weight, step."""

@@ -1,9 +1,11 @@
-"""Answers about one ontology: what an id means, what a class inherits, which relations meet at it."""
+"""Answers about one ontology: what an id means, what a class inherits, what its samples have to do with each other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
+from typing import Literal, NamedTuple
 
 from theworld.ontology.model import (
     Attribute,
@@ -16,6 +18,9 @@ from theworld.ontology.model import (
     Ref,
     Relation,
 )
+
+End = Literal["source", "target"]
+"""One end of a relation."""
 
 
 class Lookup:
@@ -41,21 +46,12 @@ class Lookup:
                 found[parent] = (*found.get(parent, ()), one.id)
         return found
 
-    def ancestors(self, class_id: str) -> tuple[str, ...]:
-        """Return the class and all it inherits, nearest first."""
-        return _reached(class_id, lambda id_: self.classes[id_].inherits)
+    def ancestors(self, class_id: str) -> Mapping[str, int]:
+        """Return the class and all it inherits, nearest first, with the generations between; unknown ones end."""
+        return _reached(class_id, lambda id_: self.classes[id_].inherits if id_ in self.classes else ())
 
-    def generations(self, class_id: str) -> Iterator[tuple[int, str]]:
-        """Yield what the class inherits, without itself, each with its least number of generations."""
-        seen, level, depth = {class_id}, [class_id], 0
-        while level:
-            depth += 1
-            level = list(dict.fromkeys(p for id_ in level for p in self.classes[id_].inherits if p not in seen))
-            seen.update(level)
-            yield from ((depth, id_) for id_ in level)
-
-    def descendants(self, class_id: str) -> tuple[str, ...]:
-        """Return the class and all that inherit it, nearest first."""
+    def descendants(self, class_id: str) -> Mapping[str, int]:
+        """Return the class and all that inherit it, nearest first, with the generations between."""
         return _reached(class_id, lambda id_: self._children.get(id_, ()))
 
     def attributes(self, class_id: str) -> Iterator[tuple[Ref, Attribute]]:
@@ -69,7 +65,7 @@ class Lookup:
 
     def relations_from(self, class_id: str) -> tuple[Relation, ...]:
         """Return the relations whose source the class is or inherits."""
-        line = set(self.ancestors(class_id))
+        line = self.ancestors(class_id)
         return tuple(one for one in self.ontology.relations if one.source in line)
 
     def table(self, class_id: str) -> ClassTable | None:
@@ -78,10 +74,56 @@ class Lookup:
         return next((table for table in tables if table is not None), None)
 
 
-def _reached(start: str, following: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
-    found = {start: None}
-    level = [start]
+def _reached(start: str, following: Callable[[str], Sequence[str]]) -> dict[str, int]:
+    found, level = {start: 0}, [start]
     while level:
-        level = [one for id_ in level for one in following(id_) if one not in found]
-        found.update(dict.fromkeys(level))
-    return tuple(found)
+        level = list(dict.fromkeys(one for id_ in level for one in following(id_) if one not in found))
+        found.update(dict.fromkeys(level, found[next(reversed(found))] + 1))
+    return found
+
+
+class Fact(NamedTuple):
+    """One relation between two samples, by their ids."""
+
+    source: str
+    relation: str
+    target: str
+
+
+class Facts:
+    """What the samples of an ontology have to do with each other; symmetric relations hold both ways."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self._at: dict[tuple[End, str, str], dict[str, Fact]] = defaultdict(dict)
+        self._near: dict[str, set[str]] = defaultdict(set)
+        kinds: dict[frozenset[str], set[str]] = defaultdict(set)
+        for sample in lookup.ontology.samples:
+            for relation, target in ((id_, target) for id_, targets in sample.facts.items() for target in targets):
+                fact = Fact(sample.id, relation, target)
+                ends = [(sample.id, target), (target, sample.id)]
+                for source, other in ends if lookup.relations[relation].symmetric else ends[:1]:
+                    self._at["source", relation, other][source] = fact
+                    self._at["target", relation, source][other] = fact
+                for one, other in ends:
+                    self._near[one].add(other)
+                kinds[frozenset((sample.of, lookup.samples[target].of))].add(relation)
+        self._only = {pair: next(iter(ids)) for pair, ids in kinds.items() if len(ids) == 1}
+
+    def at(self, end: End, relation: str, other: str) -> Mapping[str, Fact]:
+        """Return the samples at one end of a relation that has `other` at its other end, each with the fact."""
+        return self._at.get((end, relation, other), {})
+
+    def near(self, sample: str) -> Set[str]:
+        """Return the samples that have any fact with one."""
+        return self._near.get(sample, frozenset())
+
+    def by_class(self, class_id: str, other: str) -> dict[str, Fact]:
+        """Return the samples of a class that have a fact with `other`, where their classes have only one relation."""
+        relation = self.only_relation(class_id, self._lookup.samples[other].of)
+        found = {} if relation is None else {**self.at("source", relation, other), **self.at("target", relation, other)}
+        return {id_: fact for id_, fact in found.items() if self._lookup.samples[id_].of == class_id}
+
+    def only_relation(self, one: str, other: str) -> str | None:
+        """Return the relation between samples of two different classes, None where there are several or none."""
+        return self._only.get(frozenset((one, other))) if one != other else None

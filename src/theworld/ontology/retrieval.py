@@ -10,9 +10,9 @@ import numpy as np
 from theworld.deadline import Deadline
 from theworld.ontology.index import OntologyIndex
 from theworld.ontology.model import Ref
-from theworld.ontology.questions.described import UNREAD, Reading
+from theworld.ontology.questions.descriptions import UNREAD, Reading
 from theworld.ontology.questions.names import QueryMatches
-from theworld.ontology.walking import Floats, Ints, Walk, WalkParameters, walk
+from theworld.ontology.walking import HOPS, Floats, Ints, Walk, walk
 from theworld.ontology.wording import label_of, step_words, word_steps, word_way
 from theworld.state import EvidencePath, PathStep
 from theworld.state.ontology import CandidateCapability, OntologyPath
@@ -28,13 +28,8 @@ CAPABILITIES, PATHS = 5, 12
 _DIGITS = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A node that the walk begins at."""
-
-    node: int
-    score: float
-    """How sure we are that the question speaks of it."""
+Start = tuple[int, float]
+"""A node that the walk begins at, and how sure we are that the question speaks of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +77,7 @@ def starting_nodes(index: OntologyIndex, matches: QueryMatches, reading: Reading
         node = index.graph.number[ref]
         scores[node] = max(scores.get(node, 0.0), score)
     order = sorted(scores, key=lambda node: (-scores[node], node))[:MOST_STARTS]
-    return tuple(Start(node, scores[node]) for node in order)
+    return tuple((node, scores[node]) for node in order)
 
 
 def find(
@@ -91,7 +86,7 @@ def find(
     language: Language,
     *,
     reading: Reading = UNREAD,
-    parameters: WalkParameters | None = None,
+    hops: int = HOPS,
     limit: int = 100,
     deadline: Deadline | None = None,
 ) -> Findings:
@@ -104,10 +99,10 @@ def find(
     named = index.matcher.named_relations(matches)
     walks: list[Walk] = []
     notes, reached = _Sums(len(index.notes.ids)), _Sums(len(index.graph.refs))
-    for number, start in enumerate(starts):
-        one = walk(index.graph, start.node, parameters or WalkParameters(), named=named, deadline=deadline)
+    for number, (start, score) in enumerate(starts):
+        one = walk(index.graph, start, hops, named=named, deadline=deadline)
         walks.append(one)
-        strengths = one.strengths * start.score
+        strengths = one.strengths * score
         reached.add(one.nodes, strengths, one.nodes, number)
         notes.add(*_strongest_of_notes(index, one.nodes, strengths), number)
     ranked = notes.ranked()[:limit]

@@ -2,13 +2,12 @@
 
 The strength of a way is the product of its edges' weights, of the decay of every hop and of the hub damping of every
 node passed. All factors are at most 1 and the decay is less, so a way through a circle is never the strongest one: the
-walk cannot go round. Level by level, in numpy; at most `fan_out` neighbours of a node are followed, the strongest.
+walk cannot go round. Level by level, in numpy; at most `FAN_OUT` neighbours of a node are followed, the strongest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -21,22 +20,14 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class WalkParameters:
-    """How far and how wide a walk goes."""
-
-    hops: int = 2
-    """Edges of the longest way."""
-    decay: float = 0.7
-    """What is kept at every hop, below 1."""
-    fan_out: int = 128
-    """Neighbours of one node that are followed."""
-    other_facts: float = 0.4
-    """What is kept of a way over a relation between samples that the question does not name."""
-
-    def __post_init__(self) -> None:
-        if self.hops < 0 or not 0 < self.decay < 1 or self.fan_out < 1:
-            raise ValueError(f"hops must be >= 0, decay in (0, 1) and fan_out >= 1: {self}")
+HOPS = 2
+"""Edges of the longest way."""
+DECAY = 0.7
+"""What is kept at every hop, below 1."""
+FAN_OUT = 128
+"""Neighbours of one node that are followed."""
+OTHER_FACTS = 0.4
+"""What is kept of a way over a relation between samples that the question does not name."""
 
 
 class Way(NamedTuple):
@@ -85,7 +76,7 @@ class Walk:
 def walk(
     graph: OntologyGraph,
     start: int,
-    parameters: WalkParameters,
+    hops: int = HOPS,
     *,
     named: Collection[str] = (),
     deadline: Deadline | None = None,
@@ -94,20 +85,21 @@ def walk(
 
     Raises DeadlineExceededError when the deadline passes between two hops.
     """
-    factor = np.array(
-        [
-            parameters.decay * (parameters.other_facts if s.relations and not set(s.relations) & set(named) else 1.0)
-            for s in graph.steps
-        ]
+    factor = DECAY * np.array(
+        [OTHER_FACTS if s.relations and not set(s.relations) & set(named) else 1 for s in graph.steps]
     )
     strength = np.zeros(len(graph.refs))
     strength[start] = 1.0
     frontier = np.array([start], dtype=np.int64)
     reached_nodes, levels = [frontier], list[_Level]()
-    for _ in range(parameters.hops):
+    for _ in range(hops):
         if deadline is not None:
             deadline.check()
-        sources, edges, passed = _fan(graph, frontier, strength[frontier], parameters.fan_out)
+        first = graph.starts[frontier]
+        count = np.minimum(graph.starts[frontier + 1] - first, FAN_OUT)
+        which = np.repeat(np.arange(len(frontier)), count)
+        edges = first[which] + np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        sources, passed = frontier[which], (strength[frontier] * graph.damping[frontier])[which]
         reached = passed * graph.weights[edges] * factor[graph.step_of[edges]]
         level = _strongest(graph.targets[edges], sources, edges, reached, strength)
         frontier = level.targets
@@ -117,15 +109,6 @@ def walk(
         reached_nodes.append(frontier)
     nodes = np.unique(np.concatenate(reached_nodes))
     return Walk(start, nodes, strength[nodes], levels)
-
-
-def _fan(graph: OntologyGraph, frontier: Ints, arriving: Floats, most: int) -> tuple[Ints, Ints, Floats]:
-    """Return (source, edge, strength passed on) of every way out of the frontier, the strongest of each node."""
-    first = graph.starts[frontier]
-    count = np.minimum(graph.starts[frontier + 1] - first, most)
-    repeated = np.repeat(np.arange(len(frontier)), count)
-    within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-    return frontier[repeated], first[repeated] + within, (arriving * graph.damping[frontier])[repeated]
 
 
 def _strongest(targets: Ints, sources: Ints, edges: Ints, reached: Floats, strength: Floats) -> _Level:

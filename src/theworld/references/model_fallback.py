@@ -14,7 +14,7 @@ from theworld.prompts import fill_prompt, harmless, load_prompt
 from theworld.references.history import last_turns, transcript
 from theworld.state import Message, ModelUsage, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.structure import extract_json_from_text
-from theworld.structure.reading.numerals import share_of
+from theworld.structure.fitting.remedies import share_of
 from theworld.text import detect_language
 
 LLMResolver = Callable[[str, Sequence[Message]], Any]

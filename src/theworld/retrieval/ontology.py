@@ -9,10 +9,9 @@ from datetime import datetime
 
 from theworld.deadline import Deadline
 from theworld.ontology.index import OntologyIndex, OntologyIndexes
-from theworld.ontology.questions.described import Described
+from theworld.ontology.questions.descriptions import Described
 from theworld.ontology.questions.names import QueryMatches
 from theworld.ontology.retrieval import NESTED, Findings, find
-from theworld.ontology.walking import WalkParameters
 from theworld.retrieval.evidence_paths import telling_steps
 from theworld.retrieval.notes import NoteSource
 from theworld.settings import OntologySettings
@@ -56,7 +55,6 @@ class OntologyChannel:
 
     def __init__(self, indexes: OntologyIndexes, notes: NoteSource, settings: OntologySettings) -> None:
         self.indexes, self._notes, self.settings = indexes, notes, settings
-        self._walking = WalkParameters(hops=settings.hops)
 
     @property
     def present(self) -> bool:
@@ -92,7 +90,7 @@ class OntologyChannel:
             matches,
             request.language,
             reading=reading,
-            parameters=self._walking,
+            hops=self.settings.hops,
             limit=limit,
             deadline=request.deadline,
         )

@@ -11,17 +11,14 @@ from theworld.structure.json_extractor import (
     register_extraction_strategy,
     unregister_extraction_strategy,
 )
-from theworld.structure.model_repair import ModelRepair
-from theworld.structure.report import Alternative, ParseReport, Policy, Repair
+from theworld.structure.report import Alternative, ParseReport, Repair
 from theworld.structure.schema import get_schema_diff, to_openai_tool
 from theworld.structure.sync import extract_json_from_text, parse_structured_output
 
 __all__ = [
     "Alternative",
     "ExtractionStrategy",
-    "ModelRepair",
     "ParseReport",
-    "Policy",
     "Repair",
     "StructureEngine",
     "StructureParseError",

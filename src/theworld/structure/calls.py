@@ -11,7 +11,9 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import zip_longest
+from types import NoneType
 from typing import Any
 
 from theworld.structure.reading.fragments import read_any
@@ -59,25 +61,16 @@ def find_tool_calls(raw: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
 
 def _as_call(raw: Any) -> tuple[str, Any] | None:
     """Return name and arguments when `raw` is itself a call."""
-    for wrapper in WRAPPERS:
-        inner = member(raw, wrapper)
-        if inner is not None and not isinstance(inner, (str, bytes)):
-            return _name(inner) or _name(raw), _payload(inner)
-    if member(raw, "type") in NO_CALLS:
+    inner = next((part for key in WRAPPERS if not isinstance(part := member(raw, key), (str, bytes, NoneType))), None)
+    if inner is None and member(raw, "type") in NO_CALLS:
         return None
-    payload = _payload(raw)
-    known = _name(raw) or member(raw, "type") or (isinstance(raw, Mapping) and "arguments" in raw)
-    return (_name(raw), payload) if payload is not None and known else None
-
-
-def _name(raw: Any) -> str:
-    name = member(raw, "name")
-    return name if isinstance(name, str) else ""
-
-
-def _payload(raw: Any) -> Any:
-    value = next((value for key in PAYLOADS if (value := member(raw, key)) is not None), None)
-    return dict(value) if isinstance(value, Mapping) else value
+    names = (member(one, "name") for one in (inner, raw))
+    name = next((name for name in names if name and isinstance(name, str)), "")
+    call = raw if inner is None else inner
+    payload = next((value for key in PAYLOADS if (value := member(call, key)) is not None), None)
+    payload = dict(payload) if isinstance(payload, Mapping) else payload
+    known = name or member(raw, "type") or (isinstance(raw, Mapping) and "arguments" in raw)
+    return (name, payload) if inner is not None or (payload is not None and known) else None
 
 
 def member(item: Any, key: str) -> Any:
@@ -127,35 +120,26 @@ def read_text_calls(text: str) -> Iterator[Arguments]:
     starts = list(FUNCTION.finditer(text))
     for match, following in zip_longest(starts, starts[1:]):
         pairs = PARAMETER.findall(text, match.end(), following.start() if following else len(text))
-        if pairs:
-            yield {name: _parameter(value.strip()) for name, value in pairs}, ()
+        arguments: dict[str, Any] = {}
+        for name, written in pairs:
+            value = written.strip()
+            arguments[name] = literal(value) if value in ("true", "false", "null") else value
+            if value[:1] in ("{", "["):
+                with suppress(ValueError):
+                    arguments[name] = read_any(value)[0]
+        if arguments:
+            yield arguments, ()
     position = 0
     while call := PYTHONIC.search(text, position):
-        arguments, position = _keywords(text, call.end())
+        arguments, position = {}, call.end()
+        while match := KEYWORD.match(text, position):
+            arguments[match[1]], position = _read_argument(text, match.end())
+            comma = COMMA.match(text, position)
+            if comma is None:
+                break
+            position = comma.end()
         if arguments:
             yield arguments, (Repair("call", "a call written in Python", (), call[1]),)
-
-
-def _parameter(text: str) -> Any:
-    """Return the value of a parameter: JSON where it is JSON, else the text."""
-    if text[:1] in ("{", "["):
-        try:
-            return read_any(text)[0]
-        except ValueError:
-            return text
-    return literal(text) if text in ("true", "false", "null") else text
-
-
-def _keywords(text: str, position: int) -> tuple[dict[str, Any], int]:
-    """Read `name="Bob", age=30)` and return the arguments and the position after them."""
-    arguments: dict[str, Any] = {}
-    while match := KEYWORD.match(text, position):
-        arguments[match[1]], position = _read_argument(text, match.end())
-        comma = COMMA.match(text, position)
-        if comma is None:
-            break
-        position = comma.end()
-    return arguments, max(position, 1)
 
 
 def _read_argument(text: str, position: int) -> tuple[Any, int]:

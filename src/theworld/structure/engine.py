@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, TypeVar, get_args
-
-from pydantic import ValidationError
+from typing import Any, TypeVar
 
 from theworld.structure import schema
 from theworld.structure.calls import find_tool_calls, member, normalised, read_arguments
 from theworld.structure.errors import Attempt, StructureParseError
 from theworld.structure.fitting.coercion import fit
-from theworld.structure.fitting.targets import Target, count_filled, is_plain, target_of
-from theworld.structure.json_extractor import extract_structured_data, extract_with_report
-from theworld.structure.model_repair import ModelRepair, repair_with_model
-from theworld.structure.report import ParseReport, Policy
+from theworld.structure.fitting.targets import Target, count_filled, target_of
+from theworld.structure.json_extractor import extract_structured_data, search_text
+from theworld.structure.report import ParseReport
 
 T = TypeVar("T")
 MAX_CHARACTERS = 20_000_000
@@ -26,78 +22,33 @@ class StructureEngine:
     """Parses what a model said into validated objects."""
 
     @classmethod
-    async def parse(
-        cls,
-        content: Any,
-        model_class: type[T],
-        raw_tool_calls: Any = None,
-        *,
-        tool_name: str | None = None,
-        policy: Policy = "repair-syntax",
-        repair: ModelRepair | None = None,
-    ) -> T:
+    async def parse(cls, content: Any, model_class: type[T], raw_tool_calls: Any = None) -> T:
         """Return the object that tool calls or content hold; tool calls are tried first.
 
-        `tool_name`, when given, must be the name of the call used. Raises StructureParseError with every attempt.
+        Raises StructureParseError with every attempt.
         """
-        return parse_content(content, model_class, raw_tool_calls, tool_name=tool_name, policy=policy, repair=repair)
+        return parse_content(content, model_class, raw_tool_calls)
 
-    @staticmethod
-    def to_openai_tool(model: Any) -> dict[str, Any]:
-        """Return the model as an entry of OpenAI's `tools`."""
-        return schema.to_openai_tool(model)
-
-    @staticmethod
-    def get_schema_diff(data: Mapping[str, Any], model_class: Any) -> dict[str, Any]:
-        """Return missing required fields, extra fields and type mismatches of data against a model."""
-        return schema.get_schema_diff(data, model_class)
+    to_openai_tool = staticmethod(schema.to_openai_tool)
+    get_schema_diff = staticmethod(schema.get_schema_diff)
 
 
-def parse_content(
-    content: Any,
-    model_class: type[T],
-    raw_tool_calls: Any = None,
-    *,
-    tool_name: str | None = None,
-    policy: Policy = "repair-syntax",
-    repair: ModelRepair | None = None,
-) -> T:
-    """Return the validated object; valid JSON takes a path that costs little more than validation itself."""
-    if not raw_tool_calls and is_plain(model_class):
-        try:
-            value: T = model_class.__pydantic_validator__.validate_json(content)  # type: ignore[attr-defined]
-            return value
-        except (ValidationError, TypeError):
-            pass
-    if isinstance(content, str) and not raw_tool_calls and policy == "repair-syntax" and len(content) < MAX_CHARACTERS:
+def parse_content(content: Any, model_class: type[T], raw_tool_calls: Any = None) -> T:
+    """Return the validated object, without the report where only a text is to be read."""
+    if isinstance(content, str) and not raw_tool_calls and len(content) < MAX_CHARACTERS:
         return extract_structured_data(content.removeprefix("\ufeff"), model_class)
-    return parse_with_report(
-        content, model_class, raw_tool_calls, tool_name=tool_name, policy=policy, repair=repair
-    ).value
+    return parse_with_report(content, model_class, raw_tool_calls).value
 
 
-def parse_with_report(
-    content: Any,
-    model_class: type[T],
-    raw_tool_calls: Any = None,
-    *,
-    tool_name: str | None = None,
-    policy: Policy = "repair-syntax",
-    repair: ModelRepair | None = None,
-) -> ParseReport[T]:
+def parse_with_report(content: Any, model_class: type[T], raw_tool_calls: Any = None) -> ParseReport[T]:
     """Parse like `StructureEngine.parse` and report strategy, repairs, truncation, alternatives and attempts.
 
-    `policy`: `strict` takes only what is valid as it stands; `repair-syntax` (default) repairs and keeps the meaning;
-    `repair-model` may also ask a model, which needs `repair`. Raises StructureParseError.
+    Raises StructureParseError.
     """
-    if policy not in get_args(Policy):
-        raise ValueError(f"unknown policy {policy!r}: use 'strict', 'repair-syntax' or 'repair-model'")
-    if policy == "repair-model" and repair is None:
-        raise ValueError("policy 'repair-model' needs repair=ModelRepair(ask=...), a way to ask the model")
     target = target_of(model_class)
     attempts: list[Attempt] = []
     if raw_tool_calls:
-        report = _from_tool_calls(raw_tool_calls, target, tool_name, policy, attempts)
+        report = _from_tool_calls(raw_tool_calls, target, attempts)
         if report is not None:
             return report
     text = as_text(content)
@@ -105,12 +56,10 @@ def parse_with_report(
         attempts.append(("direct_json", f"longer than {MAX_CHARACTERS} characters"))
         text = ""
     try:
-        return extract_with_report(text, model_class, policy)
+        search, found = search_text(text, target)
     except StructureParseError as error:
-        failure = StructureParseError(error.what, [*attempts, *error.tried], content, error.remedy)
-    if policy == "repair-model" and repair is not None:
-        return repair_with_model(text, model_class, target, repair, failure)
-    raise failure
+        raise StructureParseError(error.what, [*attempts, *error.tried], content, error.remedy) from None
+    return search.report(found)
 
 
 def as_text(content: Any) -> str:
@@ -136,21 +85,14 @@ def as_text(content: Any) -> str:
     return "\n".join(text for text in texts if text and isinstance(text, str))
 
 
-def _from_tool_calls(
-    raw: Any, target: Target, tool_name: str | None, policy: Policy, attempts: list[Attempt]
-) -> ParseReport[Any] | None:
+def _from_tool_calls(raw: Any, target: Target, attempts: list[Attempt]) -> ParseReport[Any] | None:
     """Return the report on the call that fills the model best, or None with every failure in `attempts`."""
     found: list[tuple[str, ParseReport[Any]]] = []
     for index, (name, payload) in enumerate(find_tool_calls(raw)):
         label = f"tool_call_{index}"
-        if tool_name is not None and normalised(name) != normalised(tool_name):
-            attempts.append((label, f"the call is for {name!r}, wanted is {tool_name!r}"))
-            continue
         try:
             arguments, read = read_arguments(payload)
-            if policy == "strict" and read:
-                raise ValueError("the arguments are not valid JSON as they stand")
-            value, fitted = fit(arguments, target, str(payload), allowed=policy != "strict")
+            value, fitted = fit(arguments, target, str(payload))
         except (ValueError, RecursionError) as error:
             attempts.append((label, error))
             continue

@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from theworld.structure.errors import StructureParseError
-from theworld.structure.fitting.targets import is_plain, target_of
+from theworld.structure.fitting.targets import Target, is_plain, target_of
 from theworld.structure.reading.repairing import LibraryMissingError
-from theworld.structure.report import ParseReport, Policy
 from theworld.structure.search import Candidate, Search
 
 T = TypeVar("T")
@@ -66,46 +65,26 @@ if find_spec("yaml") is not None:
     register_extraction_strategy(ExtractionStrategy("yaml_fulltext", _yaml_fulltext))
 
 
-def extract_structured_data(
-    text: str,
-    model_class: type[T],
-    *,
-    policy: Policy = "repair-syntax",
-    strategies: list[ExtractionStrategy] | None = None,
-) -> T:
-    """Return the object of type `model_class` that the text contains.
-
-    `strategies` replaces the registered plugin strategies for this call. Raises StructureParseError.
-    """
+def extract_structured_data(text: str, model_class: type[T]) -> T:
+    """Return the object of type `model_class` that the text contains. Raises StructureParseError."""
     if isinstance(text, str) and is_plain(model_class):
         try:
             value: T = model_class.__pydantic_validator__.validate_json(text)  # type: ignore[attr-defined]
             return value
         except ValidationError:
             pass
-    result: T = _search(text, model_class, policy, strategies)[1].value
+    result: T = search_text(text, target_of(model_class))[1].value
     return result
 
 
-def extract_with_report(text: str, wanted: Any, policy: Policy = "repair-syntax") -> ParseReport[Any]:
-    """Like `extract_structured_data`, with the report of what was done."""
-    search, found = _search(text, wanted, policy, None)
-    return search.report(found)
-
-
-def _search(
-    text: str, wanted: Any, policy: Policy, strategies: list[ExtractionStrategy] | None
-) -> tuple[Search, Candidate]:
+def search_text(text: str, target: Target) -> tuple[Search, Candidate]:
     """Search a text; raises StructureParseError with every attempt when nothing fits."""
     if not isinstance(text, str):
         raise StructureParseError(f"the content must be text, not {type(text).__name__}", (), text)
-    plugins = registered_strategies() if strategies is None else strategies
-    search = Search(text, target_of(wanted), policy, [(plugin.name, plugin.func) for plugin in plugins])
+    search = Search(text, target, [(plugin.name, plugin.func) for plugin in registered_strategies()])
     found = search.run()
     if found is None:
         attempts = search.ordered_attempts()
         missing = next((str(error) for _, error in attempts if isinstance(error, LibraryMissingError)), "")
-        raise StructureParseError(
-            f"No strategy found a valid {search.target.name} in the content", attempts, text, missing
-        )
+        raise StructureParseError(f"No strategy found a valid {target.name} in the content", attempts, text, missing)
     return search, found

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 from theworld.structure.errors import Attempt, describe_attempts
 
 T = TypeVar("T")
 
-Policy = Literal["strict", "repair-syntax", "repair-model"]
 Path = tuple[str | int, ...]
 
 CLEANING = frozenset({"comment", "trailing-comma", "control"})
@@ -67,8 +66,6 @@ class ParseReport(Generic[T]):
     """Other valid candidates, best first."""
     tried: tuple[Attempt, ...] = field(default=(), repr=False)
     """Strategies that failed before, with the errors as they were raised."""
-    model_calls: int = 0
-    """Calls of a repairing model."""
 
     @property
     def lossless(self) -> bool:

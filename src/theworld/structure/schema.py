@@ -26,8 +26,7 @@ def to_openai_tool(model: Any) -> dict[str, Any]:
     own = getattr(model, "__dict__", {}).get("__doc__")
     # The docstring that Python writes for a dataclass is its signature.
     description = inspect.cleandoc(own) if own and not own.startswith(f"{name}(") else f"Return a {name}."
-    whole = json_schema(model)
-    parameters = resolve(whole, whole)
+    parameters = json_schema(model)
     if parameters.get("type") != "object" or "anyOf" in parameters:
         definitions = parameters.pop("$defs", None)
         parameters = {"type": "object", "properties": {"value": parameters}, "required": ["value"]}
@@ -46,13 +45,13 @@ def get_schema_diff(data: Mapping[str, Any], model_class: Any) -> dict[str, Any]
             f"the data to compare with {tool_name(model_class)} must be a mapping of field names to values, "
             f"not {type(data).__name__}: read text with parse_structured_output first"
         )
-    whole = json_schema(model_class)
-    schema = resolve(whole, whole)
+    schema = json_schema(model_class)
     properties: dict[str, Any] = schema.get("properties", {})
     mismatches = []
     for name, value in data.items():
-        options = _alternatives(properties[name], schema) if name in properties else []
-        if options and not any(_accepts(value, option) for option in options):
+        part = resolve(properties[name], schema) if name in properties else {}
+        options = [resolve(option, schema) for option in part.get("anyOf") or part.get("oneOf") or [part]]
+        if part and not any(_accepts(value, option) for option in options):
             expected = "|".join(dict.fromkeys(kind for option in options for kind in _types(option)))
             mismatches.append({"field": name, "expected": expected, "actual": type(value).__name__})
     return {
@@ -64,7 +63,8 @@ def get_schema_diff(data: Mapping[str, Any], model_class: Any) -> dict[str, Any]
 
 def json_schema(model: Any) -> dict[str, Any]:
     """Return the JSON Schema of a model, dataclass, TypedDict or annotation, for validation of input."""
-    return target_of(model).adapter.json_schema(mode="validation")
+    whole = target_of(model).adapter.json_schema(mode="validation")
+    return resolve(whole, whole)
 
 
 def tool_name(model: Any) -> str:
@@ -87,12 +87,6 @@ def resolve(part: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
     if "$defs" in root:
         merged.setdefault("$defs", root["$defs"])
     return merged
-
-
-def _alternatives(part: Mapping[str, Any], root: Mapping[str, Any]) -> list[dict[str, Any]]:
-    resolved = resolve(part, root)
-    options = resolved.get("anyOf") or resolved.get("oneOf")
-    return [resolve(option, root) for option in options] if options else [resolved]
 
 
 def _types(part: Mapping[str, Any]) -> list[str]:

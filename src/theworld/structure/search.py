@@ -26,7 +26,7 @@ from theworld.structure.reading.fragments import (
     read_any,
     unbraced_fields,
 )
-from theworld.structure.report import CLEANING, Alternative, ParseReport, Path, Policy, Repair
+from theworld.structure.report import CLEANING, Alternative, ParseReport, Path, Repair
 from theworld.structure.rescue import last_resorts
 
 MOST_FITTED = 256
@@ -85,8 +85,8 @@ class Candidate:
 class Search:
     """One search through one text; keeps every attempt and every candidate."""
 
-    def __init__(self, text: str, target: Target, policy: Policy, plugins: Sequence[Plugin]) -> None:
-        self.text, self.target, self.policy, self.plugins = text, target, policy, plugins
+    def __init__(self, text: str, target: Target, plugins: Sequence[Plugin]) -> None:
+        self.text, self.target, self.plugins = text, target, plugins
         self.attempts: list[Attempt] = []
         self.candidates: list[Candidate] = []
         self.fitted = 0
@@ -100,9 +100,7 @@ class Search:
         found = self._direct() or self._from_region(start, len(self.text))
         if found is None and start:
             found = self._from_region(0, start)
-        if found is None and self.policy != "strict":
-            found = self._rescue() or self._plugins()
-        return found
+        return found or self._rescue() or self._plugins()
 
     def report(self, found: Candidate) -> ParseReport[Any]:
         """Return the report about the winner."""
@@ -157,7 +155,7 @@ class Search:
         """Take the best of the fragments between two positions, or what lies inside them, and keep the rest."""
         text = self.text[:end]
         fragments = list(Scanner(text, start).fragments())
-        if not fragments and self.policy != "strict":
+        if not fragments:
             unbraced = unbraced_fields(text, start)
             fragments = [unbraced] if unbraced else []
         usable = [fragment for fragment in fragments if self._is_usable(fragment)]
@@ -167,8 +165,7 @@ class Search:
             found.append(together)
         if not found:
             found = [candidate for fragment in fragments for candidate in self._inside(fragment)]
-        if self.policy != "strict":
-            self.attempts.append(("cleaned_json", "the whole text, cleaned, is not one valid JSON value"))
+        self.attempts.append(("cleaned_json", "the whole text, cleaned, is not one valid JSON value"))
         if not found:
             return None
         self.candidates = found
@@ -181,18 +178,18 @@ class Search:
             return False
         if fragment.broken:
             self.attempts.append((fragment.label, "not valid JSON as it stands"))
-            if self.policy == "strict":
-                return False
-        if fragment.value == {} and self.target.fields and not self._stands_alone(fragment):
+        if (
+            fragment.value == {}
+            and self.target.fields
+            and not fragment.label.startswith("markdown_")
+            and not _is_whole(self.text, fragment)
+        ):
             self.attempts.append((fragment.label, "an empty object in running text"))
             return False
         return True
 
-    def _stands_alone(self, fragment: Fragment) -> bool:
-        return fragment.label.startswith("markdown_") or _is_whole(self.text, fragment)
-
     def _fitted(self, value: Any, fragment: Fragment, path: Path = (), place: int = 0) -> Candidate | None:
-        """Validate plain data (of a call its arguments), fitting it to the model where the policy allows."""
+        """Fit plain data, of a call its arguments, to the model."""
         inner: tuple[Repair, ...] = ()
         try:
             arguments = arguments_of_call(value, self.target.fields)
@@ -206,11 +203,11 @@ class Search:
 
     def _fit(self, value: Any) -> tuple[Any, tuple[Repair, ...]]:
         self.fitted += 1
-        return fit(value, self.target, self.text, allowed=self.policy != "strict" and self.fitted <= MOST_FITTED)
+        return fit(value, self.target, self.text, allowed=self.fitted <= MOST_FITTED)
 
     def _as_list(self, text: str, fragments: list[Fragment]) -> Candidate | None:
         """Make one list of several objects where a list, or anything, is wanted."""
-        if self.policy == "strict" or self.target.kind not in ("any", "list"):
+        if self.target.kind not in ("any", "list"):
             return None
         objects = [fragment for fragment in fragments if isinstance(fragment.value, dict)]
         if self.target.kind == "any":
@@ -234,7 +231,7 @@ class Search:
 
     def _inside(self, fragment: Fragment) -> Iterator[Candidate]:
         """Look for the wanted object inside a larger one: `{"result": {...}}`."""
-        if fragment.error or (self.policy == "strict" and fragment.broken):
+        if fragment.error:
             return
         for place, (path, value) in enumerate(nested_values(fragment.value)):
             if self._worth_trying(value) or arguments_of_call(value, self.target.fields) is not None:

@@ -7,21 +7,11 @@ from typing import Any, TypeVar
 
 from theworld.structure.engine import parse_content
 from theworld.structure.json_extractor import extract_structured_data
-from theworld.structure.model_repair import ModelRepair
-from theworld.structure.report import Policy
 
 T = TypeVar("T")
 
 
-def parse_structured_output(
-    content: Any,
-    model_class: type[T],
-    raw_tool_calls: Any = None,
-    *,
-    tool_name: str | None = None,
-    policy: Policy = "repair-syntax",
-    repair: ModelRepair | None = None,
-) -> T:
+def parse_structured_output(content: Any, model_class: type[T], raw_tool_calls: Any = None) -> T:
     """Return the object that tool calls or content hold, for code without an event loop.
 
     Raises RuntimeError inside a running event loop (await `StructureEngine.parse` there), StructureParseError
@@ -29,7 +19,7 @@ def parse_structured_output(
     """
     if _get_running_loop() is not None:
         raise RuntimeError("parse_structured_output cannot run inside an event loop: await StructureEngine.parse(...)")
-    return parse_content(content, model_class, raw_tool_calls, tool_name=tool_name, policy=policy, repair=repair)
+    return parse_content(content, model_class, raw_tool_calls)
 
 
 def extract_json_from_text(text: str) -> dict[str, Any]:

@@ -118,7 +118,12 @@ class _Building:
         if self._meta("read") is None:
             self._read(source, options, report)
             if not self._db.execute("SELECT 1 FROM entity LIMIT 1").fetchone():
-                raise _nothing_found(dump, report)
+                first = f" (line {report.bad_lines[0][0]}: {report.bad_lines[0][1]})" if report.bad_lines else ""
+                raise IngestionError(
+                    f"no entry of Wikidata was found in it, {report.bad} lines could not be read{first}.",
+                    where=str(dump),
+                    remedy="It must be a JSON dump with one entity a line: plain, .gz or .bz2.",
+                )
             with self._db:
                 self._set("source", dump.name)
                 self._set("bytes", str(source.size))
@@ -224,15 +229,6 @@ def _item(line: Line, report: BuildReport) -> Item | None:
         return None
 
 
-def _nothing_found(dump: Path, report: BuildReport) -> IngestionError:
-    first = f" (line {report.bad_lines[0][0]}: {report.bad_lines[0][1]})" if report.bad_lines else ""
-    return IngestionError(
-        f"no entry of Wikidata was found in it, {report.bad} lines could not be read{first}.",
-        where=str(dump),
-        remedy="It must be a JSON dump with one entity a line: plain, .gz or .bz2.",
-    )
-
-
 def _open(partial: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(partial, timeout=0.5)
     try:
@@ -252,21 +248,15 @@ def _named_errors(partial: Path) -> Iterator[None]:
     """Turn the errors of SQLite and of the file system into ours."""
     try:
         yield
-    except sqlite3.OperationalError as error:
-        if "locked" in str(error):
+    except (sqlite3.DatabaseError, OSError) as error:
+        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             raise StoreLockedError("another process is building this snapshot.", where=str(partial)) from error
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+            what, remedy = f"the unfinished snapshot is damaged: {error}.", "Delete it to begin anew."
+            raise StoreError(what, where=str(partial), remedy=remedy) from error
+        said, file = (error.strerror or error, error.filename) if isinstance(error, OSError) else (error, None)
         raise StoreError(
-            f"the snapshot cannot be written: {error}.",
-            where=str(partial),
-            remedy="What was read is kept: fix this and run the same command again.",
-        ) from error
-    except sqlite3.DatabaseError as error:
-        raise StoreError(
-            f"the unfinished snapshot is damaged: {error}.", where=str(partial), remedy="Delete it to begin anew."
-        ) from error
-    except OSError as error:
-        raise StoreError(
-            f"the snapshot cannot be written: {error.strerror or error}.",
-            where=str(error.filename or partial),
+            f"the snapshot cannot be written: {said}.",
+            where=str(file or partial),
             remedy="What was read is kept: fix this and run the same command again.",
         ) from error

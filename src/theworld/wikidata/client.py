@@ -57,7 +57,7 @@ class WikidataClient:
         found: list[Mapping[str, Any]] = []
         for code in SEARCHED.get(language, SEARCHED["en"]):
             if hits := lookup.hits(name, code, limit):
-                found = lookup.candidates(hits, lookup.items(list(hits)))
+                found = lookup.candidates(hits)
                 break
         if self._cache is not None:
             self._cache.put(key, found)
@@ -84,25 +84,9 @@ class _Lookup:
                 found.setdefault(hit["id"], hit)
         return dict(list(found.items())[:limit])
 
-    def items(self, ids: Sequence[str]) -> dict[str, Item]:
-        """Return asked QID -> item; a redirected entry is found under its old QID and carries the new one."""
-        found: dict[str, Item] = {}
-        for key, entity in self._entities(ids, "labels|descriptions|aliases|claims|sitelinks").items():
-            try:
-                item = read_item(entity)
-            except ValueError:
-                continue
-            if "missing" in entity:
-                continue
-            redirects = entity.get("redirects")
-            old = redirects.get("from") if isinstance(redirects, Mapping) else None
-            for name in (key, item.id, old):
-                if isinstance(name, str):
-                    found.setdefault(name, item)
-        return found
-
-    def candidates(self, hits: Mapping[str, Mapping[str, Any]], items: Mapping[str, Item]) -> list[Mapping[str, Any]]:
+    def candidates(self, hits: Mapping[str, Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Return the candidates in the order of the hits, each entry once."""
+        items = self._entities(list(hits), "labels|descriptions|aliases|claims|sitelinks")
         known = {item.id: item for qid in hits if (item := items.get(qid))}
         names = self._labels(_values_by_importance(list(known.values())))
         found: dict[str, Mapping[str, Any]] = {}
@@ -118,25 +102,32 @@ class _Lookup:
         known = {qid: cache.get(prefix + qid) for qid in ids} if cache is not None else {}
         names = {qid: name for qid, name in known.items() if isinstance(name, str)}
         missing = [qid for qid in ids if qid not in names][:BATCH]
-        for key, entity in self._entities(missing, "labels").items() if missing else ():
-            try:
-                item = read_item(entity)
-            except ValueError:
-                continue
-            name = item.text(item.labels, self._language)
-            for qid in {key, item.id} if name else ():
-                names[qid] = str(name)
+        for qid, item in self._entities(missing, "labels").items() if missing else ():
+            if name := item.text(item.labels, self._language):
+                names[qid] = name
                 if cache is not None:
-                    cache.put(prefix + qid, str(name))
+                    cache.put(prefix + qid, name)
         return names
 
-    def _entities(self, ids: Sequence[str], properties: str) -> Mapping[str, Any]:
+    def _entities(self, ids: Sequence[str], properties: str) -> dict[str, Item]:
+        """Return asked QID -> item; a redirected entry is found under its old QID and carries the new one."""
         asked = {"ids": "|".join(ids[:BATCH]), "props": properties, "languages": "|".join(CODES), "redirects": "yes"}
         reply = self._transport.call({"action": "wbgetentities", **asked}, self._deadline)
         entities = reply.get("entities")
         if not isinstance(entities, Mapping):
             raise WikidataUnavailableError('the reply of the details has no "entities".', where="wbgetentities")
-        return entities
+        found: dict[str, Item] = {}
+        for key, entity in entities.items():
+            try:
+                item = read_item(entity)
+            except ValueError:
+                continue
+            redirects = entity.get("redirects")
+            old = redirects.get("from") if isinstance(redirects, Mapping) else None
+            for name in (key, item.id, old) if "missing" not in entity else ():
+                if isinstance(name, str):
+                    found.setdefault(name, item)
+        return found
 
 
 def _values_by_importance(items: Sequence[Item]) -> list[str]:

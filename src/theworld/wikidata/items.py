@@ -131,17 +131,14 @@ def facts_in_words(item: Item, language: str, labels: Mapping[str, str]) -> str:
     """Return the key facts as `name: value, value; name: value`."""
     parts = []
     for code, names in key_properties().items():
-        words = [word for value in item.facts.get(code, ()) if (word := _value_in_words(value, language, labels))]
+        words: dict[str, None] = {}
+        for value in item.facts.get(code, ()):
+            time, _, precision = value.rpartition("/")
+            word = labels.get(value) if QID.fullmatch(value) else date_in_words(time, int(precision), language)
+            words |= {word: None} if word else {}
         if words:
-            parts.append(f"{names['zh' if language == 'zh' else 'en']}: {', '.join(dict.fromkeys(words))}")
+            parts.append(f"{names['zh' if language == 'zh' else 'en']}: {', '.join(words)}")
     return "; ".join(parts)
-
-
-def _value_in_words(value: str, language: str, labels: Mapping[str, str]) -> str | None:
-    if QID.fullmatch(value):
-        return labels.get(value)
-    time, _, precision = value.rpartition("/")
-    return date_in_words(time, int(precision), language)
 
 
 def _texts(texts: Any, chain: Sequence[str]) -> Iterator[str]:

@@ -68,27 +68,6 @@ def words(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(word(token) for name in names for token in tokens(name)))
 
 
-def open_read_only(path: Path) -> sqlite3.Connection:
-    """Return a connection to a finished snapshot, usable from any thread (one at a time).
-
-    Raises StoreError when it is missing, unfinished or no snapshot, StoreVersionError when it is older or newer.
-    """
-    if not path.is_file():
-        raise StoreError(
-            "there is no such file.", where=str(path), remedy="Make one with: theworld wikidata build DUMP --out FILE"
-        )
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-    try:
-        _check(connection, path)
-    except sqlite3.Error as error:
-        connection.close()
-        raise not_usable(path, error) from error
-    except StoreError:
-        connection.close()
-        raise
-    return connection
-
-
 def not_usable(path: Path, error: Exception) -> StoreError:
     """Return the error for a file SQLite cannot read."""
     return StoreError(
@@ -98,26 +77,38 @@ def not_usable(path: Path, error: Exception) -> StoreError:
     )
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
-    if _pragma(connection, "application_id") != APPLICATION_ID:
-        raise StoreError("this SQLite file is no Wikidata snapshot.", where=str(path))
-    version = _pragma(connection, "user_version")
-    if version == UNFINISHED:
-        raise StoreError(
-            "the snapshot is not finished.", where=str(path), remedy="Run the same `theworld wikidata build` again."
-        )
-    if version != VERSION:
-        again = "make it again with: theworld wikidata build DUMP --out FILE --replace"
-        raise StoreVersionError(
-            f"the snapshot has version {version}, and this program reads version {VERSION}.",
-            where=str(path),
-            remedy=f"Update theworld, or {again}." if version > VERSION else f"{again[0].upper()}{again[1:]}.",
-        )
+def _open(path: Path) -> sqlite3.Connection:
+    """Return a connection to a finished snapshot, usable from any thread (one at a time).
 
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    row: tuple[Any, ...] = connection.execute(f"PRAGMA {name}").fetchone()
-    return int(row[0])
+    Raises StoreError when it is missing, unfinished or no snapshot, StoreVersionError when it is older or newer.
+    """
+    where = str(path)
+    if not path.is_file():
+        remedy = "Make one with: theworld wikidata build DUMP --out FILE"
+        raise StoreError("there is no such file.", where=where, remedy=remedy)
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+    try:
+        kind, version = (
+            connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+        )
+        if kind != APPLICATION_ID:
+            raise StoreError("this SQLite file is no Wikidata snapshot.", where=where)
+        if version == UNFINISHED:
+            remedy = "Run the same `theworld wikidata build` again."
+            raise StoreError("the snapshot is not finished.", where=where, remedy=remedy)
+        if version != VERSION:
+            again = "ake it again with: theworld wikidata build DUMP --out FILE --replace."
+            raise StoreVersionError(
+                f"the snapshot has version {version}, and this program reads version {VERSION}.",
+                where=where,
+                remedy=f"Update theworld, or m{again}" if version > VERSION else f"M{again}",
+            )
+    except (sqlite3.Error, StoreError) as error:
+        connection.close()
+        if isinstance(error, StoreError):
+            raise
+        raise not_usable(path, error) from error
+    return connection
 
 
 HOMONYMS = 200
@@ -153,7 +144,7 @@ class Snapshot:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._connection = open_read_only(path)
+        self._connection = _open(path)
         self._lock = threading.Lock()
         self._labels: dict[tuple[str, str], str] = {}
 
@@ -209,18 +200,20 @@ class Snapshot:
     def _matches(self, name: str, limit: int) -> Iterator[Item]:
         if limit < 1:
             return
-        yield from self._same_name(entity_key(name))
+        rows = self._rows(_EXACT, (entity_key(name), HOMONYMS))
+        for _, *stored in sorted(rows, key=lambda row: (row[0] * LABEL_BONUS - math.log1p(row[2]), row[1])):
+            yield self._decode(*stored)
         found = [word(token) for token in dict.fromkeys(tokens(name))][:MAX_WORDS]
         if not found:
             return
-        for query in _queries(found, tokens(name)[-1]):
+        quoted, last = [f'"{token}"' for token in found], tokens(name)[-1]
+        queries = [" AND ".join(quoted)]  # all words, then the last one as a beginning
+        if len(last) >= MIN_BEGINNING or not last.isascii():
+            others = (mark for mark in quoted if mark != f'"{word(last)}"')
+            queries.append(" AND ".join([*others, f'"{word(last)}"*']))
+        for query in queries:
             for row in self._rows(_WORDS, (query, limit * 2)):
                 yield self._decode(*row)
-
-    def _same_name(self, key: str) -> list[Item]:
-        rows = self._rows(_EXACT, (key, HOMONYMS)) if key else []
-        ordered = sorted(rows, key=lambda row: (row[0] * LABEL_BONUS - math.log1p(row[2]), row[1]))
-        return [self._decode(*row[1:]) for row in ordered]
 
     def _names(self, ids: Sequence[str], language: str) -> dict[str, str]:
         """Return QID -> label of those that are in the snapshot."""
@@ -247,11 +240,3 @@ class Snapshot:
                 return self._connection.execute(statement, values).fetchall()
             except sqlite3.Error as error:
                 raise not_usable(self._path, error) from error
-
-
-def _queries(found: Sequence[str], last: str) -> Iterator[str]:
-    """Yield the queries of FTS5: all words, then the last one as a beginning."""
-    quoted = [f'"{token}"' for token in found]
-    yield " AND ".join(quoted)
-    if len(last) >= MIN_BEGINNING or not last.isascii():
-        yield " AND ".join([*(mark for mark in quoted if mark != f'"{word(last)}"'), f'"{word(last)}"*'])

@@ -115,33 +115,32 @@ class WikidataTransport:
         query = {**parameters, "format": "json", "formatversion": "2", "maxlag": str(self._endpoint.maxlag_s)}
         try:
             with self._client.stream("GET", self._endpoint.url, params=query, timeout=left) as response:
-                self._check_status(response)
-                return self._content(_read(response, deadline), response.headers)
+                status, wait_s = response.status_code, seconds_to_wait(response.headers.get("retry-after"))
+                if status in {_TOO_MANY, _REQUEST_TIMEOUT} or status >= _SERVER_ERROR:
+                    raise _BusyError(f"HTTP {status}", wait_s)
+                if status >= _REDIRECT:
+                    moved = response.headers.get("location")
+                    raise self._unavailable(f"HTTP {status}" + (f", moved to {moved[:200]}" if moved else ""))
+                body = bytearray()
+                for part in response.iter_bytes():
+                    body += part
+                    if len(body) > MAX_BYTES:
+                        raise _BusyError(f"the reply is longer than {MAX_BYTES // 2**20} MB")
+                    if time.monotonic() > deadline:
+                        raise _BusyError("the reply came too slowly")
         except httpx.HTTPError as error:
             raise _BusyError(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__) from error
-        except httpx.InvalidURL as error:
-            raise self._unavailable(f"wrong address: {error}") from error
-
-    def _check_status(self, response: httpx.Response) -> None:
-        status = response.status_code
-        if status in {_TOO_MANY, _REQUEST_TIMEOUT} or status >= _SERVER_ERROR:
-            raise _BusyError(f"HTTP {status}", seconds_to_wait(response.headers.get("retry-after")))
-        if status >= _REDIRECT:
-            moved = response.headers.get("location")
-            raise self._unavailable(f"HTTP {status}" + (f", moved to {moved[:200]}" if moved else ""))
-
-    def _content(self, body: bytes, headers: httpx.Headers) -> Mapping[str, Any]:
         try:
             reply = json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise _BusyError(f"the reply is no JSON but {body[:60]!r}") from error
+            raise _BusyError(f"the reply is no JSON but {bytes(body[:60])!r}") from error
         if not isinstance(reply, dict):
             raise self._unavailable("the reply is no JSON object")
         refusal = reply.get("error")
         if refusal:
             code, info = (refusal.get("code"), refusal.get("info")) if isinstance(refusal, dict) else (refusal, None)
             if str(code) in _BUSY_CODES:
-                raise _BusyError(f"the service answers {code}", seconds_to_wait(headers.get("retry-after")))
+                raise _BusyError(f"the service answers {code}", wait_s)
             raise self._unavailable(f"the service answers {str(code)[:80]}: {str(info)[:200]}")
         return reply
 
@@ -167,17 +166,3 @@ def _checked_headers(endpoint: Endpoint) -> dict[str, str]:
             remedy="Set it to your mail address or a page about your project, or set wikidata.online to false.",
         )
     return {"User-Agent": f"theworld/{__version__} ({contact}) httpx/{httpx.__version__}", "Accept": "application/json"}
-
-
-def _read(response: httpx.Response, deadline: float) -> bytes:
-    """Return the body, checked against size and time while it comes."""
-    parts: list[bytes] = []
-    size = 0
-    for part in response.iter_bytes():
-        size += len(part)
-        if size > MAX_BYTES:
-            raise _BusyError(f"the reply is longer than {MAX_BYTES // 2**20} MB")
-        if time.monotonic() > deadline:
-            raise _BusyError("the reply came too slowly")
-        parts.append(part)
-    return b"".join(parts)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
+from theworld.ontology.lookup import Lookup
 from theworld.ontology.model import EntitySample, Ontology, OntologyClass
 
 Location = tuple[str | int, ...]
@@ -30,10 +32,10 @@ class Problem:
 
 def find_problems(ontology: Ontology) -> list[Problem]:
     """Return everything that is wrong, in the order of the form."""
-    classes = {one.id: one for one in ontology.classes}
-    lines = {id_: _line_of(id_, classes) for id_ in classes}
-    own = {id_ for id_, one in classes.items() if one.table is not None}
-    below = {id_ for id_, line in lines.items() if own & line}
+    lookup = Lookup(ontology)
+    lines = {id_: lookup.ancestors(id_) for id_ in lookup.classes}
+    own = {id_ for id_, one in lookup.classes.items() if one.table is not None}
+    below = {id_ for id_, line in lines.items() if own & line.keys()}
     mapped = below | {parent for id_ in own for parent in lines[id_]}  # a table of their own, above or below them
     return [
         *_doubled(ontology),
@@ -41,20 +43,8 @@ def find_problems(ontology: Ontology) -> list[Problem]:
         *_cycles(ontology),
         *_relations(ontology, mapped),
         *_capabilities(ontology),
-        *_samples(ontology, lines),
+        *_samples(lookup, lines),
     ]
-
-
-def _line_of(class_id: str, classes: Mapping[str, OntologyClass]) -> set[str]:
-    """Return a class and all it inherits, unknown ones left out; circles end."""
-    seen: set[str] = set()
-    todo = [class_id]
-    while todo:
-        one = todo.pop()
-        if one not in seen and one in classes:
-            seen.add(one)
-            todo.extend(classes[one].inherits)
-    return seen
 
 
 SINGULAR = {"classes": "class", "relations": "relation", "capabilities": "capability", "samples": "sample"}
@@ -98,34 +88,21 @@ def _classes(ontology: Ontology, mapped: Set[str]) -> Iterator[Problem]:
 
 
 def _cycles(ontology: Ontology) -> Iterator[Problem]:
+    place = {one.id: i for i, one in enumerate(ontology.classes)}
     parents = {one.id: one.inherits for one in ontology.classes}
-    told: set[str] = set()
-    for i, one in enumerate(ontology.classes):
-        cycle = [] if one.id in told else _cycle(one.id, parents)
-        if cycle and not told.intersection(cycle):
-            told.update(cycle)
-            way = " -> ".join([*cycle, cycle[0]])
-            yield Problem(("classes", i, "inherits"), f"class {one.id}", f"INHERITS goes in a circle: {way}")
-
-
-def _cycle(start: str, parents: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the classes of a circle through `start`, in order; an empty list when there is none."""
-    way = [start]
-    stack = [iter(parents.get(start, ()))]
-    seen = {start}
-    while stack:
-        for parent in stack[-1]:
-            if parent == start:
-                return way
-            if parent not in seen:
-                seen.add(parent)
-                way.append(parent)
-                stack.append(iter(parents.get(parent, ())))
-                break
+    while True:
+        try:
+            TopologicalSorter(parents).prepare()
+        except CycleError as error:
+            circle = error.args[1][:0:-1]  # from a class to what it inherits
         else:
-            stack.pop()
-            way.pop()
-    return []
+            return
+        begin = circle.index(min(circle, key=place.__getitem__))
+        circle = [*circle[begin:], *circle[:begin]]
+        way = " -> ".join([*circle, circle[0]])
+        location = ("classes", place[circle[0]], "inherits")
+        yield Problem(location, f"class {circle[0]}", f"INHERITS goes in a circle: {way}")
+        parents = {id_: line for id_, line in parents.items() if id_ not in circle}
 
 
 def _relations(ontology: Ontology, mapped: Set[str]) -> Iterator[Problem]:
@@ -153,15 +130,14 @@ def _capabilities(ontology: Ontology) -> Iterator[Problem]:
                     yield Problem(("capabilities", i, side, j), f"capability {capability.id}", what)
 
 
-def _samples(ontology: Ontology, lines: Mapping[str, Set[str]]) -> Iterator[Problem]:
-    classes, relations = {one.id: one for one in ontology.classes}, {one.id: one for one in ontology.relations}
-    samples = {one.id: one for one in ontology.samples}
-    for i, sample in enumerate(ontology.samples):
+def _samples(lookup: Lookup, lines: Mapping[str, Mapping[str, int]]) -> Iterator[Problem]:
+    classes, relations, samples = lookup.classes, lookup.relations, lookup.samples
+    for i, sample in enumerate(lookup.ontology.samples):
         name = f"sample {sample.id}"
         if sample.of not in classes:
             yield Problem(("samples", i, "class"), name, f"is of the unknown class {sample.of!r}")
             continue
-        yield from _stated_values(sample, i, [classes[one] for one in sorted(lines[sample.of])])
+        yield from _stated_values(sample, i, [classes[one] for one in sorted(lines[sample.of]) if one in classes])
         for relation_id, targets in sample.facts.items():
             location, relation = ("samples", i, "facts", relation_id), relations.get(relation_id)
             if relation is None:

@@ -1,32 +1,20 @@
-"""Which file is read and written how, by the end of its name; the YAML and JSON forms written."""
+"""Ontologies read and written in every format, by the end of a file's name."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from theworld.errors import OntologyError
 from theworld.extras import import_package
-from theworld.ontology.files.reading import read_ontology
+from theworld.ontology.files.reading import ENDINGS, Format, read_ontology
 from theworld.ontology.model import Ontology
 
 if TYPE_CHECKING:
     from theworld.ontology.files.rdf_losses import Loss
-
-Format = Literal["yaml", "json", "turtle", "xml", "json-ld"]
-ENDINGS: dict[str, Format] = {
-    ".yaml": "yaml",
-    ".yml": "yaml",
-    ".json": "json",
-    ".ttl": "turtle",
-    ".rdf": "xml",
-    ".owl": "xml",
-    ".xml": "xml",
-    ".jsonld": "json-ld",
-}
 
 
 def load_ontology(file: Path, *, terms: Path | None = None, losses: list[Loss] | None = None) -> Ontology:

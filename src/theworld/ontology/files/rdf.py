@@ -36,13 +36,11 @@ from rdflib.collection import Collection
 
 from theworld.errors import OntologyError
 from theworld.ontology.files.rdf_losses import PROPERTIES, Loss, find_losses, is_builtin, language_of
-from theworld.ontology.files.reading import parse_ontology
+from theworld.ontology.files.reading import ENDINGS, parse_ontology, text_of
 from theworld.ontology.model import Ontology
 from theworld.text import detect_language
 
 TW = Namespace("urn:theworld:ontology#")
-FORMATS = {".ttl": "turtle", ".rdf": "xml", ".owl": "xml", ".xml": "xml", ".jsonld": "json-ld"}
-"""rdflib's format by the end of a file's name."""
 _CLASSES = (OWL.Class, RDFS.Class, SKOS.Concept)
 _TYPES = {XSD.string: "string", XSD.date: "date", XSD.dateTime: "date", XSD.boolean: "boolean"}
 _TYPES |= dict.fromkeys((XSD.integer, XSD.int, XSD.long, XSD.nonNegativeInteger), "integer")
@@ -106,11 +104,7 @@ def read_rdf(file: Path, terms: Terms | None = None, losses: list[Loss] | None =
 
 
 def _parsed(file: Path) -> Graph:
-    kind, graph = FORMATS[file.suffix.lower()], Graph()
-    try:
-        text = file.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise OntologyError(f"cannot be read: {error}.", where=str(file), remedy="Save it as UTF-8 text.") from error
+    kind, text, graph = ENDINGS[file.suffix.lower()], text_of(file), Graph()
     try:
         if kind == "json-ld":
             _check_contexts(json.loads(text), str(file))
@@ -320,23 +314,21 @@ class _Reader:
     def _capability(self, one: Node) -> dict[str, Any]:
         """Return a capability; classes that point to it, or that it points to, offer it, or are its input or output."""
         form = self._element(one, "capability")
-        for owner, predicate in self._graph.subject_predicates(one):
-            if owner in self._forms:
-                self._offer(owner, form["id"], (owner, predicate, one))
-        for predicate, target in sorted(self._graph.predicate_objects(one), key=str):
+        graph = self._graph
+        offers = [(owner, (owner, predicate, one)) for owner, predicate in graph.subject_predicates(one)]
+        for predicate, target in sorted(graph.predicate_objects(one), key=str):
             end = next((name for name in ("input", "output") if _local(predicate).lower().startswith(name)), None)
             if target in self._forms and predicate != RDF.type and end:
                 form.setdefault(f"{end}s", []).append(self.ids[target])
                 self.used.add((one, predicate, target))
-            elif target in self._forms and predicate != RDF.type:
-                self._offer(target, form["id"], (one, predicate, target))
+            elif predicate != RDF.type:
+                offers.append((target, (one, predicate, target)))
+        for owner, triple in offers:
+            if owner in self._forms:
+                offered = self._forms[owner].setdefault("capabilities", [])
+                offered += [] if form["id"] in offered else [form["id"]]
+                self.used.add(triple)
         return form
-
-    def _offer(self, owner: Node, capability: str, triple: tuple[Node, Node, Node]) -> None:
-        offered = self._forms[owner].setdefault("capabilities", [])
-        if capability not in offered:
-            offered.append(capability)
-        self.used.add(triple)
 
     # Instances.
 

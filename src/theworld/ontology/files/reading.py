@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import ValidationError
@@ -15,6 +15,17 @@ from theworld.errors import OntologyError
 from theworld.ontology.files.checking import SINGULAR, Location, Problem, find_problems
 from theworld.ontology.model import Ontology
 
+Format = Literal["yaml", "json", "turtle", "xml", "json-ld"]
+ENDINGS: dict[str, Format] = {
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".json": "json",
+    ".ttl": "turtle",
+    ".rdf": "xml",
+    ".owl": "xml",
+    ".xml": "xml",
+    ".jsonld": "json-ld",
+}
 MOST_UNFOLDING = 10
 """Values a character of the text may stand for, by aliases: a small file must not unfold into an endless one."""
 PROBLEMS_SHOWN = 20
@@ -29,11 +40,15 @@ def read_ontology(file: Path) -> Ontology:
 
     Raises OntologyError with every problem found, each naming line and element.
     """
+    return parse_ontology(text_of(file), where=str(file))
+
+
+def text_of(file: Path) -> str:
+    """Return the text of a file; raises OntologyError when it cannot be read."""
     try:
-        text = file.read_text("utf-8-sig")
+        return file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise OntologyError(f"cannot be read: {error}.", where=str(file), remedy="Save it as UTF-8 text.") from error
-    return parse_ontology(text, where=str(file))
 
 
 def parse_ontology(text: str, *, where: str = "ontology", with_lines: bool = True) -> Ontology:

@@ -8,12 +8,11 @@ question asks for itself ("who controls X?") is not replaced: the facts are its 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from theworld.ontology.facts import Fact, Facts
-from theworld.ontology.lookup import Lookup
+from theworld.ontology.lookup import Fact, Facts, Lookup
 from theworld.ontology.questions.clauses import (
     Clause,
     Span,
@@ -24,24 +23,46 @@ from theworld.ontology.questions.clauses import (
     nothing_else,
     opening,
 )
-from theworld.ontology.questions.described import (
-    MOST_DESCRIBED,
-    Described,
-    Reading,
-    bare_name,
-    descriptive_names,
-    named_relations,
-    spans_of,
-    wanted_end,
-)
 from theworld.ontology.questions.matching import Matcher
-from theworld.ontology.questions.names import Name
+from theworld.ontology.questions.names import ROLES, SCORES, SUBJECTS, Name, descriptive_names
 from theworld.questions import read_question
 from theworld.text import Language, tokens
-from theworld.text.phrases import Found, PhraseTable
+from theworld.text.phrases import Found, PhraseTable, longest
 
+MOST_DESCRIBED = 5
+"""Samples that a description may stand for; more are not meant one by one."""
 MOST_STEPS = 3
 """Descriptions inside each other."""
+
+
+class Described(NamedTuple):
+    """A description and what it stands for."""
+
+    text: str
+    """Its words in the question, inner descriptions already named."""
+    samples: tuple[str, ...]
+    """Ids of the samples it fits, at most `MOST_DESCRIBED`."""
+    facts: tuple[Fact, ...]
+    """One for each sample."""
+    asked: bool
+    """Whether it is what the question asks for."""
+    attribute: str = ""
+    """The attribute whose value is asked for, as `class.attribute`; then the sample is what has it."""
+
+
+class Reading(NamedTuple):
+    """A question read by the facts."""
+
+    question: str
+    """With names in the place of descriptions."""
+    described: tuple[Described, ...] = ()
+    """From the inside out."""
+    answered: bool = False
+    """Whether the last description is all that is asked, so that its samples are the answer."""
+
+
+UNREAD = Reading("")
+"""Nothing described."""
 
 
 class _Placed(NamedTuple):
@@ -104,21 +125,24 @@ class DescriptionReader:
     def _names(self, text: str) -> tuple[list[Span], list[Found[Name]]]:
         """Return the samples named in a text, and all names that stand apart from them."""
         found = self._matcher.phrases(text)
-        samples = [bare_name(one, text) for one in spans_of(found, "EntitySample")]
+        samples = [  # without the genitive after them
+            one._replace(end=one.end - 2) if text[: one.end].endswith(("'s", "’s")) else one
+            for one in spans_of(found, "EntitySample")
+        ]
         named = [*found, *self._more.find(read_question(text).units)]
         return samples, [one for one in named if not any(s.start < one.end and one.start < s.end for s in samples)]
 
     def _found(self, text: str, language: Language) -> list[_Placed]:
         """Return the descriptions in a text, the shortest first: it is the innermost."""
         samples, named = self._names(text)
-        relations, classes = named_relations(named), spans_of(named, "OntologyClass")
+        classes = spans_of(named, "OntologyClass")
+        relations = [*spans_of(named, "Relation", ROLES), *spans_of(named, "Relation", SUBJECTS)]
         read: list[_Placed | None] = []
         used: set[Span | None] = set()
         for clause in clauses(text, language, relations, samples, classes):
             read.append(self._resolved(text, clause))
             used |= {clause.head} if _known(read[-1]) else set()
         read += [self._of_class(text, head, samples, language) for head in classes if head not in used]
-        read += [self._of_place(text, one) for one in samples]
         read += [self._asked_class(text, head, one, relations, language) for head in classes for one in samples]
         return sorted(
             (one for one in read if one is not None and _known(one)),
@@ -129,8 +153,10 @@ class DescriptionReader:
         fitting: dict[str, Fact] = {}
         for named, other in product(clause.relation.ids, clause.other.ids):
             kind, _, relation = named.partition(":")
-            end = wanted_end(kind, clause.side)
-            fitting.update(self.facts.at(end, relation, other) if end is not None else ())
+            end = (ROLES if clause.side == "owner" else SUBJECTS).get(kind)
+            if end is not None and clause.side == "subject":  # described is the other end
+                end = "target" if end == "source" else "source"
+            fitting.update(self.facts.at(end, relation, other) if end is not None else {})
         if clause.head is not None:
             heads = {id_ for one in clause.head.ids for id_ in self._lookup.descendants(one)}
             fitting = {id_: fact for id_, fact in fitting.items() if self._lookup.samples[id_].of in heads}
@@ -141,34 +167,21 @@ class DescriptionReader:
         parts = tuple((one.start, one.end) for one in (clause.relation, clause.other, clause.head) if one is not None)
         return _placed(text, (clause.start, clause.end), fitting, clause.asked, parts)
 
-    def _kinds(self, sample: str) -> set[str]:
-        """Return the words of what a sample is tied to by a relation that only such classes have: its industry."""
+    def _kinds(self, sample: str) -> Iterator[tuple[Fact, set[str]]]:
+        """Yield what a sample is tied to by a relation that only such classes have, its industry, with its words."""
         of = self._lookup.samples[sample].of
-        names = (
-            label
-            for relation, targets in self._lookup.samples[sample].facts.items()
-            for other in targets
-            if self.facts.only_relation(of, self._lookup.samples[other].of) == relation
-            for label in self._lookup.samples[other].labels.all()
-        )
-        return {token for label in names for token in tokens(label)}
+        for relation, targets in self._lookup.samples[sample].facts.items():
+            for other in targets:
+                if self.facts.only_relation(of, self._lookup.samples[other].of) == relation:
+                    labels = self._lookup.samples[other].labels.all()
+                    yield Fact(sample, relation, other), {token for label in labels for token in tokens(label)}
 
     def _words(self, sample: str, other: Span) -> set[str]:
         """Return the words of a sample, of its kind, and of what ties two samples together beside the fact."""
         both = (id_ for one in other.ids for id_ in self.facts.near(sample) & self.facts.near(one))
         names = (label for id_ in (sample, *both) for label in self._lookup.samples[id_].labels.all())
-        return self._kinds(sample) | {token for label in names for token in tokens(label)}
-
-    def _of_place(self, text: str, place: Span) -> _Placed | None:
-        """Return what is tied to a name that a question looks among: 造纸包装行业里谁."""
-        match = re.match(
-            rf"[^，。；？的]{{0,3}}[里中内]面?(?:的|，)?(?={description_words()['zh']['which']})", text[place.end :]
-        )
-        if not match:
-            return None
-        fitting = dict(pair for other in place.ids for pair in self.facts.tied(other))
-        end = place.end + match.end()
-        return _placed(text, (place.start, end), fitting, True, ((place.start, end),))
+        own = {token for label in names for token in tokens(label)}
+        return own.union(*(words for _, words in self._kinds(sample)))
 
     def _asked_class(
         self, text: str, head: Span, other: Span, relations: Sequence[Span], language: Language
@@ -177,11 +190,18 @@ class DescriptionReader:
         which = description_words()[language]["which"]
         if not re.search(rf"{which}\s*$" if language == "zh" else rf"\b{which} $", text[: head.start], re.IGNORECASE):
             return None
-        fitting = dict(pair for one in head.ids for id_ in other.ids for pair in self.facts.by_class(one, id_))
+        fitting = self._tied(head, other)
         ties = {fact.relation for fact in fitting.values()}
         said = [one for one in relations if ties & {named.partition(":")[2] for named in one.ids}]
         places = tuple((one.start, one.end) for one in (head, other, *said))
         return _placed(text, (min(head.start, other.start), max(head.end, other.end)), fitting, True, places)
+
+    def _tied(self, head: Span, other: Span) -> dict[str, Fact]:
+        return {
+            id_: fact
+            for one, named in product(head.ids, other.ids)
+            for id_, fact in self.facts.by_class(one, named).items()
+        }
 
     def _of_class(self, text: str, head: Span, samples: Sequence[Span], language: Language) -> _Placed | None:
         """Return what a class is narrowed to by names and kinds beside it: 东屿市的机械企业, paper company."""
@@ -190,20 +210,17 @@ class DescriptionReader:
         parts = [(head.start, head.end)]
         start, end = head.start, head.end
         for span in (*before, *after):
-            tied = dict(pair for one in head.ids for other in span.ids for pair in self.facts.by_class(one, other))
+            tied = self._tied(head, span)
             if tied:
                 fitting = {id_: fact for id_, fact in tied.items() if not fitting or id_ in fitting}
                 start, end = min(start, span.start), max(end, span.end)
                 parts.append((span.start, span.end))
         kind = kind_words(text, head, language)
         if kind:
-            everyone = fitting or {
-                one.id: Fact(one.id, "", "") for one in self._lookup.ontology.samples if one.of in head.ids
-            }
-            said = set(tokens(kind))
-            kept = {id_: fact for id_, fact in everyone.items() if said <= self._kinds(id_)}
-            if kept:
-                fitting = {id_: self._kind_fact(id_, said) if not fact.relation else fact for id_, fact in kept.items()}
+            said, everyone = set(tokens(kind)), (one.id for one in self._lookup.ontology.samples if one.of in head.ids)
+            tied = {id_: fact for id_ in fitting or everyone for fact, words in self._kinds(id_) if said <= words}
+            if tied:
+                fitting = {id_: fitting.get(id_, fact) for id_, fact in tied.items()}
                 parts.append((head.start - len(kind), head.start))
                 start = min(start, head.start - len(kind))
         if not fitting:
@@ -217,13 +234,6 @@ class DescriptionReader:
             start = min(start, opening(text, head.start))
         return _placed(text, (start, end), fitting, asked, tuple(parts))
 
-    def _kind_fact(self, sample: str, said: set[str]) -> Fact:
-        for relation, targets in self._lookup.samples[sample].facts.items():
-            for other in targets:
-                if said <= {t for label in self._lookup.samples[other].labels.all() for t in tokens(label)}:
-                    return Fact(sample, relation, other)
-        return Fact(sample, "", "")
-
 
 Place = tuple[int, int]
 
@@ -234,3 +244,18 @@ def _placed(text: str, place: Place, fitting: Mapping[str, Fact], asked: bool, p
 
 def _known(one: _Placed | None) -> bool:
     return one is not None and 0 < len(one.described.samples) <= MOST_DESCRIBED
+
+
+def spans_of(found: Sequence[Found[Name]], kind: str, how: Container[str] = SCORES) -> list[Span]:
+    """Return the longest names of one kind, relations as `kind of name:id`."""
+    named = [
+        one._replace(payloads=tuple(n for n in one.payloads if n.ref.kind == kind and n.kind in how)) for one in found
+    ]
+    return [
+        Span(
+            one.start,
+            one.end,
+            tuple(f"{n.kind}:{n.ref.key}" if kind == "Relation" else n.ref.key for n in one.payloads),
+        )
+        for one in longest([one for one in named if one.payloads])
+    ]

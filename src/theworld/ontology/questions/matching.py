@@ -75,13 +75,9 @@ class Matcher:
         places = {(one.start, one.end) for one in chosen}
         inner = [one for one in found if (one.start, one.end) not in places]
         nested = [_match(name, one, question) for one in inner for name in distinct_names(one.payloads)]
-        covered = [*places, *spans, *((n.start, n.end) for n in numbers)]
         known = {match.ref for match in matches}
         matches += [match for match in self._overlapping(asked) if match.ref not in known]
-        uncovered = tuple(
-            (p.start, p.end) for p in asked.units if not any(s <= p.start and p.end <= e for s, e in covered)
-        )
-        return QueryMatches(tuple(matches), tuple(nested), self._ranges(numbers, matches), times, uncovered)
+        return QueryMatches(tuple(matches), tuple(nested), self._ranges(numbers, matches), times)
 
     def named_relations(self, matches: QueryMatches) -> frozenset[str]:
         """Return the relations that the question names, also by a part of their names: 担保 names 提供担保."""

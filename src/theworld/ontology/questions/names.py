@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from theworld.ontology.lookup import Lookup
+from theworld.ontology.lookup import End, Lookup
 from theworld.ontology.model import Attribute, Ref
+from theworld.ontology.questions.clauses import description_words
 from theworld.ontology.questions.numbers import NumberConstraint
-from theworld.text.phrases import units
+from theworld.text.phrases import is_cjk, units
 from theworld.text.time_ranges import TimeRange
 
 MatchKind = Literal["label", "synonym", "inverse", "value", "overlap", "source_role", "target_role"]
@@ -55,12 +56,6 @@ class QueryMatches:
     """Names inside longer ones: 交易 in 交易波动."""
     ranges: tuple[Range, ...] = ()
     times: tuple[TimeRange, ...] = ()
-    uncovered: tuple[tuple[int, int], ...] = field(default=())
-    """Places of the words that nothing was recognised in."""
-
-    def of(self, kind: str) -> tuple[Match, ...]:
-        """Return the matches of one kind of node; an enum value counts as its attribute."""
-        return tuple(match for match in self.matches if match.ref.kind == kind)
 
 
 class Name(NamedTuple):
@@ -71,6 +66,10 @@ class Name(NamedTuple):
     value: str = ""
     """Id of the enum value, for kind `value`; `ref` is its attribute then."""
 
+
+ROLES: Mapping[str, End] = {"source_role": "source", "target_role": "target"}
+SUBJECTS: Mapping[str, End] = {"label": "source", "synonym": "source", "inverse": "target"}
+"""Which end of a relation a role is, and which is the subject of a verb."""
 
 OWNERLESS = frozenset({"Relation", "Capability", "EntitySample"})
 """Kinds of nodes that belong to no class."""
@@ -117,3 +116,32 @@ def parts_of_relations(lookup: Lookup) -> dict[tuple[str, ...], frozenset[str]]:
                 for j in range(i + 1, len(values) + 1):
                     found[values[i:j]].add(relation.id)
     return {run: frozenset(ids) for run, ids in found.items()}
+
+
+def descriptive_names(lookup: Lookup) -> Iterator[tuple[str, Name]]:
+    """Yield the roles of relations, and the parts by which names are recognised: 担保 of 提供担保, 成立 of 成立日期."""
+    function = set(description_words()["en"]["function"])
+    for relation in lookup.ontology.relations:
+        ref = Ref("Relation", relation.id)
+        yield from ((role, Name(ref, "source_role")) for role in relation.roles.source.all())
+        yield from ((role, Name(ref, "target_role")) for role in relation.roles.target.all())
+        for label in relation.labels.all():
+            yield from ((part, Name(ref, "label")) for part in _parts(label, function))
+        for label in relation.inverse.all():
+            yield from ((part, Name(ref, "inverse")) for part in _parts(label, function))
+    for ref, element in lookup.ontology.elements():
+        for label in element.labels.zh if ref.kind == "Attribute" else ():
+            yield from ((part, Name(ref, "label")) for part in _parts(label, function))
+
+
+def _parts(label: str, function: Container[str]) -> Iterator[str]:
+    pieces = units(label)
+    if pieces and is_cjk(pieces[0].value):
+        if len(pieces) == 4:  # two words of two characters
+            yield label[:2]
+            yield label[2:]
+        return
+    words = label.split()
+    for n in range(1, len(words)):
+        if words[n - 1].casefold() not in function and words[0].casefold() not in function:
+            yield " ".join(words[:n])

@@ -35,7 +35,7 @@ from theworld.ontology import (
     RelationJoin,
     Roles,
 )
-from theworld.ontology.files.formats import ENDINGS
+from theworld.ontology.files.reading import ENDINGS
 from theworld.ontology.model import Part
 from theworld.sql.drafting.wording import is_chinese
 

@@ -7,6 +7,7 @@ in another style finds its field. What would lose or invent something is left al
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,10 +17,9 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from theworld.structure.fitting import remedies
-from theworld.structure.fitting.annotations import Place, names_of, only_list_field, options_of, places_at, tags_of
-from theworld.structure.fitting.labels import fold, fold_key, labels_of
-from theworld.structure.fitting.remedies import Remedied
-from theworld.structure.fitting.targets import Target
+from theworld.structure.fitting.annotations import Place, only_list_field, options_of, places_at, tags_of
+from theworld.structure.fitting.remedies import Remedied, fold, labels_of
+from theworld.structure.fitting.targets import Target, named_fields
 from theworld.structure.report import Path, Repair
 
 MAX_ROUNDS = 5
@@ -126,15 +126,8 @@ class _Fitting:
         if kind.startswith("union_tag_"):
             tag = str(context.get("discriminator", "")).strip("'")
             return self._retag(spot, tag, context) if kind == "union_tag_invalid" else self._infer_tag(spot, tag)
-        found = self._remedied(kind, spot)
+        found = next((remedy(self, spot) for kinds, remedy in REMEDIES if kind.startswith(kinds)), None)
         return found is not None and self._set(spot, *found, kind.split("_", maxsplit=1)[0])
-
-    def _remedied(self, kind: str, spot: _Spot) -> Remedied:
-        """Return the new value for one kind of error, and why."""
-        for kinds, remedy in REMEDIES:
-            if kind.startswith(kinds):
-                return remedy(self, spot)
-        return None
 
     def _set(self, spot: _Spot, new: Any, why: str, kind: str) -> bool:
         """Put a new value in its place and note it."""
@@ -175,7 +168,7 @@ class _Fitting:
             return False
         before = len(self.repairs)
         for place in places_at(self.target.wanted, path):
-            names = names_of(place.annotation)
+            names = {field.key: (*field.names, field.title) for field in named_fields(place.annotation)}
             wanted = {key for key in names if key not in data}
             for old in [key for key in data if key not in names]:
                 fits = [field for field in wanted if _same_name(old, names[field])]
@@ -231,9 +224,10 @@ REMEDIES: tuple[tuple[tuple[str, ...], Callable[[_Fitting, _Spot], Remedied]], .
 
 
 def _same_name(key: str, names: tuple[str, ...]) -> bool:
-    """Return True when a key is one of a field's names in another style."""
+    """Return True when a key is one of a field's names in another style, or with something in brackets after it."""
     folded = {fold(name) for name in names if name}
-    return bool(fold(key)) and (fold(key) in folded or fold_key(key) in folded)
+    bare = re.sub(r"[(（\[【][^()（）\[\]【】]{0,60}[)）\]】]\s*$", "", key)
+    return any(one and one in folded for one in (fold(key), fold(bare)))
 
 
 def _accepts(annotation: Any, value: Any) -> bool:

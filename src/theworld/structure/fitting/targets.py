@@ -6,11 +6,11 @@ import dataclasses
 import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Literal, NotRequired, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, Literal, NotRequired, get_args, get_origin, is_typeddict
 
-from pydantic import BaseModel, PydanticUserError, RootModel, TypeAdapter
+from pydantic import BaseModel, PydanticUserError, RootModel, Strict, TypeAdapter
 from pydantic_core import PydanticSerializationError, SchemaValidator, to_json
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, get_type_hints
 
 ENVELOPE_PAYLOADS = ("arguments", "parameters", "args", "input", "kwargs")
 ENVELOPE_NAMES = frozenset(
@@ -28,7 +28,9 @@ class Target:
         self.adapter = _adapter_of(wanted)
         self.validator: SchemaValidator = self.adapter.validator  # type: ignore[assignment]
         self.name: str = getattr(wanted, "__name__", str(wanted))
-        self.fields, self.required = _fields_of(wanted)
+        fields = named_fields(wanted)
+        self.fields = frozenset(name for field in fields for name in field.names)
+        self.required = frozenset(field.names[0] for field in fields if field.required)
         self.kind = _kind_of(wanted)
         self.plain = not self.required <= ENVELOPE_NAMES
         """True where no unrelated object and no tool call can be valid, so that validation alone decides."""
@@ -112,36 +114,68 @@ def _kind_of(wanted: Any) -> Kind:
     return "object" if hasattr(wanted, "__required_keys__") else "other"
 
 
-def _fields_of(wanted: Any) -> tuple[frozenset[str], frozenset[str]]:
-    """Return every name a field may go by, and the names of required fields."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class NamedField:
+    """One field of a model, dataclass or TypedDict."""
+
+    annotation: Any
+    names: tuple[str, ...]
+    """Its own name first, then what else data may call it."""
+    key: str
+    """Under which it is read from data."""
+    required: bool
+    strict: bool
+    """True when pydantic's strict mode holds for it: no other type may become its type."""
+    title: str = ""
+    description: str = ""
+
+
+def named_fields(wanted: Any) -> list[NamedField]:
+    """Return the fields of a model, dataclass or TypedDict; none for any other type."""
+    strict = is_strict(wanted)
     if isinstance(wanted, type) and issubclass(wanted, BaseModel):
         if issubclass(wanted, RootModel):
-            return frozenset(), frozenset()
-        fields = wanted.model_fields
-        names = {alias for name, info in fields.items() for alias in (name, *alias_names(info))}
-        return frozenset(names), frozenset(name for name, info in fields.items() if info.is_required())
-    if dataclasses.is_dataclass(wanted) or hasattr(wanted, "__required_keys__"):
-        return frozenset(field_names(wanted)), frozenset(field_names(wanted)) - names_with_default(wanted)
-    return frozenset(), frozenset()
-
-
-def field_names(wanted: Any) -> list[str]:
-    """Return the names of the fields of a dataclass or TypedDict."""
+            return []
+        by_name = wanted.model_config.get("populate_by_name") or wanted.model_config.get("validate_by_name")
+        found = []
+        for name, info in wanted.model_fields.items():
+            aliases = list(_alias_names(info))
+            marked = [mark.strict for mark in info.metadata if isinstance(mark, Strict)]
+            own = marked[-1] if marked else strict or has_strict(info.annotation)
+            key = name if by_name or not aliases else aliases[0]
+            told = info.title or "", info.description or ""
+            found.append(NamedField(info.annotation, (name, *aliases), key, info.is_required(), bool(own), *told))
+        return found
     if dataclasses.is_dataclass(wanted):
-        return [field.name for field in dataclasses.fields(wanted)]
-    return list(wanted.__annotations__)
+        fields, none = dataclasses.fields(wanted), dataclasses.MISSING
+        required = {f.name: f.default is none and f.default_factory is none for f in fields}
+    elif hasattr(wanted, "__required_keys__"):
+        required = {name: name not in wanted.__optional_keys__ for name in wanted.__annotations__}
+    else:
+        return []
+    try:
+        hints = get_type_hints(wanted, include_extras=True)
+    except NameError:  # of a type made in a function, whose names pydantic alone can see
+        hints = dict.fromkeys(required, Any)
+    return [
+        NamedField(hints[name], (name,), name, needed, strict or has_strict(hints[name]))
+        for name, needed in required.items()
+    ]
 
 
-def names_with_default(wanted: Any) -> frozenset[str]:
-    """Return the names of the fields of a dataclass or TypedDict that may be left out."""
-    if dataclasses.is_dataclass(wanted):
-        none = dataclasses.MISSING
-        fields = dataclasses.fields(wanted)
-        return frozenset(f.name for f in fields if f.default is not none or f.default_factory is not none)
-    return frozenset(wanted.__optional_keys__)
+def is_strict(annotation: Any) -> bool:
+    """Return True for a model, dataclass or TypedDict that is configured as strict."""
+    config = getattr(annotation, "model_config", None) or getattr(annotation, "__pydantic_config__", None) or {}
+    return isinstance(config, dict) and bool(config.get("strict"))
 
 
-def alias_names(info: Any) -> Iterator[str]:
+def has_strict(annotation: Any) -> bool:
+    """Return True for an annotation marked as strict, such as `StrictInt`."""
+    marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return any(isinstance(mark, Strict) and mark.strict for mark in marks)
+
+
+def _alias_names(info: Any) -> Iterator[str]:
     """Yield the top-level names a pydantic field may go by besides its own."""
     if info.alias:
         yield info.alias

@@ -51,12 +51,14 @@ def _unescaped(text: str) -> str:
     return ESCAPES.sub(lambda m: chr(int(m[1], 16)) if m[1] else (" " if m[2] in "ntrbf" else m[2]), text)
 
 
-def leaves(value: Any) -> Iterator[tuple[Path, Any]]:
-    """Yield every scalar of plain data with its path."""
+def leaves(value: Any, *, keys: bool = False) -> Iterator[tuple[Path, Any]]:
+    """Yield every scalar of plain data with its path, and where wanted every key of an object."""
     pending: list[tuple[Path, Any]] = [((), value)]
     while pending:
         path, item = pending.pop()
         if isinstance(item, (dict, list, tuple)):
+            if keys and isinstance(item, dict):
+                yield from ((path, str(key)) for key in item)
             members = item.items() if isinstance(item, dict) else enumerate(item)
             pending.extend(((*path, key), member) for key, member in members)
         else:
@@ -65,18 +67,7 @@ def leaves(value: Any) -> Iterator[tuple[Path, Any]]:
 
 def texts_of(value: Any, *, numbers: bool = True) -> str:
     """Return all keys and scalars of plain data as one text, with or without its numbers."""
-    parts: list[str] = []
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            parts.extend(map(str, item))
-            pending.extend(item.values())
-        elif isinstance(item, (list, tuple)):
-            pending.extend(item)
-        elif numbers or not _is_number(item):
-            parts.append(str(item))
-    return " ".join(parts)
+    return " ".join(str(item) for _, item in leaves(value, keys=True) if numbers or not _is_number(item))
 
 
 def lost_words(text: str, value: Any) -> list[str]:
@@ -157,17 +148,13 @@ def cleanings(raw: str) -> Iterator[Repair]:
             yield Repair("line-break", "line break inside a string")
 
 
-def in_kinds(messages: Iterable[str]) -> Iterator[Repair]:
-    """Yield a repair for each kind of message of the library, with the first of that kind."""
+def changes(raw: str, value: Any, messages: Iterable[str]) -> Iterator[Repair]:
+    """Yield a repair for each kind of message of the library, what is only in a text and what only in its value."""
     kinds: dict[str, str] = {}
     for message in messages:
         kind = next((kind for words, kind in KINDS if words in message), "syntax")
         kinds.setdefault(kind, message.split(", ignoring")[0])
     yield from (Repair(kind, shorten(message, 200)) for kind, message in kinds.items())
-
-
-def changes(raw: str, value: Any) -> Iterator[Repair]:
-    """Yield what is in a text and not in its value, and the other way round."""
     text = without_comments(raw)
     lost = lost_words(text, value)
     lost += Counter(SYMBOL.findall(text)) - Counter(SYMBOL.findall(texts_of(value)))

@@ -22,7 +22,7 @@ from typing import Any
 from theworld.errors import ModelError
 from theworld.extras import import_package
 from theworld.structure.reading.foreign import BLANK, INVISIBLE, before, json_literals, without_comments
-from theworld.structure.reading.provenance import changes, cleanings, in_kinds, invented, surplus
+from theworld.structure.reading.provenance import changes, cleanings, invented, surplus
 from theworld.structure.report import Repair
 
 WINDOW = 4_000
@@ -77,7 +77,7 @@ class Repaired:
         """Everything the reading changed, and `guess` where it may have."""
         if self._notes is None:
             return tuple(cleanings(self.raw))
-        found = [*in_kinds(self._notes), *changes(self.raw, self.value)]
+        found = list(changes(self.raw, self.value, self._notes))
         if self.truncated:
             found.append(Repair("truncated", "the text breaks off inside the value"))
         return tuple(found) or (Repair("syntax", "not valid JSON as it stands: commas, quotes or brackets repaired"),)
