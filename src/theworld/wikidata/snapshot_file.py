@@ -97,7 +97,7 @@ def _open(path: Path) -> sqlite3.Connection:
             remedy = "Run the same `theworld wikidata build` again."
             raise StoreError("the snapshot is not finished.", where=where, remedy=remedy)
         if version != VERSION:
-            again = "ake it again with: theworld wikidata build DUMP --out FILE --replace."
+            again = "Make it again with: theworld wikidata build DUMP --out FILE --replace."
             raise StoreVersionError(
                 f"the snapshot has version {version}, and this program reads version {VERSION}.",
                 where=where,
