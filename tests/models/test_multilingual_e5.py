@@ -60,9 +60,8 @@ def test_the_graph_is_what_its_script_makes() -> None:
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("prefix", ["query: ", "passage: "])
 def test_vectors_are_those_of_the_engine(encoder: E5Encoder, engine: Any, prefix: str, text: str) -> None:
-    """But for the engine's own rounding of activations to 8 bits."""
     mine = encoder.encode(prefix, text).vector
-    assert float(mine @ engine.encode(text, prefix == "query: ")) > 0.9995
+    assert float(mine @ engine.encode(text, prefix == "query: ")) > 0.9995  # the engine rounds activations to 8 bits
 
 
 @given(text=st.text(max_size=60))
