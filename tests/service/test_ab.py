@@ -21,6 +21,13 @@ STRATEGY = '{"name": "no-rerank", "rerank": false, "settings": {"retrieval": {"f
 
 
 @pytest.fixture(scope="module")
+def alone(copy_of_demo):
+    """A service without a second strategy, to which no other test has written."""
+    with open_service(settings_over(copy_of_demo()), bound_to="127.0.0.1") as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
 def both(copy_of_demo):
     settings = settings_over(copy_of_demo(), ab_share=1.0, ab_strategy=STRATEGY)
     with open_service(settings, bound_to="127.0.0.1") as service:
@@ -38,9 +45,9 @@ def same(data):
     return {k: v for k, v in data.items() if k not in {"request_id", "elapsed_ms", "stages"}}
 
 
-def test_section_10_2_both_arms_are_logged_and_the_callers_answer_is_the_main_ones(service, both):
+def test_section_10_2_both_arms_are_logged_and_the_callers_answer_is_the_main_ones(alone, both):
     data = answer(both)
-    assert same(data) == same(answer(service))
+    assert same(data) == same(answer(alone))
     both.wait_for_b()
     both.writer.flush()
     (other,) = both.journal.arms(data["request_id"], tenant="default")
@@ -59,7 +66,7 @@ def test_section_10_2_both_arms_are_logged_and_the_callers_answer_is_the_main_on
     assert other not in counted, "metrics count the main arm"
 
 
-def test_section_10_2_a_strategy_that_fails_leaves_the_main_path_untouched(service, both):
+def test_section_10_2_a_strategy_that_fails_leaves_the_main_path_untouched(alone, both):
     class Broken:
         def stream(self, *_args, **_kwargs):
             raise RuntimeError("strategy B is broken")
@@ -67,14 +74,14 @@ def test_section_10_2_a_strategy_that_fails_leaves_the_main_path_untouched(servi
     broken = replace(both)
     broken.__dict__["graph_b"] = Broken()
     data = answer(broken)
-    assert same(data) == same(answer(service))
+    assert same(data) == same(answer(alone))
     broken.wait_for_b()
     broken.writer.flush()
     (other,) = both.journal.arms(data["request_id"], tenant="default")
     assert both.journal.read(other, tenant="default").request["status"] == "error"
 
 
-def test_section_10_2_a_strategy_that_hangs_is_not_waited_for(service, both):
+def test_section_10_2_a_strategy_that_hangs_is_not_waited_for(alone, both):
     release, entered = threading.Event(), threading.Event()
 
     class Hanging:
