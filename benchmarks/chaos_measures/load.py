@@ -19,7 +19,7 @@ from service_measures.serving import served
 
 from chaos_measures.results import Results
 from chaos_measures.rounds import TOLD, WHOLE, base
-from chaos_measures.serving import Clients, served_store
+from chaos_measures.serving import CLIENTS, Clients, served_store
 from theworld.evaluation.metrics import percentile
 
 SAMPLE_S = 5.0
@@ -30,6 +30,7 @@ PROMISED = (" 200", " 429", " 503", " 504")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pieces", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument("--clients", type=int, default=CLIENTS, help="that upload and delete, and as many that ask")
     parser.add_argument("--seed", type=int, default=1)
 
 
@@ -40,7 +41,7 @@ def run(arguments: argparse.Namespace, results: Results) -> None:
         there: set[str] = set()
         with served(folder) as (process, url):
             for piece in range(arguments.pieces):
-                clients = Clients(time.monotonic() + arguments.minutes * 60, there=there)
+                clients = Clients(time.monotonic() + arguments.minutes * 60, there=there, each=arguments.clients)
                 samples: list[dict[str, float]] = []
                 watching = _watching(process.pid, clients.stop, samples)
                 asyncio.run(clients.run(url, dice.randrange(10**6), lambda watching=watching: watching))

@@ -27,7 +27,7 @@ from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
 from theworld.stores.ledger.service_ledger import ServiceLedger
 
 DOCUMENTS = f"{API}/documents"
-UPLOADERS, ASKERS = 3, 3
+CLIENTS = 3
 LONGEST_S = 6.0
 FLUSH_MS = 30
 DAYS_S = 2 * 86_400
@@ -45,10 +45,12 @@ class Clients:
     codes: Counter[str] = field(default_factory=Counter)
     waited_ms: list[float] = field(default_factory=list)
 
+    each: int = CLIENTS
+    """Clients that upload and delete, and as many that ask."""
+
     async def run(self, url: str, seed: int, *more: Callable[[], Awaitable[None]]) -> None:
         """Let all clients work side by side until the time is over or the server has gone."""
-        clients = [self._uploads(url, n, seed) for n in range(UPLOADERS)]
-        clients += [self._asks(url, n, seed) for n in range(ASKERS)]
+        clients = [work(url, n, seed) for work in (self._uploads, self._asks) for n in range(self.each)]
         await asyncio.gather(*clients, *(one() for one in more))
 
     async def _uploads(self, url: str, number: int, seed: int) -> None:

@@ -59,18 +59,12 @@ def test_a_streamed_answer_with_the_servers_own_count(url):
 def test_the_node_answers_from_its_notes(url):
     texts = {"Paris": "Paris is the capital of France. It lies on the Seine.", "Lyon": "Lyon lies on the Rhone."}
     notes = [Candidate(note_id=t, document_id=t, title=t, text=text, end=len(text)) for t, text in texts.items()]
-    asking = model(url, max_tokens=60)
-
-    def answered(question):
-        state = QueryState(question=question, query=question, evidence=notes)
-        return generate_answer(state, None, model=asking, settings=AnswerSettings())
-
-    found = answered("What is the capital of France?")
+    state = QueryState(
+        question="What is the capital of France?", query="What is the capital of France?", evidence=notes
+    )
+    found = generate_answer(state, None, model=model(url, max_tokens=60), settings=AnswerSettings())
     assert "Paris" in found["result"].text
     assert (found["usage"].calls, found["degradations"]) == (1, [])
-    beside = answered("Who is the president of Mars?")
-    assert beside["result"] is None
-    assert [fallback.stage for fallback in beside["degradations"]] == ["generate_answer"]
 
 
 def test_a_limit_ends_the_call(url):

@@ -61,7 +61,7 @@ def test_the_graph_is_what_its_script_makes() -> None:
 @pytest.mark.parametrize("prefix", ["query: ", "passage: "])
 def test_vectors_are_those_of_the_engine(encoder: E5Encoder, engine: Any, prefix: str, text: str) -> None:
     mine = encoder.encode(prefix, text).vector
-    assert float(mine @ engine.encode(text, prefix == "query: ")) > 0.9995  # the engine rounds activations to 8 bits
+    assert float(mine @ engine.encode(text, prefix == "query: ")) > 0.9997  # the engine rounds activations to 8 bits
 
 
 @given(text=st.text(max_size=60))

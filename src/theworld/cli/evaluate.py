@@ -96,13 +96,12 @@ def answers(
         with _counting(len(answerable_queries(data, limit)) * (3 if compare else 1)) as on_query:
             alone = {
                 name: evaluate_model_alone(data, graph, resources, channel, limit=limit, on_query=on_query)
-                for name, channel in ALONE.items()
-                if compare
+                for name, channel in (ALONE if compare else {}).items()
             }
             report = evaluate_answers(data, graph, limit=limit, use_model=model, on_query=on_query)
-        figures = report.as_json() | (
-            {"compare": {name: other.as_json() for name, other in alone.items()}} if compare else {}
-        )
+        figures = report.as_json()
+        if compare:
+            figures["compare"] = {name: other.as_json() for name, other in alone.items()}
         if json_file != STDOUT:
             _show_answers(report)
             _show_models({"TheWorld": report, **alone})

@@ -171,10 +171,9 @@ def evaluate_model_alone(
         update = generate_answer(
             state, Runtime(context=context), model=resources.models.chat, settings=resources.settings.answers
         )
-        usage = update.get("usage", ModelUsage())
-        results.append(
-            AnsweredQuery.of(query, update["result"], usage if isinstance(usage, ModelUsage) else ModelUsage())
-        )
+        usage = update.get("usage")
+        used = usage if isinstance(usage, ModelUsage) else ModelUsage()
+        results.append(AnsweredQuery.of(query, update["result"], used))
         on_query()
     return AnswersReport(dataset.name, tuple(results))
 

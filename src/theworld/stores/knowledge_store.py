@@ -163,8 +163,8 @@ class KnowledgeStore:
         Without `mentions` they have none, which saves most of the time it takes. Raises EngineUnavailableError when a
         ledger on a server does not answer, `within` the deadline if one is given.
         """
-        kept = self._notes.kept(ids, tenant, mentions=mentions)
-        if len(kept) == len(ids):
+        asks = within is not None and self.ledger.remote
+        if asks and len(kept := self._notes.kept(ids, tenant, mentions=mentions)) == len(ids):
             return kept
         return self._in_time(lambda: self._notes.read(ids, tenant, mentions=mentions), within)
 
