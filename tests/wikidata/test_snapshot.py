@@ -152,7 +152,11 @@ def test_another_database_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("version", "error", "said"),
-    [(1, StoreVersionError, "version 1"), (3, StoreVersionError, "version 3"), (0, StoreError, "not finished")],
+    [
+        (1, StoreVersionError, r"version 1,.*\. Make it again with: theworld wikidata build DUMP"),
+        (3, StoreVersionError, r"version 3,.*\. Update theworld, or make it again with: theworld wikidata build DUMP"),
+        (0, StoreError, "not finished"),
+    ],
 )
 def test_other_versions_are_told(path: Path, tmp_path: Path, version: int, error: type[StoreError], said: str) -> None:
     copy = tmp_path / "copy.sqlite"

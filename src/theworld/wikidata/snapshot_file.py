@@ -97,11 +97,11 @@ def _open(path: Path) -> sqlite3.Connection:
             remedy = "Run the same `theworld wikidata build` again."
             raise StoreError("the snapshot is not finished.", where=where, remedy=remedy)
         if version != VERSION:
-            again = "Make it again with: theworld wikidata build DUMP --out FILE --replace."
+            again = "make it again with: theworld wikidata build DUMP --out FILE --replace."
             raise StoreVersionError(
                 f"the snapshot has version {version}, and this program reads version {VERSION}.",
                 where=where,
-                remedy=f"Update theworld, or m{again}" if version > VERSION else f"M{again}",
+                remedy=f"Update theworld, or {again}" if version > VERSION else f"{again[0].upper()}{again[1:]}",
             )
     except (sqlite3.Error, StoreError) as error:
         connection.close()
