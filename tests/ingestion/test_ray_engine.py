@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from theworld.errors import ModelError
+from theworld.errors import ModelError, StoreError
 from theworld.ingestion import IngestReport, ingest
 from theworld.ingestion.engines import BATCH_NOTES
 from theworld.ingestion.interruption import Interruption
@@ -117,10 +118,11 @@ def test_after_the_driver_is_killed_the_next_run_goes_on(folder: Path, tmp_path:
         (folder / f"{number:02}.md").write_text(f"# File {number}\n\n{text}\n", "utf-8")
     store = tmp_path / "killed"
     command = [sys.executable, "-m", "theworld", "ingest", str(folder), "--store", str(store), "--engine", "ray"]
-    driver = subprocess.Popen(command)
-    written = _until_something_is_written(driver, store)
-    driver.kill()
-    driver.wait()
+    with subprocess.Popen(command) as driver:
+        try:
+            written = _until_something_is_written(driver, store)
+        finally:
+            driver.kill()
     assert 0 < written < FILES
     settings = Settings(store=store)
     with KnowledgeStore.open(store, read_only=False) as opened:
@@ -137,10 +139,8 @@ def _until_something_is_written(driver: subprocess.Popen[bytes], store: Path) ->
     deadline = time.monotonic() + 240
     while time.monotonic() < deadline and driver.poll() is None:
         time.sleep(0.1)
-        if (store / "ledger.sqlite").exists():
-            with KnowledgeStore.open(store) as opened:
-                written = len(opened.document_hashes("default"))
-            if written:
+        with suppress(StoreError), KnowledgeStore.open(store) as opened:  # it may be being made just now
+            if written := len(opened.document_hashes("default")):
                 return written
     return 0
 
