@@ -25,6 +25,7 @@ STATEMENTS = {
     3: ["sqlite_3.sql"],
     4: ["sqlite_3.sql", "notes_4.sql"],
     5: ["sqlite_3.sql", "notes_4.sql", "places_5.sql"],
+    6: ["sqlite_3.sql", "notes_4.sql", "places_5.sql", "written_6.sql"],
 }
 """The files that make a ledger of each version: 4 has the tables of 3, 5 adds columns to them."""
 

@@ -99,7 +99,7 @@ def sync(
     ] = None,
     verify: Annotated[
         bool,
-        typer.Option("--verify", help="Read all files and build damaged ones anew; compare servers with the ledger."),
+        typer.Option("--verify", help="Read ledger and files whole, build damaged files anew; compare servers."),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:

@@ -240,11 +240,13 @@ class KnowledgeStore:
             self.projections.renew_sparse(self.ledger.sequence())
 
     def check_files(self) -> list[str]:
-        """Read all files of the projections in the folder; return the names of those that were damaged.
+        """Read the ledger and all files of the projections in the folder; return the names of those that were damaged.
 
-        These are built anew from the ledger. Opening looks only at sizes and both ends of each file.
+        These are built anew from the ledger. Opening looks only at sizes and both ends of each file. Raises StoreError
+        when the ledger itself is damaged.
         """
         with self._changing():
+            self.ledger.check()
             return self.projections.check_files(self.ledger.sequence())
 
     def verify(self) -> dict[str, tuple[Sum, Sum]]:

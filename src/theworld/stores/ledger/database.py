@@ -39,7 +39,7 @@ class Database(Protocol):
     def lock_alone(self, name: str) -> AbstractContextManager[bool]:
         """Enter with whether this process alone has the lock of that name on this ledger, without waiting for it."""
 
-    def check(self) -> None:
+    def check(self, *, whole: bool = False) -> None:
         """Raise StoreError when the file is damaged; nothing to do where a server sees to it."""
 
     def bytes(self) -> int:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import aliased
 
 from theworld.errors import StoreError
 from theworld.stores.graph_weights import co_occurrences, mixed
+from theworld.stores.ledger.checksums import row_sum
 from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.models import GraphEdge, GraphNode, Meta, Note
 from theworld.stores.ledger.statements import batches, insert_numbered, insert_rows, read_number, set_number
@@ -219,10 +220,12 @@ def _replace_links(connection: Connection, tenant: str, links: NoteLinks) -> Non
 def _weigh(connection: Connection, tenant: str) -> None:
     """Compute the weights of one tenant's edges anew; only those that differ are written."""
     source, edge = aliased(GraphNode), GraphEdge
-    query = select(edge.id, edge.source, edge.target, edge.parts, source.kind).join(source, source.id == edge.source)
+    table = cast(Table, edge.__table__)
+    query = select(edge.id, edge.source, edge.target, edge.kind, edge.parts, source.kind.label("kind_of_source"))
+    query = query.join(source, source.id == edge.source)
     found = connection.execute(query.where(source.tenant == tenant).order_by(edge.id)).all()
-    edges = [row for row in found if row.kind != NOTE]
-    named = [(row.source, row.target) for row in found if row.kind == NOTE]
+    edges = [row for row in found if row.kind_of_source != NOTE]
+    named = [(row.source, row.target) for row in found if row.kind_of_source == NOTE]
     shared = co_occurrences(named, [(row.source, row.target) for row in edges])
     changed = []
     for row, value in zip(edges, shared, strict=True):
@@ -230,8 +233,10 @@ def _weigh(connection: Connection, tenant: str) -> None:
         if value is not None:
             parts["co_occurrence"] = value
         if parts != row.parts:
-            changed.append({"row": row.id, "new_weight": mixed(parts), "new_parts": parts})
+            values = {"weight": mixed(parts), "parts": parts}
+            whole = {"source": row.source, "target": row.target, "kind": row.kind, **values}
+            values["checksum"] = row_sum(table, whole)
+            changed.append({"row": row.id, **{f"new_{name}": value for name, value in values.items()}})
     if changed:
-        table = cast(Table, edge.__table__)
-        new = {"weight": bindparam("new_weight"), "parts": bindparam("new_parts", type_=table.c.parts.type)}
+        new = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in ("weight", "parts", "checksum")}
         connection.execute(update(table).where(table.c.id == bindparam("row")).values(new), changed)

@@ -15,9 +15,10 @@ from theworld.settings import LedgerSettings
 from theworld.state import Mention as MentionRecord
 from theworld.stores.ledger import opening, reading, writing
 from theworld.stores.ledger.checking import check_documents, findable
+from theworld.stores.ledger.checksums import check_rows
 from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.graph_tables import GraphTables
-from theworld.stores.ledger.models import Alias, Document, Entity, Mention, Meta, Note, NoteVector
+from theworld.stores.ledger.models import Alias, Base, Document, Entity, Mention, Meta, Note, NoteVector
 from theworld.stores.ledger.statements import read_number
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import DocumentRecord, StoredNote
@@ -196,6 +197,12 @@ class Ledger:
         )
         with self._reading() as connection:
             return dict(connection.execute(query).all())
+
+    def check(self) -> None:
+        """Read everything; raises StoreError naming the first row that is not as it was written."""
+        self.database.check(whole=True)
+        with self._reading() as connection:
+            check_rows(connection, Base.metadata, self.where)
 
     def close(self) -> None:
         """Close all connections."""

@@ -7,9 +7,11 @@ from typing import Annotated, Any
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Integer, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-SCHEMA_VERSION = 6
+from theworld.stores.ledger.checksums import Checked
+
+SCHEMA_VERSION = 7
 """1 had token vectors as int8; 2 has token codes; 3 the tables of the service; 4 keys in simplified Chinese; 5 the
-place of notes in their documents; 6 when documents were written."""
+place of notes in their documents; 6 when documents were written; 7 checksums of rows."""
 
 _ROW = BigInteger().with_variant(Integer, "sqlite")
 """SQLite numbers rows by itself only when the key is exactly INTEGER."""
@@ -48,7 +50,7 @@ class Meta(Base):
     number: Mapped[Long]
 
 
-class Document(Base):
+class Document(Checked, Base):
     """A document as the source gave it."""
 
     __tablename__ = "document"
@@ -68,7 +70,7 @@ class Document(Base):
     """ISO 8601 in UTC."""
 
 
-class Note(Base):
+class Note(Checked, Base):
     """A paragraph-sized piece of a document."""
 
     __tablename__ = "note"
@@ -88,7 +90,7 @@ class Note(Base):
     lead: Mapped[str] = mapped_column(server_default="")
 
 
-class NoteVector(Base):
+class NoteVector(Checked, Base):
     """A note's vectors in one space."""
 
     __tablename__ = "note_vector"
@@ -105,7 +107,7 @@ class NoteVector(Base):
     """uint8, shape (n, CODE_BYTES) of theworld.stores.token_codes."""
 
 
-class Entity(Base):
+class Entity(Checked, Base):
     """Something that notes name, known by its key."""
 
     __tablename__ = "entity"
@@ -119,7 +121,7 @@ class Entity(Base):
     qid: Mapped[str | None]
 
 
-class Alias(Base):
+class Alias(Checked, Base):
     """A name of a document: its title or an alias, and the entity it stands for."""
 
     __tablename__ = "alias"
@@ -129,7 +131,7 @@ class Alias(Base):
     name: Mapped[str]
 
 
-class Mention(Base):
+class Mention(Checked, Base):
     """A typed mention of an entity in a note."""
 
     __tablename__ = "mention"
@@ -144,7 +146,7 @@ class Mention(Base):
     titled: Mapped[bool]
 
 
-class GraphNode(Base):
+class GraphNode(Checked, Base):
     """A node of the ontology graph."""
 
     __tablename__ = "graph_node"
@@ -159,7 +161,7 @@ class GraphNode(Base):
     document: Mapped[int | None] = mapped_column(row_of("document"), index=True)
 
 
-class GraphEdge(Base):
+class GraphEdge(Checked, Base):
     """An edge of the ontology graph; `parts` keeps what its weight was mixed from."""
 
     __tablename__ = "graph_edge"
@@ -174,7 +176,7 @@ class GraphEdge(Base):
     document: Mapped[int | None] = mapped_column(row_of("document"), index=True)
 
 
-class Change(Base):
+class Change(Checked, Base):
     """The last change of each note ever seen; a removed note keeps its row, so that projections learn of it."""
 
     __tablename__ = "change"

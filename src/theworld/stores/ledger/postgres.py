@@ -174,7 +174,7 @@ class PostgresDatabase:
                     with suppress(self._connect.Error), time_limit(connection, self._settings.timeout_s):
                         connection.execute(f"SELECT pg_advisory_unlock({number})".encode())
 
-    def check(self) -> None:
+    def check(self, *, whole: bool = False) -> None:
         """Nothing to do: the server sees to its files."""
 
     def bytes(self) -> int:

@@ -44,7 +44,10 @@ class SqliteDatabase:
     def reading(self, *, patient: bool = True) -> Iterator[Connection]:  # noqa: ARG002
         """Enter a connection that sees one state of the tables."""
         with _clear_errors(self.where), self._engine.connect() as connection:
-            yield connection
+            try:
+                yield connection
+            except ValueError as error:  # a flipped bit: no JSON any more, or none of the types of names
+                raise StoreError(f"a row cannot be read: {error}.", where=self.where, remedy=_REBUILD) from error
 
     def glance(self, query: Select[Any]) -> Any:
         """Return the one value of a small query (about 0.1 ms)."""
@@ -65,10 +68,16 @@ class SqliteDatabase:
         finally:
             lock.release()
 
-    def check(self) -> None:
-        """Read the file's structure; raises StoreError naming what is damaged (about 1 s a GB)."""
+    def check(self, *, whole: bool = False) -> None:
+        """Read the file's structure, and if `whole` compare its indexes too; raises StoreError naming what is damaged.
+
+        The structure takes about 1 s a GB.
+        """
         with _clear_errors(self.where), self._engine.connect() as connection:
-            found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+            found = connection.exec_driver_sql(f"PRAGMA {'integrity' if whole else 'quick'}_check(1)").scalar()
+            dangling = connection.exec_driver_sql("PRAGMA foreign_key_check").first() if whole else None
+        if dangling is not None:
+            found = f"a row of {dangling[0]} belongs to a row of {dangling[2]} that is not there"
         if found != "ok":
             raise StoreError(f"the ledger is damaged: {found}.", where=self.where, remedy=_REBUILD)
 
@@ -126,11 +135,15 @@ _REBUILD = (
 _REMEDIES = {
     "not a database": _REBUILD,
     "malformed": _REBUILD,
+    "decode": _REBUILD,
     "disk I/O error": "Check the disk and its mount.",
     "readonly": "The disk or folder is read-only: make it writable, or open the store for reading.",
     "query_only": "The store was opened for reading; open it with read_only=False.",
     "unable to open": "Check that the folder exists and that you may read and write it.",
     "full": "Free some space; nothing of the last batch was kept.",
     "locked": "Another process is writing for long; try again later.",
-    "no such table": "The store is incomplete: delete the folder and run `theworld ingest PATH --store DIR` again.",
+    "no such table": (
+        "The store is incomplete. If another program is just making it, try again; else delete the folder and run "
+        "`theworld ingest PATH --store DIR` again."
+    ),
 }

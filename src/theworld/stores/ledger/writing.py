@@ -12,6 +12,7 @@ from sqlalchemy import Connection, delete, select, update
 from theworld.errors import StoreError
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
+from theworld.stores.ledger.checksums import row_sum
 from theworld.stores.ledger.models import Alias, Change, Document, Entity, Meta, Note, NoteVector
 from theworld.stores.ledger.models import Mention as MentionRow
 from theworld.stores.ledger.statements import batches, insert_numbered, insert_rows
@@ -265,6 +266,7 @@ def _put_entities(connection: Connection, tenant: str, named: Mapping[str, _Name
                 "qid": row.qid or new.qid,
             }
             if better != old:
+                better["checksum"] = row_sum(Entity.__table__, {"tenant": tenant, "key": row.key, **better})
                 connection.execute(update(Entity).where(Entity.id == row.id).values(**better))
     new_keys = [key for key in named if key not in ids]
     rows = [
