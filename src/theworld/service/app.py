@@ -158,7 +158,7 @@ class Edge:
                 service.metrics.count(endpoint, status, (time.perf_counter() - begun) * 1000)
 
 
-HEAPS = 2
+HEAPS = 1
 """Of the C library in a process of the service: one interpreter works in one thread at a time."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from theworld.ingestion.readers import read_source
 from theworld.ingestion.report import FailedSource
 from theworld.ingestion.watching import watch
 from theworld.models.registry import Models
+from theworld.native_memory import release_memory
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore, open_store
 
@@ -28,6 +30,9 @@ IDLE_S = 10.0
 """How long the writer is kept after its last use, so that a series of uploads opens it once."""
 _TENANT = "default"
 """Whose documents those of watched folders are."""
+RELEASE_S = 60.0
+"""How often freed memory is given back while writes come: what models and indexes leave lies between what is kept, and
+the process would grow by some .2 MB a minute."""
 REMEMBERED = 200
 """Of the last writes, how many are remembered to be shown."""
 
@@ -56,7 +61,7 @@ class DocumentWriter:
     def __init__(self, settings: Settings, models: Models) -> None:
         self._settings, self._models = settings, models
         self._store: KnowledgeStore | None = None
-        self._using = threading.Lock()
+        self._using, self._release_at = threading.Lock(), 0.0
         self.has_written = False
         """Whether documents came since the start: what finds their mentions is loaded with the first."""
         self._timer: threading.Timer | None = None
@@ -138,6 +143,9 @@ class DocumentWriter:
             try:
                 return work(self._store)
             finally:
+                if time.monotonic() > self._release_at:
+                    release_memory()
+                    self._release_at = time.monotonic() + RELEASE_S
                 self._timer = threading.Timer(IDLE_S, self.close)
                 self._timer.daemon = True
                 self._timer.start()
