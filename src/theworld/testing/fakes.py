@@ -14,7 +14,7 @@ from theworld.models.protocols import ChatMessage, Completion, Embedded, FloatAr
 from theworld.state import Mention, MentionType, ModelUsage
 from theworld.text import entity_key, tokens
 
-_VOCABULARY = 1 << 30
+_VOCABULARY = 1 << 18
 
 
 class FakeChatModel:

@@ -14,6 +14,8 @@ from theworld.stores.engine_access import is_text
 from theworld.stores.filters import filter_terms
 from theworld.stores.records import DocumentRecord, NoteKind, NoteRecord
 
+VOCABULARY = 1 << 24
+"""Ids of tokens are below: how often each occurs is counted in an array over all of them, and models know 250,000."""
 _SEPARATOR = "\x1f"
 _KINDS = get_args(NoteKind)
 
@@ -97,5 +99,5 @@ def _check_vector(space: str, embedded: Embedded, where: str, dimension: int) ->
             f"not {tokens.vectors.shape}.",
             where=where,
         )
-    if tokens is not None and tokens.ids.size and int(tokens.ids.min()) < 0:
-        raise StoreError(f"a token of space {space!r} has a negative vocabulary id.", where=where)
+    if tokens is not None and tokens.ids.size and not 0 <= int(tokens.ids.min()) <= int(tokens.ids.max()) < VOCABULARY:
+        raise StoreError(f"a token of space {space!r} has a vocabulary id outside 0-{VOCABULARY - 1}.", where=where)
