@@ -9,9 +9,10 @@ from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
 
+from theworld.references.names import names_in
 from theworld.references.tables import LanguageCode, load_table
 from theworld.state import Message
-from theworld.text import tokens
+from theworld.text import split_sentences, tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES
 from theworld.text.quantities import either
@@ -130,6 +131,14 @@ def overlap(wanted: frozenset[str], text: str) -> float:
 @lru_cache(maxsize=4096)
 def _tokens_of(text: str) -> frozenset[str]:
     return frozenset(tokens(fold_in_place(text[:LONGEST_TEXT])))
+
+
+def answering(question: str, answer: str) -> str:
+    """Return the sentence of an answer that holds most words of the question, names left out; the first of several."""
+    named = frozenset(token for name in names_in(question) for token in tokens(name.text))
+    wanted = topic_tokens(question) - named or named
+    sentences = [sentence.text for sentence in split_sentences(answer[:LONGEST_TEXT])]
+    return max(sentences, key=lambda sentence: overlap(wanted, sentence), default="")
 
 
 def topic_of_text(text: str, longest: int = 40) -> str:

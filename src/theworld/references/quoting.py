@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from theworld.references.context import RANKS, offered
+from theworld.references.context import RANKS
 from theworld.references.detection import Span
 from theworld.references.history import overlap, text_of, topic_tokens
 from theworld.references.tables import load_table
@@ -101,6 +101,6 @@ def _quoted(history: Sequence[Message], turn: int) -> Quote:
     """Quote a message's first sentences; a list as far as LONGEST_LIST."""
     content = text_of(history[turn])
     sentences = split_sentences(content)
-    listed = len(offered(content)) > MOST_SENTENCES or "\n" in content.strip()
-    quoted = [s for s in sentences if listed and s.end <= LONGEST_LIST] or sentences[:MOST_SENTENCES]
+    in_lines = "\n" in content.strip()
+    quoted = [s for s in sentences if in_lines and s.end <= LONGEST_LIST] or sentences[:MOST_SENTENCES]
     return Quote(content[quoted[0].start : quoted[-1].end], turn, quoted[0].start, quoted[-1].end)
