@@ -27,8 +27,8 @@ from theworld.references.chinese_topics import (
 from theworld.references.context import Antecedent, FollowUp, Standalone, with_context
 from theworld.references.frames import refilled
 from theworld.references.history import text_of, topic_tokens
-from theworld.references.tables import has_ideographs
 from theworld.text.folding import fold_in_place
+from theworld.text.language import has_ideographs
 
 LONGEST_FRAGMENT = 12
 """Characters of a question that says nothing of its own."""

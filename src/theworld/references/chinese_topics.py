@@ -6,9 +6,9 @@ import re
 from functools import cache, lru_cache
 
 from theworld.references.history import answering, topic_of_text, topic_tokens
-from theworld.references.tables import has_ideographs, load_table
+from theworld.references.tables import load_table
 from theworld.text.folding import fold_in_place
-from theworld.text.language import CJK_RANGES
+from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.quantities import either
 
 LONGEST_TOPIC = 24

@@ -15,9 +15,10 @@ from typing import NamedTuple
 from theworld.references.detection import Detected, Kind, Span
 from theworld.references.history import answering, text_of
 from theworld.references.names import names_in
-from theworld.references.tables import has_ideographs, load_table
+from theworld.references.tables import load_table
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.folding import fold_in_place
+from theworld.text.language import has_ideographs
 from theworld.text.quantities import either
 
 Alone = Callable[[str, Sequence[Message]], str]

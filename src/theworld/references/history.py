@@ -14,7 +14,7 @@ from theworld.references.tables import LanguageCode, load_table
 from theworld.state import Message
 from theworld.text import split_sentences, tokens
 from theworld.text.folding import fold_in_place
-from theworld.text.language import CJK_RANGES
+from theworld.text.language import has_ideographs
 from theworld.text.quantities import either
 from theworld.text.tokens import function_words
 
@@ -100,7 +100,6 @@ CLEAR_OVERLAP = 0.3
 """Share of a topic's tokens that a turn must hold to count as being about it."""
 LONGEST_TEXT = 20_000
 """Characters of a message that are compared with a topic."""
-_IDEOGRAPH = re.compile(f"[{CJK_RANGES}]")
 
 
 @cache
@@ -124,8 +123,8 @@ def overlap(wanted: frozenset[str], text: str) -> float:
     if not wanted:
         return 0.0
     held = wanted & _tokens_of(text)
-    single = [token for token in wanted - held if _IDEOGRAPH.fullmatch(token) and token in fold_in_place(text)]
-    return (len(held) + len(single)) / len(wanted)
+    single = (token for token in wanted - held if len(token) == 1 and has_ideographs(token))
+    return (len(held) + sum(token in fold_in_place(text) for token in single)) / len(wanted)
 
 
 @lru_cache(maxsize=4096)

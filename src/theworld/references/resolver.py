@@ -31,10 +31,11 @@ from theworld.references.model_fallback import LLMResolver, ask_model
 from theworld.references.names import sure_names
 from theworld.references.quoting import chat_question
 from theworld.references.recall import Conversation, recall_turns
-from theworld.references.tables import LanguageCode, has_ideographs, load_table
+from theworld.references.tables import LanguageCode, load_table
 from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import detect_language
 from theworld.text.folding import fold_in_place
+from theworld.text.language import has_ideographs
 
 _CODES: dict[str, LanguageCode | None] = {"cn": "cn", "zh": "cn", "en": "en", "auto": None}
 _ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"}

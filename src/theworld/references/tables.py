@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
 import yaml
 
-from theworld.text.language import CJK_RANGES
-
 LanguageCode = Literal["cn", "en"]
 """The specification's names of the two languages; `zh` is an alias of `cn`."""
 LANGUAGES: tuple[LanguageCode, LanguageCode] = ("cn", "en")
 Mappings = dict[str, dict[str, str]]
 """keyword -> {"scope": ReferenceScope value, "type": ReferenceType value}."""
-_IDEOGRAPH = re.compile(f"[{CJK_RANGES}]")
 
 
 @cache
@@ -38,8 +34,3 @@ def default_mappings(language: LanguageCode) -> Mappings:
     """Return a fresh copy of the keyword table of a language."""
     table = load_table("keywords")[language] | added_mappings(language)
     return {keyword: dict(mapping) for keyword, mapping in table.items()}
-
-
-def has_ideographs(text: str) -> bool:
-    """Return whether a text holds any Chinese character."""
-    return _IDEOGRAPH.search(text) is not None

@@ -21,6 +21,7 @@ from theworld.text.calendar_units import DAY, WEEK, CalendarUnit, midnight, shif
 from theworld.text.dates import MONTH, MONTHS
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, either, find_quantities, read_numeral
+from theworld.text.sentences import apart
 
 MOST_OCCURRENCES = 32
 """Places of one pattern that are looked at: what repeats it more often is no question."""
@@ -328,7 +329,8 @@ def find_time_ranges(text: str, now: datetime) -> list[TimeRange]:
     `now` must have a time zone. "From A to B", "since A", "before A" and "after A" count as one period each.
     """
     folded = fold_in_place(text)
-    found = sorted(_longest(_read_all(folded, now)), key=lambda r: r.place)
+    longest = sorted(_read_all(folded, now), key=lambda r: (r.place[0] - r.place[1], r.place[0]))
+    found = sorted(apart(longest, lambda r: r.place), key=lambda r: r.place)
     return [_bound(item, folded, midnight(now) + DAY) for item in _joined(found, folded)]
 
 
@@ -343,14 +345,6 @@ def _read_all(folded: str, now: datetime) -> Iterator[TimeRange]:
                 yield replace(period, place=match.span())
             elif period is not None:
                 yield TimeRange(*period, place=match.span())
-
-
-def _longest(ranges: Iterator[TimeRange]) -> list[TimeRange]:
-    chosen: list[TimeRange] = []
-    for item in sorted(ranges, key=lambda r: (r.place[0] - r.place[1], r.place[0])):
-        if all(item.place[1] <= c.place[0] or c.place[1] <= item.place[0] for c in chosen):
-            chosen.append(item)
-    return chosen
 
 
 def _joined(found: list[TimeRange], folded: str) -> list[TimeRange]:
