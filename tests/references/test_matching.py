@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld import ReferenceResolver
+from theworld.references.config import default_mappings
 from theworld.references.detection import false_friends, find_phrases
-from theworld.references.tables import default_mappings
 from theworld.text.folding import fold_in_place
 from theworld.text.sentences import apart
 

@@ -26,7 +26,7 @@ from theworld.references.chinese_topics import (
 )
 from theworld.references.context import Antecedent, FollowUp, Standalone, with_context
 from theworld.references.frames import refilled
-from theworld.references.history import text_of, topic_tokens
+from theworld.references.history import last_answer, text_of, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 
@@ -118,7 +118,7 @@ class ChineseFollowUp(FollowUp):
         thing = word.startswith(("它", "其"))
         if asks_for(asked) and not (_PLACE.fullmatch(word) or (thing and "谁" in asked)):
             compared = joined_names(bare(re.split("[谁哪]", fold_in_place(asked))[0]))
-            answer, said = self.last_answer()
+            answer, said = last_answer(self.history)
             chosen = [name for name in compared if name in fold_in_place(answer)]
             name = chosen[0] if len(chosen) == 1 else "和".join(compared) or name_given(asked, answer, person=not thing)
             return Antecedent(name, before.source if compared else said) if name else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
+from theworld.references.config import load_table
 from theworld.references.history import answering, topic_of_text, topic_tokens
-from theworld.references.tables import load_table
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.quantities import either
@@ -19,7 +19,6 @@ TIME = re.compile(
     r"(?:\d{2,4}年(?:\d{1,2}月(?:\d{1,2}[日号])?)?|\d{1,2}月(?:\d{1,2}[日号])?|(?:上|下|这|本)?(?:周|星期|礼拜)[一二三四五六日天]|大?[前后明今昨]天"
     r"|[去今明前后]年|(?:上|下|这|本)个?月|[春夏秋冬][天季]|早上|上午|中午|下午|晚上)"
 )
-_TITLE = re.compile(r"[《「『][^《》「」『』]{1,40}[》」』]")
 _BOUNDARY = re.compile(
     r"的|是|还?有(?!限)|在|怎么|怎样|如何|为什么|为何|为啥|什么|啥|多少|多[高长大久远重快深宽]|哪|几|吗|呢|会不会|能不能|可以|会|能|应该|适合|支持|和.{1,12}(?:哪|谁|的|比)|还是|属于|跟|谁|最|[，。,]"
 )
@@ -60,16 +59,12 @@ def bare(text: str) -> str:
 def topic_of(question: str) -> str:
     """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明"."""
     text = bare(question[:200])
-    if title := _TITLE.search(text):
-        return title.group()
     folded = fold_in_place(text)
     openers, introductions = any_of("openers").pattern, any_of("introductions").pattern
     match = re.match(rf"(?:{openers}|{TIME.pattern}的?)*(?:(?:{introductions})(?:一下)?\s*)?", folded)
     start = match.end() if match else 0
     cut = _BOUNDARY.search(folded, start + 1)
     end = cut.start() if cut else len(text)
-    if cut and any_of("verbs").fullmatch(folded[start:end]):
-        return ""
     if cut:
         for own, name in (("(?<=.)", "verbs"), ("(?<=..)", "attributes")):
             tail = f"[了过着]?(?:{own}(?:{any_of(name).pattern}))?[了过着]?$"

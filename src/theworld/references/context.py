@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
+from theworld.references.config import load_table
 from theworld.references.detection import Detected, Kind, Span
-from theworld.references.history import answering, text_of
+from theworld.references.history import answering, last_answer, text_of
 from theworld.references.names import names_in
-from theworld.references.tables import load_table
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
@@ -127,11 +127,6 @@ class FollowUp:
                 return Antecedent(alone, index)
         return None
 
-    def last_answer(self) -> Antecedent:
-        """Return the last answer that says something; empty, from -1, where there is none."""
-        said = ((text_of(self.history[i]).strip(), i) for i in self.recent if self.history[i].role == "assistant")
-        return next((Antecedent(text, index) for text, index in said if text), Antecedent("", -1))
-
     def span(self, match: re.Match[str]) -> Span:
         """Return where a match stands, with the query's own words."""
         return Span(match.start(), match.end(), self.query[match.start() : match.end()].strip())
@@ -181,7 +176,7 @@ class FollowUp:
         """Return the query with the question before it, and the beginning of its answer if that may be meant."""
         if self.before is None:
             return Standalone()
-        answer = self.last_answer() if answered else Antecedent("", -1)
+        answer = Antecedent(*last_answer(self.history)) if answered else Antecedent("", -1)
         said = answering(text_of(self.history[self.before.source]), answer.text)
         alone = with_context(self.query, beginning(said), self.before.text)
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)

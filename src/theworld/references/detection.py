@@ -9,9 +9,8 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
-from theworld.references.config import ReferenceResolverConfig
+from theworld.references.config import LANGUAGES, ReferenceResolverConfig, added_mappings, load_table
 from theworld.references.history import CLEAR_OVERLAP, overlap, text_of, topic_tokens
-from theworld.references.tables import LANGUAGES, added_mappings, load_table
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.calendar_units import Interval, midnight
 from theworld.text.folding import fold_in_place

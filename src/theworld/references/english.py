@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from theworld.references.context import LOOK_BACK, Antecedent, FollowUp, Standalone, dependent, with_context
+from theworld.references.context import Antecedent, FollowUp, Standalone, dependent, with_context
 from theworld.references.detection import Kind, Span
 from theworld.references.frames import refilled
-from theworld.references.history import answering, text_of, topic_tokens
+from theworld.references.history import answering, last_answer, text_of, topic_tokens
 from theworld.references.names import is_heading, looks_like_person, names_in, sure_names
 from theworld.text import tokens, without_qualifier
 
@@ -29,7 +29,6 @@ _PRONOUN = re.compile(
     r"(?P<clitic>['’](?:re|ve|ll|d|s))?(?![\w-])",
     re.IGNORECASE,
 )
-_CLITICS = {"re": " are", "ve": " have", "ll": " will", "d": " would", "s": "'s"}
 _POSSESSIVE = re.compile(
     r"(?:his|hers|theirs?|its)\b|her\s+(?!(?:to|for|in|on|at|with|by|from|of|as|and|or|but|when|after|before|the|an?)\b)\w",
     re.IGNORECASE,
@@ -78,8 +77,8 @@ class EnglishFollowUp(FollowUp):
     def rewritten(self) -> Standalone:
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
         self.heading = self._find_heading()
-        known = topic_tokens(self.heading.text) or frozenset(tokens(self.heading.text)) if self.heading else frozenset()
-        self.topic = frozenset(token for token in known if not token.isdecimal()) or known
+        heading = self.heading.text if self.heading else ""
+        self.topic = topic_tokens(heading) or frozenset(tokens(heading))
         self.names = self._salient_names()
         mentioned = " ".join(name.text for name in self.names)
         self.named = [name for name in names_in(self.query) if not name.opening or name.text in mentioned]
@@ -89,15 +88,12 @@ class EnglishFollowUp(FollowUp):
         return self._filled() or item or self._pronouns() or self._dependent()
 
     def _find_heading(self) -> Antecedent | None:
-        """Return the topic where it was stated as such: by a label, or by a message that is a title."""
-        history = self.history
-        for index in range(len(history) - 1, -1, -1):
-            if label := history[index].topic:
+        """Return the topic where it was stated as such: by a label, or by a first message that is a title."""
+        for index in range(len(self.history) - 1, -1, -1):
+            if label := self.history[index].topic:
                 return Antecedent(label, index)
-            shown = index == 0 or (index > len(history) - LOOK_BACK and history[index].role == "user")
-            if shown and is_heading(text := text_of(history[index])):
-                return Antecedent(without_qualifier(" ".join(text.split())).strip(' ."“”'), index)
-        return None
+        text = " ".join(text_of(self.history[0]).split())
+        return Antecedent(without_qualifier(text).strip(' ."“”'), 0) if is_heading(text) else None
 
     def _salient_names(self) -> list[Antecedent]:
         """Return the names of the last turns, each once: the last question's, those asked about, those in answers."""
@@ -129,7 +125,7 @@ class EnglishFollowUp(FollowUp):
                 rivals = self._rivals(kind)
                 options = options or tuple(name.text for name in rivals)
                 ending = "'s" if _POSSESSIVE.match(self.query, match.start(kind)) else ""
-                ending += _CLITICS[match["clitic"][1:].lower()] if match["clitic"] else ""
+                ending += match["clitic"] or ""
                 found[nature] = self.span(match), ending, (*rivals, self._antecedent(kind))[0]
         meant = [name.text for _, _, name in found.values() if name]
         if not meant:
@@ -192,7 +188,7 @@ class EnglishFollowUp(FollowUp):
 
     def _name_giving(self) -> Antecedent | None:
         """Return the part of the answer to a question for a name that gives it: its first line where that is short."""
-        answer, index = self.last_answer()
+        answer, index = last_answer(self.history)
         if self.before is None or index < self.before.source or not _ASKS_NAME.match(self.before.text):
             return None
         first = answer.partition("\n")[0]
@@ -219,8 +215,8 @@ class EnglishFollowUp(FollowUp):
             return self._in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
         bare = not self.named and len(own) <= (MOST_OWN_WORDS if _ADDS.search(self.query) else 0)
-        again = any(name.text.lower() in self.query.lower() for name in self.names)
         match = _CONTINUES.match(self.query)
+        again = {name.text for name in self.named} & {name.text for name in self.names}
         if again or not (match or bare):
             return Standalone()
         return self._in_context(self.span(match) if match else self.whole, "continuation")

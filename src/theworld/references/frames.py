@@ -1,9 +1,8 @@
 """What a turn does with the frame of the question before: it drops it, or puts something else in its place.
 
 - A change of topic ("换个话题，…") drops the frame: the words that announce it are no part of the query.
-- A correction ("No, I meant X", "不对，我问的是X") keeps the frame and replaces a filler: what the correction rejects
-  ("not Y"), else its like (a year by a year, a name by a name). Where nothing is alike the filler stands before its
-  frame in brackets.
+- A correction ("No, I meant X", "不对，我问的是X") keeps the frame and replaces a filler by its like: a year by a year,
+  a name by a name. Where nothing is alike the filler stands before its frame in brackets.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 
+from theworld.references.config import LANGUAGES, load_table
 from theworld.references.context import FollowUp, Standalone, with_context
 from theworld.references.names import names_in, sure_names
-from theworld.references.tables import LANGUAGES, load_table
 from theworld.state import ReferenceType
 from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place
@@ -59,14 +58,14 @@ def topic_change(text: str) -> int | None:
 def corrected(follow_up: FollowUp) -> Standalone | None:
     """ "No, I meant X": the question before with X in the place of its like; None for any other turn."""
     head = _heads("corrected", "before_corrected")
-    not_meant = r"[,，]\s*(?:not|不是|而不是)\s*(?P<rejected>[^.?!。？！]+?)"
+    not_meant = r"[,，]\s*(?:not|不是|而不是)[^.?!。？！]+"
     pattern = rf"{head}\s*(?P<value>[^.?!。？！]{{1,{LONGEST_FILLER}}}?)(?:{not_meant})?[.?!。？！\s]*$"
     match = re.match(pattern, fold_in_place(follow_up.query))
     before = follow_up.before if match else None
     if match is None or before is None:
         return None
-    value, rejected = (follow_up.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
-    filled = refilled(value, before.text, rejected)
+    value = follow_up.query[slice(*match.span("value"))].strip()
+    filled = refilled(value, before.text)
     query = filled or with_context(value, before.text)
     alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before, sure=filled is not None)
     references = tuple(
@@ -75,12 +74,11 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
     return replace(alone, references=references)
 
 
-def refilled(value: str, frame: str, rejected: str = "") -> str | None:
-    """Return a question with a value in the place of what is rejected, of its like, or of a name."""
+def refilled(value: str, frame: str) -> str | None:
+    """Return a question with a value in the place of its like: of a year, a day, a number or a name."""
     value = re.sub(r"^(?:the|a|an)\s+", "", value, flags=re.IGNORECASE)
-    at = fold_in_place(frame).rfind(fold_in_place(rejected)) if rejected else -1
     kind = next((pattern for pattern in _LIKES if pattern.fullmatch(value)), None)
-    places = [(at, at + len(rejected))] if at >= 0 else [match.span() for match in kind.finditer(frame)] if kind else []
+    places = [match.span() for match in kind.finditer(frame)] if kind else []
     if not places and names_in(value):
         places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
     return frame[: places[-1][0]] + value + frame[places[-1][1] :] if places else None

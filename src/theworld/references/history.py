@@ -9,8 +9,8 @@ from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
 
+from theworld.references.config import LanguageCode, load_table
 from theworld.references.names import names_in
-from theworld.references.tables import LanguageCode, load_table
 from theworld.state import Message
 from theworld.text import split_sentences, tokens
 from theworld.text.folding import fold_in_place
@@ -69,6 +69,12 @@ def text_of(message: Message) -> str:
     return _PLACE.sub("", content) if message.role == "assistant" and "[" in content else content
 
 
+def last_answer(history: Sequence[Message]) -> tuple[str, int]:
+    """Return the last answer that says something, and its index; empty, from -1, where there is none."""
+    answers = (index for index in range(len(history) - 1, -1, -1) if history[index].role == "assistant")
+    return next(((text, index) for index in answers if (text := text_of(history[index]).strip())), ("", -1))
+
+
 def last_turns(history: Sequence[Message], count: int) -> range:
     """Return the indexes of the messages of the last `count` turns.
 
@@ -84,16 +90,11 @@ def last_turns(history: Sequence[Message], count: int) -> range:
     return range(len(history))
 
 
-def spoken(history: Sequence[Message], indexes: Iterable[int]) -> list[int]:
-    """Return those of the indexes whose message holds text, ascending and without repetition."""
-    return [index for index in sorted(set(indexes)) if text_of(history[index]).strip()]
-
-
 def transcript(history: Sequence[Message], indexes: Iterable[int], language: LanguageCode) -> str | None:
-    """Return the messages one a line, labelled by role in the language; None where there is no text."""
+    """Return the messages that hold text one a line, labelled by role in the language; None where there is none."""
     labels = load_table("language")["labels"][language]
-    said = ((history[index].role, text_of(history[index]).strip()) for index in spoken(history, indexes))
-    return "\n".join(f"{labels.get(role, role)}: {text}" for role, text in said) or None
+    said = ((history[index].role, text_of(history[index]).strip()) for index in indexes)
+    return "\n".join(f"{labels.get(role, role)}: {text}" for role, text in said if text) or None
 
 
 CLEAR_OVERLAP = 0.3

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
+from theworld.references.config import load_table
 from theworld.references.context import RANKS
 from theworld.references.detection import Span
 from theworld.references.history import overlap, text_of, topic_tokens
-from theworld.references.tables import load_table
 from theworld.state import Message, ReferenceType, ResolvedReference
 from theworld.text import fold, split_sentences
 from theworld.text.folding import fold_in_place

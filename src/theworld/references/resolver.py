@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from theworld.errors import ReferenceConfigError
 from theworld.references.chinese import ChineseFollowUp
 from theworld.references.chinese_topics import topic_in
-from theworld.references.config import ReferenceResolverConfig, check_mapping
+from theworld.references.config import LanguageCode, ReferenceResolverConfig, check_mapping, load_table
 from theworld.references.context import FollowUp, Standalone, is_small_talk, with_context
 from theworld.references.detection import (
     Detected,
@@ -31,7 +31,6 @@ from theworld.references.model_fallback import LLMResolver, ask_model
 from theworld.references.names import sure_names
 from theworld.references.quoting import chat_question
 from theworld.references.recall import Conversation, recall_turns
-from theworld.references.tables import LanguageCode, load_table
 from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import detect_language
 from theworld.text.folding import fold_in_place
