@@ -67,7 +67,6 @@ LONGEST_DEPENDENT, LONGEST_WITH_NAMES = 13, 10
 """Words of a query beyond which its pronouns are taken to stand for something in it."""
 MOST_OWN_WORDS = 2
 """Content words up to which a question is about its one name, and "else" or "another" means the question before."""
-MOST_WORDS_OF_A_NAME = 6
 MOST_OPTIONS = 5
 
 
@@ -187,13 +186,11 @@ class EnglishFollowUp(FollowUp):
         )
 
     def _name_giving(self) -> Antecedent | None:
-        """Return the part of the answer to a question for a name that gives it: its first line where that is short."""
+        """Return the sentence that answers a question for a name."""
         answer, index = last_answer(self.history)
         if self.before is None or index < self.before.source or not _ASKS_NAME.match(self.before.text):
             return None
-        first = answer.partition("\n")[0]
-        short = len(first.split()) <= MOST_WORDS_OF_A_NAME
-        return Antecedent(first if short else answering(self.before.text, answer), index)
+        return Antecedent(answering(self.before.text, answer), index)
 
     def _name_given(self) -> Antecedent | None:
         """Return the first new name of the answer, if it is all that this says or the question asks who."""

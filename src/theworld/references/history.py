@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from theworld.references.config import LanguageCode, load_table
@@ -16,7 +16,7 @@ from theworld.text import split_sentences, tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 from theworld.text.quantities import either
-from theworld.text.tokens import function_words
+from theworld.text.tokens import function_words, token_set
 
 _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"} | {
     role: role for role in ("user", "assistant", "system", "tool")
@@ -123,14 +123,9 @@ def overlap(wanted: frozenset[str], text: str) -> float:
     """Return the share of the wanted tokens that the text holds, 0.0 where nothing is wanted."""
     if not wanted:
         return 0.0
-    held = wanted & _tokens_of(text)
+    held = wanted & token_set(text[:LONGEST_TEXT])
     single = (token for token in wanted - held if len(token) == 1 and has_ideographs(token))
     return (len(held) + sum(token in fold_in_place(text) for token in single)) / len(wanted)
-
-
-@lru_cache(maxsize=4096)
-def _tokens_of(text: str) -> frozenset[str]:
-    return frozenset(tokens(fold_in_place(text[:LONGEST_TEXT])))
 
 
 def answering(question: str, answer: str) -> str:

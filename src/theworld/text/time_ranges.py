@@ -354,7 +354,7 @@ def _joined(found: list[TimeRange], folded: str) -> list[TimeRange]:
         last = joined[-1] if joined else None
         between = _TO.fullmatch(folded, last.place[1], item.place[0]) if last else None
         opening = _OPENING.search(folded, 0, last.place[0]) if last else None
-        opened = opening is not None or (last is not None and _opened(folded, last))
+        opened = opening or (last and re.match(r"(?:between|from)\s", folded[last.place[0] :]))
         if last and between and (opened or not between.group().strip().startswith("and")):
             whole = _span(last, item, folded)
             begin = opening.start() if opening else last.place[0]
@@ -363,10 +363,6 @@ def _joined(found: list[TimeRange], folded: str) -> list[TimeRange]:
         else:
             joined.append(item)
     return joined
-
-
-def _opened(folded: str, first: TimeRange) -> bool:
-    return re.match(r"(?:between|from)\s", folded[first.place[0] :]) is not None
 
 
 def _span(first: TimeRange, last: TimeRange, folded: str) -> TimeRange:

@@ -139,8 +139,7 @@ def _parts(label: str, function: Container[str]) -> Iterator[str]:
     pieces = units(label)
     if pieces and has_ideographs(pieces[0].value):
         if len(pieces) == 4:  # two words of two characters
-            yield label[:2]
-            yield label[2:]
+            yield from (label[:2], label[2:])
         return
     words = label.split()
     for n in range(1, len(words)):
