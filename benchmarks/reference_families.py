@@ -1,6 +1,6 @@
 """What each family of rules of the references is worth: stand-alone questions with it and without it.
 
-    python benchmarks/reference_families.py --canard FILE --threads SET/threads.jsonl [...]
+    python benchmarks/reference_families.py --canard FILE --threads SET/threads.jsonl [...] --dialogues FILE [...]
 
 Each family is switched off in turn. Of the questions that this changes, the table says how many are right with it and
 without it: in conversations by what a stand-alone question must hold (one that a person made stand alone must be left
@@ -11,6 +11,7 @@ stays where its side has 90 % of the changed questions and these are at least 1 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -28,21 +29,20 @@ NONE: Callable[..., None] = lambda *_args, **_named: None  # noqa: E731
 NEVER = re.compile("(?!)")
 ENGLISH, CHINESE = "english.EnglishFollowUp", "chinese.ChineseFollowUp"
 FAMILIES: dict[str, tuple[str, object]] = {
-    "correction refills the frame": ("rewriting.corrected", NONE),
-    "change of topic: words left out": ("rewriting.topic_change", NONE),
-    "change of topic: turns left out": ("rewriting.since_topic_change", lambda history: (history, 0)),
-    "beginning of the answer as context": ("context.beginning", lambda _: ""),
+    "correction refills the frame": ("resolver.corrected", NONE),
+    "value in its frame": ("frames.refilled", NONE),
+    "change of topic: words left out": ("resolver.topic_change", NONE),
+    "sentence of the answer as context": ("context.beginning", lambda _: ""),
     "item of a list": ("context.FollowUp.item", NONE),
-    "item of a list within a sentence": ("context._ENUMERATION", NEVER),
     "like in the place of like (en)": (f"{ENGLISH}._filled", NONE),
     "pronoun (en)": (f"{ENGLISH}._pronouns", NONE),
     "it stands for a clause (en)": ("english._EXPLETIVE", NEVER),
     "this, that (en)": ("english._DEMONSTRATIVE", NEVER),
     "and, but, what about (en)": ("english._CONTINUES", NEVER),
     "else, another (en)": ("english._ADDS", NEVER),
-    "the answer's name (en)": ("focus._answered", NONE),
+    "the answer's name (en)": (f"{ENGLISH}._name_given", NONE),
     "names side by side (en)": (f"{ENGLISH}._rivals", lambda *_: ()),
-    "heading (en)": ("focus._heading", NONE),
+    "heading (en)": (f"{ENGLISH}._find_heading", NONE),
     "X呢 (zh)": (f"{CHINESE}._about", NONE),
     "continued, or a fragment (zh)": (f"{CHINESE}._fragment", NONE),
     "pronoun (zh)": (f"{CHINESE}._pronouns", NONE),
@@ -50,7 +50,7 @@ FAMILIES: dict[str, tuple[str, object]] = {
     "这种, 那一步 (zh)": ("chinese._POINTING", NEVER),
     "correction (zh)": ("chinese._CORRECTS", NEVER),
     "sequel (zh)": ("chinese._SEQUEL", NEVER),
-    "the answer's name (zh)": ("chinese.name_in_answer", lambda _: ""),
+    "the answer's name (zh)": ("chinese.name_given", lambda *_args, **_named: ""),
     "names side by side (zh)": ("chinese.joined_names", lambda _: ()),
 }
 
@@ -80,19 +80,39 @@ def of_threads(folder: Path) -> Iterator[Asked]:
             history += [Message("user", turn.question), Message("assistant", turn.reply)]
 
 
-def of_canard(file: Path) -> Iterator[Asked]:
+def of_canard(file: Path, *, titled: bool) -> Iterator[Asked]:
+    """The questions of a CANARD file; without their title and section, the first two messages, as of an open talk."""
     for row in load_rewritings(file):
         history = [Message("assistant" if i % 2 else "user", text) for i, text in enumerate(row.history)]
+        if not titled:
+            del history[:2]
         yield Asked(row.current, history, lambda text, gold=row.rewrite: token_f1(text, gold))
+
+
+def of_dialogues(file: Path) -> Iterator[Asked]:
+    """Chinese dialogues: a stand-alone question holds what it must, one that refers to nothing is left as it is."""
+    for row in map(json.loads, file.read_text("utf-8").splitlines()):
+        history = [Message("assistant" if i % 2 else "user", text) for i, text in enumerate(row["history"])]
+        wanted, query = row.get("standalone_has", []), row["query"]
+        left = row["type"] == "none"
+        yield Asked(
+            query,
+            history,
+            lambda text, q=query, w=wanted, left=left: float(text == q if left else all(one in text for one in w)),
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--canard", type=Path)
     parser.add_argument("--threads", type=Path, nargs="*", default=[])
+    parser.add_argument("--dialogues", type=Path, nargs="*", default=[])
     options = parser.parse_args()
     sets = {path.parent.name: list(of_threads(path.parent)) for path in options.threads}
-    sets |= {"canard": list(of_canard(options.canard))} if options.canard else {}
+    sets |= {path.stem: list(of_dialogues(path)) for path in options.dialogues}
+    if options.canard:
+        sets |= {"canard": list(of_canard(options.canard, titled=True))}
+        sets |= {"canard without titles": list(of_canard(options.canard, titled=False))}
     resolver = ReferenceResolver()
     print(environment())
     print(

@@ -50,7 +50,8 @@ def answer_with_passages(
             return notes.text(document_id, start, end, tenant=context.tenant, within=within)
         return ""
 
-    limit = _limit(state.candidates, settings)
+    chinese = bool(state.candidates) and state.candidates[0].language == "zh"
+    limit = settings.answers.passage_characters_zh if chinese else settings.answers.passage_characters_en
     ranked = supports_first(state.candidates, short)
     places = int(limit * PLACES_SHARE)
     passages = compose_passages(ranked, words, limit - places - (len(short.text) if short else 0), read, between)
@@ -92,8 +93,3 @@ def supports_first(candidates: Sequence[Candidate], short: Answer | None) -> lis
     by_id = {candidate.note_id: candidate for candidate in candidates}
     first = [by_id[note_id] for note_id in supports if note_id in by_id]
     return [*first, *(candidate for candidate in candidates if candidate not in first)]
-
-
-def _limit(candidates: Sequence[Candidate], settings: Settings) -> int:
-    chinese = bool(candidates) and candidates[0].language == "zh"
-    return settings.answers.passage_characters_zh if chinese else settings.answers.passage_characters_en

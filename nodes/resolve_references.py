@@ -47,7 +47,8 @@ def resolve_references(state: QueryState, runtime: Runtime[Context], *, resolver
             return run_within(deadline, lambda: ask(antecedent, use_model=True), name="resolve_references")
         except DeadlineExceededError as error:
             reason = f"the model was too late for the reference ({error}); the rules' reading stands"
-            late["degradations"] = [_degradation(reason, began)]
+            elapsed_ms = (time.perf_counter() - began) * 1000
+            late["degradations"] = [Degradation(stage="resolve_references", reason=reason, elapsed_ms=elapsed_ms)]
             late["usage"] = ModelUsage(calls=1)
             return ask(antecedent, use_model=False)
 
@@ -64,10 +65,6 @@ def resolve_references(state: QueryState, runtime: Runtime[Context], *, resolver
     if used := reference.metadata.get("llm_usage"):
         update["usage"] = ModelUsage.model_validate(used)
     return update | late
-
-
-def _degradation(reason: str, began: float) -> Degradation:
-    return Degradation(stage="resolve_references", reason=reason, elapsed_ms=(time.perf_counter() - began) * 1000)
 
 
 def _chosen(reference: ResolvedReference, language: Language) -> str:

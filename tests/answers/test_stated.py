@@ -1,4 +1,4 @@
-"""Comparisons over small notes, from the table beside this file; what they compare."""
+"""Comparisons over small notes, from the table beside this file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from theworld.answers.comparisons import answer_comparison, compared_topics
+from theworld.answers.comparisons import answer_comparison
 from theworld.questions import read_question
 from theworld.state import Candidate, Mention
 from theworld.text import detect_language, entity_key
@@ -55,21 +55,6 @@ def test_stated_answers(notes: dict[str, str], question: str, expected: str | No
     assert (found.text if found else None) == expected
     for support in found.support if found else ():
         assert evidence[support.note].text[support.start : support.end]
-
-
-@pytest.mark.parametrize(
-    ("question", "names"),
-    [
-        ("紅毛城和天一閣哪個更早建成？", ["紅毛城", "天一閣"]),
-        ("谁更高，红毛城还是天一阁？", ["红毛城", "天一阁"]),
-        ("天一阁与《红毛城》相比哪个更老？", ["天一阁", "红毛城"]),
-        ("天一阁在哪里？", []),
-    ],
-)
-def test_two_things_are_compared_under_a_part_of_their_titles(question: str, names: list[str]) -> None:
-    evidence = notes_of({"淡水紅毛城": "紅毛城在淡水。", "宁波天一阁": "天一阁在宁波。"})
-    topics = compared_topics(read_question(question), evidence)
-    assert [topic.name for topic in topics] == names
 
 
 def test_an_empty_question_or_no_evidence_is_no_answer() -> None:

@@ -56,14 +56,6 @@ def test_two_rivals_are_ambiguous_and_a_choice_settles_it() -> None:
     assert (chosen.options, chosen.standalone_query) == ((), "Does PostgreSQL support JSON?")
 
 
-def test_that_one_offers_the_last_topics() -> None:
-    history = talk("What is Redis?", "A data store.", "What is Kafka?", "A log.")
-    result = RESOLVER.resolve("How much does that one cost?", history)
-    assert (result.options, result.standalone_query) == (("Kafka", "Redis"), "How much does Kafka cost?")
-    chosen = RESOLVER.resolve("How much does that one cost?", history, antecedent="Redis")
-    assert (chosen.options, chosen.standalone_query) == ((), "How much does Redis cost?")
-
-
 def test_a_topic_label_is_the_topic() -> None:
     history = [Message("user", "hello", topic="Mount Fuji"), Message("assistant", "hi")]
     assert RESOLVER.resolve("How high is it?", history).standalone_query == "How high is Mount Fuji?"

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from theworld import Message, ReferenceResolver, ReferenceType
-from theworld.references.frames import since_topic_change, topic_change
+from theworld.references.frames import topic_change
 
 DATA = Path(__file__).parent / "data"
 TABLE = yaml.safe_load((DATA / "frames.yaml").read_text(encoding="utf-8"))
@@ -34,14 +34,6 @@ def test_dialogues(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("language", "question"), [(code, text) for code in COMPLETE for text in COMPLETE[code]])
 def test_a_complete_question_is_no_follow_up(language: str, question: str) -> None:
     assert ReferenceResolver().resolve(question, talk([BEFORE[language]])).standalone_query is None
-
-
-def test_an_announced_topic_ends_what_was_before() -> None:
-    history = talk([["Where is Rome?", "In Italy."], ["Different topic: who wrote Emma?", "Jane Austen."]])
-    recent, first = since_topic_change(history)
-    assert (recent[0].content, first) == ("who wrote Emma?", 2)
-    found = ReferenceResolver().resolve("When was she born?", history)
-    assert (found.standalone_query, found.source_turns) == ("When was Jane Austen born?", [3])
 
 
 @pytest.mark.parametrize(

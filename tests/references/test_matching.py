@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld import ReferenceResolver
-from theworld.references.detection import Span, false_friends, find_phrases, longest_apart
-from theworld.references.tables import default_mappings
+from theworld.references.config import default_mappings
+from theworld.references.detection import false_friends, find_phrases
 from theworld.text.folding import fold_in_place
+from theworld.text.sentences import apart
 
 CASES = yaml.safe_load((Path(__file__).parent / "data" / "matching.yaml").read_text(encoding="utf-8"))
 RESOLVER = ReferenceResolver()
@@ -86,6 +87,6 @@ def test_a_phrase_between_spaces_is_found_where_it_stands(phrase: str, before: s
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 6)), max_size=12))
 def test_chosen_spans_never_overlap(raw: list[tuple[int, int]]) -> None:
-    chosen = sorted(longest_apart(Span(s, s + n, "x") for s, n in raw))
-    assert all(a.end <= b.start for a, b in pairwise(chosen))
+    chosen = sorted(apart([(start, start + length) for start, length in raw], lambda place: place))
+    assert all(one[1] <= other[0] for one, other in pairwise(chosen))
     assert bool(chosen) == bool(raw)

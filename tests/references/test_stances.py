@@ -98,3 +98,9 @@ def test_without_any_stance_the_last_answer_is_taken_and_that_is_said() -> None:
     history = [Message("user", "q"), Message("assistant", "水在100度沸腾")]
     result = ReferenceResolver().resolve("你上次说什么", history)
     assert (result.source_turns, result.metadata["reason"]) == ([1], "no stance found; the last answer")
+
+
+def test_without_any_stance_the_turn_about_what_is_named_is_taken() -> None:
+    texts = ("消费失败默认会重试多少次？", "默认值是 16 次。", "那无序消息第一次呢", "与上次间隔 10 秒。")
+    history = [Message("assistant" if place % 2 else "user", text) for place, text in enumerate(texts)]
+    assert ReferenceResolver().resolve("你前面说默认重试几次？", history).source_turns == [0, 1]

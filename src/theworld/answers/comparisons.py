@@ -15,9 +15,10 @@ from theworld.answers.facts import begin_of, countries_in, country_of, lifespan
 from theworld.answers.stated import STATED, FoundAnswer, Support
 from theworld.questions import Question
 from theworld.state import Candidate
-from theworld.text import Language, cjk_share, entity_key, fold, split_sentences, tokens, without_qualifier
+from theworld.text import Language, cjk_share, fold, split_sentences, tokens, without_qualifier
 from theworld.text.dates import DateSpan
 from theworld.text.folding import fold_in_place
+from theworld.text.sentences import apart
 from theworld.text.tokens import function_words
 
 YES, NO = {"en": "yes", "zh": "是"}, {"en": "no", "zh": "否"}
@@ -40,7 +41,6 @@ _BEGIN = re.compile(
     r"设立|完[成工]|竣工|历史|新",
     re.IGNORECASE,
 )
-_HOW_MUCH = re.compile(r"\bhow (?:much|many|old)\b|多少|几", re.IGNORECASE)
 _SAME_COUNTRY = re.compile(
     r"\bsame (?:country|nationality)\b|\bnationality\b[^?]*\bsame\b|\bshare\b[^?]*\b(?:nationality|country)\b|"
     r"(?:同一|相同)[个的]?国|国籍(?:是否)?(?:相同|一样)",
@@ -60,18 +60,6 @@ _OF_OTHERS = re.compile(
 """What a question compares in place of the things it names: people that the notes only lead to."""
 _EMPTY_ZH = re.compile(r"是不是|是否|两[者个位名部座家]|[都均皆吗的是为在有和与跟]|位于|属于|来自|一[个位名种部座家]")
 _APART = re.compile(r"[^\w]+")
-_PAIRS = (
-    re.compile(
-        r"(?:[,:?]|\b(?:first|earlier|later|older|younger|recently|between|is|was|are|were|do|does|did)\b)\s*(?:the )?"
-        r"(?P<left>[^,:?]+?),?\s+(?:or|and)\s+(?:the )?(?P<right>[^,:?]+?)"
-        r"(?=\s*(?:[,?]|$|\b(?:both|all|each|from|located|have|share|born|in|of|the same)\b))"
-    ),
-    re.compile(
-        r"(?:^|[，,：:？?、是在]|[谁誰]|哪一?[个個位座部家所条條本])(?P<left>[^，,：:？?、]{2,20}?)(?:[和与與跟同]|[还還]是|或者?)"
-        r"(?P<right>[^，,：:？?、]{2,20}?)(?=[，,？?]|$|相比|[谁誰哪]|都|是否|是不是|的)"
-    ),
-)
-"""How a question writes two things, where their titles say more than the question does."""
 _PLAIN_EN = function_words() | frozenset(
     tokens(
         "film movie song album single book novel play musical opera series show person man woman named called band "
@@ -87,17 +75,15 @@ class Topic(NamedTuple):
     note: int
     """Index in the evidence."""
     name: str
-    """Its name as the title or the question writes it."""
+    """Its name as the title writes it."""
 
 
 def answer_comparison(question: Question, evidence: Sequence[Candidate]) -> FoundAnswer | None:
     """Return the answer to a question that compares two things, None when the notes do not state enough."""
-    topics = compared_topics(question, evidence)
-    if len(topics) != 2 or _HOW_MUCH.search(question.simplified):
+    topics = named_topics(question, evidence)
+    if len(topics) != 2 or _OF_OTHERS.search(question.simplified):
         return None
     asked, language = _without_names(question, topics), question.language
-    if _OF_OTHERS.search(question.simplified):
-        return None
     if _SAME_COUNTRY.search(asked):
         return _same_country(language, topics, evidence)
     if _YES_NO.search(question.simplified) and not _OTHERWISE.search(asked):
@@ -176,22 +162,7 @@ def _content(asked: str) -> set[str]:
     return set(tokens(asked)) - _PLAIN_EN
 
 
-def compared_topics(question: Question, evidence: Sequence[Candidate]) -> list[Topic]:
-    """Return the two topics a question compares, by their titles or as it writes them, or nothing."""
-    named = _named_topics(question, evidence)
-    if len(named) == 2:
-        return named
-    for match in (match for pattern in _PAIRS for match in pattern.finditer(question.simplified)):
-        left = _note_about(match["left"], evidence)
-        right = _note_about(match["right"], evidence, without=left)
-        if left is not None and right is not None:
-            written = (question.text[slice(*match.span(side))] for side in ("left", "right"))
-            names = [name.strip(" 《》〈〉「」『』“”") for name in written]
-            return [Topic(left, names[0]), Topic(right, names[1])]
-    return []
-
-
-def _named_topics(question: Question, evidence: Sequence[Candidate]) -> list[Topic]:
+def named_topics(question: Question, evidence: Sequence[Candidate]) -> list[Topic]:
     """Return the topics a question names by title, in its order; longer names win over names inside them."""
     asked = f" {_APART.sub(' ', question.folded).strip()} "
     found: dict[str, tuple[int, int, Topic]] = {}
@@ -201,11 +172,8 @@ def _named_topics(question: Question, evidence: Sequence[Candidate]) -> list[Top
             at = _find(asked, form) if len(form) >= MIN_TITLE_CHARACTERS else -1
             if at >= 0:
                 found.setdefault(note.document_id, (at, at + len(form), Topic(index, title)))
-    kept: list[tuple[int, int, Topic]] = []
-    for start, end, topic in sorted(found.values(), key=lambda one: (one[0] - one[1], one[2].note)):
-        if not any(start < other_end and other_start < end for other_start, other_end, _ in kept):
-            kept.append((start, end, topic))
-    return [topic for _, _, topic in sorted(kept)]
+    longest = sorted(found.values(), key=lambda one: (one[0] - one[1], one[2].note))
+    return [topic for _, _, topic in sorted(apart(longest, lambda one: one[:2]))]
 
 
 def _find(asked: str, form: str) -> int:
@@ -214,23 +182,6 @@ def _find(asked: str, form: str) -> int:
         at = asked.find(f" {form} ")
         return at + 1 if at >= 0 else -1
     return asked.find(form)
-
-
-def _note_about(name: str, evidence: Sequence[Candidate], without: int | None = None) -> int | None:
-    """Return the index of the note about a name: the same title first, then one whose words contain the other's."""
-    key = entity_key(name)
-    if not key:
-        return None
-    others = [index for index in range(len(evidence)) if index != without]
-    for index in others:
-        if key in {entity_key(evidence[index].title), entity_key(without_qualifier(evidence[index].title))}:
-            return index
-    words = set(tokens(name))
-    for index in others:
-        title = set(tokens(without_qualifier(evidence[index].title)))
-        if len(words & title) >= 2 and (words <= title or title <= words):
-            return index
-    return None
 
 
 def _without_names(question: Question, topics: Sequence[Topic]) -> str:

@@ -16,21 +16,12 @@ from theworld.text.folding import simplified
 
 LIFESPAN_REACH = 600
 """Characters of a note in which the brackets after a person's name stand."""
-CLAUSE_REACH = 80
-"""Characters behind "born" or "died" in which its date stands."""
 _COPULA = re.compile(r"\b(?:is|was|are|were)\b|是|为")
 _PLACE = re.compile(
     r"\b(village|river|town|city|creek|municipality|island|district|lake|mountain|hamlet|commune)\b", re.IGNORECASE
 )
 _BRACKET = re.compile(r"[（(]([^()（）]{0,160})[)）]")
-_TO = re.compile(r"[–—−~～－]|\s-\s|\bto\b|至|\s")
-_EVENT = re.compile(r"\b(released|founded|film|album|active)\b", re.IGNORECASE)
 _BORN = re.compile(r"\b(?:born|b\.)|出生|生于", re.IGNORECASE)
-_DIED = re.compile(r"\b(?:died|d\.)|[逝去][世于]|[病过]逝|病故|过世|辞世|卒(?!年)", re.IGNORECASE)
-_SENTENCE = re.compile(r"[。；;！？\n]")
-_CLAUSE = re.compile(r"[，,]")
-_ADJACENT = re.compile(r"[\s公元前约于在]*")
-"""What may stand between a Chinese cue and the date that follows it at once ("生于公元前259年")."""
 _BEGINS = re.compile(
     r"\b(?:founded|established|formed|released|published|launched|opened|created|premiered|began|started|incorporated|"
     r"built|aired|debuted|introduced|completed)\b|"
@@ -103,43 +94,15 @@ def begin_of(text: str) -> DateSpan | None:
 
 
 def lifespan(text: str) -> Lifespan:
-    """Return birth and death from the brackets after a name, "Ada (10 May 1815 – 27 June 1852)", or from clauses."""
+    """Return birth and death from the brackets after a name: "Ada (10 May 1815 – 27 June 1852)", "Eva (born 1901)"."""
     text = simplified(text)
     for bracket in _BRACKET.finditer(text[:LIFESPAN_REACH]):
-        inside = bracket.group(1)
-        dates = [_moved(date, bracket.start(1)) for date in find_dates(inside)]
-        if len(dates) >= 2 and _TO.search(inside) and not _EVENT.search(inside):
+        dates = [_moved(date, bracket.start(1)) for date in find_dates(bracket.group(1))]
+        if len(dates) >= 2:
             return Lifespan(dates[0], dates[1])
-        if dates and _BORN.search(inside):
-            return Lifespan(dates[0], _stated(text, _DIED))
         if dates:
-            break
-    return Lifespan(_stated(text, _BORN), _stated(text, _DIED))
-
-
-def _stated(text: str, cue: re.Pattern[str]) -> DateSpan | None:
-    """Return the date that a cue states: behind it, in Chinese also before it ("1979年6月出生于泉州")."""
-    match = cue.search(text)
-    if match is None:
-        return None
-    stop = re.search(r"[.;。；](?=\s|$)", text[match.end() : match.end() + CLAUSE_REACH])
-    window = text[match.end() : match.end() + (stop.start() if stop else CLAUSE_REACH)]
-    following = next((_moved(date, match.end()) for date in find_dates(window)), None)
-    if match.group().isascii() or (following and _ADJACENT.fullmatch(text[match.end() : following.start])):
-        return following
-    begin = max((one.end() for one in _SENTENCE.finditer(text, 0, match.start())), default=0)
-    *earlier, clause = _CLAUSE.split(text[begin : match.start()])
-    start = match.start() - len(clause)
-    before = [_moved(date, start) for date in find_dates(clause)]
-    if not before and earlier:  # "1996年3月19日，他在北京逝世"
-        start -= len(earlier[-1]) + 1
-        before = [_moved(date, start) for date in find_dates(earlier[-1]) if _is_all_of(date, earlier[-1])]
-    return before[-1] if before else following
-
-
-def _is_all_of(date: DateSpan, clause: str) -> bool:
-    """Return whether a clause says nothing but a date."""
-    return not clause[: date.start].strip(" 在于") and not clause[date.end :].strip(" 起初底末时")
+            return Lifespan(dates[0]) if _BORN.search(bracket.group(1)) else Lifespan()
+    return Lifespan()
 
 
 def _moved(date: DateSpan, offset: int) -> DateSpan:

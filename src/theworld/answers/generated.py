@@ -61,7 +61,7 @@ def pack_evidence(evidence: Sequence[Candidate], budget: int) -> PackedEvidence:
     shown: list[int] = []
     used = 0
     for index, note in enumerate(evidence):
-        title = _attribute(note.title)
+        title = clean(note.title[:LONGEST_TITLE]).replace('"', "'").replace("\n", " ").replace(">", "›")
         body = _within(clean(note.text), budget - used - NOTE_OVERHEAD - estimate_tokens(title))
         if not body:
             continue
@@ -75,10 +75,6 @@ def pack_evidence(evidence: Sequence[Candidate], budget: int) -> PackedEvidence:
 def clean(text: str) -> str:
     """Return a note's text without control, bidirectional and tag characters, its own `<note` marks made harmless."""
     return harmless(_CONTROL.sub("", _LINE_END.sub("\n", text)), "note").strip()
-
-
-def _attribute(title: str) -> str:
-    return clean(title[:LONGEST_TITLE]).replace('"', "'").replace("\n", " ").replace(">", "›")
 
 
 def _within(text: str, budget: int) -> str:
@@ -177,7 +173,8 @@ def no_answer_because(text: str, question: str, notes: Sequence[str], instructio
     own, asked = set(said), set(tokens(question))
     if len(own & asked) >= REPEATED * len(own | asked):
         return "only repeated the question"
-    if len(said) >= LEAST_REPEATED and _stands_in(said, tokens(instructions)):
+    instructed, size = tokens(instructions), len(said)
+    if size >= LEAST_REPEATED and any(instructed[at : at + size] == said for at in range(len(instructed) - size + 1)):
         return "only repeated its instructions"
     shown = "\n".join(notes)
     same_script = (cjk_share(text) > 0) == (cjk_share(shown) > 0)
@@ -185,11 +182,6 @@ def no_answer_because(text: str, question: str, notes: Sequence[str], instructio
     if same_script and content and not content & set(tokens(shown)):
         return "had no word of the notes"
     return ""
-
-
-def _stands_in(some: Sequence[str], all_tokens: Sequence[str]) -> bool:
-    size = len(some)
-    return any(list(all_tokens[at : at + size]) == list(some) for at in range(len(all_tokens) - size + 1))
 
 
 LONGEST_SHORT = 60

@@ -201,7 +201,10 @@ def _gap(one: _Piece, other: _Piece, between: ReadText) -> str | None:
 
 def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
     first, last = run.pieces[0], run.pieces[-1]
-    text = f"{first.lead}\n{_apart(first.lead)}{run.text}" if first.lead else run.text
+    last_line = first.lead[first.lead.rfind("\n") + 1 :]
+    # Beneath a table's header or a fence nothing stands between a lead and what does not follow it at once.
+    apart = "" if opens_block(last_line) else f"{ELSEWHERE}\n"
+    text = f"{first.lead}\n{apart}{run.text}" if first.lead else run.text
     levels = zip(*(piece.note.section for piece in run.pieces), strict=False)
     section = tuple(names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels))
     return Passage(
@@ -217,11 +220,6 @@ def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
         end=last.ends,
         marks=words.marks(text),
     )
-
-
-def _apart(lead: str) -> str:
-    """Return what stands between a lead and what does not follow it at once; nothing beneath a header or a fence."""
-    return "" if opens_block(lead[lead.rfind("\n") + 1 :]) else f"{ELSEWHERE}\n"
 
 
 def _place(note: Note) -> str:

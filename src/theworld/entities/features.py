@@ -90,7 +90,7 @@ def _features(mention: MentionInText, candidate: Mapping[str, Any], type_hint: s
         namesake=agreement if fit >= CLOSE else 0.0,
         class_noun=float(mention.has_capital and label[:1].islower() and agreement < 0),
         page=float(is_page(facts)),
-        apposed=_apposed(mention, f"{label} {facts}"),
+        apposed=len(mention.apposed & set(entry_tokens(f"{label} {facts}"))) / max(1, len(mention.apposed)),
     )
 
 
@@ -124,10 +124,6 @@ def _team(mention: MentionInText, label: str, description: str) -> float:
     if not mention.own_words < name_words(label) or not is_team(description):
         return 0.0
     return min(mention.sport_words, MANY_SPORT_WORDS) / MANY_SPORT_WORDS
-
-
-def _apposed(mention: MentionInText, text: str) -> float:
-    return len(mention.apposed & set(entry_tokens(text))) / len(mention.apposed) if mention.apposed else 0.0
 
 
 def _type(type_hint: str | None, facts: str) -> float:

@@ -21,7 +21,8 @@ _UNNAMED = frozenset({"date", "number", "quantity"})
 def mentions_to_look_up(question: Question, notes: Sequence[Candidate]) -> list[str]:
     """Return distinct names: those of the question first (known to the notes, quoted, capitalised), then top titles."""
     names: dict[str, str] = {}
-    for name in [*_in_question(question, notes), *_titles(notes)]:
+    titles = (without_qualifier(note.title) for note in notes[:TOP_TITLES] if note.title)
+    for name in [*_in_question(question, notes), *titles]:
         key = entity_key(name)
         if len(key) > 1 and all(place_of(key, other) < 0 for other in names):
             names[key] = name
@@ -38,10 +39,6 @@ def _in_question(question: Question, notes: Sequence[Candidate]) -> Iterator[str
                 known.setdefault(key, name)
     yield from (known[key] for key in sorted(known, key=lambda key: (place_of(key, folded), -len(key))))
     yield from (name for _place, name in question.written_names)
-
-
-def _titles(notes: Sequence[Candidate]) -> Iterator[str]:
-    yield from (without_qualifier(note.title) for note in notes[:TOP_TITLES] if note.title)
 
 
 _Linked = tuple[str, str, tuple[str, ...]]

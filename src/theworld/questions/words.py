@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from theworld.text import fold, tokens
-from theworld.text.language import CJK_RANGES
+from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.tokens import function_words, token_set
 
 _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*|[{CJK_RANGES}]+")
-_CJK = re.compile(f"[{CJK_RANGES}]")
 AGAIN = 0.1
 """What a word counts that an earlier passage has said: the next one should add what it leaves open."""
 MARKED_SHARE = 0.5
@@ -72,7 +71,7 @@ class QuestionWords:
         return tuple(found)
 
     def _spans(self, word: str, offset: int) -> list[tuple[int, int]]:
-        if not _CJK.match(word):
+        if not has_ideographs(word):
             return [(offset, offset + len(word))] if self._marked.intersection(tokens(word)) else []
         # Index tokens of Chinese are pairs of characters, so that folding keeps their places.
         pairs = [word] if len(word) == 1 else [word[i : i + 2] for i in range(len(word) - 1)]

@@ -26,9 +26,9 @@ from theworld.references.chinese_topics import (
 )
 from theworld.references.context import Antecedent, FollowUp, Standalone, with_context
 from theworld.references.frames import refilled
-from theworld.references.history import text_of, topic_tokens
-from theworld.references.tables import has_ideographs
+from theworld.references.history import last_answer, text_of, topic_tokens
 from theworld.text.folding import fold_in_place
+from theworld.text.language import has_ideographs
 
 LONGEST_FRAGMENT = 12
 """Characters of a question that says nothing of its own."""
@@ -36,13 +36,7 @@ LONGEST_SEQUEL = 15
 """Characters of a query beyond which 接着 follows on something in the query itself."""
 MOST_UNLIKE = 3
 """Characters by which fillers of one place may differ in length."""
-MOST_OPTIONS = 5
 _ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)\s*的?呢$")
-_VAGUE = re.compile("^[那这](?:一?个)?(?P<rest>呢|怎么样|如何|好吗|行吗|可以吗)?$")
-_AMOUNT = re.compile(
-    "(?:那|还|大概|大约|一般|一共|总共|最多|最少|至少)*(?:需要|要|得|应该|该|能|可以|够)[^，。的]{0,2}(?:多少|几|多[久长大高])[^，。的]{0,4}"
-)
-"""Asks for an amount of nothing named: 需要多少盐."""
 _POINTING = re.compile("(?<!在)[这那](?:一?[个种类步款条项件样点次些]|时|之后|以后)(?!们|么)")
 _CORRECTS = re.compile("^(?:不是|等等|等一下|说错|搞错|抱歉|不好意思|哦不|啊不|不对)")
 _SEQUEL = re.compile("接着|然后|接下来|下一步")
@@ -72,27 +66,7 @@ class ChineseFollowUp(FollowUp):
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
         self.folded = fold_in_place(self.query)
         self.text = bare(self.folded)
-        if vague := _VAGUE.match(self.text):
-            return self._vague(vague["rest"] or "呢")
         return self.item() or self._about() or self._fragment() or self._pronouns() or self._dependent()
-
-    def _vague(self, rest: str) -> Standalone:
-        """ "那个呢？": any topic of the last turns, the latest first; a labelled turn is about its label."""
-        topics: dict[str, Antecedent] = {}
-        for index in (index for index in self.recent if self.history[index].role == "user"):
-            question = self.alone(text_of(self.history[index]), self.history[:index])
-            if text := self.history[index].topic or (topic_of(question) if has_ideographs(question) else ""):
-                topics.setdefault(fold_in_place(text), Antecedent(text, index))
-        if not topics:
-            return Standalone()
-        latest = next(iter(topics.values()))
-        options = joined_names(latest.text) or tuple(topic.text for topic in topics.values())[:MOST_OPTIONS]
-        chosen = self.forced or options[0]
-        meant = [topic for topic in topics.values() if self.forced in {None, topic.text}] or [latest]
-        query = chosen + rest + self.query[self.folded.find(self.text) + len(self.text) :]
-        alone = self.changed(query, self.whole, "pronoun", "the topics of the last turns", *meant)
-        several = len(options) > 1 and not self.forced
-        return replace(alone, antecedents=(chosen,), options=options if several else ())
 
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
@@ -108,10 +82,10 @@ class ChineseFollowUp(FollowUp):
         return self.changed(_filled(value, question), self.whole, "continuation", reason, base)
 
     def _fragment(self) -> Standalone | None:
-        """ "还有呢？", "怎么走？", "需要多少盐？": the question before goes on with what says nothing of its own."""
+        """ "还有呢？", "怎么走？": the question before goes on with what says nothing of its own."""
         short = len(self.text) <= LONGEST_FRAGMENT and not _pronoun().search(self.text)
         own = any_of("attributes").sub("", self.text, count=1)
-        if not (is_continuation(self.text) or (short and (says_nothing(own) or _AMOUNT.fullmatch(self.text)))):
+        if not (is_continuation(self.text) or (short and says_nothing(own))):
             return None
         base = self.question_before(_is_follow_up)
         query = f"{bare(base.text)}，{self.query.strip()}" if base else None
@@ -144,12 +118,12 @@ class ChineseFollowUp(FollowUp):
         thing = word.startswith(("它", "其"))
         if asks_for(asked) and not (_PLACE.fullmatch(word) or (thing and "谁" in asked)):
             compared = joined_names(bare(re.split("[谁哪]", fold_in_place(asked))[0]))
-            answer, said = self.last_answer()
+            answer, said = last_answer(self.history)
             chosen = [name for name in compared if name in fold_in_place(answer)]
-            name = chosen[0] if len(chosen) == 1 else "和".join(compared) or name_given(asked, answer, beside=not thing)
+            name = chosen[0] if len(chosen) == 1 else "和".join(compared) or name_given(asked, answer, person=not thing)
             return Antecedent(name, before.source if compared else said) if name else None
         topic = topic_of(before.text)
-        return Antecedent(topic, before.source) if topic and not _UNSURE.search(asked) else None
+        return Antecedent(topic, before.source) if topic and not _UNSURE.search(before.text) else None
 
     def _dependent(self) -> Standalone:
         """Read 这种, 那一步, a correction or a sequel (接着) that names nothing it could refer to."""
@@ -169,7 +143,7 @@ def is_continuation(text: str) -> bool:
 
 def _is_follow_up(text: str) -> bool:
     folded = bare(fold_in_place(text))
-    return bool(_ABOUT.match(folded) or _VAGUE.match(folded) or is_continuation(folded))
+    return bool(_ABOUT.match(folded) or is_continuation(folded))
 
 
 def _filled(value: str, question: str) -> str:

@@ -5,27 +5,22 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from theworld.references.history import topic_of_text, topic_tokens
-from theworld.references.tables import has_ideographs, load_table
+from theworld.references.config import load_table
+from theworld.references.history import answering, topic_of_text, topic_tokens
 from theworld.text.folding import fold_in_place
-from theworld.text.language import CJK_RANGES
+from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.quantities import either
 
 LONGEST_TOPIC = 24
 LONGEST_NAME = 14
 """Characters of an answer that is nothing but a name."""
-SHORT_PREDICATE = 3
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
 TIME = re.compile(
     r"(?:\d{2,4}年(?:\d{1,2}月(?:\d{1,2}[日号])?)?|\d{1,2}月(?:\d{1,2}[日号])?|(?:上|下|这|本)?(?:周|星期|礼拜)[一二三四五六日天]|大?[前后明今昨]天"
     r"|[去今明前后]年|(?:上|下|这|本)个?月|[春夏秋冬][天季]|早上|上午|中午|下午|晚上)"
 )
-_TITLE = re.compile(r"[《「『][^《》「」『』]{1,40}[》」』]")
 _BOUNDARY = re.compile(
     r"的|是|还?有(?!限)|在|怎么|怎样|如何|为什么|为何|为啥|什么|啥|多少|多[高长大久远重快深宽]|哪|几|吗|呢|会不会|能不能|可以|会|能|应该|适合|支持|和.{1,12}(?:哪|谁|的|比)|还是|属于|跟|谁|最|[，。,]"
-)
-_MEASURE = re.compile(
-    r"^(?:一下|下|几|一|两|三)?(?:个|本|部|家|款|种|位|首|篇|座|条|只|台(?![北湾中南东州])|套|些|点|场|道|间|所|名|辆|张|份)(?=.{2})"
 )
 _ASKS_FOR = re.compile(
     rf"谁|哪位|哪一?[个条座家款种部本所国只位]|叫什么|(?:什么|啥|多少|几[个种款项克毫]?)(?!时候|地方|年|月|天|人|钱)[{CJK_RANGES}a-z]{{2,8}}?"
@@ -34,6 +29,8 @@ _ASKS_FOR = re.compile(
 _WHO_IS = re.compile("[^的]+是(?:谁|哪位|什么人)")
 _JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对比)(?P<second>.{1,16})$", re.IGNORECASE)
 _SAYS = re.compile("都[很是不有没]|很|非常|更|没有|由|.比|.是")
+_WHO = re.compile("谁|哪位")
+_BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 
 
@@ -62,18 +59,12 @@ def bare(text: str) -> str:
 def topic_of(question: str) -> str:
     """Return what a Chinese question is about, empty where it does not say: "姚明身高多少？" -> "姚明"."""
     text = bare(question[:200])
-    if title := _TITLE.search(text):
-        return title.group()
     folded = fold_in_place(text)
     openers, introductions = any_of("openers").pattern, any_of("introductions").pattern
-    match = re.match(rf"(?:{openers}|{TIME.pattern}的?)*(?P<introduced>(?:{introductions})(?:一下)?\s*)?", folded)
+    match = re.match(rf"(?:{openers}|{TIME.pattern}的?)*(?:(?:{introductions})(?:一下)?\s*)?", folded)
     start = match.end() if match else 0
-    if match and match["introduced"] and (measure := _MEASURE.match(folded[start:])):
-        start += measure.end()
     cut = _BOUNDARY.search(folded, start + 1)
     end = cut.start() if cut else len(text)
-    if cut and any_of("verbs").fullmatch(folded[start:end]):
-        return ""
     if cut:
         for own, name in (("(?<=.)", "verbs"), ("(?<=..)", "attributes")):
             tail = f"[了过着]?(?:{own}(?:{any_of(name).pattern}))?[了过着]?$"
@@ -107,33 +98,23 @@ def name_in_answer(answer: str) -> str:
     return name if len(name) <= LONGEST_NAME and _NAME.fullmatch(name) and not says and topic_tokens(name) else ""
 
 
-def name_given(question: str, answer: str, *, beside: bool = True) -> str:
-    """Return the name that an answer gives to a question for one, empty where it gives none.
+def name_given(question: str, answer: str, *, person: bool) -> str:
+    """Return the name that is all an answer says; of a person asked for, the first one in the sentence that answers.
 
-    It is all that the first line says; else, of the sentence that says the question's predicate again, or with `beside`
-    of the first line (where the answer goes on, only what it names again), the first words that neither the question
-    has nor a verb or particle is: "郭守敬" of "《授时历》由郭守敬等人编成" after "《授时历》是谁编的？".
+    That is the first run of characters that neither the question has nor a verb or particle is: "郭守敬" of
+    "《授时历》由郭守敬等人编成" after "《授时历》是谁编的？".
     """
     asked = fold_in_place(question)
-    asking = _ASKS_FOR.search(asked)
-    predicate = bare(asked[asking.end() :]).removesuffix("的") if asking else ""
-    sentences = [part for part in re.split("[\n。；！？]", answer) if part.strip()]
-    again = next((part for part in sentences if len(predicate) > 1 and predicate in fold_in_place(part)), "")
     name = name_in_answer(answer)
-    if not again and (name or not beside):
+    if name or not person or not _WHO.search(asked):
         return name
-    first = bare(again or answer.strip().partition("\n")[0])
-    folded = fold_in_place(first)
-    # 编 of 谁编的 is in 编成; of a longer predicate single characters are in names too.
-    own = [len(predicate) > SHORT_PREDICATE or character not in predicate for character in folded]
-    for start in range(len(folded) - 1):
-        if folded[start : start + 2] in asked:
-            own[start] = own[start + 1] = False
-    for match in re.finditer(rf"{any_of('verbs').pattern}|等人?|[由被是在的了和与为]|[^\w·•‧・]", folded):
-        own[match.start() : match.end()] = [False] * len(match.group())
-    runs = "".join(character if kept else " " for character, kept in zip(first, own, strict=True)).split()
-    name = name_in_answer(next((run for run in runs if len(run) > 1), ""))
-    return name if again or len(sentences) == 1 or answer.count(name) > 1 else ""
+    sentence = answering(question, answer)
+    folded = fold_in_place(sentence)
+    said = [(start, start + 2) for start in range(len(folded) - 1) if folded[start : start + 2] in asked]
+    said += [match.span() for match in re.finditer(f"{any_of('verbs').pattern}|{_BESIDE_A_NAME}", folded)]
+    known = {place for span in said for place in range(*span)}
+    runs = "".join(" " if place in known else character for place, character in enumerate(sentence)).split()
+    return next((name for run in runs if len(run) > 1 and (name := name_in_answer(run))), "")
 
 
 def joined_names(topic: str) -> tuple[str, ...]:

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
+from theworld.references.config import load_table
 from theworld.references.detection import Detected, Kind, Span
-from theworld.references.history import text_of
+from theworld.references.history import answering, last_answer, text_of
 from theworld.references.names import names_in
-from theworld.references.tables import has_ideographs, load_table
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.folding import fold_in_place
+from theworld.text.language import has_ideographs
 from theworld.text.quantities import either
 
 Alone = Callable[[str, Sequence[Message]], str]
@@ -33,9 +34,6 @@ _STEP = re.compile("step|phase|point|number|[步点条项]", re.IGNORECASE)
 _CLOSING = " \t\n?？!！.。"
 _OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)[\s?？!！.。]*$")
 _ITEM_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\(?\d{1,2}[.)、）]|[①-⑩])[ \t]*(.+)$")
-_PART = "[^,，.。;；:：!?！？、]+"
-_ENUMERATION = re.compile(rf"{_PART}(?:(?:、|,\s+){_PART})*(?:,?\s+(?:and|or)\s+|[和与或、]){_PART}")
-_SEPARATOR = re.compile(r"、|,\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+|和|与|或")
 _COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
@@ -129,11 +127,6 @@ class FollowUp:
                 return Antecedent(alone, index)
         return None
 
-    def last_answer(self) -> Antecedent:
-        """Return the last answer that says something; empty, from -1, where there is none."""
-        said = ((text_of(self.history[i]).strip(), i) for i in self.recent if self.history[i].role == "assistant")
-        return next((Antecedent(text, index) for text, index in said if text), Antecedent("", -1))
-
     def span(self, match: re.Match[str]) -> Span:
         """Return where a match stands, with the query's own words."""
         return Span(match.start(), match.end(), self.query[match.start() : match.end()].strip())
@@ -153,9 +146,7 @@ class FollowUp:
         if match is None:
             return None
         rank, span = RANKS[match["en"] or match["cn"] or match["end"]], self.span(match)
-        answers = [(i, text_of(self.history[i])) for i in self.recent if self.history[i].role == "assistant"]
-        # A list that was shown line by line is chosen from before one within a sentence, though that is nearer.
-        offers = [(i, read(text)) for read in (_lines, _enumeration) for i, text in answers]
+        offers = ((i, listed(text_of(self.history[i]))) for i in self.recent if self.history[i].role == "assistant")
         index, items = next(((i, items) for i, items in offers if len(items) > max(rank, 1)), (-1, []))
         if not items:
             return None
@@ -185,8 +176,9 @@ class FollowUp:
         """Return the query with the question before it, and the beginning of its answer if that may be meant."""
         if self.before is None:
             return Standalone()
-        answer = self.last_answer() if answered else Antecedent("", -1)
-        alone = with_context(self.query, beginning(answer.text), self.before.text)
+        answer = Antecedent(*last_answer(self.history)) if answered else Antecedent("", -1)
+        said = answering(text_of(self.history[self.before.source]), answer.text)
+        alone = with_context(self.query, beginning(said), self.before.text)
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
 
 
@@ -196,26 +188,15 @@ def dependent(span: Span, kind: Kind) -> Detected:
     return Detected(span, kind, reference, ReferenceScope.LAST_1_3_TURNS)
 
 
-def beginning(answer: str) -> str:
-    """Return the first sentence of an answer, cut at a word's end."""
-    sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", answer.partition("\n")[0])[0].strip(_CLOSING)
+def beginning(sentence: str) -> str:
+    """Return the first line of a sentence, cut at a word's end; of one that announces a list nothing."""
+    sentence = sentence.partition("\n")[0].strip(_CLOSING)
     if sentence.endswith((":", "：")):
         return ""
     cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
     return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
 
 
-def offered(answer: str) -> list[str]:
-    """Return the items an answer lists: its numbered or bulleted lines, else the first enumeration; empty if none."""
-    return _lines(answer) or _enumeration(answer)
-
-
-def _lines(answer: str) -> list[str]:
-    lines = [item.strip(_CLOSING + ";；") for item in _ITEM_LINE.findall(answer)]
-    return lines if len(lines) > 1 else []
-
-
-def _enumeration(answer: str) -> list[str]:
-    enumeration = _ENUMERATION.search(answer[: LONGEST_CONTEXT * 3])
-    items = _SEPARATOR.split(enumeration.group()) if enumeration else []
-    return [stripped for item in items if (stripped := item.strip(_CLOSING + ";；"))]
+def listed(answer: str) -> list[str]:
+    """Return the items of an answer's numbered or bulleted lines."""
+    return [item.strip(_CLOSING + ";；") for item in _ITEM_LINE.findall(answer)]

@@ -9,14 +9,14 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
-from theworld.references.config import ReferenceResolverConfig
+from theworld.references.config import LANGUAGES, ReferenceResolverConfig, added_mappings, load_table
 from theworld.references.history import CLEAR_OVERLAP, overlap, text_of, topic_tokens
-from theworld.references.tables import LANGUAGES, added_mappings, has_ideographs, load_table
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.calendar_units import Interval, midnight
 from theworld.text.folding import fold_in_place
-from theworld.text.language import CJK_RANGES
+from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.quantities import either
+from theworld.text.sentences import apart
 from theworld.text.time_ranges import find_time_ranges
 
 MOST_OCCURRENCES = 32
@@ -50,6 +50,11 @@ class Detected(NamedTuple):
     interval: Interval | None = None
     added: bool = False
     """True for a default keyword that the specification does not have."""
+
+
+def longest_first(span: Span) -> tuple[int, int, str]:
+    """Return the key that sorts spans by length, then from left to right."""
+    return span.start - span.end, span.start, span.phrase
 
 
 @lru_cache(maxsize=4096)
@@ -89,25 +94,16 @@ def _genuine(spans: Sequence[Span], folded: str) -> list[Span]:
     return [s for s in spans if not any(a <= s.start and s.end <= b and (a, b) != s[:2] for a, b in friends)]
 
 
-def longest_apart(spans: Iterable[Span], beside: Sequence[Span] = ()) -> list[Span]:
-    """Return spans that overlap neither each other nor those of `beside`, the longest first, then the leftmost."""
-    chosen: list[Span] = []
-    for span in sorted(spans, key=lambda s: (s.start - s.end, s.start, s.phrase)):
-        if all(span.end <= other.start or other.end <= span.start for other in (*beside, *chosen)):
-            chosen.append(span)
-    return chosen
-
-
 def find_keywords(folded: str, config: ReferenceResolverConfig) -> list[Detected]:
     """Return the keywords of a folded text, of both tables: the specification's before others, the longest first."""
     mappings = config.reference_mappings_en | config.reference_mappings_cn
     more = added_mappings("en") | added_mappings("cn")
-    spans, found = _genuine(find_phrases(mappings, folded), folded), []
-    stated = longest_apart(span for span in spans if mappings[span.phrase] != more.get(span.phrase))
-    for span in [*stated, *longest_apart(spans, beside=stated)]:
-        kind, scope = ReferenceType(mappings[span.phrase]["type"]), ReferenceScope(mappings[span.phrase]["scope"])
-        found.append(Detected(span, "keyword", kind, scope, added=span not in stated))
-    return found
+    found = []
+    for span in _genuine(find_phrases(mappings, folded), folded):
+        mapping = mappings[span.phrase]
+        kind, scope = ReferenceType(mapping["type"]), ReferenceScope(mapping["scope"])
+        found.append(Detected(span, "keyword", kind, scope, added=mapping == more.get(span.phrase)))
+    return apart(sorted(found, key=lambda item: (item.added, longest_first(item.span))), lambda item: item.span[:2])
 
 
 @cache
@@ -126,7 +122,8 @@ def find_corrections(folded: str) -> list[Detected]:
     strong, clause = _corrections()
     matches = islice(clause.finditer(folded), MOST_OCCURRENCES)
     weak = [Span(*match.span(name), match[name]) for match in matches if (name := match.lastgroup)]
-    spans = longest_apart(_genuine([*find_phrases(strong, folded), *weak], folded))
+    ordered = sorted(_genuine([*find_phrases(strong, folded), *weak], folded), key=longest_first)
+    spans = apart(ordered, lambda span: span[:2])
     return [Detected(s, "correction", ReferenceType.CORRECTION, ReferenceScope.LAST_1_3_TURNS) for s in spans]
 
 
@@ -180,12 +177,9 @@ def order_references(found: Iterable[Detected]) -> list[Detected]:
 
     def rank(item: Detected) -> tuple[int, int, int]:
         kind = get_args(Kind).index("keyword" if item.kind == "time" else item.kind)
-        return kind, item.span.start - item.span.end, item.span.start
+        return kind, *longest_first(item.span)[:2]
 
-    kept: list[Detected] = []
-    for item in sorted(found, key=rank):
-        if all(item.span.end <= k.span.start or k.span.end <= item.span.start for k in kept):
-            kept.append(item)
+    kept = apart(sorted(found, key=rank), lambda item: item.span[:2])
     known = next((item for item in kept if item.kind == "keyword" and not item.added), None)
     return [known, *(item for item in kept if item is not known)] if known and kept[0].added else kept
 

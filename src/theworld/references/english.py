@@ -17,20 +17,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from theworld.references.context import LOOK_BACK, Antecedent, FollowUp, Standalone, dependent, with_context
+from theworld.references.context import Antecedent, FollowUp, Standalone, dependent, with_context
 from theworld.references.detection import Kind, Span
 from theworld.references.frames import refilled
-from theworld.references.history import text_of, topic_tokens
-from theworld.references.names import LONGEST_TEXT, is_heading, looks_like_person, names_in, sure_names
+from theworld.references.history import answering, last_answer, text_of, topic_tokens
+from theworld.references.names import is_heading, looks_like_person, names_in, sure_names
 from theworld.text import tokens, without_qualifier
 
 _PRONOUN = re.compile(
-    r"(?<![\w'’-])(?:(?P<he>he|him|his)|(?P<she>she|hers?)|(?P<they>they|them|theirs?)|(?P<it>its?)"
-    r"|(?P<one>(?:that|this|the other) one))"
+    r"(?<![\w'’-])(?:(?P<he>he|him|his)|(?P<she>she|hers?)|(?P<they>they|them|theirs?)|(?P<it>its?))"
     r"(?P<clitic>['’](?:re|ve|ll|d|s))?(?![\w-])",
     re.IGNORECASE,
 )
-_CLITICS = {"re": " are", "ve": " have", "ll": " will", "d": " would", "s": "'s"}
 _POSSESSIVE = re.compile(
     r"(?:his|hers|theirs?|its)\b|her\s+(?!(?:to|for|in|on|at|with|by|from|of|as|and|or|but|when|after|before|the|an?)\b)\w",
     re.IGNORECASE,
@@ -63,14 +61,12 @@ _CLAUSE = re.compile(
     r"|him|she|her|they|their|them|this|that|these|those|there|else|other|the)\b",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 _ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|which|what)\b", re.IGNORECASE)
 _BESIDE = re.compile(r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE)
 LONGEST_DEPENDENT, LONGEST_WITH_NAMES = 13, 10
 """Words of a query beyond which its pronouns are taken to stand for something in it."""
 MOST_OWN_WORDS = 2
 """Content words up to which a question is about its one name, and "else" or "another" means the question before."""
-MOST_WORDS_OF_A_NAME = 6
 MOST_OPTIONS = 5
 
 
@@ -80,8 +76,8 @@ class EnglishFollowUp(FollowUp):
     def rewritten(self) -> Standalone:
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
         self.heading = self._find_heading()
-        known = topic_tokens(self.heading.text) or frozenset(tokens(self.heading.text)) if self.heading else frozenset()
-        self.topic = frozenset(token for token in known if not token.isdecimal()) or known
+        heading = self.heading.text if self.heading else ""
+        self.topic = topic_tokens(heading) or frozenset(tokens(heading))
         self.names = self._salient_names()
         mentioned = " ".join(name.text for name in self.names)
         self.named = [name for name in names_in(self.query) if not name.opening or name.text in mentioned]
@@ -91,15 +87,12 @@ class EnglishFollowUp(FollowUp):
         return self._filled() or item or self._pronouns() or self._dependent()
 
     def _find_heading(self) -> Antecedent | None:
-        """Return the topic where it was stated as such: by a label, or by a message that is a title."""
-        history = self.history
-        for index in range(len(history) - 1, -1, -1):
-            if label := history[index].topic:
+        """Return the topic where it was stated as such: by a label, or by a first message that is a title."""
+        for index in range(len(self.history) - 1, -1, -1):
+            if label := self.history[index].topic:
                 return Antecedent(label, index)
-            shown = index == 0 or (index > len(history) - LOOK_BACK and history[index].role == "user")
-            if shown and is_heading(text := text_of(history[index])):
-                return Antecedent(without_qualifier(" ".join(text.split())).strip(' ."“”'), index)
-        return None
+        text = " ".join(text_of(self.history[0]).split())
+        return Antecedent(without_qualifier(text).strip(' ."“”'), 0) if is_heading(text) else None
 
     def _salient_names(self) -> list[Antecedent]:
         """Return the names of the last turns, each once: the last question's, those asked about, those in answers."""
@@ -125,13 +118,13 @@ class EnglishFollowUp(FollowUp):
         found: dict[str, tuple[Span, str, Antecedent | None]] = {}
         options: tuple[str, ...] = ()
         for match in _PRONOUN.finditer(self.query):
-            kind = next(name for name in ("one", "he", "she", "they", "it") if match[name])
+            kind = next(name for name in ("he", "she", "they", "it") if match[name])
             nature = "person" if kind in {"he", "she"} else kind
             if nature not in found and not self._bound(match, kind):
                 rivals = self._rivals(kind)
                 options = options or tuple(name.text for name in rivals)
                 ending = "'s" if _POSSESSIVE.match(self.query, match.start(kind)) else ""
-                ending += _CLITICS[match["clitic"][1:].lower()] if match["clitic"] else ""
+                ending += match["clitic"] or ""
                 found[nature] = self.span(match), ending, (*rivals, self._antecedent(kind))[0]
         meant = [name.text for _, _, name in found.values() if name]
         if not meant:
@@ -153,16 +146,14 @@ class EnglishFollowUp(FollowUp):
         """Whether a name before the pronoun in the query is its antecedent, or a clause that follows "it"."""
         if self.long or (kind == "it" and (self.names_topic or _EXPLETIVE.search(self.query))):
             return True
-        return any(kind == "one" or name.start < pronoun.start() for name in self.named)
+        return any(name.start < pronoun.start() for name in self.named)
 
     def _rivals(self, kind: str) -> Sequence[Antecedent]:
-        """Return the equally good antecedents, the best first: names side by side, for "that one" any asked about."""
+        """Return the equally good antecedents, the best first: names side by side."""
         if self.forced or kind == "they":
             return ()
         beside = _side_by_side(self.before) or (() if self.heading else _side_by_side(self._name_giving()))
         rivals = [name for name in beside if kind not in {"he", "she"} or looks_like_person(name.text)]
-        if kind == "one" and not rivals:
-            rivals = [name for name in self.names if self.history[name.source].role == "user"][:MOST_OPTIONS]
         return rivals if len(rivals) > 1 else ()
 
     def _antecedent(self, kind: str) -> Antecedent | None:
@@ -171,24 +162,12 @@ class EnglishFollowUp(FollowUp):
             return Antecedent(self.forced, -1)
         named = next((name for name in self.names if looks_like_person(name.text) is person), None)
         if self.heading:
-            if kind == "it":
-                return self._thing_asked_about(self.heading.text) or self.heading
             return named if person and named and not looks_like_person(self.heading.text) else self.heading
-        if kind == "one":
-            return None
         answered = self._name_given()
         if answered and self._goes_on_with(answered.text, kind):
             return answered
         candidates = [named] if person else [named, *self.names[:1]] if kind == "it" else []
         return next((name for name in candidates if name and (person or self._is_subject(name))), None)
-
-    def _thing_asked_about(self, heading: str) -> Antecedent | None:
-        """Return the first thing that the last question names beside a person's heading, or in its place."""
-        if self.before is None or (heading in self.before.text and not looks_like_person(heading)):
-            return None
-        others = (name.text for name in sure_names(self.before.text) if not self.topic & frozenset(tokens(name.text)))
-        thing = next((name for name in others if " " not in name or not looks_like_person(name)), "")
-        return Antecedent(thing, self.before.source) if thing else None
 
     def _is_subject(self, name: Antecedent) -> bool:
         """Whether the last question is about one name and little else, so that "it" can mean nothing but that."""
@@ -207,23 +186,11 @@ class EnglishFollowUp(FollowUp):
         )
 
     def _name_giving(self) -> Antecedent | None:
-        """Return the part of the answer to a question for a name that gives it.
-
-        That is its first line where this is little more than a name; else the sentence that shares most words with the
-        question beside the names in it.
-        """
-        if self.before is None or not _ASKS_NAME.match(self.before.text):
+        """Return the sentence that answers a question for a name."""
+        answer, index = last_answer(self.history)
+        if self.before is None or index < self.before.source or not _ASKS_NAME.match(self.before.text):
             return None
-        later = range(self.before.source + 1, len(self.history))
-        index = next((i for i in later if self.history[i].role == "assistant"), None)
-        if index is None:
-            return None
-        first = (text := text_of(self.history[index])[:LONGEST_TEXT]).partition("\n")[0]
-        if len(first.split()) <= MOST_WORDS_OF_A_NAME:
-            return Antecedent(first, index)
-        named = frozenset(token for name in names_in(self.before.text) for token in tokens(name.text))
-        asked = topic_tokens(self.before.text) - named or named
-        return Antecedent(max(_SENTENCE_END.split(text), key=lambda part: len(asked.intersection(tokens(part)))), index)
+        return Antecedent(answering(self.before.text, answer), index)
 
     def _name_given(self) -> Antecedent | None:
         """Return the first new name of the answer, if it is all that this says or the question asks who."""
@@ -245,8 +212,8 @@ class EnglishFollowUp(FollowUp):
             return self._in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
         bare = not self.named and len(own) <= (MOST_OWN_WORDS if _ADDS.search(self.query) else 0)
-        again = any(name.text.lower() in self.query.lower() for name in self.names)
         match = _CONTINUES.match(self.query)
+        again = {name.text for name in self.named} & {name.text for name in self.names}
         if again or not (match or bare):
             return Standalone()
         return self._in_context(self.span(match) if match else self.whole, "continuation")

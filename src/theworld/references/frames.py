@@ -1,10 +1,8 @@
 """What a turn does with the frame of the question before: it drops it, or puts something else in its place.
 
-- A change of topic ("换个话题，…") drops the frame: what was said before it is not looked at, and the words that
-  announce it are no part of the query.
-- A correction ("No, I meant X", "不对，我问的是X") keeps the frame and replaces a filler: what the correction rejects
-  ("not Y"), else its like (a year by a year, a name by a name), else what ends in the same word ("sweet potatoes" in
-  the place of "potatoes"). Where nothing is alike the filler stands before its frame in brackets.
+- A change of topic ("换个话题，…") drops the frame: the words that announce it are no part of the query.
+- A correction ("No, I meant X", "不对，我问的是X") keeps the frame and replaces a filler by its like: a year by a year,
+  a name by a name. Where nothing is alike the filler stands before its frame in brackets.
 """
 
 from __future__ import annotations
@@ -14,21 +12,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from theworld.references.context import LOOK_BACK, FollowUp, Standalone, with_context
-from theworld.references.history import text_of
+from theworld.references.config import LANGUAGES, load_table
+from theworld.references.context import FollowUp, Standalone, with_context
 from theworld.references.names import names_in, sure_names
-from theworld.references.tables import LANGUAGES, load_table
-from theworld.state import Message, ReferenceType
+from theworld.state import ReferenceType
 from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place
-from theworld.text.language import CJK_RANGES
 
 CORRECTED = "the question before, with what was meant"
 LONGEST_FILLER = 60
-LEAST_SHARED = 2
-"""Characters that two Chinese fillers must end in alike."""
 _GAP = r"[\s,.!，。！、:：—-]*"
-_STOP = re.compile(r"[的\s，。？！、,.?!:：]|[^" + CJK_RANGES + "]")
 _LIKES = (
     re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})(?:s\b)?"),
     re.compile(
@@ -62,26 +55,17 @@ def topic_change(text: str) -> int | None:
     return match.end() if match else None
 
 
-def since_topic_change(history: Sequence[Message]) -> tuple[Sequence[Message], int]:
-    """Return the turns of the present topic, without the words that announced it, and the index of the first."""
-    for index in range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1):
-        text = text_of(history[index])
-        if history[index].role == "user" and (at := topic_change(text)) is not None:
-            return [replace(history[index], content=text[at:]), *history[index + 1 :]], index
-    return history, 0
-
-
 def corrected(follow_up: FollowUp) -> Standalone | None:
     """ "No, I meant X": the question before with X in the place of its like; None for any other turn."""
     head = _heads("corrected", "before_corrected")
-    not_meant = r"[,，]\s*(?:not|不是|而不是)\s*(?P<rejected>[^.?!。？！]+?)"
+    not_meant = r"[,，]\s*(?:not|不是|而不是)[^.?!。？！]+"
     pattern = rf"{head}\s*(?P<value>[^.?!。？！]{{1,{LONGEST_FILLER}}}?)(?:{not_meant})?[.?!。？！\s]*$"
     match = re.match(pattern, fold_in_place(follow_up.query))
     before = follow_up.before if match else None
     if match is None or before is None:
         return None
-    value, rejected = (follow_up.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
-    filled = refilled(value, before.text, rejected)
+    value = follow_up.query[slice(*match.span("value"))].strip()
+    filled = refilled(value, before.text)
     query = filled or with_context(value, before.text)
     alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before, sure=filled is not None)
     references = tuple(
@@ -90,29 +74,11 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
     return replace(alone, references=references)
 
 
-def refilled(value: str, frame: str, rejected: str = "") -> str | None:
-    """Return a question with a value in the place of what is rejected, of its like, of what ends like it, or a name."""
+def refilled(value: str, frame: str) -> str | None:
+    """Return a question with a value in the place of its like: of a year, a day, a number or a name."""
     value = re.sub(r"^(?:the|a|an)\s+", "", value, flags=re.IGNORECASE)
-    folded = fold_in_place(frame)
-    at = folded.rfind(fold_in_place(rejected)) if rejected else -1
     kind = next((pattern for pattern in _LIKES if pattern.fullmatch(value)), None)
-    places = [(at, at + len(rejected))] if at >= 0 else [match.span() for match in kind.finditer(frame)] if kind else []
-    place = places[-1] if places else _alike(fold_in_place(value), folded)
-    names = sure_names(frame)
-    if place is None and names and names_in(value):
-        place = names[-1].start, names[-1].start + len(names[-1].text)
-    return frame[: place[0]] + value + frame[place[1] :] if place else None
-
-
-def _alike(value: str, frame: str) -> tuple[int, int] | None:
-    """Return the place in the frame of what ends in the value's last word; of Chinese, in its last characters."""
-    if value.isascii():
-        last = re.escape(value.rsplit(maxsplit=1)[-1].removesuffix("s")) if value else ""
-        match = re.search(rf"\b{last}(?:s|es)?\b", frame) if len(last) > 2 else None
-        return match.span() if match else None
-    for length in range(min(len(value), 8), LEAST_SHARED - 1, -1):
-        if (at := frame.rfind(value[-length:])) >= 0:
-            end, whole = at + length, at + length - len(value)
-            own = whole >= 0 and not _STOP.search(frame[whole:end])
-            return (whole if own and (whole == 0 or _STOP.match(frame[whole - 1])) else at), end
-    return None
+    places = [match.span() for match in kind.finditer(frame)] if kind else []
+    if not places and names_in(value):
+        places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
+    return frame[: places[-1][0]] + value + frame[places[-1][1] :] if places else None

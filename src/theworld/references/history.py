@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
-from theworld.references.tables import LanguageCode, load_table
+from theworld.references.config import LanguageCode, load_table
+from theworld.references.names import names_in
 from theworld.state import Message
-from theworld.text import tokens
+from theworld.text import split_sentences, tokens
 from theworld.text.folding import fold_in_place
-from theworld.text.language import CJK_RANGES
+from theworld.text.language import has_ideographs
 from theworld.text.quantities import either
-from theworld.text.tokens import function_words
+from theworld.text.tokens import function_words, token_set
 
 _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"} | {
     role: role for role in ("user", "assistant", "system", "tool")
@@ -68,6 +69,12 @@ def text_of(message: Message) -> str:
     return _PLACE.sub("", content) if message.role == "assistant" and "[" in content else content
 
 
+def last_answer(history: Sequence[Message]) -> tuple[str, int]:
+    """Return the last answer that says something, and its index; empty, from -1, where there is none."""
+    answers = (index for index in range(len(history) - 1, -1, -1) if history[index].role == "assistant")
+    return next(((text, index) for index in answers if (text := text_of(history[index]).strip())), ("", -1))
+
+
 def last_turns(history: Sequence[Message], count: int) -> range:
     """Return the indexes of the messages of the last `count` turns.
 
@@ -83,23 +90,17 @@ def last_turns(history: Sequence[Message], count: int) -> range:
     return range(len(history))
 
 
-def spoken(history: Sequence[Message], indexes: Iterable[int]) -> list[int]:
-    """Return those of the indexes whose message holds text, ascending and without repetition."""
-    return [index for index in sorted(set(indexes)) if text_of(history[index]).strip()]
-
-
 def transcript(history: Sequence[Message], indexes: Iterable[int], language: LanguageCode) -> str | None:
-    """Return the messages one a line, labelled by role in the language; None where there is no text."""
+    """Return the messages that hold text one a line, labelled by role in the language; None where there is none."""
     labels = load_table("language")["labels"][language]
-    said = ((history[index].role, text_of(history[index]).strip()) for index in spoken(history, indexes))
-    return "\n".join(f"{labels.get(role, role)}: {text}" for role, text in said) or None
+    said = ((history[index].role, text_of(history[index]).strip()) for index in indexes)
+    return "\n".join(f"{labels.get(role, role)}: {text}" for role, text in said if text) or None
 
 
 CLEAR_OVERLAP = 0.3
 """Share of a topic's tokens that a turn must hold to count as being about it."""
 LONGEST_TEXT = 20_000
 """Characters of a message that are compared with a topic."""
-_IDEOGRAPH = re.compile(f"[{CJK_RANGES}]")
 
 
 @cache
@@ -122,14 +123,17 @@ def overlap(wanted: frozenset[str], text: str) -> float:
     """Return the share of the wanted tokens that the text holds, 0.0 where nothing is wanted."""
     if not wanted:
         return 0.0
-    held = wanted & _tokens_of(text)
-    single = [token for token in wanted - held if _IDEOGRAPH.fullmatch(token) and token in fold_in_place(text)]
-    return (len(held) + len(single)) / len(wanted)
+    held = wanted & token_set(text[:LONGEST_TEXT])
+    single = (token for token in wanted - held if len(token) == 1 and has_ideographs(token))
+    return (len(held) + sum(token in fold_in_place(text) for token in single)) / len(wanted)
 
 
-@lru_cache(maxsize=4096)
-def _tokens_of(text: str) -> frozenset[str]:
-    return frozenset(tokens(fold_in_place(text[:LONGEST_TEXT])))
+def answering(question: str, answer: str) -> str:
+    """Return the sentence of an answer that holds most words of the question, names left out; the first of several."""
+    named = frozenset(token for name in names_in(question) for token in tokens(name.text))
+    wanted = topic_tokens(question) - named or named
+    sentences = [sentence.text for sentence in split_sentences(answer[:LONGEST_TEXT])]
+    return max(sentences, key=lambda sentence: overlap(wanted, sentence), default="")
 
 
 def topic_of_text(text: str, longest: int = 40) -> str:

@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from theworld.references.tables import load_table
+from theworld.references.config import load_table
 from theworld.text.tokens import function_words
 
 LONGEST_TEXT = 4000

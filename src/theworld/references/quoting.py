@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from theworld.references.context import RANKS, offered
+from theworld.references.config import load_table
+from theworld.references.context import RANKS
 from theworld.references.detection import Span
 from theworld.references.history import overlap, text_of, topic_tokens
-from theworld.references.tables import load_table
 from theworld.state import Message, ReferenceType, ResolvedReference
 from theworld.text import fold, split_sentences
 from theworld.text.folding import fold_in_place
@@ -101,6 +101,6 @@ def _quoted(history: Sequence[Message], turn: int) -> Quote:
     """Quote a message's first sentences; a list as far as LONGEST_LIST."""
     content = text_of(history[turn])
     sentences = split_sentences(content)
-    listed = len(offered(content)) > MOST_SENTENCES or "\n" in content.strip()
-    quoted = [s for s in sentences if listed and s.end <= LONGEST_LIST] or sentences[:MOST_SENTENCES]
+    in_lines = "\n" in content.strip()
+    quoted = [s for s in sentences if in_lines and s.end <= LONGEST_LIST] or sentences[:MOST_SENTENCES]
     return Quote(content[quoted[0].start : quoted[-1].end], turn, quoted[0].start, quoted[-1].end)

@@ -8,18 +8,23 @@ from datetime import tzinfo
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from theworld.references.config import ReferenceResolverConfig
+from theworld.references.config import LanguageCode, ReferenceResolverConfig
 from theworld.references.detection import said_within
-from theworld.references.history import CLEAR_OVERLAP, last_turns, overlap, spoken, text_of, topic_tokens, transcript
+from theworld.references.history import (
+    CLEAR_OVERLAP,
+    last_answer,
+    last_turns,
+    overlap,
+    text_of,
+    topic_tokens,
+    transcript,
+)
 from theworld.references.stances import cached_stance, last_stance
-from theworld.references.tables import LanguageCode
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.calendar_units import Interval
 
 TOPIC_NEIGHBOURS = 2
 """Messages taken before and after a labelled one."""
-NEAR_BEST = 0.7
-"""Share of the best turn's score that another must reach to be about the topic as well."""
 
 
 class Found(NamedTuple):
@@ -69,17 +74,16 @@ class Conversation:
 
     def show(self, indexes: Sequence[int], reason: str) -> Found:
         """Return these messages as found."""
-        kept = spoken(self.history, indexes)
+        kept = [index for index in sorted(set(indexes)) if text_of(self.history[index]).strip()]
         return Found(kept, transcript(self.history, kept, self.language), reason)
 
     def _about(self, topic: str, indexes: Sequence[int]) -> list[int]:
         """Return those of the messages whose turn is clearly about the topic; empty where it does not decide."""
         wanted, history = topic_tokens(topic), self.history
         scores = {i: overlap(wanted, text_of(history[i])) + overlap(wanted, history[i].topic or "") for i in indexes}
-        least = max(CLEAR_OVERLAP, NEAR_BEST * max(scores.values(), default=0.0))
         begins = (i if message.role == "user" else 0 for i, message in enumerate(history))
         starts = list(accumulate(begins, max))
-        kept = {starts[i] for i, score in scores.items() if score >= least}
+        kept = {starts[i] for i, score in scores.items() if score >= CLEAR_OVERLAP}
         return [i for i in indexes if starts[i] in kept]
 
     def _window(self, scope: ReferenceScope, topic: str, prefix: str) -> Found:
@@ -113,11 +117,9 @@ class Conversation:
             return Found([index], content, "the last message of the assistant that states a stance")
         if named := self._about(topic, last_turns(self.history, self.config.recent_turns)):
             return self.show(named, f"no stance found; turns about {topic!r}")
-        answer = self._last_answer()
-        return answer._replace(reason=f"no stance found; {answer.reason}")
+        return self._last_answer("no stance found; ")
 
-    def _last_answer(self) -> Found:
-        for index in range(len(self.history) - 1, -1, -1):
-            if self.history[index].role == "assistant" and (text := text_of(self.history[index])).strip():
-                return Found([index], text, "the last answer")
-        return Found([], None, "no answer in the history")
+    def _last_answer(self, prefix: str = "") -> Found:
+        text, index = last_answer(self.history)
+        found = Found([index], text, "the last answer") if text else Found([], None, "no answer in the history")
+        return found._replace(reason=prefix + found.reason)

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from theworld.errors import ReferenceConfigError
 from theworld.references.chinese import ChineseFollowUp
 from theworld.references.chinese_topics import topic_in
-from theworld.references.config import ReferenceResolverConfig, check_mapping
+from theworld.references.config import LanguageCode, ReferenceResolverConfig, check_mapping, load_table
 from theworld.references.context import FollowUp, Standalone, is_small_talk, with_context
 from theworld.references.detection import (
     Detected,
@@ -25,16 +25,16 @@ from theworld.references.detection import (
     order_references,
 )
 from theworld.references.english import EnglishFollowUp
-from theworld.references.frames import CORRECTED, corrected, since_topic_change, topic_change
+from theworld.references.frames import CORRECTED, corrected, topic_change
 from theworld.references.history import as_messages, text_of, topic_tokens
 from theworld.references.model_fallback import LLMResolver, ask_model
 from theworld.references.names import sure_names
 from theworld.references.quoting import chat_question
 from theworld.references.recall import Conversation, recall_turns
-from theworld.references.tables import LanguageCode, has_ideographs, load_table
 from theworld.state import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.text import detect_language
 from theworld.text.folding import fold_in_place
+from theworld.text.language import has_ideographs
 
 _CODES: dict[str, LanguageCode | None] = {"cn": "cn", "zh": "cn", "en": "en", "auto": None}
 _ALIASES = {"just_now_turns": "last_few_turns", "recently_turns": "recent_turns"}
@@ -213,11 +213,9 @@ def _standalone(
         return Standalone()
     if (start := topic_change(query)) is not None:
         return Standalone(query[start:].strip() or None, reason="another topic is announced")
-    recent, first = since_topic_change(history)
     rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
-    follow_up = rules(query, recent, antecedent, partial(_alone, depth + 1))
-    alone = corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
-    return replace(alone, sources=tuple(source + first for source in alone.sources)) if first else alone
+    follow_up = rules(query, history, antecedent, partial(_alone, depth + 1))
+    return corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
 
 
 def _alone(depth: int, text: str, before: Sequence[Message]) -> str:
@@ -232,7 +230,7 @@ def _supplement(query: str, matches: Sequence[ReferenceMatch], history: Sequence
     """
     primary, rest = matches[0], query
     if primary.reference_type is ReferenceType.CORRECTION:
-        before = FollowUp("", since_topic_change(history)[0], None, partial(_alone, 1)).before
+        before = FollowUp("", history, None, partial(_alone, 1)).before
         return with_context(query, before.text[:LONGEST_DEPENDENT]) if before and primary.source_turns else None
     for start, end in sorted((match.span for match in matches), reverse=True):
         rest = f"{rest[:start]} {rest[end:]}"

@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any
 
 from theworld.references.chinese_topics import topic_in
+from theworld.references.config import LANGUAGES, LanguageCode, load_table
 from theworld.references.detection import in_zone, phrase_pattern
 from theworld.references.history import as_messages, overlap, text_of, topic_tokens
-from theworld.references.tables import LANGUAGES, LanguageCode, load_table
 from theworld.state import Message
 from theworld.text import entity_key, split_sentences
 from theworld.text.folding import fold_in_place

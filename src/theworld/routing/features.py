@@ -132,13 +132,14 @@ def features_of(
     left = len(re.findall(r"\w", asked))
     budget = context.deadline_ms or settings.retrieval.deadline_ms
     view = database or DatabaseView()
+    mixed = 0.3 < cjk_share(query) < 1 and bool(re.search(r"[A-Z][a-zA-Z]+", query))
     return Features(
         language=question.language,
         signals=found,
         smalltalk=short and is_smalltalk(question),
         literal=0.0 if not literals else 1.0 - min(1.0, left / size),
         quoted=bool(_QUOTED.search(query)),
-        named=bool(_NAME_EN.search(query)) or "《" in query or view.entities > 0 or _mixed(query),
+        named=bool(_NAME_EN.search(query)) or "《" in query or view.entities > 0 or mixed,
         length=size,
         database=view,
         ontology=ontology and context.ontology is not False,
@@ -152,7 +153,3 @@ def is_smalltalk(question: Question) -> bool:
     words = signals()
     rest = words["smalltalk"].sub(" ", question.folded)
     return rest != question.folded and not _LETTERS.search(words["beside_smalltalk"].sub(" ", rest))
-
-
-def _mixed(query: str) -> bool:
-    return 0.3 < cjk_share(query) < 1 and bool(re.search(r"[A-Z][a-zA-Z]+", query))

@@ -52,9 +52,8 @@ def join_parts(parts: Sequence[str], states: Sequence[QueryState]) -> Update:
         return update
     texts, citations = [], list[Citation]()
     for part, answer in zip(parts, answers, strict=True):
-        text = answer.text
         numbers = {citation.number: len(citations) + i for i, citation in enumerate(answer.citations, start=1)}
-        text = _renumbered(text, numbers)
+        text = _renumbered(answer.text, numbers)
         citations += [c.model_copy(update={"number": numbers[c.number]}) for c in answer.citations]
         texts.append(f"{part}\n{text}")
     kinds = {answer.kind for answer in answers if answer.kind != "none"}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import CHINESE_DIGITS, read_numeral
+from theworld.text.sentences import apart
 
 _NAMES = "january february march april may june july august september october november december".split()
 MONTHS: Mapping[str, int] = (
@@ -76,12 +77,8 @@ class DateSpan:
 def find_dates(text: str) -> list[DateSpan]:
     """Return the dates of a text by position; none overlap."""
     folded = fold_in_place(text)
-    found: list[DateSpan] = []
-    for pattern in _PATTERNS:
-        for match in pattern.finditer(folded):
-            if all(match.end() <= one.start or one.end <= match.start() for one in found):
-                found.append(_date(match))
-    return sorted(found, key=lambda date: date.start)
+    matches = (match for pattern in _PATTERNS for match in pattern.finditer(folded))
+    return sorted(map(_date, apart(matches, lambda match: match.span())), key=lambda date: date.start)
 
 
 def read_date(text: str) -> DateSpan | None:

@@ -23,6 +23,11 @@ def cjk_share(text: str) -> float:
     return len(_CJK.findall(text)) / total if total else 0.0
 
 
+def has_ideographs(text: str) -> bool:
+    """Return whether a text holds any Chinese character."""
+    return not text.isascii() and _CJK.search(text) is not None
+
+
 def detect_language(text: str) -> Language:
     """Return `zh` when the CJK share is above 0.3 (reference-resolver specification 3.7), else `en`."""
     return "zh" if cjk_share(text) > CHINESE_SHARE else "en"

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from theworld.text.language import CJK_RANGES
+from theworld.text.language import CJK_RANGES, has_ideographs
+from theworld.text.sentences import apart
 from theworld.text.tokens import fold, stem
 
 T = TypeVar("T")
 
 _PIECES = re.compile(rf"[{CJK_RANGES}]|[^\W_{CJK_RANGES}]+(?:['’][^\W_{CJK_RANGES}]+)*")
-_CJK = re.compile(f"[{CJK_RANGES}]")
 _ACRONYM_LETTERS = 3
 
 
@@ -44,11 +44,6 @@ def _value(piece: str) -> str:
     if piece.isascii() and piece.isupper() and piece.isalpha() and len(piece) <= _ACRONYM_LETTERS:
         return piece
     return stem(fold(piece).replace("’", "'").removesuffix("'s"))
-
-
-def is_cjk(value: str) -> bool:
-    """Return whether a unit is a CJK character."""
-    return bool(_CJK.match(value))
 
 
 class PhraseTable(Generic[T]):
@@ -89,19 +84,14 @@ class PhraseTable(Generic[T]):
 
 
 def _in_a_word(pieces: Sequence[Unit], i: int) -> bool:
-    if not is_cjk(pieces[i].value):
+    if not has_ideographs(pieces[i].value):
         return False
-    before = i > 0 and pieces[i - 1].end == pieces[i].start and is_cjk(pieces[i - 1].value)
-    after = i + 1 < len(pieces) and pieces[i + 1].start == pieces[i].end and is_cjk(pieces[i + 1].value)
+    before = i > 0 and pieces[i - 1].end == pieces[i].start and has_ideographs(pieces[i - 1].value)
+    after = i + 1 < len(pieces) and pieces[i + 1].start == pieces[i].end and has_ideographs(pieces[i + 1].value)
     return before or after
 
 
 def longest(found: Sequence[Found[T]]) -> list[Found[T]]:
     """Return phrases that do not overlap, in order of place: the longest win, of equally long ones the leftmost."""
-    taken: set[int] = set()
-    chosen = []
-    for one in sorted(found, key=lambda f: (f.start - f.end, f.start)):
-        if taken.isdisjoint(range(one.first, one.last)):
-            taken.update(range(one.first, one.last))
-            chosen.append(one)
-    return sorted(chosen, key=lambda f: f.start)
+    ordered = sorted(found, key=lambda f: (f.start - f.end, f.start))
+    return sorted(apart(ordered, lambda f: (f.start, f.end)), key=lambda f: f.start)

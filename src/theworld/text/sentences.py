@@ -1,9 +1,12 @@
-"""Sentences with offsets, for Chinese and English."""
+"""Sentences with offsets, for Chinese and English, and which of some places in a text are apart from each other."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class Sentence(NamedTuple):
@@ -56,3 +59,15 @@ def _append(found: list[Sentence], text: str, start: int, end: int) -> None:
     if stripped:
         offset = start + len(piece) - len(piece.lstrip())
         found.append(Sentence(stripped, offset, offset + len(stripped)))
+
+
+def apart(items: Iterable[T], place: Callable[[T], tuple[int, int]]) -> list[T]:
+    """Return those of some items, in their order, that overlap with none before them."""
+    taken: set[int] = set()
+    chosen: list[T] = []
+    for item in items:
+        covered = range(*place(item))
+        if taken.isdisjoint(covered):
+            taken.update(covered)
+            chosen.append(item)
+    return chosen

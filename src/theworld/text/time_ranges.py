@@ -21,6 +21,7 @@ from theworld.text.calendar_units import DAY, WEEK, CalendarUnit, midnight, shif
 from theworld.text.dates import MONTH, MONTHS
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, either, find_quantities, read_numeral
+from theworld.text.sentences import apart
 
 MOST_OCCURRENCES = 32
 """Places of one pattern that are looked at: what repeats it more often is no question."""
@@ -328,7 +329,8 @@ def find_time_ranges(text: str, now: datetime) -> list[TimeRange]:
     `now` must have a time zone. "From A to B", "since A", "before A" and "after A" count as one period each.
     """
     folded = fold_in_place(text)
-    found = sorted(_longest(_read_all(folded, now)), key=lambda r: r.place)
+    longest = sorted(_read_all(folded, now), key=lambda r: (r.place[0] - r.place[1], r.place[0]))
+    found = sorted(apart(longest, lambda r: r.place), key=lambda r: r.place)
     return [_bound(item, folded, midnight(now) + DAY) for item in _joined(found, folded)]
 
 
@@ -345,14 +347,6 @@ def _read_all(folded: str, now: datetime) -> Iterator[TimeRange]:
                 yield TimeRange(*period, place=match.span())
 
 
-def _longest(ranges: Iterator[TimeRange]) -> list[TimeRange]:
-    chosen: list[TimeRange] = []
-    for item in sorted(ranges, key=lambda r: (r.place[0] - r.place[1], r.place[0])):
-        if all(item.place[1] <= c.place[0] or c.place[1] <= item.place[0] for c in chosen):
-            chosen.append(item)
-    return chosen
-
-
 def _joined(found: list[TimeRange], folded: str) -> list[TimeRange]:
     """Return the list with "A to B" made one; a first month takes the year that the second one names."""
     joined: list[TimeRange] = []
@@ -360,7 +354,7 @@ def _joined(found: list[TimeRange], folded: str) -> list[TimeRange]:
         last = joined[-1] if joined else None
         between = _TO.fullmatch(folded, last.place[1], item.place[0]) if last else None
         opening = _OPENING.search(folded, 0, last.place[0]) if last else None
-        opened = opening is not None or (last is not None and _opened(folded, last))
+        opened = opening or (last and re.match(r"(?:between|from)\s", folded[last.place[0] :]))
         if last and between and (opened or not between.group().strip().startswith("and")):
             whole = _span(last, item, folded)
             begin = opening.start() if opening else last.place[0]
@@ -369,10 +363,6 @@ def _joined(found: list[TimeRange], folded: str) -> list[TimeRange]:
         else:
             joined.append(item)
     return joined
-
-
-def _opened(folded: str, first: TimeRange) -> bool:
-    return re.match(r"(?:between|from)\s", folded[first.place[0] :]) is not None
 
 
 def _span(first: TimeRange, last: TimeRange, folded: str) -> TimeRange:

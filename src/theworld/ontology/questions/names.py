@@ -11,7 +11,8 @@ from theworld.ontology.lookup import End, Lookup
 from theworld.ontology.model import Attribute, Ref
 from theworld.ontology.questions.clauses import description_words
 from theworld.ontology.questions.numbers import NumberConstraint
-from theworld.text.phrases import is_cjk, units
+from theworld.text.language import has_ideographs
+from theworld.text.phrases import units
 from theworld.text.time_ranges import TimeRange
 
 MatchKind = Literal["label", "synonym", "inverse", "value", "overlap", "source_role", "target_role"]
@@ -136,10 +137,9 @@ def descriptive_names(lookup: Lookup) -> Iterator[tuple[str, Name]]:
 
 def _parts(label: str, function: Container[str]) -> Iterator[str]:
     pieces = units(label)
-    if pieces and is_cjk(pieces[0].value):
+    if pieces and has_ideographs(pieces[0].value):
         if len(pieces) == 4:  # two words of two characters
-            yield label[:2]
-            yield label[2:]
+            yield from (label[:2], label[2:])
         return
     words = label.split()
     for n in range(1, len(words)):
