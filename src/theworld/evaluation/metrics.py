@@ -128,7 +128,12 @@ def exact_match(prediction: str, gold: Collection[str]) -> float:
 
 def f1(prediction: str, gold: Collection[str]) -> float:
     """Return the best token F1 with any gold answer; where one side has no tokens, 1.0 only if both have none."""
-    return max((_f1(first, second) for first, second in _pairs(prediction, gold)), default=0.0)
+    best = 0.0
+    for first, second in _pairs(prediction, gold):
+        common = (Counter(first) & Counter(second)).total()
+        found = 2 * common / (len(first) + len(second)) if first and second else float(first == second)
+        best = max(best, found)
+    return best
 
 
 def contains(prediction: str, gold: Collection[str]) -> float:
@@ -151,13 +156,6 @@ def _pairs(prediction: str, gold: Collection[str]) -> list[tuple[list[str], list
         chinese = cjk_share(prediction) > 0 or cjk_share(answer) > 0
         found.append((answer_tokens(prediction, chinese=chinese), answer_tokens(answer, chinese=chinese)))
     return found
-
-
-def _f1(prediction: list[str], gold: list[str]) -> float:
-    if not prediction or not gold:
-        return float(prediction == gold)
-    common = (Counter(prediction) & Counter(gold)).total()
-    return 2 * common / (len(prediction) + len(gold))
 
 
 def is_run(needle: Sequence[str], tokens: Sequence[str]) -> bool:

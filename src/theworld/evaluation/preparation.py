@@ -78,11 +78,3 @@ def _refuse(foreign: Collection[str], store: KnowledgeStore, corpus: str) -> Non
             where=str(store.path),
             remedy="Give a new folder as --store.",
         )
-
-
-def check_something_read(report: IngestReport, questions: QuestionSet) -> None:
-    """Raise IngestionError when no document of the corpus could be read."""
-    if not report.documents and not report.unchanged:
-        raise IngestionError(
-            "holds no file that can be read.", where=str(questions.corpus), remedy="Put the documents there."
-        )
