@@ -73,7 +73,7 @@ def chat(
     context = Context(
         tenant=tenant,
         filters=read_filters(filters),
-        language=language.value if language else None,
+        language=language,
         use_model=model,
         deadline_ms=max(settings.retrieval.deadline_ms, PATIENT_DEADLINE_MS),
         clarify=sys.stdin.isatty(),
