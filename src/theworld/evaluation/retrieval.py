@@ -91,7 +91,6 @@ def evaluate_retrieval(
     dataset: Dataset,
     graph: CompiledGraph,
     *,
-    tenant: str = "default",
     limit: int | None = None,
     ingest: Mapping[str, Any] | None = None,
     on_query: Callable[[], None] = lambda: None,
@@ -101,15 +100,15 @@ def evaluate_retrieval(
     Raises IngestionError when no query has gold documents.
     """
     queries = judged_queries(dataset, limit)
-    _run(graph, queries[0], tenant, None)  # models and caches warm up outside the measurement
+    _run(graph, queries[0], None)  # models and caches warm up outside the measurement
     results = []
     for query in queries:
         begun = time.perf_counter()
-        state = _run(graph, query, tenant, None)
+        state = _run(graph, query, None)
         elapsed = (time.perf_counter() - begun) * 1000
         channels: Mapping[str, ChannelResult] = state["channel_results"]
         if set(channels) != set(CHANNELS):
-            channels = _run(graph, query, tenant, list(CHANNELS))["channel_results"]
+            channels = _run(graph, query, list(CHANNELS))["channel_results"]
         rankings = stage_rankings(channels, state["candidates"])
         results.append(QueryRankings(query, rankings, elapsed, tuple(state["degradations"])))
         on_query()
@@ -143,8 +142,8 @@ def documents_of(note_ids: Iterable[str]) -> list[str]:
     return first_occurrences(note_id.rpartition("#")[0] for note_id in note_ids)
 
 
-def _run(graph: CompiledGraph, query: Query, tenant: str, channels: list[Channel] | None) -> Mapping[str, Any]:
-    context = Context(tenant=tenant, top_k=KEPT, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False, channels=channels)
+def _run(graph: CompiledGraph, query: Query, channels: list[Channel] | None) -> Mapping[str, Any]:
+    context = Context(top_k=KEPT, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False, channels=channels)
     keys = ["channel_results", "candidates", "degradations"]
     state: Mapping[str, Any] = graph.invoke(QueryInput(question=query.text), context=context, output_keys=keys)
     return state

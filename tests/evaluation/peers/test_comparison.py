@@ -11,7 +11,7 @@ import peers
 import pytest
 from peer_measures.comparison import METRICS, Comparison, PeerResult, compare_peers, write_material
 from peer_measures.pagerank import EntityPageRank
-from peer_measures.worker import ENTITIES, OURS, PAGERANK, peak_memory_mb
+from peer_measures.worker import ENTITIES, OURS, PAGERANK
 
 from theworld.errors import TheWorldError
 from theworld.evaluation.datasets import Dataset, Query
@@ -137,8 +137,3 @@ def test_figures_by_hand() -> None:
     assert other["theworld_recall@5_gain"][0] == 0.25
     assert other["memory_mb"] is None
     assert figures["left_out"] == {"haystack": "not installed"}
-
-
-def test_memory_is_told() -> None:
-    memory = peak_memory_mb()
-    assert memory is None or memory > 20
