@@ -69,7 +69,7 @@ def build_database(file: Path, *, last_day: date | None = None) -> Path:
     The year of data ends on `last_day` (default: 2024-12-31): every date is moved by the same number of days.
     """
     facts = load_facts()
-    shift = ((last_day or facts["last_day"]) - facts["last_day"]).days
+    shift: timedelta = (last_day or facts["last_day"]) - facts["last_day"]
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_name(f"{file.name}.new")
     unfinished.unlink(missing_ok=True)
@@ -81,7 +81,10 @@ def build_database(file: Path, *, last_day: date | None = None) -> Path:
         for tenant in (facts, facts["other_tenant"]):
             for table, rows in tenant_rows(tenant, facts).items():
                 marks = ", ".join("?" * (len(TABLES[table]) + 1))
-                moved = [(tenant["tenant"], *(_plain(value, shift) for value in row)) for row in rows]
+                moved = [
+                    (tenant["tenant"], *((v + shift).isoformat() if isinstance(v, date) else v for v in row))
+                    for row in rows
+                ]
                 connection.executemany(f"INSERT INTO {table} VALUES ({marks})", moved)  # noqa: S608
         for table, column in _INDEXED:
             connection.execute(f"CREATE INDEX ix_{table}_{column} ON {table} ({column})")
@@ -90,10 +93,6 @@ def build_database(file: Path, *, last_day: date | None = None) -> Path:
 
 
 _INDEXED = (("bank_transaction", "booked_on"), ("bank_transaction", "payer_id"), ("credit_change", "changed_on"))
-
-
-def _plain(value: Any, shift: int) -> Any:
-    return (value + timedelta(days=shift)).isoformat() if isinstance(value, date) else value
 
 
 def tenant_rows(tenant: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, list[Row]]:
