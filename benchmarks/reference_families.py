@@ -18,9 +18,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 from environment import environment
-from rewritings import load_rewritings, token_f1
 
-from theworld.evaluation.conversations import HISTORY_QUESTION, load_threads
+from theworld.evaluation.conversations import HISTORY_QUESTION, load_rewritings, load_threads, token_f1
 from theworld.references import ReferenceResolver
 from theworld.state import Message
 

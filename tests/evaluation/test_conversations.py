@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rewritings import load_rewritings, measure_rewritings, token_f1
 
 from theworld.cli.app import run
 from theworld.errors import IngestionError
-from theworld.evaluation.conversations import load_threads, measure_threads
+from theworld.evaluation.conversations import load_rewritings, load_threads, measure_threads, token_f1
 
 THREAD = {
     "id": "t1",
@@ -68,8 +67,10 @@ def test_threads_over_documents_are_asked_both_ways(tmp_path: Path, capsys: pyte
     assert first["answer contained, as typed"] >= 0.5
 
 
-def test_rewritings_are_compared(tmp_path: Path) -> None:
-    found = measure_rewritings(load_rewritings(write(tmp_path / "rows.jsonl", ROWS))).as_json()
+def test_references_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "rows.jsonl", ROWS)
+    assert run(["eval", "references", str(file), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
     assert (found["n"], found["exact, as typed"], found["exact, rewritten"]) == (2, 0.5, 1.0)
     assert (found["touched"], found["made worse, all"], found["untouched kept"]) == (0.5, 0.0, 1.0)
     assert found["F1, as typed"] < found["F1, rewritten"] == 1.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from theworld.cli.evaluate_documents import documents, threads, watching
+from theworld.cli.evaluate_documents import documents, references, threads, watching
 from theworld.cli.ingesting import ingest_paths, show_report
 from theworld.cli.options import STDOUT, ModelFlag, StoreOption, check_writable, settings_for
 from theworld.cli.output import console, error_console, gain_in_words, plain_table, print_json
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 evaluate_app = typer.Typer(
     help="Measure retrieval or answers on a BEIR folder, or all of it on documents.", no_args_is_help=True
 )
-for command in (documents, threads):
+for command in (documents, threads, references):
     evaluate_app.command()(command)
 
 DatasetArgument = Annotated[

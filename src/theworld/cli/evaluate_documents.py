@@ -1,6 +1,6 @@
 """`theworld eval documents`: questions over folders of documents, asked and measured as users get their answers.
 
-`theworld eval threads`: how well conversations are followed.
+`theworld eval threads` and `theworld eval references`: how well conversations are followed.
 """
 
 from __future__ import annotations
@@ -241,6 +241,11 @@ def show_failures(report: DocumentsReport) -> None:
             out.print(f"  {failure.id:8} fact at note {fact}, files at {files}{sure}: {printable(failure.question)}")
 
 
+ThreadLimit = Annotated[
+    int | None, typer.Option("--limit", min=1, help="Use only the first conversations or questions.")
+]
+
+
 def threads(
     folder: Annotated[Path, typer.Argument(metavar="SET", help="Folder with corpus/ and threads.jsonl.")],
     *,
@@ -251,7 +256,7 @@ def threads(
     rewriting_only: Annotated[
         bool, typer.Option("--rewriting-only", help="Measure the stand-alone questions alone; nothing is searched.")
     ] = False,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first conversations.")] = None,
+    limit: ThreadLimit = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Hold conversations over documents, with the ideal replies as history, and measure every turn.
@@ -285,3 +290,28 @@ def threads(
         console().print(f"{printable(one.group)} ({one.asked})")
         for name, share in one.shares.items():
             console().print(f"  {name:60}{100 * share:6.1f}", soft_wrap=True)
+
+
+def references(
+    file: Annotated[
+        Path, typer.Argument(metavar="SET", help="JSON lines of history, current and rewrite, as CANARD has them.")
+    ],
+    *,
+    limit: ThreadLimit = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Compare stand-alone questions with those that people wrote: exact, F1, and how often one is made worse.
+
+    For example: theworld eval references canard-dev.jsonl
+    """
+    from theworld.evaluation.conversations import load_rewritings, measure_rewritings
+
+    rows = load_rewritings(file, limit)
+    with watching() as watch:
+        figures = measure_rewritings(rows, watch(f"Reading {file.name}", len(rows)))
+    if as_json:
+        print_json({"set": file.name} | figures.as_json())
+        return
+    console().print(f"{file.name}: {figures.asked} questions, per cent")
+    for name, share in figures.shares.items():
+        console().print(f"  {name:20}{100 * share:6.1f}")

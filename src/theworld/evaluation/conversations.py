@@ -1,14 +1,15 @@
-"""How well conversations over documents are followed.
+"""How well conversations are followed: turns over documents, and rewritings beside those that people wrote.
 
 `theworld eval threads` holds each conversation with the ideal replies as the history, and asks every turn twice: as it
 was typed, and as a person made it stand alone. What the second finds and the first does not is what reading the
-conversation costs.
+conversation costs. `theworld eval references` compares rewritings alone, with no documents.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,12 +29,15 @@ from theworld.evaluation.documents.scoring import fold as plainly
 from theworld.evaluation.documents.scoring import score
 from theworld.references import ReferenceResolver
 from theworld.state import Context, Message, QueryInput
+from theworld.text import fold
+from theworld.text.language import CJK_RANGES
 
 if TYPE_CHECKING:
     from theworld.graph.build import CompiledGraph
 
 THREADS = "threads.jsonl"
 _LAYOUT = f"A set of conversations holds {THREADS} and, unless only rewritings are measured, {CORPUS}/."
+_ROWS = "A line holds `history` (texts, the user's first), `current` and `rewrite`."
 HISTORY_QUESTION, STANDS_ALONE = "history-question", "none"
 STANDALONE, ASKED_SO = "as typed", "as a person made it stand alone"
 RETRIEVED = ("file recall@5", "answer contained")
@@ -88,6 +92,17 @@ class Thread(BaseModel):
     turns: tuple[Turn, ...] = Field(min_length=1)
 
 
+class Rewriting(BaseModel):
+    """A question in its history, and how a person made it stand alone."""
+
+    model_config = ConfigDict(frozen=True)
+
+    history: tuple[str, ...]
+    """Messages, oldest first, the user's and the assistant's by turns."""
+    current: str = Field(min_length=1)
+    rewrite: str = Field(min_length=1)
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """Means in [0, 1] of a group of turns or questions."""
@@ -111,6 +126,11 @@ def load_threads(folder: Path, limit: int | None = None) -> tuple[QuestionSet, l
     return QuestionSet(folder.name, folder / CORPUS, ()), threads[:limit]
 
 
+def load_rewritings(file: Path, limit: int | None = None) -> list[Rewriting]:
+    """Read questions with their rewritings. Raises IngestionError with file, line and field."""
+    return [row for _, row in read_rows(file.expanduser(), Rewriting, _ROWS)][:limit]
+
+
 def measure_threads(
     threads: Sequence[Thread], documents: QuestionSet, graph: CompiledGraph | None, step: Callable[[], None]
 ) -> list[Measured]:
@@ -131,7 +151,7 @@ def measure_threads(
                 scored[group].append(scores)
             history += [Message("user", turn.question), Message("assistant", turn.reply)]
             step()
-    return [mean_of(group, scored[group]) for group in sorted(scored, key=lambda name: (name != "all", name))]
+    return [_mean(group, scored[group]) for group in sorted(scored, key=lambda name: (name != "all", name))]
 
 
 def _asked(
@@ -156,8 +176,49 @@ def _kept(question: DocumentQuestion, answer: DocumentAnswer, way: str) -> dict[
     return {f"{name}, {way}": found[name] for name in RETRIEVED if name in found}
 
 
-def mean_of(group: str, scores: Sequence[Mapping[str, float]]) -> Measured:
-    """Return the mean of each measure over those that have it."""
+def _mean(group: str, scores: Sequence[Mapping[str, float]]) -> Measured:
     names = dict.fromkeys(name for one in scores for name in one)
     values = {name: [one[name] for one in scores if name in one] for name in names}
     return Measured(group, len(scores), {name: sum(found) / len(found) for name, found in values.items()})
+
+
+def measure_rewritings(rows: Iterable[Rewriting], step: Callable[[], None] | None = None) -> Measured:
+    """Return exact matches and F1 of the questions as typed and as rewritten, and how often rewriting made one worse.
+
+    `made worse` is a share of those touched: those rewritten, and those without a sure antecedent, which keep their
+    words and get the turn before as context; `untouched kept` a share of those that a person left as they were.
+    """
+    resolver, scores = ReferenceResolver(), []
+    for row in rows:
+        history = [Message("assistant" if place % 2 else "user", text) for place, text in enumerate(row.history)]
+        found = resolver.resolve(row.current, history)
+        in_context = str(found.metadata.get("evidence")).startswith("context")
+        scores.append(dict(_compared(row, found.standalone_query or row.current, in_context=in_context)))
+        if step:
+            step()
+    return _mean("all", scores)
+
+
+def _compared(row: Rewriting, rewritten: str, *, in_context: bool) -> Iterator[tuple[str, float]]:
+    before, after = token_f1(row.current, row.rewrite), token_f1(rewritten, row.rewrite)
+    yield "exact, as typed", float(_words(row.current) == _words(row.rewrite))
+    yield "exact, rewritten", float(_words(rewritten) == _words(row.rewrite))
+    yield "F1, as typed", before
+    yield "F1, rewritten", after
+    yield "touched", float(rewritten != row.current)
+    if rewritten != row.current:
+        yield "made worse, context added" if in_context else "made worse, rewritten", float(after < before)
+        yield "made worse, all", float(after < before)
+    if _words(row.current) == _words(row.rewrite):
+        yield "untouched kept", float(rewritten == row.current)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(rf"[{CJK_RANGES}]|[^\W{CJK_RANGES}]+", re.sub(r"['’]s\b", " ", fold(text)))
+
+
+def token_f1(predicted: str, gold: str) -> float:
+    """Return the F1 of the words (Chinese: characters) of two texts, each counted as often as it stands there."""
+    ours, theirs = Counter(_words(predicted)), Counter(_words(gold))
+    same = sum((ours & theirs).values())
+    return 2 * same / (sum(ours.values()) + sum(theirs.values())) if same else 0.0
