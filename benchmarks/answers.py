@@ -20,11 +20,12 @@ from typing import Any
 
 from environment import environment
 from langgraph.runtime import Runtime
+from quality_measures.calibration import calibration_error
 
 from theworld.entities import SnapshotKnowledge
 from theworld.evaluation.answers import answerable_queries
 from theworld.evaluation.datasets import Query, load_dataset
-from theworld.evaluation.metrics import calibration_error, contains, exact_match, f1
+from theworld.evaluation.metrics import contains, exact_match, f1
 from theworld.graph import build, build_graph, open_resources
 from theworld.nodes.answer_with_entity import answer_with_entity
 from theworld.nodes.answer_with_passages import answer_with_passages

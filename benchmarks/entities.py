@@ -21,13 +21,14 @@ from typing import Any
 
 from efsa import NOTES
 from environment import environment
+from quality_measures.calibration import calibration_error
 
 from theworld import efsa_answer
 from theworld.entities import DeterministicJudge, JudgedEntity, JudgeOutput
 from theworld.entities.features import popularity
 from theworld.entities.judging import types_of
 from theworld.evaluation.datasets import read_lines
-from theworld.evaluation.metrics import calibration_error, percentile
+from theworld.evaluation.metrics import percentile
 from theworld.models.taggers import SpacyTagger
 from theworld.wikidata import Snapshot, build_snapshot
 from wikidata import names, write_dump

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from quality_measures.calibration import calibration_error
 from scipy.optimize import minimize
 
 from theworld.entities.features import features_of
@@ -33,7 +34,6 @@ from theworld.entities.judge import Calibration
 from theworld.entities.judging import types_of
 from theworld.entities.mention import MentionInText
 from theworld.evaluation.datasets import read_lines
-from theworld.evaluation.metrics import calibration_error
 from theworld.models.taggers import SpacyTagger
 
 Array = NDArray[np.float64]

@@ -12,6 +12,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from statistics import fmean
 
 from environment import environment
 from quality_measures.first_answers import FirstAnswers, evaluate_first_answers
@@ -131,7 +132,8 @@ def answer_lines(answers: FirstAnswers) -> Iterator[str]:
             continue
         if not some.own.results:
             continue
-        own, baseline = some.own.contained, some.baseline.contained
+        asked = (some.own.results, some.baseline.results)
+        own, baseline = (fmean(result.measures["contains"] for result in results) for results in asked)
         yield (
             f"- first answer right, {name} (n = {len(some.own.results)}): {100 * own:.1f}, on m3_baseline's candidates "
             f"{100 * baseline:.1f}: {interval(some.gain())}{relatively(own, baseline)}\n"

@@ -16,3 +16,8 @@ def settings_over(store: Path, **service: Any) -> Settings:
     """Settings with time enough for a busy machine, on which jobs of idle priority would not get on."""
     service = {"job_priority": "normal", **service}
     return Settings(store=store, retrieval={"deadline_ms": 60_000}, embedding={"threads": 1}, service=service)
+
+
+def wait_for_b(service: Any) -> None:
+    """Wait until no run of strategy B is under way."""
+    service._shadows.submit(lambda: None).result()

@@ -20,11 +20,10 @@ from theworld.evaluation.answers import AnsweredQuery, AnswersReport, answerable
 from theworld.evaluation.counterfactuals import as_found
 from theworld.evaluation.datasets import Dataset
 from theworld.evaluation.metrics import PairedDifference, paired_difference
-from theworld.evaluation.retrieval import baseline_scores
+from theworld.evaluation.retrieval import m3_baseline
 from theworld.graph import Resources, build_graph
 from theworld.nodes.fuse_candidates import to_candidate
-from theworld.ranking.fusion import Fused
-from theworld.state import Candidate, ChannelHit, ChannelResult, Context, ModelUsage, QueryInput
+from theworld.state import Candidate, ChannelResult, Context, ModelUsage, QueryInput
 
 DELIVERED_BY = "restore_fused_order"
 """The node in whose name the baseline's candidates enter the graph: what follows it is answering."""
@@ -89,25 +88,8 @@ def evaluate_first_answers(
 def baseline_candidates(channels: Mapping[str, ChannelResult], resources: Resources, tenant: str) -> list[Candidate]:
     """Return the best `top_k` candidates of `m3_baseline`, with its score over the best one as relevance."""
     hits = {channel: channels[channel].hits if channel in channels else () for channel in ("dense", "sparse")}
-    scores = list(baseline_scores(hits["dense"], hits["sparse"]).items())[: resources.settings.retrieval.top_k]
-    places = {
-        channel: {note: ChannelHit(rank=rank, score=score) for rank, (note, score) in enumerate(found, start=1)}
-        for channel, found in hits.items()
-    }
-    stored = {note.id: note for note in resources.store.notes([note for note, _ in scores], tenant=tenant)}
-    best = scores[0][1] if scores else 0.0
-    found = [(stored[note], score) for note, score in scores if note in stored]
-    return [
-        to_candidate(
-            note,
-            Fused(
-                note_id=note.id,
-                score=score,
-                channels={channel: place[note.id] for channel, place in places.items() if note.id in place},
-            ),
-            rank,
-            best,
-            None,
-        )
-        for rank, (note, score) in enumerate(found, start=1)
-    ]
+    fused = m3_baseline(hits["dense"], hits["sparse"])[: resources.settings.retrieval.top_k]
+    stored = {note.id: note for note in resources.store.notes([one.note_id for one in fused], tenant=tenant)}
+    best = fused[0].score if fused else 0.0
+    found = [(stored[one.note_id], one) for one in fused if one.note_id in stored]
+    return [to_candidate(note, one, rank, best, None) for rank, (note, one) in enumerate(found, start=1)]

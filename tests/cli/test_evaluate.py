@@ -83,19 +83,3 @@ def test_what_is_wrong_is_told_before_the_work(cli, dataset: Path, tmp_path: Pat
     (dataset / "queries.jsonl").write_text("{oops", encoding="utf-8")
     assert "queries.jsonl, line 1: is no JSON object" in cli("eval", "retrieval", dataset).err
     assert not (tmp_path / "cache").exists()
-
-
-@pytest.mark.slow
-def test_peers_are_compared_or_named(cli, dataset: Path, tmp_path: Path) -> None:
-    from theworld.evaluation.peers.retrievers import PEERS
-
-    file = tmp_path / "out.json"
-    done = cli("eval", "retrieval", dataset, "--compare", "--limit", 2, "--json", file)
-    assert done.code == 0, done.err
-    found = json.loads(file.read_text(encoding="utf-8"))["compare"]
-    assert set(found["retrievers"]) | set(found["left_out"]) == {"theworld", *PEERS}
-    assert {"theworld", "pagerank"} <= set(found["retrievers"])
-    assert found["retrievers"]["theworld"]["recall@5"] == 1.0
-    assert "TheWorld over HippoRAG-style PageRank, recall@5:" in done.out
-    for name in found["left_out"]:
-        assert f"LEFT OUT: {found['left_out'][name]}" in done.err

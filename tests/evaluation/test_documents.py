@@ -22,6 +22,7 @@ from theworld.evaluation.documents.question_set import (
     note_as_shown,
 )
 from theworld.evaluation.documents.report import DocumentsReport
+from theworld.evaluation.documents.retrievers import RETRIEVERS, Retriever
 from theworld.evaluation.documents.rivals import (
     RIVALS,
     ask_floor,
@@ -30,7 +31,6 @@ from theworld.evaluation.documents.rivals import (
     join_paragraphs,
 )
 from theworld.evaluation.documents.scoring import explain_failure, holds_fact, score
-from theworld.evaluation.peers.retrievers import PEERS, PeerEntry
 from theworld.state import Candidate
 from theworld.stores.knowledge_store import KnowledgeStore
 
@@ -385,7 +385,7 @@ def test_what_is_wrong_is_told_before_the_work(command: Run, tmp_path: Path) -> 
 
 
 def test_a_rival_that_is_not_installed_says_how_to_get_it() -> None:
-    absent = PeerEntry("A rival", PEERS["langchain"].make, ("no-such-package",))
+    absent = Retriever("A rival", RETRIEVERS["langchain"].make, ("no-such-package",))
     with pytest.raises(TheWorldError, match=r"no-such-package not installed. pip install .*\[benchmarks\]"):
         absent.require()
 
@@ -396,7 +396,7 @@ def test_rivals_are_measured_or_named(command: Run) -> None:
     assert code == 0, err
     (found,) = json.loads(out)["sets"]
     compared = found["compare"]
-    distributions = {name: PEERS[name].requires if name in PEERS else () for name in RIVALS}
+    distributions = {name: RETRIEVERS[name].requires if name in RETRIEVERS else () for name in RIVALS}
     installed = [name for name, ones in distributions.items() if all(any(metadata.distributions(name=o)) for o in ones)]
     assert list(compared["rivals"]) == installed
     assert set(compared["left_out"]) == set(RIVALS) - set(installed)

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from quality_measures.calibration import calibration_error
 
 from theworld.evaluation.metrics import (
     all_at,
-    calibration_error,
     contains,
     exact_match,
     f1,

@@ -136,7 +136,8 @@ def test_the_baselines_candidates_are_in_its_own_order(graph: CompiledGraph, res
     question = {"question": "Where was the drummer of Rush born?"}
     channels = graph.invoke(question, output_keys=["channel_results"])["channel_results"]
     found = baseline_candidates(channels, resources, "default")
-    assert [c.note_id for c in found] == m3_baseline(channels["dense"].hits, channels["sparse"].hits)
+    fused = m3_baseline(channels["dense"].hits, channels["sparse"].hits)
+    assert [c.note_id for c in found] == [note.note_id for note in fused]
     assert found[0].final_score == 1.0
     assert all(
         (c.hop, c.bridge, c.rerank_rank) == (1, None, None) and set(c.channels) <= {"dense", "sparse"} for c in found

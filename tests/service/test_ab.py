@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from fastapi.testclient import TestClient
 
-from service_cases import LOCAL, TWO_HOP, settings_over
+from service_cases import LOCAL, TWO_HOP, settings_over, wait_for_b
 from theworld.service.app import create_app
 from theworld.service.explain.explanation import explain
 from theworld.service.explain.replay import replay
@@ -48,7 +48,7 @@ def same(data):
 def test_section_10_2_both_arms_are_logged_and_the_callers_answer_is_the_main_ones(alone, both):
     data = answer(both)
     assert same(data) == same(answer(alone))
-    both.wait_for_b()
+    wait_for_b(both)
     both.writer.flush()
     (other,) = both.journal.arms(data["request_id"], tenant="default")
     record = both.journal.read(other, tenant="default")
@@ -75,7 +75,7 @@ def test_section_10_2_a_strategy_that_fails_leaves_the_main_path_untouched(alone
     broken.__dict__["graph_b"] = Broken()
     data = answer(broken)
     assert same(data) == same(answer(alone))
-    broken.wait_for_b()
+    wait_for_b(broken)
     broken.writer.flush()
     (other,) = both.journal.arms(data["request_id"], tenant="default")
     assert both.journal.read(other, tenant="default").request["status"] == "error"
@@ -100,4 +100,4 @@ def test_section_10_2_a_strategy_that_hangs_is_not_waited_for(alone, both):
         assert hanging.metrics.shadow.labels("left_out")._value.get() > 0
     finally:
         release.set()
-    hanging.wait_for_b()
+    wait_for_b(hanging)

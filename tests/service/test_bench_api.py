@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from service_cases import CHINESE, TWO_HOP, settings_over
+from service_cases import CHINESE, LOCAL, TWO_HOP, settings_over, wait_for_b
 from theworld.service.runtime import open_service
 
 pytestmark = pytest.mark.slow
@@ -58,7 +58,6 @@ def test_nothing_live_knows_of_it(client, call, service):
 def test_no_strategy_runs_beside_it(copy_of_demo, monkeypatch):
     from fastapi.testclient import TestClient
 
-    from service_cases import LOCAL
     from theworld.service.app import create_app
 
     beside: list[str] = []
@@ -67,7 +66,7 @@ def test_no_strategy_runs_beside_it(copy_of_demo, monkeypatch):
         monkeypatch.setattr(type(both), "_run_b", lambda _, asked: beside.append(asked.endpoint))
         assert client.post(BENCH, json=TRIED).status_code == 200
         assert client.post(SEARCH, json=TRIED).status_code == 200
-        both.wait_for_b()
+        wait_for_b(both)
     assert beside == ["search"]
 
 

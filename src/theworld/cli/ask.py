@@ -168,7 +168,7 @@ def ask(
         router=router,
         database=database,
         now=now,
-        language=language.value if language else None,
+        language=language,
         top_k=top_k,
         use_model=model,
         strict=strict,

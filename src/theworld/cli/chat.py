@@ -73,15 +73,16 @@ def chat(
     context = Context(
         tenant=tenant,
         filters=read_filters(filters),
-        language=language.value if language else None,
+        language=language,
         use_model=model,
         deadline_ms=max(settings.retrieval.deadline_ms, PATIENT_DEADLINE_MS),
         clarify=sys.stdin.isatty(),
     )
     with open_resources(settings) as resources:
-        conversation = Conversation(build_graph(resources, InMemorySaver()), context, console())
+        out = console()
+        conversation = Conversation(build_graph(resources, InMemorySaver()), context, out)
         if sys.stdin.isatty():
-            conversation.greet(str(settings.store))
+            out.print(f"Questions over {settings.store}, in English or Chinese. /help shows the commands, Ctrl-D ends.")
         for line in _lines():
             if not conversation.take(line):
                 break
@@ -110,10 +111,6 @@ class Conversation:
         self._graph, self._context, self._out = graph, context, out
         self._thread = uuid.uuid4().hex
         self._last: tuple[QueryOutput, float] | None = None
-
-    def greet(self, store: str) -> None:
-        """Say what this is."""
-        self._out.print(f"Questions over {store}, in English or Chinese. /help shows the commands, Ctrl-D ends.")
 
     def take(self, line: str) -> bool:
         """Answer a question or do what a command says; False at the end."""

@@ -6,9 +6,8 @@ import threading
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -44,13 +43,6 @@ _PAGE = 500
 _UNKNOWN = "-"
 
 
-class Engine(StrEnum):
-    """What reads documents and runs the models over them."""
-
-    LOCAL = "local"
-    RAY = "ray"
-
-
 def ingest(
     paths: Annotated[
         list[str],
@@ -66,7 +58,9 @@ def ingest(
     prune: Annotated[
         bool, typer.Option("--prune", help="Delete documents whose file is gone from the given folders.")
     ] = False,
-    engine: Annotated[Engine, typer.Option("--engine", help="What reads and runs the models.")] = Engine.LOCAL,
+    engine: Annotated[
+        Literal["local", "ray"], typer.Option("--engine", help="What reads and runs the models.")
+    ] = "local",
     address: Annotated[
         str | None,
         typer.Option("--address", metavar="HOST:PORT", help="Of a running Ray, or auto; none: Ray is started here."),
@@ -75,11 +69,9 @@ def ingest(
 ) -> None:
     """Read documents into a store; only what is new or changed costs time. Exit code 5 when nothing could be read."""
     settings = settings_for(store)
-    if address and engine is not Engine.RAY:
+    if address and engine != "ray":
         raise typer.BadParameter("only the engine ray has an address: add --engine ray", param_hint="--address")
-    report = ingest_paths(
-        paths, settings, tenant=tenant, reembed=reembed, prune=prune, engine=engine.value, address=address
-    )
+    report = ingest_paths(paths, settings, tenant=tenant, reembed=reembed, prune=prune, engine=engine, address=address)
     if as_json:
         print_json(asdict(report) | {"store": str(settings.store)})
     else:

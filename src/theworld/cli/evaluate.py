@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from theworld.cli.evaluate_documents import documents, references, threads
-from theworld.cli.ingesting import ingest_paths, progress_bars, show_report
+from theworld.cli.evaluate_documents import documents, references, threads, watching
+from theworld.cli.ingesting import ingest_paths, show_report
 from theworld.cli.options import STDOUT, ModelFlag, StoreOption, check_writable, settings_for
-from theworld.cli.output import console, error_console, gain_in_words, plain_table
+from theworld.cli.output import console, error_console, gain_in_words, plain_table, print_json
 
 if TYPE_CHECKING:
     from theworld.evaluation.answers import AnswersReport
     from theworld.evaluation.datasets import Dataset
-    from theworld.evaluation.peers.comparison import Comparison
     from theworld.evaluation.retrieval import RetrievalReport
     from theworld.graph import Resources
     from theworld.graph.build import CompiledGraph
@@ -51,26 +50,18 @@ def retrieval(
     json_file: JsonFile = None,
     limit: Limit = None,
     store: StoreOption = None,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Measure other retrievers too, over the same notes and vectors.")
-    ] = False,
 ) -> None:
     """Recall, MRR and nDCG of every stage; the corpus goes into --store, or into a store kept in the user's cache."""
     from theworld.evaluation.retrieval import evaluate_retrieval, judged_queries
 
     check_writable(json_file, "--json")
-    with _prepared(dataset, store) as (data, graph, resources, facts):
-        with _counting(len(judged_queries(data, limit))) as on_query:
+    with _prepared(dataset, store) as (data, graph, _, facts):
+        with watching() as watch:
+            on_query = watch("Asking", len(judged_queries(data, limit)))
             report = evaluate_retrieval(data, graph, limit=limit, ingest=facts, on_query=on_query)
-        figures = report.as_json()
         if json_file != STDOUT:
             _show_retrieval(report)
-        if compare:
-            comparison = _compare_peers(data, resources, limit=limit)
-            figures["compare"] = comparison.as_json()
-            if json_file != STDOUT:
-                _show_comparison(comparison)
-        _write(json_file, figures)
+        _write(json_file, report.as_json())
 
 
 @evaluate_app.command()
@@ -93,7 +84,8 @@ def answers(
         need = "compares what a language model answers: set THEWORLD_MODEL__NAME and leave out --no-model."
         raise typer.BadParameter(need, param_hint="--compare")
     with _prepared(dataset, store) as (data, graph, resources, _):
-        with _counting(len(answerable_queries(data, limit)) * (3 if compare else 1)) as on_query:
+        with watching() as watch:
+            on_query = watch("Asking", len(answerable_queries(data, limit)) * (3 if compare else 1))
             alone = {
                 name: evaluate_model_alone(data, graph, resources, channel, limit=limit, on_query=on_query)
                 for name, channel in (ALONE if compare else {}).items()
@@ -126,20 +118,11 @@ def _prepared(folder: Path, store: Path | None) -> Iterator[tuple[Dataset, Compi
         yield data, build_graph(resources), resources, ingest_facts(report, data, settings)
 
 
-@contextmanager
-def _counting(total: int) -> Iterator[Callable[[], None]]:
-
-    with progress_bars(error_console()) as progress:
-        task = progress.add_task("Asking", total=total)
-        yield lambda: progress.advance(task)
-
-
 def _write(file: Path | None, value: dict[str, Any]) -> None:
-    text = json.dumps(value, ensure_ascii=False, indent=2)
     if file == STDOUT:
-        typer.echo(text)
+        print_json(value)
     elif file is not None:
-        file.write_text(text + "\n", encoding="utf-8")
+        file.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
 def _show_retrieval(report: RetrievalReport) -> None:
@@ -189,43 +172,3 @@ def _show_models(reports: Mapping[str, AnswersReport]) -> None:
             name, str(row.get("generated", 0)), *scores, str(row.get("calls", 0)), str(row.get("tokens", 0)), cost
         )
     console().print(table, soft_wrap=False, crop=False)
-
-
-def _compare_peers(data: Dataset, resources: Resources, *, limit: int | None) -> Comparison:
-    """Measure the peers, and say on standard error what is missing."""
-    from theworld.evaluation.peers.comparison import compare_peers
-
-    err = error_console()
-    comparison = compare_peers(
-        data, resources.store, resources.models, limit=limit, on_peer=lambda label: err.print(f"Measuring {label}")
-    )
-    for reason in comparison.left_out.values():
-        err.print(f"LEFT OUT: {reason}", style="bold red", soft_wrap=True)
-    return comparison
-
-
-def _show_comparison(comparison: Comparison) -> None:
-    """Print one row a retriever, what it finds, its latency and its memory; then our gain over each."""
-    from theworld.evaluation.peers.comparison import LABELS, METRICS
-
-    names = (*(metric.replace("recall", "R") for metric in METRICS), "p50 ms", "p95 ms", "MB")
-    table = plain_table(("retriever", *names), names, gap=1, no_wrap=True)
-    figures = comparison.as_json()["retrievers"]
-    for result in comparison.results:
-        row = figures[result.name]
-        table.add_row(
-            LABELS[result.name],
-            *(f"{100 * row[metric]:.1f}" for metric in METRICS),
-            *(f"{row['latency_ms'][p]:.0f}" for p in ("p50", "p95")),
-            "?" if row["memory_mb"] is None else f"{row['memory_mb']:.0f}",
-        )
-    out, (ours, *others) = console(), comparison.results
-    out.print(f"\nThe same {comparison.notes} notes and vectors ({comparison.space}), each in a process of its own")
-    out.print(table, soft_wrap=False, crop=False)
-    for other in others:
-        out.print(f"TheWorld over {LABELS[other.name]}, recall@5: {gain_in_words(comparison.gain(other))}")
-    whole = figures[ours.name]["whole_ms"]
-    out.print(
-        "Milliseconds until the ranking stands, embedding included (TheWorld with its answer: "
-        f"p50 {whole['p50']:.0f}, p95 {whole['p95']:.0f}); MB: the most its process ever held"
-    )

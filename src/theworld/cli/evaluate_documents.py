@@ -16,9 +16,9 @@ import typer
 from theworld.cli.ingesting import ingest_paths, progress_bars, show_report
 from theworld.cli.options import JsonFlag, check_writable, settings_for
 from theworld.cli.output import console, error_console, gain_in_words, plain_table, print_json, printable
+from theworld.errors import IngestionError
 
 if TYPE_CHECKING:
-    from theworld.evaluation.conversations import Measured
     from theworld.evaluation.documents.question_set import QuestionSet, Watch
     from theworld.evaluation.documents.report import DocumentsReport, Figures
     from theworld.evaluation.documents.rivals import Rivals
@@ -124,7 +124,7 @@ def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> t
 
 def ingested(questions: QuestionSet, settings: Settings) -> IngestReport:
     """Bring the store up to date; one that holds other documents is refused before anything is written to it."""
-    from theworld.evaluation.preparation import check_only_corpus, check_something_read
+    from theworld.evaluation.preparation import check_only_corpus
     from theworld.stores.knowledge_store import open_store
 
     if settings.store.exists():
@@ -133,7 +133,10 @@ def ingested(questions: QuestionSet, settings: Settings) -> IngestReport:
     error_console().print(f"Reading the documents of {questions.name}", soft_wrap=True)
     report = ingest_paths([questions.corpus], settings, prune=True)
     show_report(error_console(), report, settings.store)
-    check_something_read(report, questions)
+    if not report.documents and not report.unchanged:
+        raise IngestionError(
+            "holds no file that can be read.", where=str(questions.corpus), remedy="Put the documents there."
+        )
     return report
 
 
@@ -283,7 +286,10 @@ def threads(
         print_json({"set": documents.name, "threads": len(found), "groups": [one.as_json() for one in figures]})
         return
     console().print(f"{documents.name}: {len(found)} conversations, {turns} turns, per cent")
-    _show_shares(figures)
+    for one in figures:
+        console().print(f"{printable(one.group)} ({one.asked})")
+        for name, share in one.shares.items():
+            console().print(f"  {name:60}{100 * share:6.1f}", soft_wrap=True)
 
 
 def references(
@@ -309,12 +315,3 @@ def references(
     console().print(f"{file.name}: {figures.asked} questions, per cent")
     for name, share in figures.shares.items():
         console().print(f"  {name:20}{100 * share:6.1f}")
-
-
-def _show_shares(figures: Sequence[Measured]) -> None:
-
-    out = console()
-    for one in figures:
-        out.print(f"{printable(one.group)} ({one.asked})")
-        for name, share in one.shares.items():
-            out.print(f"  {name:60}{100 * share:6.1f}", soft_wrap=True)

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -29,24 +28,6 @@ ontology_app = typer.Typer(
 
 
 NOTES_SHOWN = 20
-
-
-class FormatName(StrEnum):
-    """A format of theworld.ontology.files.formats."""
-
-    YAML = "yaml"
-    JSON = "json"
-    TURTLE = "turtle"
-    XML = "xml"
-    JSON_LD = "json-ld"
-
-
-class PictureName(StrEnum):
-    """A kind of picture."""
-
-    MERMAID = "mermaid"
-    SVG = "svg"
-
 
 OutOption = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to write.", show_default="print")]
 
@@ -125,13 +106,15 @@ def export(
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
-    kind: Annotated[FormatName, typer.Option("--format", help="What to write.")] = FormatName.YAML,
+    kind: Annotated[
+        Literal["yaml", "json", "turtle", "xml", "json-ld"], typer.Option("--format", help="What to write.")
+    ] = "yaml",
     out: OutOption = None,
 ) -> None:
     """Write the ontology of a store, whole: importing what is written gives the same again."""
     from theworld.ontology.files.formats import dump_ontology
 
-    _write(dump_ontology(_stored(store, tenant), kind.value), out)
+    _write(dump_ontology(_stored(store, tenant), kind), out)
 
 
 @ontology_app.command()
@@ -142,8 +125,8 @@ def draw(
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
-    kind: Annotated[PictureName, typer.Option("--format", help="What to draw.")] = PictureName.SVG,
-    language: Annotated[LanguageName, typer.Option("--language", help="Language of the labels.")] = LanguageName.EN,
+    kind: Annotated[Literal["mermaid", "svg"], typer.Option("--format", help="What to draw.")] = "svg",
+    language: Annotated[LanguageName, typer.Option("--language", help="Language of the labels.")] = "en",
     around: Annotated[
         list[str] | None, typer.Option("--around", metavar="CLASS", help="Only this class and its neighbours.")
     ] = None,
@@ -159,8 +142,8 @@ def draw(
     if unknown:
         known = ", ".join(one.id for one in ontology.classes[:20])
         raise OntologyError(f"there is no class {unknown[0]!r}.", where="--around", remedy=f"Classes are {known}.")
-    drawn: Callable[..., str] = to_svg if kind is PictureName.SVG else to_mermaid
-    _write(drawn(ontology, language.value, around or (), hops), out)
+    drawn: Callable[..., str] = to_svg if kind == "svg" else to_mermaid
+    _write(drawn(ontology, language, around or (), hops), out)
 
 
 @ontology_app.command()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -20,15 +20,8 @@ if TYPE_CHECKING:
     from theworld.stores.ledger.service_ledger import ServiceLedger
 
 
-class LanguageName(StrEnum):
-    """A language, as `theworld.text.Language` without importing it."""
-
-    EN = "en"
-    ZH = "zh"
-
-
 class ChannelName(StrEnum):
-    """A retrieval channel, as `theworld.state.Channel` without importing it."""
+    """A retrieval channel, as `theworld.state.Channel` without importing it; typer takes lists of enumerations only."""
 
     SPARSE = "sparse"
     DENSE = "dense"
@@ -49,6 +42,8 @@ def _read_moment(text: str) -> datetime:
         raise typer.BadParameter(f"{text!r} is no date such as 2024-12-31.", param_hint="--now") from None
 
 
+LanguageName = Literal["en", "zh"]
+"""As `theworld.text.Language`, which costs more to import."""
 StoreOption = Annotated[
     Path | None, typer.Option("--store", metavar="DIR", help="Folder of the store.", show_default="the setting store")
 ]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -21,14 +20,6 @@ if TYPE_CHECKING:
 NOT_EXACT = 1
 
 
-class Form(StrEnum):
-    """How an explanation is shown."""
-
-    TEXT = "text"
-    JSON = "json"
-    MERMAID = "mermaid"
-
-
 RequestId = Annotated[
     str, typer.Argument(metavar="REQUEST_ID", help="request_id of one of the service's replies (X-Request-Id).")
 ]
@@ -38,7 +29,9 @@ def explain(
     request_id: RequestId,
     *,
     store: StoreOption = None,
-    form: Annotated[Form, typer.Option("--format", help="Form of the explanation.")] = Form.TEXT,
+    form: Annotated[
+        Literal["text", "json", "mermaid"], typer.Option("--format", help="Form of the explanation.")
+    ] = "text",
     language: Annotated[
         LanguageName | None, typer.Option("--language", help="Language of the text.", show_default="the question's")
     ] = None,
@@ -53,12 +46,12 @@ def explain(
         found = explain_record(
             record, journal.feedback(request_id, tenant=tenant), journal.arms(request_id, tenant=tenant)
         )
-    if form is Form.JSON:
+    if form == "json":
         print_json(found.model_dump(mode="json"))
-    elif form is Form.MERMAID:
+    elif form == "mermaid":
         typer.echo(as_mermaid(found), nl=False)
     else:
-        typer.echo(as_text(found, language.value if language else "zh" if found.request["language"] == "zh" else "en"))
+        typer.echo(as_text(found, language or ("zh" if found.request["language"] == "zh" else "en")))
 
 
 def replay(

@@ -84,7 +84,7 @@ def search(
     if snapshot is not None:
         settings = settings.model_copy(update={"snapshot": snapshot, "online": False})
     with open_knowledge(settings) as knowledge:
-        found = knowledge.search(name, language.value if language else detect_language(name), limit)
+        found = knowledge.search(name, language or detect_language(name), limit)
     if as_json:
         print_json({"name": name, "entries": [dict(entry) for entry in found]})
         return

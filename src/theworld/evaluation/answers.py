@@ -72,11 +72,6 @@ class AnswersReport:
     dataset: str
     results: tuple[AnsweredQuery, ...]
 
-    @property
-    def contained(self) -> float:
-        """Share of the questions whose answer holds a gold answer, whatever its kind."""
-        return _means(self.results)["contains"]
-
     def as_json(self) -> dict[str, Any]:
         """Return the documented JSON object; `n` and `answered` are counts, the rest shares in [0, 1]."""
         answered = [result for result in self.results if result.kind != "none"]
@@ -121,7 +116,6 @@ def evaluate_answers(
     dataset: Dataset,
     graph: CompiledGraph,
     *,
-    tenant: str = "default",
     limit: int | None = None,
     use_model: bool = True,
     on_query: Callable[[], None] = lambda: None,
@@ -130,7 +124,7 @@ def evaluate_answers(
 
     Raises IngestionError when no query has gold answers.
     """
-    context = Context(tenant=tenant, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=use_model)
+    context = Context(deadline_ms=BACKGROUND_DEADLINE_MS, use_model=use_model)
     results = []
     for query in answerable_queries(dataset, limit):
         found = graph.invoke(QueryInput(question=query.text), context=context)

@@ -25,6 +25,7 @@ from theworld.evaluation.documents.question_set import (
     QuestionSet,
     read_answer,
 )
+from theworld.evaluation.documents.scoring import fold as plainly
 from theworld.evaluation.documents.scoring import score
 from theworld.references import ReferenceResolver
 from theworld.state import Context, Message, QueryInput
@@ -73,12 +74,12 @@ class Turn(BaseModel):
     def rewriting(self, alone: str) -> dict[str, float]:
         """Return whether a stand-alone question holds what it must, or was left as it is where it should be."""
         if self.refers == STANDS_ALONE:
-            return {"left untouched": float(_plain(alone) == _plain(self.question))}
+            return {"left untouched": float(plainly(alone) == plainly(self.question))}
         if self.refers == HISTORY_QUESTION or not self.standalone_must_contain:
             return {}
         wanted = [(one,) if isinstance(one, str) else one for one in self.standalone_must_contain]
-        held = _plain(alone)
-        return {"stand-alone right": float(all(any(_plain(text) in held for text in texts) for texts in wanted))}
+        held = plainly(alone)
+        return {"stand-alone right": float(all(any(plainly(text) in held for text in texts) for texts in wanted))}
 
 
 class Thread(BaseModel):
@@ -221,7 +222,3 @@ def token_f1(predicted: str, gold: str) -> float:
     ours, theirs = Counter(_words(predicted)), Counter(_words(gold))
     same = sum((ours & theirs).values())
     return 2 * same / (sum(ours.values()) + sum(theirs.values())) if same else 0.0
-
-
-def _plain(text: str) -> str:
-    return " ".join(re.sub(r"[`*_\\]", "", fold(text)).split())

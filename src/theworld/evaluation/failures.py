@@ -33,6 +33,7 @@ CHANNELS: tuple[Channel, ...] = get_args(Channel)
 K = 5
 """Documents that must hold all gold ones: what the answerers see."""
 RAISED, DEEPEST = 100, 1000
+SHOWN = 5
 GOLD_ALONE = "the gold documents alone"
 
 
@@ -162,8 +163,8 @@ def _changes(query: Query, base: Seen) -> Iterator[tuple[Culprit, Change]]:
         yield "missing_recall", Change(GOLD_ALONE, given=tuple(sorted(query.grades)))
 
 
-def failure_report(dataset: str, asked: int, failures: Sequence[Failure], shown: int = 5) -> dict[str, Any]:
-    """Return the documented JSON object of one run over a set, with so many examples of each cluster, largest first.
+def failure_report(dataset: str, asked: int, failures: Sequence[Failure]) -> dict[str, Any]:
+    """Return the documented JSON object of one run over a set, with SHOWN examples of each cluster, largest first.
 
     `named` is the share of the failures with a culprit; None when nothing failed.
     """
@@ -174,7 +175,7 @@ def failure_report(dataset: str, asked: int, failures: Sequence[Failure], shown:
         clusters[culprit] = {
             "count": len(some),
             "fixed_by": dict(Counter(f.fixed_by for f in some if f.fixed_by).most_common()),
-            "examples": [asdict(failure) for failure in some[:shown]],
+            "examples": [asdict(failure) for failure in some[:SHOWN]],
         }
     named = round(1 - counts["unexplained"] / len(failures), 6) if failures else None
     return {"dataset": dataset, "asked": asked, "failed": len(failures), "named": named, "clusters": clusters}

@@ -1,4 +1,4 @@
-"""Metrics of rankings, of answers and of stated probabilities: pure functions, as trec_eval and SQuAD define them.
+"""Metrics of rankings and of answers: pure functions, as trec_eval and SQuAD define them.
 
 Rankings are lists of document ids, best first; one that is repeated counts at its best place. Gold is a set of ids, or
 a mapping to grades, in which a grade of 0 is no gold.
@@ -94,19 +94,6 @@ def percentiles(values: Sequence[float], *shares: int) -> dict[str, float]:
     return {f"p{share}": round(percentile(values, share / 100), 2) for share in shares}
 
 
-def calibration_error(
-    pairs: Sequence[tuple[float, bool]], bins: int = 10, weights: Sequence[float] | None = None
-) -> float:
-    """Return the expected calibration error of (stated probability, right) over equal bins; 0.0 without pairs.
-
-    `weights` say how much each pair counts, 1 by default; ValueError when there is not one for each.
-    """
-    gaps, counts = [0.0] * bins, [1.0] * len(pairs) if weights is None else weights
-    for (stated, right), count in zip(pairs, counts, strict=True):
-        gaps[min(int(stated * bins), bins - 1)] += count * (stated - right)
-    return sum(map(abs, gaps)) / (math.fsum(counts) or 1.0)
-
-
 def answer_tokens(text: str, *, chinese: bool) -> list[str]:
     """Return the tokens that EM and F1 compare.
 
@@ -128,7 +115,12 @@ def exact_match(prediction: str, gold: Collection[str]) -> float:
 
 def f1(prediction: str, gold: Collection[str]) -> float:
     """Return the best token F1 with any gold answer; where one side has no tokens, 1.0 only if both have none."""
-    return max((_f1(first, second) for first, second in _pairs(prediction, gold)), default=0.0)
+    best = 0.0
+    for first, second in _pairs(prediction, gold):
+        common = (Counter(first) & Counter(second)).total()
+        found = 2 * common / (len(first) + len(second)) if first and second else float(first == second)
+        best = max(best, found)
+    return best
 
 
 def contains(prediction: str, gold: Collection[str]) -> float:
@@ -153,13 +145,6 @@ def _pairs(prediction: str, gold: Collection[str]) -> list[tuple[list[str], list
     return found
 
 
-def _f1(prediction: list[str], gold: list[str]) -> float:
-    if not prediction or not gold:
-        return float(prediction == gold)
-    common = (Counter(prediction) & Counter(gold)).total()
-    return 2 * common / (len(prediction) + len(gold))
-
-
 def is_run(needle: Sequence[str], tokens: Sequence[str]) -> bool:
     """Return whether tokens stand in others one after the other; none stand only in none."""
     if not needle:
@@ -169,6 +154,7 @@ def is_run(needle: Sequence[str], tokens: Sequence[str]) -> bool:
 
 SEED = 20240229
 RESAMPLES = 10_000
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,14 +173,7 @@ class PairedDifference:
     """Number of queries."""
 
 
-def paired_difference(
-    first: Sequence[float],
-    second: Sequence[float],
-    *,
-    confidence: float = 0.95,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
-) -> PairedDifference:
+def paired_difference(first: Sequence[float], second: Sequence[float]) -> PairedDifference:
     """Compare per-query values of two systems, in the same order of queries; the same input gives the same result."""
     if len(first) != len(second) or not first:
         raise ValueError(f"needs two lists of the same length, at least 1; got {len(first)} and {len(second)}")
@@ -208,11 +187,11 @@ def paired_difference(
         low, high = stats.bootstrap(
             (differences,),
             np.mean,
-            confidence_level=confidence,
-            n_resamples=resamples,
+            confidence_level=CONFIDENCE,
+            n_resamples=RESAMPLES,
             batch=1000,
             method="percentile",
-            rng=np.random.default_rng(seed),
+            rng=np.random.default_rng(SEED),
         ).confidence_interval
     p_value = 1.0
     if np.any(differences):
@@ -221,8 +200,8 @@ def paired_difference(
             np.mean,
             permutation_type="samples",
             vectorized=True,
-            n_resamples=resamples,
+            n_resamples=RESAMPLES,
             batch=1000,
-            rng=np.random.default_rng(seed),
+            rng=np.random.default_rng(SEED),
         ).pvalue
     return PairedDifference(mean, float(low), float(high), float(p_value), len(differences))

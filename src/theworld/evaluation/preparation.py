@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from theworld.ingestion import IngestReport
     from theworld.stores.knowledge_store import KnowledgeStore
 
+TENANT = "default"
+"""Whose notes are measured."""
+
 
 def store_path(dataset: Dataset, settings: Settings) -> Path:
     """Return the folder of the dataset's store in the user's cache, one for each corpus and way of making notes."""
@@ -55,18 +58,18 @@ def _counts(report: IngestReport) -> dict[str, Any]:
     }
 
 
-def check_store_holds_only(store: KnowledgeStore, dataset: Dataset, tenant: str = "default") -> None:
+def check_store_holds_only(store: KnowledgeStore, dataset: Dataset) -> None:
     """Raise IngestionError when the store holds documents of another corpus, which would distort every figure."""
-    _refuse(store.document_hashes(tenant).keys() - dataset.document_ids, store, dataset.name)
+    _refuse(store.document_hashes(TENANT).keys() - dataset.document_ids, store, dataset.name)
 
 
-def check_only_corpus(store: KnowledgeStore, questions: QuestionSet, tenant: str = "default") -> None:
+def check_only_corpus(store: KnowledgeStore, questions: QuestionSet) -> None:
     """Raise IngestionError when the store holds documents of other folders, which would distort every figure.
 
     A document named like a file of the corpus is none: ingestion replaces it, as when the set has moved.
     """
     corpus = questions.corpus
-    sources = {note.document_id: note.source for note in store.iter_notes(tenant)}
+    sources = {note.document_id: note.source for note in store.iter_notes(TENANT)}
     foreign = {name for name, source in sources.items() if not PurePath(source).is_relative_to(corpus)}
     _refuse({name for name in foreign if not (corpus / name).is_file()}, store, str(corpus))
 
@@ -77,12 +80,4 @@ def _refuse(foreign: Collection[str], store: KnowledgeStore, corpus: str) -> Non
             f"{len(foreign)} of the documents in the store are not in {corpus}, {min(foreign)!r} for instance.",
             where=str(store.path),
             remedy="Give a new folder as --store.",
-        )
-
-
-def check_something_read(report: IngestReport, questions: QuestionSet) -> None:
-    """Raise IngestionError when no document of the corpus could be read."""
-    if not report.documents and not report.unchanged:
-        raise IngestionError(
-            "holds no file that can be read.", where=str(questions.corpus), remedy="Put the documents there."
         )

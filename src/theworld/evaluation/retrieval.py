@@ -28,6 +28,7 @@ from theworld.evaluation.metrics import (
     paired_difference,
     percentiles,
 )
+from theworld.ranking.fusion import Fused, Ranking, fuse_minmax
 from theworld.state import Candidate, Channel, ChannelResult, Context, Degradation, QueryInput
 
 if TYPE_CHECKING:
@@ -90,7 +91,6 @@ def evaluate_retrieval(
     dataset: Dataset,
     graph: CompiledGraph,
     *,
-    tenant: str = "default",
     limit: int | None = None,
     ingest: Mapping[str, Any] | None = None,
     on_query: Callable[[], None] = lambda: None,
@@ -100,15 +100,15 @@ def evaluate_retrieval(
     Raises IngestionError when no query has gold documents.
     """
     queries = judged_queries(dataset, limit)
-    _run(graph, queries[0], tenant, None)  # models and caches warm up outside the measurement
+    _run(graph, queries[0], None)  # models and caches warm up outside the measurement
     results = []
     for query in queries:
         begun = time.perf_counter()
-        state = _run(graph, query, tenant, None)
+        state = _run(graph, query, None)
         elapsed = (time.perf_counter() - begun) * 1000
         channels: Mapping[str, ChannelResult] = state["channel_results"]
         if set(channels) != set(CHANNELS):
-            channels = _run(graph, query, tenant, list(CHANNELS))["channel_results"]
+            channels = _run(graph, query, list(CHANNELS))["channel_results"]
         rankings = stage_rankings(channels, state["candidates"])
         results.append(QueryRankings(query, rankings, elapsed, tuple(state["degradations"])))
         on_query()
@@ -130,7 +130,7 @@ def stage_rankings(channels: Mapping[str, ChannelResult], candidates: Sequence[C
     """
     hits = {channel: channels[channel].hits if channel in channels else () for channel in CHANNELS}
     rankings: dict[str, list[str]] = {c: documents_of(note for note, _ in hits[c]) for c in CHANNELS}
-    rankings["m3_baseline"] = documents_of(m3_baseline(hits["dense"], hits["sparse"]))
+    rankings["m3_baseline"] = documents_of(note.note_id for note in m3_baseline(hits["dense"], hits["sparse"]))
     fused = sorted(candidates, key=lambda candidate: candidate.fused_rank or len(candidates) + 1)
     rankings["fused"] = first_occurrences(candidate.document_id for candidate in fused)
     rankings["reranked"] = first_occurrences(candidate.document_id for candidate in candidates)
@@ -142,40 +142,20 @@ def documents_of(note_ids: Iterable[str]) -> list[str]:
     return first_occurrences(note_id.rpartition("#")[0] for note_id in note_ids)
 
 
-def _run(graph: CompiledGraph, query: Query, tenant: str, channels: list[Channel] | None) -> Mapping[str, Any]:
-    context = Context(tenant=tenant, top_k=KEPT, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False, channels=channels)
+def _run(graph: CompiledGraph, query: Query, channels: list[Channel] | None) -> Mapping[str, Any]:
+    context = Context(top_k=KEPT, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False, channels=channels)
     keys = ["channel_results", "candidates", "degradations"]
     state: Mapping[str, Any] = graph.invoke(QueryInput(question=query.text), context=context, output_keys=keys)
     return state
 
 
-DENSE_WEIGHT, SPARSE_WEIGHT = 0.55, 0.45
 DEPTH = 100
+WEIGHTS = {"dense": 0.55, "sparse": 0.45}
 
 
-def m3_baseline(dense: Sequence[tuple[str, float]], sparse: Sequence[tuple[str, float]]) -> list[str]:
-    """Return note ids, best first, from the (note id, score) lists of both channels; ties by note id."""
-    return list(baseline_scores(dense, sparse))
+def m3_baseline(dense: Ranking, sparse: Ranking) -> list[Fused]:
+    """Return the notes by baseline score in [0, 1], best first, from the lists of both channels; ties by note id.
 
-
-def baseline_scores(dense: Sequence[tuple[str, float]], sparse: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """Return note id -> baseline score in [0, 1], best first.
-
-    Each channel's scores are min-max normalised over the union of both lists, where a note that a channel did not
-    return counts as its last one, so 0. Where all hits of a channel score the same, each counts 1.
+    A note that a channel did not return counts there as its last one, so 0.
     """
-    normal_dense, normal_sparse = normalised(dense[:DEPTH]), normalised(sparse[:DEPTH])
-    total = {
-        note: DENSE_WEIGHT * normal_dense.get(note, 0.0) + SPARSE_WEIGHT * normal_sparse.get(note, 0.0)
-        for note in {**normal_dense, **normal_sparse}
-    }
-    return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
-
-
-def normalised(hits: Sequence[tuple[str, float]]) -> Mapping[str, float]:
-    """Return scores scaled to [0, 1]: the least becomes 0, the greatest 1."""
-    if not hits:
-        return {}
-    scores = [score for _, score in hits]
-    low, spread = min(scores), max(scores) - min(scores)
-    return {note: (score - low) / spread if spread else 1.0 for note, score in hits}
+    return fuse_minmax({"dense": dense[:DEPTH], "sparse": sparse[:DEPTH]}, WEIGHTS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 from opentelemetry.trace import SpanKind, Status, StatusCode
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.metrics_core import Metric
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from theworld import __version__
@@ -40,6 +39,8 @@ class ServiceMetrics:
     """Counters of one process; with several workers they are added up over the files of `PROMETHEUS_MULTIPROC_DIR`."""
 
     def __init__(self) -> None:
+        # Several workers have no times at which series began, and nothing asks for them.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         counter = partial(Counter, registry=self.registry)
         seconds = partial(Histogram, buckets=_SECONDS, registry=self.registry)
@@ -97,21 +98,7 @@ class ServiceMetrics:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
             return generate_latest(registry)
-        return generate_latest(_WithoutCreated(self.registry))
-
-
-class _WithoutCreated(CollectorRegistry):
-    """A registry without the times at which its series began: several workers have none, and nothing asks for them."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        super().__init__()
-        self._registry = registry
-
-    def collect(self) -> Iterator[Metric]:
-        """Yield the metrics without their samples `*_created`."""
-        for metric in self._registry.collect():
-            metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
-            yield metric
+        return generate_latest(self.registry)
 
 
 EXPORTER = "OTEL_TRACES_EXPORTER"

@@ -171,10 +171,6 @@ class Service:
         finally:
             self._shadows_waiting.release()
 
-    def wait_for_b(self) -> None:
-        """Wait until no run of strategy B is under way (tests, shutdown)."""
-        self._shadows.submit(lambda: None).result()
-
     def close(self) -> None:
         """Finish what runs, write what waits, let go of everything but the resources."""
         self._shadows.shutdown(wait=True, cancel_futures=True)

@@ -84,7 +84,9 @@ def read_settings(cls: type[S], arguments: Mapping[str, Any]) -> tuple[S, dict[s
     try:
         settings = cls(**given)
     except ValidationError as error:
-        raise _explained(cls, error, layers) from error
+        first, *further = [_explain(cls, problem, layers) for problem in error.errors()]
+        rest = "".join(f" Also {problem.where}: {problem.what} {problem.remedy}" for problem in further)
+        raise SettingsError(first.what, where=first.where, remedy=first.remedy + rest) from error
     except ValueError as error:
         raise _unparsable(cls, error) from error
     origins: dict[str, Origin] = {}
@@ -204,12 +206,6 @@ def _refuse_unknown_variables(cls: type[BaseSettings]) -> None:
 def _nearest(name: str, every: list[str]) -> str:
     close = difflib.get_close_matches(name, every, n=1, cutoff=0.75)
     return f"Did you mean {close[0]}?" if close else "`theworld info` lists all settings."
-
-
-def _explained(cls: type[BaseSettings], error: ValidationError, layers: Layers) -> SettingsError:
-    first, *further = [_explain(cls, problem, layers) for problem in error.errors()]
-    rest = "".join(f" Also {problem.where}: {problem.what} {problem.remedy}" for problem in further)
-    return SettingsError(first.what, where=first.where, remedy=first.remedy + rest)
 
 
 def _explain(cls: type[BaseSettings], problem: ErrorDetails, layers: Layers) -> SettingsError:

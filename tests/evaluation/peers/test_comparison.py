@@ -7,13 +7,17 @@ from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
 
+import peers
 import pytest
+from peer_measures.comparison import METRICS, Comparison, PeerResult, compare_peers, write_material
+from peer_measures.pagerank import EntityPageRank
+from peer_measures.worker import ENTITIES, OURS, PAGERANK
 
 from theworld.errors import TheWorldError
 from theworld.evaluation.datasets import Dataset, Query
-from theworld.evaluation.peers.comparison import METRICS, PEERS, Comparison, PeerResult, compare_peers
-from theworld.evaluation.peers.material import Material, read_material, write_material
-from theworld.evaluation.peers.worker import OURS, peak_memory_mb
+from theworld.evaluation.documents.material import Material, read_work
+from theworld.evaluation.documents.retrievers import RETRIEVERS
+from theworld.evaluation.documents.rivals import common_embedder
 from theworld.extras import install_command
 from theworld.graph import Resources, open_resources
 from theworld.ingestion import ingest
@@ -30,7 +34,9 @@ QUERIES = (
     Query("q1", "Where was the drummer of Rush born?", grades={"rush": 1, "peart": 1}),
     Query("q2", "Who built the Old Light?", grades={"light": 1}),
 )
-INSTALLED = [name for name, entry in PEERS.items() if all(any(distributions(name=one)) for one in entry.requires)]
+PEERS = [*RETRIEVERS, PAGERANK]
+MISSING = [name for name, one in RETRIEVERS.items() if not all(any(distributions(name=d)) for d in one.requires)]
+INSTALLED = [name for name in PEERS if name not in MISSING]
 
 
 @pytest.fixture(scope="module")
@@ -51,44 +57,45 @@ def resources(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture
-def material(resources: Resources, tmp_path: Path) -> Material:
-    space = write_material(tmp_path, resources.store, resources.models, "default")
-    return read_material(tmp_path, resources.models, space)
+def entities(resources: Resources, tmp_path: Path) -> list[list[str]]:
+    write_material(tmp_path, resources, ["Who?"])
+    return json.loads((tmp_path / ENTITIES).read_text("utf-8"))
 
 
-def test_the_material_is_the_store_s(material: Material, resources: Resources) -> None:
-    assert [note.id for note in material.notes] == ["light#0", "peart#0", "rush#0"]
-    assert material.notes[2].text == "Rush\n" + CORPUS["rush"][1]
-    assert "neil peart" in material.notes[2].entities
+@pytest.fixture
+def material(entities: list[list[str]], tmp_path: Path) -> Material:
+    material, questions = read_work(tmp_path)
+    assert (len(entities), questions) == (3, ["Who?"])
+    return material
+
+
+def test_the_material_is_the_store_s(material: Material, entities: list[list[str]], resources: Resources) -> None:
+    assert [note_id for note_id, _ in material.notes] == ["light#0", "peart#0", "rush#0"]
+    assert material.notes[2][1] == "Rush\n" + CORPUS["rush"][1]
+    assert "neil peart" in entities[2]
     hits = resources.store.dense.search(
         material.embedder.name, material.vectors[1], tenant="default", filters={}, limit=1
     ).hits
     assert (hits[0].note_id, hits[0].score) == ("peart#0", pytest.approx(1.0, abs=1e-5))
-    assert material.embed_notes([material.notes[0].text])[0] == pytest.approx(material.vectors[0].tolist())
+    assert material.embed_notes([material.notes[0][1]])[0] == pytest.approx(material.vectors[0].tolist())
 
 
-def test_a_tenant_without_notes_is_refused(resources: Resources, tmp_path: Path) -> None:
+def test_a_tenant_without_notes_is_refused(resources: Resources) -> None:
     with pytest.raises(TheWorldError, match="holds no vectors"):
-        write_material(tmp_path, resources.store, resources.models, "nobody")
+        common_embedder(resources.store, resources.models, "nobody")
 
 
-def test_our_pagerank_needs_no_package(material: Material) -> None:
-    assert PEERS["pagerank"].make(material)("Who built the Old Light?")[0] == "light#0"
-
-
-@pytest.mark.parametrize("name", sorted(set(PEERS) - set(INSTALLED)))
-def test_a_peer_that_is_not_installed_says_how_to_get_it(name: str) -> None:
-    with pytest.raises(TheWorldError, match=r"pip install .*\[benchmarks\]"):
-        PEERS[name].require()
+def test_our_pagerank_needs_no_package(material: Material, entities: list[list[str]]) -> None:
+    assert EntityPageRank(material, entities).retrieve("Who built the Old Light?")[0] == "light#0"
 
 
 @pytest.mark.slow
-def test_all_are_measured_or_named(dataset: Dataset, resources: Resources, tmp_path: Path) -> None:
+def test_all_are_measured_or_named(dataset: Dataset, resources: Resources, capsys: pytest.CaptureFixture[str]) -> None:
     heard = []
-    found = compare_peers(dataset, resources.store, resources.models, on_peer=heard.append)
+    found = compare_peers(dataset, resources, on_peer=heard.append)
     assert len(heard) == 1 + len(PEERS)
     assert [result.name for result in found.results] == [OURS, *INSTALLED]
-    assert set(found.left_out) == set(PEERS) - set(INSTALLED)
+    assert set(found.left_out) == set(MISSING)
     assert all(install_command("benchmarks") in reason for reason in found.left_out.values())
     for result in found.results:
         assert all(set(ranking) <= set(CORPUS) for ranking in result.rankings)
@@ -98,6 +105,8 @@ def test_all_are_measured_or_named(dataset: Dataset, resources: Resources, tmp_p
     figures = json.loads(json.dumps(found.as_json()))
     assert (figures["notes"], list(figures["retrievers"])) == (3, [OURS, *INSTALLED])
     assert figures["retrievers"]["pagerank"]["theworld_recall@5_gain"] == [0.0, 0.0, 0.0]
+    peers.show(found)
+    assert "TheWorld over HippoRAG-style PageRank, recall@5: +0.0" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -105,9 +114,8 @@ def test_a_peer_that_fails_is_named_and_the_rest_goes_on(
     dataset: Dataset, resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The worker's process does not know this name, so it ends with an error.
-    monkeypatch.setattr("theworld.evaluation.peers.comparison.PEERS", {"nothing": PEERS["pagerank"]})
-    monkeypatch.setitem(compare_peers.__globals__["LABELS"], "nothing", "Nothing")
-    found = compare_peers(dataset, resources.store, resources.models, limit=1)
+    monkeypatch.setattr("peer_measures.comparison.LABELS", {OURS: "TheWorld", "nothing": "Nothing"})
+    found = compare_peers(dataset, resources, limit=1)
     assert [result.name for result in found.results] == [OURS]
     assert "Nothing: failed:" in found.left_out["nothing"]
     assert "KeyError" in found.left_out["nothing"]
@@ -129,8 +137,3 @@ def test_figures_by_hand() -> None:
     assert other["theworld_recall@5_gain"][0] == 0.25
     assert other["memory_mb"] is None
     assert figures["left_out"] == {"haystack": "not installed"}
-
-
-def test_memory_is_told() -> None:
-    memory = peak_memory_mb()
-    assert memory is None or memory > 20

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from peer_measures.pagerank import DAMPING, EntityPageRank
 
-from theworld.evaluation.peers.material import Material, PeerNote
-from theworld.evaluation.peers.pagerank import DAMPING, EntityPageRank
+from theworld.evaluation.documents.material import Material
 from theworld.models.protocols import Embedded
 from theworld.text import entity_key
 
@@ -32,11 +32,12 @@ class Embedder:
 
 def peer(vector: tuple[float, ...] = (0.0, 0.0, 1.0)) -> EntityPageRank:
     notes = [
-        PeerNote("band#0", "Rush\nThe drummer was Neil Peart.", (RUSH, PEART)),
-        PeerNote("drummer#0", "Neil Peart\nBorn in Hamilton.", (PEART, HAMILTON)),
-        PeerNote("light#0", "Old Light\nA lighthouse.", ()),
+        ("band#0", "Rush\nThe drummer was Neil Peart."),
+        ("drummer#0", "Neil Peart\nBorn in Hamilton."),
+        ("light#0", "Old Light\nA lighthouse."),
     ]
-    return EntityPageRank(Material(notes, np.eye(3, dtype=np.float32), Embedder(vector)))
+    material = Material(notes, np.eye(3, dtype=np.float32), Embedder(vector))
+    return EntityPageRank(material, [[RUSH, PEART], [PEART, HAMILTON], []])
 
 
 def test_the_walk_leads_from_the_entity_over_its_note_to_the_next() -> None:

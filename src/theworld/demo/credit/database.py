@@ -63,13 +63,13 @@ def load_facts() -> dict[str, Any]:
     return facts
 
 
-def build_database(file: Path, *, last_day: date | None = None, seed: int = SEED) -> Path:
+def build_database(file: Path, *, last_day: date | None = None) -> Path:
     """Write the SQLite database and return its path; one that is there is replaced, at once.
 
     The year of data ends on `last_day` (default: 2024-12-31): every date is moved by the same number of days.
     """
     facts = load_facts()
-    shift = ((last_day or facts["last_day"]) - facts["last_day"]).days
+    shift: timedelta = (last_day or facts["last_day"]) - facts["last_day"]
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_name(f"{file.name}.new")
     unfinished.unlink(missing_ok=True)
@@ -79,9 +79,12 @@ def build_database(file: Path, *, last_day: date | None = None, seed: int = SEED
             key = ", PRIMARY KEY (tenant, id)" if columns[0] == "id" else ""
             connection.execute(f"CREATE TABLE {table} ({', '.join(typed)}{key})")
         for tenant in (facts, facts["other_tenant"]):
-            for table, rows in tenant_rows(tenant, facts, seed).items():
+            for table, rows in tenant_rows(tenant, facts).items():
                 marks = ", ".join("?" * (len(TABLES[table]) + 1))
-                moved = [(tenant["tenant"], *(_plain(value, shift) for value in row)) for row in rows]
+                moved = [
+                    (tenant["tenant"], *((v + shift).isoformat() if isinstance(v, date) else v for v in row))
+                    for row in rows
+                ]
                 connection.executemany(f"INSERT INTO {table} VALUES ({marks})", moved)  # noqa: S608
         for table, column in _INDEXED:
             connection.execute(f"CREATE INDEX ix_{table}_{column} ON {table} ({column})")
@@ -92,11 +95,7 @@ def build_database(file: Path, *, last_day: date | None = None, seed: int = SEED
 _INDEXED = (("bank_transaction", "booked_on"), ("bank_transaction", "payer_id"), ("credit_change", "changed_on"))
 
 
-def _plain(value: Any, shift: int) -> Any:
-    return (value + timedelta(days=shift)).isoformat() if isinstance(value, date) else value
-
-
-def tenant_rows(tenant: Mapping[str, Any], facts: Mapping[str, Any], seed: int = SEED) -> dict[str, list[Row]]:
+def tenant_rows(tenant: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, list[Row]]:
     """Return the rows of every table of one tenant, dates as dates, without the tenant's column."""
     bank_of = {branch: bank for branch, _, _, bank, _ in facts["branch"]}
     given = {name: [tuple(row) for row in tenant.get(name, ())] for name in TABLES}
@@ -109,7 +108,7 @@ def tenant_rows(tenant: Mapping[str, Any], facts: Mapping[str, Any], seed: int =
         "credit_line": [(*row[:5], limits[row[0]], *row[6:]) for row in lines],
         "credit_change": changes,
         "account": accounts,
-        "bank_transaction": list(_transactions(tenant, accounts, facts, seed)),
+        "bank_transaction": list(_transactions(tenant, accounts, facts)),
         "shareholding": shares,
         "control": [(holder, held, since) for _, holder, held, share, since in shares if share > 50],
         "affiliation": sorted(_affiliations(given, shares)),
@@ -141,9 +140,7 @@ def _accounts(companies: Sequence[str], lines: Sequence[Row], facts: Mapping[str
             yield f"A-{company}-{i}", company, branch, facts["first_day"] - timedelta(days=400 + 10 * i), balance
 
 
-def _transactions(
-    tenant: Mapping[str, Any], accounts: Sequence[Row], facts: Mapping[str, Any], seed: int
-) -> Iterator[Row]:
+def _transactions(tenant: Mapping[str, Any], accounts: Sequence[Row], facts: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the year's payments in order of the day: contracts are paid by the buyer, transfers as told."""
     account_of: dict[str, str] = {}
     for account, company, *_ in accounts:
@@ -157,7 +154,7 @@ def _transactions(
     payments: list[tuple[date, str, str, float, str]] = []
     for number, (payer, payee, purpose, monthly, usual, start, since, factor) in enumerate(plans):
         # random() alone is promised to be the same in every version of Python.
-        draw = random.Random(seed * 1000 + number).random  # noqa: S311
+        draw = random.Random(SEED * 1000 + number).random  # noqa: S311
         day = max(start, first)
         while day <= last:
             if draw() < monthly / 30:

@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError
 from theworld.evaluation.datasets import read_rows
+from theworld.evaluation.documents.material import WARM_UP
 from theworld.evaluation.metrics import first_occurrences
-from theworld.evaluation.peers.worker import WARM_UP
 from theworld.state import Candidate, Context, QueryInput
 from theworld.state.places import place_of
 
@@ -172,12 +172,14 @@ def ask_questions(questions: QuestionSet, graph: CompiledGraph, watch: Watch) ->
 def read_answer(name: str, output: Mapping[str, Any], corpus: Path, elapsed_ms: float = 0.0) -> DocumentAnswer:
     """Return what the graph answered to the question of this id."""
     candidates: list[Candidate] = output["candidates"]
+    sources = [(note.document_id, PurePath(note.source)) for note in candidates]
+    files = (path.relative_to(corpus).as_posix() if path.is_relative_to(corpus) else name for name, path in sources)
     return DocumentAnswer(
         name,
         output["answer"],
         output["kind"],
         output["confidence"],
-        tuple(first_occurrences(_file_of(candidate, corpus) for candidate in candidates)),
+        tuple(first_occurrences(files)),
         tuple(map(note_as_shown, candidates)),
         elapsed_ms,
     )
@@ -187,11 +189,6 @@ def note_as_shown(note: Candidate) -> str:
     """Return a note's place, its lead where it has one, and its text, as a reader gets them."""
     place = place_of(note.document_id, note.source, note.title, note.section)
     return "\n".join(part for part in (place, note.lead, note.text) if part)
-
-
-def _file_of(note: Candidate, corpus: Path) -> str:
-    source = PurePath(note.source)
-    return source.relative_to(corpus).as_posix() if source.is_relative_to(corpus) else note.document_id
 
 
 def write_results(file: Path, answers: Iterable[DocumentAnswer]) -> None:

@@ -12,14 +12,13 @@ embedded by the embedder that most of the store's notes have vectors of; the vec
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import tempfile
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,13 +26,12 @@ from typing import Any
 import numpy as np
 
 from theworld.cache_folder import cache_folder
-from theworld.errors import IngestionError, TheWorldError
+from theworld.errors import IngestionError, StoreError, TheWorldError
+from theworld.evaluation.documents.material import run_worker, write_work
 from theworld.evaluation.documents.question_set import DocumentAnswer, QuestionSet, Watch
 from theworld.evaluation.documents.report import DocumentsReport
+from theworld.evaluation.documents.retrievers import RETRIEVERS, Split, default_splitter
 from theworld.evaluation.metrics import first_occurrences
-from theworld.evaluation.peers.comparison import run_worker
-from theworld.evaluation.peers.material import PeerNote, common_embedder, write_notes
-from theworld.evaluation.peers.retrievers import PEERS
 from theworld.ingestion.readers import SourceDocument, read_source
 from theworld.ingestion.readers.document import read_text
 from theworld.models.protocols import Embedder, FloatArray
@@ -42,13 +40,7 @@ from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.records import content_hash
 
 FLOOR = "bm25"
-RIVALS = {
-    FLOOR: "BM25, 900 characters",
-    "langchain": "LangChain defaults",
-    "llamaindex": "LlamaIndex defaults",
-    "haystack": "Haystack defaults",
-    "lightrag": "LightRAG, no model",
-}
+RIVALS = {FLOOR: "BM25, 900 characters"} | {name: retriever.label for name, retriever in RETRIEVERS.items()}
 """The systems by name, with what tables call them."""
 GAINS = ("file recall@5", "fact in first 3 notes", "answer contained", "on the first screen")
 """Measures whose differences are tested."""
@@ -63,9 +55,6 @@ _CJK_RUN = re.compile("[\u3000-\u9fff\uf900-\ufaff]+")
 _TEXT = frozenset({".md", ".mdx", ".rst", ".txt", ".html"})
 _PARAGRAPH_END = re.compile(r"\n\s*\n")
 _LONGEST_JOINED = 900
-
-Split = Callable[[str], Sequence[str]]
-"""Cuts a file's text into passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +96,7 @@ def measure_rivals(questions: QuestionSet, store: KnowledgeStore, models: Models
     for name in [name for name in RIVALS if name != FLOOR]:
         try:
             embedder = common_embedder(store, models, _TENANT)
-            reports[name] = DocumentsReport(questions, _ask_peer(name, questions, texts, embedder, watch))
+            reports[name] = DocumentsReport(questions, _ask_package(name, questions, texts, embedder, watch))
         except TheWorldError as error:
             left_out[name] = str(error)
     return Rivals(reports, left_out)
@@ -125,23 +114,31 @@ def ask_floor(questions: QuestionSet, passages: Sequence[Passage], watch: Watch)
     return answers
 
 
-def _ask_peer(
+def _ask_package(
     name: str, questions: QuestionSet, texts: Sequence[tuple[str, str]], embedder: Embedder, watch: Watch
 ) -> list[DocumentAnswer]:
-    """Cut and embed the files here; the peer indexes them and answers all questions in a process of its own."""
-    PEERS[name].require()
+    """Cut and embed the files here; the package indexes them and answers all in a process of its own."""
+    RETRIEVERS[name].require()
     passages = cut(texts, default_splitter(name))
     vectors = _vectors(passages, embedder, watch, RIVALS[name])
+    notes = [(str(place), passage.text) for place, passage in enumerate(passages)]
     asked = [question.question for question in questions.questions]
     with tempfile.TemporaryDirectory(prefix="theworld-rivals-") as made:
         folder, step = Path(made), watch(f"Asking {RIVALS[name]}", 1)
-        write_notes(folder, [PeerNote(str(i), passage.text, ()) for i, passage in enumerate(passages)], list(vectors))
-        job = {"store": made, "tenant": _TENANT, "space": embedder.name, "questions": asked}
-        (folder / "job.json").write_text(json.dumps(job, ensure_ascii=False), "utf-8")
-        found = run_worker(name, folder)
+        write_work(folder, notes, list(vectors), embedder.name, asked)
+        found = run_worker(["-m", "theworld.evaluation.documents.retrievers"], folder, name, RIVALS[name])
         step()
     rows = zip(questions.questions, found["rankings"], found["elapsed_ms"], strict=True)
     return [_answer(question.id, [passages[int(i)] for i in ranking], ms) for question, ranking, ms in rows]
+
+
+def common_embedder(store: KnowledgeStore, models: Models, tenant: str) -> Embedder:
+    """Return the embedder that most of the tenant's notes have vectors of; StoreError when none is configured."""
+    spaces = store.dense.spaces(tenant)
+    embedder = models.by_space(max(spaces, key=lambda name: (spaces[name], name), default=""))
+    if embedder is None:
+        raise StoreError("holds no vectors of a configured embedder.", where=str(store.path), remedy="Ingest anew.")
+    return embedder
 
 
 def _vectors(passages: Sequence[Passage], embedder: Embedder, watch: Watch, label: str) -> FloatArray:
@@ -237,26 +234,3 @@ class PassageBM25:
                 norm = _K1 * (1 - _B + _B * self._lengths[place] / self._mean)
                 scores[place] += idf * number * (_K1 + 1) / (number + norm)
         return sorted(range(len(scores)), key=lambda place: -scores[place])[:depth]
-
-
-def default_splitter(name: str) -> Split:
-    """Return the splitter that a peer has by default; its package must be installed."""
-    split: Split
-    match name:
-        case "langchain":
-            from langchain_text_splitters import RecursiveCharacterTextSplitter
-
-            split = RecursiveCharacterTextSplitter().split_text
-        case "llamaindex":
-            from llama_index.core.node_parser import SentenceSplitter
-
-            split = SentenceSplitter().split_text
-        case "haystack":
-            from haystack import Document
-            from haystack.components.preprocessors import DocumentSplitter
-
-            splitter = DocumentSplitter()
-            split = lambda text: [one.content or "" for one in splitter.run([Document(content=text)])["documents"]]  # noqa: E731
-        case _:
-            from theworld.evaluation.peers.lightrag_naive import split
-    return split

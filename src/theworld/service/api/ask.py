@@ -43,14 +43,14 @@ retrieval_router = APIRouter(
 async def search(request: Request, body: SearchRequest, caller: Querying) -> SearchData:
     """Route, search every chosen channel, fuse and rerank; no answer is made."""
     current = RequestContext(request, caller, "search", "evidence")
-    return search_data(current, await current.answered(body))
+    return SearchData.model_construct(**_found(current, await current.answered(body)))
 
 
 @enveloped(retrieval_router.post, "/bench", "Try a search")
 async def bench(request: Request, body: SearchRequest, caller: Querying) -> SearchData:
     """Find candidates as `search` does, off the record: no metric, golden set, explanation or A/B run knows of it."""
     current = RequestContext(request, caller, "bench", "evidence", on_record=False)
-    return search_data(current, await current.answered(body))
+    return SearchData.model_construct(**_found(current, await current.answered(body)))
 
 
 @enveloped(retrieval_router.post, "/route", "Ask the router only")
@@ -67,11 +67,6 @@ def _routed(current: RequestContext, run: Run) -> dict[str, Any]:
         "degradations": shown(run.state["degradations"]),
         **{name: run.state[name] for name in ("query", "language", "route")},
     }
-
-
-def search_data(current: RequestContext, run: Run) -> SearchData:
-    """Return a run's candidates as a reply's data."""
-    return SearchData.model_construct(**_found(current, run))
 
 
 def _found(current: RequestContext, run: Run) -> dict[str, Any]:

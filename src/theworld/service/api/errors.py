@@ -14,7 +14,7 @@ An error may name the parameter that is wrong, and a code of the client's own, i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import orjson
@@ -93,7 +93,9 @@ def error_body(error: ApiError, trace_id: str, language: str, path: str = "") ->
     match path.lstrip("/").partition("/")[0]:
         case "v1":
             kind = "server_error" if status >= 500 else _OPENAI_TYPES.get(code, "invalid_request_error")
-            named = {"param": _parameter(details), "code": details.get("code") or _OPENAI_CODES.get(code)}
+            wrong = str(next((one["where"] for one in details.get("errors", [])), ""))
+            param = details.get("param") or (wrong.removeprefix("body.") if wrong.startswith("body.") else None)
+            named = {"param": param, "code": details.get("code") or _OPENAI_CODES.get(code)}
             told: dict[str, Any] = {"error": {"message": message, "type": kind, **named}}
             status = 400 if status == STATUS[Code.INVALID] else status
         case "rerank":
@@ -104,16 +106,11 @@ def error_body(error: ApiError, trace_id: str, language: str, path: str = "") ->
             number = details.get("code") or (DIFY_WRONG_KEY if refused else status)
             told = {"error_code": number, "error_msg": message}
         case "mcp":
-            wrong = {"code": -32_603 if status >= 500 else -32_600, "message": message}
-            told = {"jsonrpc": "2.0", "id": None, "error": wrong}
+            failed = {"code": -32_603 if status >= 500 else -32_600, "message": message}
+            told = {"jsonrpc": "2.0", "id": None, "error": failed}
         case _:
             return status, envelope(trace_id, error.details or None, code=code, message=message)
     return status, orjson.dumps(told)
-
-
-def _parameter(details: Mapping[str, Any]) -> str | None:
-    where = str(next((error["where"] for error in details.get("errors", [])), ""))
-    return details.get("param") or (where.removeprefix("body.") if where.startswith("body.") else None)
 
 
 def error_reply(request: Request, error: BaseException) -> Response:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 
 from theworld.service.explain.explanation import Explanation
+from theworld.text import Language
 
-Language = Literal["en", "zh"]
 SHOWN = 5
 """Notes shown of each list; the JSON has all."""
 _LABEL = 40

@@ -61,7 +61,7 @@ async def index(request: Request) -> Response:
 @router.get("/page/words/{language}.json")
 async def words(request: Request, language: Literal["en", "zh"]) -> Response:
     """Return what the page says, in one language."""
-    return _answer(request, _words_as_json(language), "json")
+    return _answer(request, orjson.dumps({key: texts[language] for key, texts in page_words().items()}), "json")
 
 
 @router.get("/page/{path:path}")
@@ -101,11 +101,6 @@ def page_words() -> dict[str, dict[str, str]]:
         table: dict[str, Any] = yaml.safe_load(file.read_text("utf-8")) or {}
         found |= {f"{file.stem}.{key}": texts for key, texts in table.items()}
     return dict(sorted(found.items()))
-
-
-@cache
-def _words_as_json(language: str) -> bytes:
-    return orjson.dumps({key: texts[language] for key, texts in page_words().items()})
 
 
 documentation_router = APIRouter(include_in_schema=False)

@@ -11,13 +11,13 @@ paper's 0.05 80.0 / 84.2 / 68.7, with 0.01 80.0 / 95.0 / 68.7; damping 0.85 is w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from theworld.evaluation.peers.material import DEPTH, Material
+from theworld.evaluation.documents.material import DEPTH, Material
 from theworld.questions import read_question
 from theworld.retrieval.seeds import query_entities
 
@@ -33,18 +33,21 @@ Floats = NDArray[np.float64]
 
 
 class EntityPageRank:
-    """Passages come first in the graph, entities after them."""
+    """Passages come first in the graph, entities after them.
 
-    def __init__(self, material: Material) -> None:
+    `entities` are the keys of those that each note names, in the order of the notes.
+    """
+
+    def __init__(self, material: Material, entities: Sequence[Sequence[str]]) -> None:
         self._embed = material.embed_question
-        self._ids = [note.id for note in material.notes]
+        self._ids = [note_id for note_id, _ in material.notes]
         self._vectors = material.vectors
-        keys = sorted({key for note in material.notes for key in note.entities})
+        keys = sorted({key for named in entities for key in named})
         self._place = {key: len(self._ids) + i for i, key in enumerate(keys)}
-        pairs = [(n, self._place[key]) for n, note in enumerate(material.notes) for key in dict.fromkeys(note.entities)]
-        notes, entities = np.array(pairs, np.int64).reshape(-1, 2).T
+        pairs = [(n, self._place[key]) for n, named in enumerate(entities) for key in dict.fromkeys(named)]
+        notes, named = np.array(pairs, np.int64).reshape(-1, 2).T
         # Column-stochastic, entry [to, from], of the undirected graph.
-        rows, columns = np.concatenate([notes, entities]), np.concatenate([entities, notes])
+        rows, columns = np.concatenate([notes, named]), np.concatenate([named, notes])
         degree = np.bincount(columns, minlength=len(self._ids) + len(keys))
         self._transition = sparse.csr_array((1.0 / degree[columns], (rows, columns)), shape=(len(degree),) * 2)
         self._frequency = {key: int(degree[place]) for key, place in self._place.items()}

@@ -1,9 +1,4 @@
-"""One retriever measured in a process of its own, so that time and memory are its own.
-
-    python -m theworld.evaluation.peers.worker FOLDER NAME
-
-reads FOLDER/job.json and the material, and writes FOLDER/NAME.json.
-"""
+"""One retriever measured in a process of its own, so that time and memory are its own: also our graph, and PageRank."""
 
 from __future__ import annotations
 
@@ -16,17 +11,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from peer_measures.pagerank import EntityPageRank
 from theworld.deadline import BACKGROUND_DEADLINE_MS
-from theworld.evaluation.peers.material import DEPTH, read_material
-from theworld.evaluation.peers.retrievers import PEERS
-from theworld.models.registry import load_models
+from theworld.evaluation.documents.material import DEPTH, WARM_UP, read_work
+from theworld.evaluation.documents.retrievers import RETRIEVERS
 from theworld.settings import Settings
 from theworld.state import Context, QueryInput
 
-OURS = "theworld"
-"""Name under which our own graph is measured."""
-WARM_UP = "Which of these was the first, and why? 其中哪一个最早？"
-"""Asked before the clock counts; no question of a data set, whose embedding would then be known."""
+OURS, PAGERANK = "theworld", "pagerank"
+"""Names under which our own graph, and the PageRank over our entities, are measured."""
+ENTITIES, STORE = "entities.json", "store.txt"
+"""What the work holds besides: the keys of the entities by note, and where the store lies."""
 _RANKED_BY = ("rerank_candidates", "restore_fused_order")
 Measured = Callable[[str], tuple[list[str], float | None]]
 """Question -> note ids, best first, and the milliseconds until they stood, when it goes on after that."""
@@ -49,21 +44,25 @@ def peak_memory_mb() -> float | None:
 
 
 @contextmanager
-def _opened(name: str, folder: Path, job: dict[str, Any]) -> Iterator[Measured]:
-    settings = Settings.load(store=job["store"])
+def _opened(name: str, folder: Path) -> Iterator[tuple[Measured, list[str]]]:
+    """Make the retriever; yield what asks it, and the questions."""
+    material, questions = read_work(folder)
     if name == OURS:
         from theworld.graph import build_graph, open_resources
 
-        with open_resources(settings) as resources:
-            yield _ask(build_graph(resources), job["tenant"])
+        with open_resources(Settings.load(store=(folder / STORE).read_text("utf-8"))) as resources:
+            yield _ask(build_graph(resources)), questions
+        return
+    if name == PAGERANK:
+        retrieve = EntityPageRank(material, json.loads((folder / ENTITIES).read_text("utf-8"))).retrieve
     else:
-        retrieve = PEERS[name].make(read_material(folder, load_models(settings), job["space"]))
-        yield lambda question: (retrieve(question), None)
+        retrieve = RETRIEVERS[name].make(material)
+    yield lambda question: (retrieve(question), None), questions
 
 
-def _ask(graph: Any, tenant: str) -> Measured:
+def _ask(graph: Any) -> Measured:
     """Ask our graph as a caller does, and note when its ranking stood; the answer is made after that."""
-    context = Context(tenant=tenant, top_k=DEPTH, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False)
+    context = Context(top_k=DEPTH, deadline_ms=BACKGROUND_DEADLINE_MS, use_model=False)
 
     def retrieve(question: str) -> tuple[list[str], float | None]:
         begun = time.perf_counter()
@@ -79,31 +78,26 @@ def _ask(graph: Any, tenant: str) -> Measured:
     return retrieve
 
 
-def measure(name: str, folder: Path) -> dict[str, Any]:
-    """Make the retriever, ask it all questions of the job, and return what came out."""
-    job = json.loads((folder / "job.json").read_text("utf-8"))
+def measure(folder: Path, name: str) -> None:
+    """Make the retriever, ask it all questions of the work, and write what came out."""
     begun = time.perf_counter()
-    with _opened(name, folder, job) as retrieve:
+    with _opened(name, folder) as (retrieve, questions):
         retrieve(WARM_UP)
         ready = time.perf_counter() - begun
         rankings, times, totals = [], [], []
-        for question in job["questions"]:
+        for question in questions:
             begun = time.perf_counter()
             found, ranked_after = retrieve(question)
             total = (time.perf_counter() - begun) * 1000
             rankings.append(found)
             times.append(total if ranked_after is None else ranked_after)
             totals.append(total)
-    return {
+    found_out = {
         "rankings": rankings,
         "elapsed_ms": times,
         "total_ms": totals,
         "ready_s": ready,
         "memory_mb": peak_memory_mb(),
-        "versions": {one: version(one) for one in PEERS[name].requires} if name in PEERS else {},
+        "versions": {one: version(one) for one in RETRIEVERS[name].requires} if name in RETRIEVERS else {},
     }
-
-
-if __name__ == "__main__":
-    to, chosen = Path(sys.argv[1]), sys.argv[2]
-    (to / f"{chosen}.json").write_text(json.dumps(measure(chosen, to)), "utf-8")
+    (folder / f"{name}.json").write_text(json.dumps(found_out), "utf-8")

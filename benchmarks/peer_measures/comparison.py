@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,20 +10,30 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from peer_measures.worker import ENTITIES, OURS, PAGERANK, STORE
 from theworld.errors import TheWorldError
 from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.documents.material import run_worker, write_work
+from theworld.evaluation.documents.retrievers import RETRIEVERS
+from theworld.evaluation.documents.rivals import common_embedder
 from theworld.evaluation.metrics import PairedDifference, metric_at, paired_difference, percentiles
-from theworld.evaluation.peers.material import write_material
-from theworld.evaluation.peers.retrievers import PEERS
-from theworld.evaluation.peers.worker import OURS
 from theworld.evaluation.retrieval import RECALL_DEPTHS, documents_of, judged_queries
-from theworld.extras import install_command
-from theworld.models.registry import Models
-from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.graph import Resources
+from theworld.models.protocols import FloatArray
+from theworld.stores.ledger import NoteParts
+from theworld.stores.protocols import NoteChange
+from theworld.text import entity_key
 
-LABELS = {OURS: "TheWorld"} | {name: entry.label for name, entry in PEERS.items()}
+LABELS = {
+    OURS: "TheWorld",
+    **{name: one.label for name, one in RETRIEVERS.items()},
+    PAGERANK: "HippoRAG-style PageRank",
+}
 METRICS = (*(f"recall@{k}" for k in RECALL_DEPTHS), "all@5")
-_LAST_LINES = 4
+SCRIPT = Path(__file__).parents[1] / "peers.py"
+_TENANT = "default"
+_BATCH = 500
+_NO_ENTITIES = frozenset({"number", "quantity"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +105,8 @@ class Comparison:
 
 def compare_peers(
     dataset: Dataset,
-    store: KnowledgeStore,
-    models: Models,
+    resources: Resources,
     *,
-    tenant: str = "default",
     limit: int | None = None,
     on_peer: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
@@ -113,14 +118,14 @@ def compare_peers(
     queries = judged_queries(dataset, limit)
     with tempfile.TemporaryDirectory(prefix="theworld-peers-") as name:
         folder = Path(name)
-        space = write_material(folder, store, models, tenant)
-        job = {"store": str(store.path), "tenant": tenant, "space": space, "questions": [q.text for q in queries]}
-        (folder / "job.json").write_text(json.dumps(job, ensure_ascii=False), "utf-8")
+        space = write_material(folder, resources, [query.text for query in queries])
         results, left_out = [], {}
-        for peer in (OURS, *PEERS):
-            on_peer(LABELS[peer])
+        for peer, label in LABELS.items():
+            on_peer(label)
             try:
-                found = run_worker(peer, folder)
+                if peer in RETRIEVERS:
+                    RETRIEVERS[peer].require()
+                found = run_worker([str(SCRIPT), "--worker"], folder, peer, label)
             except TheWorldError as error:
                 if peer == OURS:
                     raise
@@ -128,25 +133,38 @@ def compare_peers(
                 continue
             rankings = tuple(tuple(documents_of(ranking)) for ranking in found.pop("rankings"))
             results.append(PeerResult(name=peer, rankings=rankings, **found))
-    notes = sum(store.dense.spaces(tenant).values())
+    notes = sum(resources.store.dense.spaces(_TENANT).values())
     return Comparison(dataset.name, tuple(queries), notes, space, tuple(results), left_out)
 
 
-def run_worker(name: str, folder: Path) -> dict[str, Any]:
-    """Return what the worker says of one retriever over the folder's material; TheWorldError when it cannot run."""
-    if name in PEERS:
-        PEERS[name].require()
-    command = [sys.executable, "-m", "theworld.evaluation.peers.worker", str(folder), name]
-    environment = os.environ | {"HAYSTACK_TELEMETRY_ENABLED": "False", "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(  # noqa: S603 - our own module and a folder we made
-        command, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
-    )
-    if done.returncode:
-        message = "\n".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
-        raise TheWorldError(
-            f"failed: {message}",
-            where=LABELS[name],
-            remedy=f"Its packages must be those of {install_command('benchmarks')}.",
-        )
-    found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text("utf-8"))
-    return found
+def write_material(folder: Path, resources: Resources, questions: Sequence[str]) -> str:
+    """Write the store's notes, their vectors and entities, and the questions; return the name of the vectors' space.
+
+    Peers know one embedder: the one that most notes have vectors of. Notes of other spaces are embedded by it here.
+    A note's text is the title of its document, a line break, and its text.
+    """
+    ledger = resources.store.ledger
+    embedder = common_embedder(resources.store, resources.models, _TENANT)
+    found: list[tuple[str, str, list[str], FloatArray]] = []
+    after, last = 0, ledger.sequence()
+    while after < last:
+        changes, after = ledger.changes(after, _BATCH, NoteParts())
+        for change in changes:
+            if change.note is not None and change.tenant == _TENANT:
+                text = f"{change.title}\n{change.note.text}" if change.title else change.note.text
+                known = change.note.vectors.get(embedder.name) or embedder.embed_passages([text])[0]
+                found.append((change.note_id, text, _entities_of(change), known.vector))
+    found.sort(key=lambda one: one[0])
+    notes, vectors = [(note_id, text) for note_id, text, _, _ in found], [vector for *_, vector in found]
+    write_work(folder, notes, vectors, embedder.name, questions)
+    (folder / ENTITIES).write_text(json.dumps([keys for _, _, keys, _ in found]), "utf-8")
+    (folder / STORE).write_text(str(resources.store.path), "utf-8")
+    return embedder.name
+
+
+def _entities_of(change: NoteChange) -> list[str]:
+    """Return the keys of what a note names: its document's title and aliases, and its typed mentions but numbers."""
+    assert change.note is not None
+    named = [entity_key(name) for name in (change.title, *change.aliases)]
+    mentions = [m.key or entity_key(m.surface) for m in change.note.mentions if m.titled or m.type not in _NO_ENTITIES]
+    return list(dict.fromkeys(key for key in (*named, *mentions) if key))
