@@ -43,13 +43,12 @@ def key_of(name: str) -> str:
     return text.removeprefix("the ") if len(text) > len("the ") else text
 
 
-_remembered_key = lru_cache(maxsize=200_000)(key_of)
+_remembered_key = lru_cache(maxsize=20_000)(key_of)  # what some batches name: more would only fill a service's memory
 
 
 def without_qualifier(title: str) -> str:
     """Return a title without its trailing bracketed qualifier: `Up (film)` -> `Up`."""
-    bare = _QUALIFIER.sub("", title.rstrip()).strip()
-    return bare or title
+    return _QUALIFIER.sub("", title.rstrip()).strip() or title
 
 
 def place_of(key: str, folded: str, start: int = 0) -> int:

@@ -24,14 +24,15 @@ _STEMMING = threading.Lock()
 _CJK = re.compile(rf"[{CJK_RANGES}]")
 
 
-@lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
     """Return the English Snowball stem of a lower-case word; words with digits stay as they are."""
-    if not word.isalpha() or not word.isascii():
-        return word
+    return _remembered_stem(word) if word.isalpha() and word.isascii() else word
+
+
+@lru_cache(maxsize=50_000)
+def _remembered_stem(word: str) -> str:
     with _STEMMING:
-        stemmed: str = _STEMMER.stemWord(word)
-    return stemmed
+        return str(_STEMMER.stemWord(word))
 
 
 def fold(text: str) -> str:
