@@ -34,6 +34,9 @@ _STEP = re.compile("step|phase|point|number|[步点条项]", re.IGNORECASE)
 _CLOSING = " \t\n?？!！.。"
 _OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)[\s?？!！.。]*$")
 _ITEM_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\(?\d{1,2}[.)、）]|[①-⑩])[ \t]*(.+)$")
+_PART = "[^,，.。;；:：!?！？、]+"
+_ENUMERATION = re.compile(rf"{_PART}(?:(?:、|,\s+){_PART})*(?:,?\s+(?:and|or)\s+|[和与或、]){_PART}")
+_SEPARATOR = re.compile(r"、|,\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+|和|与|或")
 _COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
 RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.split()}
 """Words of ordinals -> places in a list, from 0 or from its end."""
@@ -146,7 +149,13 @@ class FollowUp:
         if match is None:
             return None
         rank, span = RANKS[match["en"] or match["cn"] or match["end"]], self.span(match)
-        offers = ((i, listed(text_of(self.history[i]))) for i in self.recent if self.history[i].role == "assistant")
+        answers = [(i, text_of(self.history[i])) for i in self.recent if self.history[i].role == "assistant"]
+        # A list that was shown line by line is chosen from before one within a sentence, though that is nearer.
+        offers = (
+            (i, [stripped for item in read(text) if (stripped := item.strip(_CLOSING + ";；"))])
+            for read in (_ITEM_LINE.findall, _enumeration)
+            for i, text in answers
+        )
         index, items = next(((i, items) for i, items in offers if len(items) > max(rank, 1)), (-1, []))
         if not items:
             return None
@@ -197,6 +206,7 @@ def beginning(sentence: str) -> str:
     return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
 
 
-def listed(answer: str) -> list[str]:
-    """Return the items of an answer's numbered or bulleted lines."""
-    return [item.strip(_CLOSING + ";；") for item in _ITEM_LINE.findall(answer)]
+def _enumeration(answer: str) -> list[str]:
+    """Return the items of the first enumeration within a sentence: "sencha, assam and oolong"."""
+    found = _ENUMERATION.search(answer[: LONGEST_CONTEXT * 3])
+    return _SEPARATOR.split(found.group()) if found else []
