@@ -73,7 +73,7 @@ def test_keys_in_traditional_chinese_are_folded_when_it_is_told_to(settings: Led
             connection.execute(text("UPDATE meta SET number = 3 WHERE key = 'schema_version'"))
         with pytest.raises(StoreVersionError, match="theworld ledger migrate"):
             Ledger.open(tmp_path, settings)
-        assert migrate_tables(database) == [4, 5, 6]
+        assert migrate_tables(database) == [4, 5, 6, 7]
     with KnowledgeStore.open(tmp_path, engines=Engines(ledger=settings), read_only=False) as store:
         found = [mention.key for note in store.iter_notes("t") for mention in note.mentions]
         assert found == ["天一阁", "宁波", "范钦", "天一阁"]

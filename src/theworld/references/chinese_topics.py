@@ -101,20 +101,26 @@ def name_in_answer(answer: str) -> str:
 def name_given(question: str, answer: str, *, person: bool) -> str:
     """Return the name that is all an answer says; of a person asked for, the first one in the sentence that answers.
 
-    That is the first run of characters that neither the question has nor a verb or particle is: "郭守敬" of
-    "《授时历》由郭守敬等人编成" after "《授时历》是谁编的？".
+    That is the first run of characters that neither the question has nor a verb, a particle or a time is: "郭守敬" of
+    "《授时历》由郭守敬等人编成" after "《授时历》是谁编的？". Unless that sentence is all, or says the predicate of the
+    question again, the name has to be there twice.
     """
     asked = fold_in_place(question)
     name = name_in_answer(answer)
-    if name or not person or not _WHO.search(asked):
+    who = _WHO.search(asked)
+    if name or not person or who is None:
         return name
     sentence = answering(question, answer)
     folded = fold_in_place(sentence)
     said = [(start, start + 2) for start in range(len(folded) - 1) if folded[start : start + 2] in asked]
-    said += [match.span() for match in re.finditer(f"{any_of('verbs').pattern}|{_BESIDE_A_NAME}", folded)]
+    no_name = f"{TIME.pattern}|{any_of('verbs').pattern}|{_BESIDE_A_NAME}"
+    said += [match.span() for match in re.finditer(no_name, folded)]
     known = {place for span in said for place in range(*span)}
     runs = "".join(" " if place in known else character for place, character in enumerate(sentence)).split()
-    return next((name for run in runs if len(run) > 1 and (name := name_in_answer(run))), "")
+    name = next((name for run in runs if len(run) > 1 and (name := name_in_answer(run))), "")
+    predicate = bare(asked[who.end() :]).removesuffix("的")
+    again = len(predicate) > 1 and predicate in folded
+    return name if again or sentence.strip() == answer.strip() or answer.count(name) > 1 else ""
 
 
 def joined_names(topic: str) -> tuple[str, ...]:

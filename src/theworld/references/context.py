@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from theworld.references.config import load_table
 from theworld.references.detection import Detected, Kind, Span
-from theworld.references.history import answering, last_answer, text_of
+from theworld.references.history import last_answer, text_of
 from theworld.references.names import names_in
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.folding import fold_in_place
@@ -186,8 +186,7 @@ class FollowUp:
         if self.before is None:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if answered else Antecedent("", -1)
-        said = answering(text_of(self.history[self.before.source]), answer.text)
-        alone = with_context(self.query, beginning(said), self.before.text)
+        alone = with_context(self.query, beginning(answer.text), self.before.text)
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
 
 
@@ -197,9 +196,9 @@ def dependent(span: Span, kind: Kind) -> Detected:
     return Detected(span, kind, reference, ReferenceScope.LAST_1_3_TURNS)
 
 
-def beginning(sentence: str) -> str:
-    """Return the first line of a sentence, cut at a word's end; of one that announces a list nothing."""
-    sentence = sentence.partition("\n")[0].strip(_CLOSING)
+def beginning(answer: str) -> str:
+    """Return the first sentence of an answer, cut at a word's end; of one that announces a list nothing."""
+    sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", answer.partition("\n")[0])[0].strip(_CLOSING)
     if sentence.endswith((":", "：")):
         return ""
     cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
