@@ -32,7 +32,7 @@ FAMILIES: dict[str, tuple[str, object]] = {
     "correction refills the frame": ("resolver.corrected", NONE),
     "value in its frame": ("frames.refilled", NONE),
     "change of topic: words left out": ("resolver.topic_change", NONE),
-    "sentence of the answer as context": ("context.beginning", lambda _: ""),
+    "first sentence of the answer as context": ("context.beginning", lambda _: ""),
     "item of a list": ("context.FollowUp.item", NONE),
     "like in the place of like (en)": (f"{ENGLISH}._filled", NONE),
     "pronoun (en)": (f"{ENGLISH}._pronouns", NONE),
