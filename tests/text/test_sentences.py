@@ -1,10 +1,10 @@
-"""Where an English sentence ends behind a single capital letter."""
+"""Where a sentence ends, and where a text without an end is cut."""
 
 from __future__ import annotations
 
 import pytest
 
-from theworld.text import split_sentences
+from theworld.text import last_break, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,28 @@ from theworld.text import split_sentences
 )
 def test_a_unit_of_temperature_ends_a_sentence_and_an_initial_does_not(text: str, sentences: list[str]) -> None:
     assert [one.text for one in split_sentences(text)] == sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("请看 https://a.org/zh?lang=zh!x 文档。再见！", ["请看 https://a.org/zh?lang=zh!x 文档。", "再见！"]),
+        ('图：<img src="b.png?a=1" /> 好吗?好!', ['图：<img src="b.png?a=1" /> 好吗?', "好!"]),
+        ('Is x != y? "Yes!" Use ?.z then.', ["Is x != y?", '"Yes!"', "Use ?.z then."]),
+    ],
+)
+def test_a_sign_within_an_address_or_code_ends_nothing(text: str, sentences: list[str]) -> None:
+    assert [one.text for one in split_sentences(text)] == sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("beech oak ash", "beech oak"),
+        ("很长的地址https://example.org/a", "很长的地址"),
+        ("甲，乙https://example.org", "甲，乙"),
+        ("unbroken" * 4, "unbrokenunbr"),
+    ],
+)
+def test_a_text_is_cut_between_words(text: str, kept: str) -> None:
+    assert text[: last_break(text, 0, 12)] == kept

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from theworld.questions.words import QuestionWords
 from theworld.state import Candidate
-from theworld.text import split_sentences
+from theworld.text import last_break, split_sentences
 from theworld.text.layout import announces
 
 FENCES = 20
@@ -22,7 +22,6 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+")
 """The line between a table's header and its rows."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_SPACE = re.compile(r"\s+")
 
 
 class Excerpt(NamedTuple):
@@ -70,9 +69,8 @@ def _best_run(note: Candidate, words: QuestionWords, room: int, shown: str) -> t
     while last > best and (announces(unit := note.text[slice(*units[last])]) or unit.strip() == _open_fence(unit)):
         last -= 1
     start, end = units[first][0], units[last][1]
-    if end - start > room:  # one sentence above the limit: cut at white space or, without any, hard
-        spaces = [gap.start() for gap in _SPACE.finditer(note.text, start + room // 2, start + room)]
-        end = spaces[-1] if spaces else start + room
+    if end - start > room:  # one sentence above the limit
+        end = last_break(note.text, start + room // 2, start + room)
     return start, end
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from theworld.settings import NoteSettings
 from theworld.stores.records import NoteKind
-from theworld.text import Language, cjk_share, detect_language, split_sentences
+from theworld.text import Language, cjk_share, detect_language, last_break, split_sentences
 from theworld.text.language import MIXED_SHARE
 from theworld.text.layout import announces
 
@@ -34,7 +34,6 @@ SAMPLE = 200_000
 
 _BLANK = re.compile(r"\r?\n(?:[ \t\u3000]*\r?\n)+")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_SPACE = re.compile(r"\s+")
 
 
 class Block(NamedTuple):
@@ -237,9 +236,8 @@ def _smaller(text: str, part: tuple[int, int], room: int, kind: NoteKind) -> Ite
         spans = [(start + one.start, start + one.end) for one in split_sentences(text[start:end])]
     for begin, right in spans:
         left = begin
-        while right - left > room:  # a line or sentence above the limit is cut at white space, or, without any, hard
-            spaces = [gap.start() for gap in _SPACE.finditer(text, left + room // 2, left + room)]
-            cut = spaces[-1] if spaces else left + room
+        while right - left > room:  # a line or sentence above the limit
+            cut = last_break(text, left + room // 2, left + room)
             yield left, cut
             left = _trimmed(text, cut, right)[0]
         if text[left:right].strip():

@@ -2,7 +2,7 @@
 
 from theworld.text.identity import entity_key, place_of, without_qualifier
 from theworld.text.language import Language, cjk_share, detect_language
-from theworld.text.sentences import Sentence, split_sentences
+from theworld.text.sentences import Sentence, last_break, split_sentences
 from theworld.text.surrogates import begun_pair, well_formed
 from theworld.text.tokens import fold, stem, tokens
 
@@ -15,6 +15,7 @@ __all__ = [
     "entity_key",
     "fold",
     "place_of",
+    "last_break",
     "split_sentences",
     "stem",
     "tokens",

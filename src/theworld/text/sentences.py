@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
+from theworld.text.language import CJK_RANGES
+
 T = TypeVar("T")
 
 
@@ -24,10 +26,13 @@ _ABBREVIATIONS = frozenset(
     ).split()
 )
 _END = re.compile(r"[。！？!?；]+[”’」』）)\"']*|\.+[”’\")\]]*(?=\s|$)|\n{2,}|\n(?=\s*[-*#•\d])")
+_BREAK = re.compile(rf"\s+|(?<=[{CJK_RANGES}，、：])")
 _LAST_WORD = re.compile(r"([\w.]+)$")
 
 
 def _is_boundary(text: str, match: re.Match[str]) -> bool:
+    if match.group()[0] in "!?":  # within https://a.org/b?c=d, x!=y or ?.z nothing ends
+        return not (match.group().isascii() and "!" <= text[match.end() : match.end() + 1] <= "~")
     if not match.group().startswith("."):
         return True
     word = _LAST_WORD.search(text, max(0, match.start() - 24), match.start())
@@ -51,6 +56,14 @@ def split_sentences(text: str) -> list[Sentence]:
             begin = match.end()
     _append(found, text, begin, len(text))
     return found
+
+
+def last_break(text: str, start: int, end: int) -> int:
+    """Return the last place from start to end where a text can be cut: white space, or behind a Chinese character.
+
+    Without any it is the end: then a word is cut.
+    """
+    return max((gap.start() for gap in _BREAK.finditer(text, start, end)), default=end)
 
 
 def _append(found: list[Sentence], text: str, start: int, end: int) -> None:
