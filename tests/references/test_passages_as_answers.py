@@ -37,3 +37,22 @@ def test_a_pronoun_stands_for_the_name_in_the_sentence_that_answers(question, an
 def test_a_name_ends_with_its_sentence():
     history = [Message("user", "Where did they land?"), Message("assistant", "They reached the Moon. Collins waited.")]
     assert "Moon. Collins" not in (ReferenceResolver().resolve("Who saw it?", history).standalone_query or "")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "follow_up", "context"),
+    [
+        (
+            "How do I enable triggers?",
+            "Guide: ## **Triggers** of [a table](https://a.org/t#x) in `app.db`\n\n    enable-triggers",
+            "And without it?",
+            "Guide: Triggers of a table in app.db",
+        ),
+        ("怎么开启触发器？", "指南: ### `触发器` <Tag color='x' />\n开启", "这样会失败吗？", "指南: 触发器"),
+    ],
+)
+def test_context_is_without_mark_up(question, answer, follow_up, context):
+    history = [Message("user", question), Message("assistant", answer)]
+    alone = ReferenceResolver().resolve(follow_up, history).standalone_query or ""
+    assert context in alone
+    assert not set("#*`<>") & set(alone)

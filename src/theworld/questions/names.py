@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from theworld.text import entity_key
+from theworld.text import entity_key, tokens
 from theworld.text.language import CJK_RANGES
 from theworld.text.tokens import function_words
 
@@ -19,6 +19,7 @@ _WORD = re.compile(rf"[^\W_{CJK_RANGES}]+(?:['’.\-&][^\W_{CJK_RANGES}]+)*")
 _CJK_RUN = re.compile(rf"[{CJK_RANGES}·•‧・]{{2,}}")
 _QUOTED = re.compile(r"[《「『“\"]([^《》「」『』“”\"]{2,60})[》」』”\"]")
 _CAPITALISED = re.compile(r"\b[A-Z][\w'’.-]*(?:\s+(?:of|the|de|la|van|von|and|&)?\s*[A-Z0-9][\w'’.-]*)*")
+_SENTENCE_BEGINS = re.compile(r"(?:^|[.?!:\n])\s*$")
 _POSSESSIVE = re.compile(r"['’]s$")
 _OPENING = frozenset(
     "what which who whom whose when where why how is are was were do does did can could has have had in on at of the "
@@ -68,3 +69,11 @@ def capitalised_names(text: str) -> Iterator[tuple[Place, str]]:
             if text[match.end() : match.end() + 1].isspace():
                 written = _POSSESSIVE.sub("", written)
             yield (start, start + len(written)), " ".join(written.split())
+
+
+def name_tokens(text: str, language: str) -> frozenset[str]:
+    """Return the index tokens of what is written as a name: capitalised within a sentence; in Chinese, Latin words."""
+    within = (name for (start, _), name in capitalised_names(text) if not _SENTENCE_BEGINS.search(text[:start]))
+    names = (word.group() for word in _WORD.finditer(text)) if language == "zh" else within
+    found = {token for name in names for token in tokens(name)} - function_words()
+    return frozenset(token for token in found if len(token) > 1 and not token.isdigit())

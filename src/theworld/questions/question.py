@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar, overload
 
 from theworld.questions.answer_type import AnswerType, expected_answer_type
-from theworld.questions.names import Place, capitalised_names, possible_names, quoted_names
+from theworld.questions.names import Place, capitalised_names, name_tokens, possible_names, quoted_names
 from theworld.questions.parts import split_parts
 from theworld.questions.words import QuestionWords, content_words
 from theworld.text import Language, detect_language, fold, tokens
@@ -122,6 +122,11 @@ class Question:
     def written_names(self) -> tuple[tuple[Place, str], ...]:
         """Names by how they are written, with their places: quoted ones first, then capitalised ones."""
         return (*quoted_names(self.text), *capitalised_names(self.text))
+
+    @_Once
+    def name_tokens(self) -> frozenset[str]:
+        """Index tokens of what is written as a name within a sentence, numbers left out."""
+        return name_tokens(self.text, self.language)
 
     @_Once
     def names(self) -> Callable[[str], bool]:

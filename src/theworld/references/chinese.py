@@ -46,6 +46,7 @@ _GOVERNED = re.compile(
 )
 _UNSURE = re.compile("[，。；,;].*[^，。；,;？?]|^[对把用在从跟给按想要]")
 """A question of several clauses, or one that begins with its verb: what it is about is not sure."""
+_LATIN_WORDS = re.compile(r"[A-Za-z][\w.+#-]*(?: [A-Za-z][\w.+#-]*)*", re.ASCII)
 _MEASURE = "一?(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张)"
 
 
@@ -77,7 +78,7 @@ class ChineseFollowUp(FollowUp):
         if base is None or not (topic_tokens(match["value"]) or TIME.search(self.text)):
             return None
         start = self.folded.find(self.text) + match.start("value")
-        value, question = self.query[start : start + len(match["value"])], base.text.strip(" ？?。！!")
+        value, question = self.query[start : start + len(match["value"])].strip(), base.text.strip(" ？?。！!")
         reason = "the question before, with one thing changed"
         return self.changed(_filled(value, question), self.whole, "continuation", reason, base)
 
@@ -155,6 +156,9 @@ def _filled(value: str, question: str) -> str:
         return f"{topic or question}的{value}"
     if text := refilled(value, question):
         return text
+    latin = [] if has_ideographs(value) else _LATIN_WORDS.findall(question)
+    if len(latin) == 1:  # of "怎么在 nginx 上部署" the like of express is nginx
+        return question.replace(latin[0], value)
     alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
     if topic and alike and topic in question and not asks_for(question):
         return question.replace(topic, value, 1)

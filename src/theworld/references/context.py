@@ -31,6 +31,7 @@ LONGEST_ANSWER = 80
 LONGEST_INLINE = 40
 """Characters of a listed item that takes the ordinal's place; a longer one is context, and so is a step."""
 _STEP = re.compile("step|phase|point|number|[步点条项]", re.IGNORECASE)
+_MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
 _CLOSING = " \t\n?？!！.。"
 _OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)[\s?？!！.。]*$")
 _ITEM_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\(?\d{1,2}[.)、）]|[①-⑩])[ \t]*(.+)$")
@@ -197,8 +198,9 @@ def dependent(span: Span, kind: Kind) -> Detected:
 
 
 def beginning(answer: str) -> str:
-    """Return the first sentence of an answer, cut at a word's end; of one that announces a list nothing."""
-    sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", answer.partition("\n")[0])[0].strip(_CLOSING)
+    """Return an answer's first sentence without mark-up, cut at a word's end; of one that announces a list nothing."""
+    plain = " ".join(_MARKUP.sub(lambda mark: mark[1] or " ", answer.partition("\n")[0]).split())
+    sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", plain)[0].strip(_CLOSING)
     if sentence.endswith((":", "：")):
         return ""
     cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
