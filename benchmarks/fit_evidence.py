@@ -34,15 +34,15 @@ from theworld.evaluation.metrics import ndcg_at
 from theworld.evaluation.retrieval import documents_of
 from theworld.graph import build, build_graph, open_resources
 from theworld.nodes.fuse_candidates import fuse_candidates
+from theworld.questions import Question, read_question
 from theworld.ranking import fuse_minmax
 from theworld.ranking.graph_share import signs as graph_signs
 from theworld.settings import Settings
-from theworld.state import Candidate, Context, QueryState, Update
-from theworld.text import detect_language
+from theworld.state import Candidate, ChannelResult, Context, QueryState, Update
 
 Array = NDArray[np.float64]
 DEADLINE_MS = 60_000
-ANSWERABLE = {"en": 0.65, "zh": 0.55}
+ANSWERABLE = 0.6
 LOW = 0.3
 WEIGHTS = {"sparse": 0.45, "dense": 0.55}
 SHARPNESS = 2.0
@@ -52,9 +52,9 @@ SHARPNESS = 2.0
 class Asked:
     """One question: what its channels brought, and its candidates with and without its gold documents."""
 
-    language: str
+    question: Question
     gold: Mapping[str, int]
-    channels: Mapping[str, Sequence[tuple[str, float]]]
+    channels: Mapping[str, ChannelResult]
     found: Sequence[Candidate]
     hidden: Sequence[Candidate]
 
@@ -89,19 +89,20 @@ def asked(folder: Path, store: Path, limit: int | None) -> Iterator[Asked]:
                 runs.append(
                     graph.invoke({"question": question}, context=context, output_keys=["candidates", "channel_results"])
                 )
-            lists = {name: result.hits for name, result in runs[0]["channel_results"].items()}
-            yield Asked(detect_language(question), gold, lists, runs[0]["candidates"], runs[1]["candidates"])
+            read, channels = read_question(question), runs[0]["channel_results"]
+            yield Asked(read, gold, channels, runs[0]["candidates"], runs[1]["candidates"])
 
 
 def graph_rows(questions: Sequence[Asked]) -> tuple[Array, Array, Array]:
     """Return signs (n, 3), whether the graph's list is better, and the weight of each question."""
     rows, gains = [], []
     for one in questions:
-        found = graph_signs(one.channels.get("graph", ()))
+        lists = {name: result.hits for name, result in one.channels.items()}
+        found = graph_signs(lists.get("graph", ()))
         if found is None or not one.gold:
             continue
-        alone = documents_of(note for note, _ in one.channels["graph"])
-        others = fuse_minmax({name: hits for name, hits in one.channels.items() if name != "graph"}, WEIGHTS)
+        alone = documents_of(note for note, _ in lists["graph"])
+        others = fuse_minmax({name: hits for name, hits in lists.items() if name != "graph"}, WEIGHTS)
         rows.append(found)
         gains.append(ndcg_at(10, alone, one.gold) - ndcg_at(10, documents_of(n.note_id for n in others), one.gold))
     gain = np.array(gains)
@@ -110,17 +111,17 @@ def graph_rows(questions: Sequence[Asked]) -> tuple[Array, Array, Array]:
 
 
 def sureness_rows(questions: Sequence[Asked], language: str) -> tuple[Array, Array, Array]:
-    """Return signs (n, 3), whether the gold documents are there, and the weight of each run, in one language."""
-    runs = [(one.language, one.found, bool(one.gold)) for one in questions]
-    runs += [(one.language, one.hidden, False) for one in questions if one.gold]
+    """Return signs (n, 5), whether the gold documents are there, and the weight of each run, in one language."""
+    runs = [(one, one.found, bool(one.gold)) for one in questions]
+    runs += [(one, one.hidden, False) for one in questions if one.gold]
     kept = [
-        (sureness_signs(candidates, asked), there)
-        for asked, candidates, there in runs
-        if candidates and (language == "zh") == ("zh" in {asked, candidates[0].language})
+        (sureness_signs(candidates, one.question, one.channels), there)
+        for one, candidates, there in runs
+        if candidates and (language == "zh") == ("zh" in {one.question.language, candidates[0].language})
     ]
     there = np.array([float(one) for _, one in kept])
-    share = ANSWERABLE[language]
-    weight = np.where(there > 0, share / max(there.sum(), 1), (1 - share) / max((1 - there).sum(), 1))
+    no = 1 - ANSWERABLE
+    weight = np.where(there > 0, ANSWERABLE / max(there.sum(), 1), no / max((1 - there).sum(), 1))
     return np.array([found for found, _ in kept]), there, weight
 
 
@@ -170,7 +171,7 @@ def main() -> None:
         runs[Path(folder).name] = list(asked(Path(folder), Path(store), arguments.limit))
         print(f"{folder}: {len(runs[Path(folder).name])} questions", flush=True)
     report("graph share", {name: graph_rows(run) for name, run in runs.items()}, SHARPNESS)
-    for language in ANSWERABLE:
+    for language in ("en", "zh"):
         rows = {name: sureness_rows(run, language) for name, run in runs.items()}
         report(f"sureness, {language}", {name: row for name, row in rows.items() if 0 < row[1].sum() < len(row[1])})
 

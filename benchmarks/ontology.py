@@ -140,7 +140,7 @@ def baseline(store: KnowledgeStore, models: Models, question: CreditQuestion) ->
         question.question, dense=store.dense, embedder_of=models.by_space, tenant="default", filters={}, limit=DEPTH
     )
     lexical = store.sparse.search(question.question, tenant="default", filters={}, limit=DEPTH)
-    fused = m3_baseline([(h.note_id, h.score) for h in near], [(h.note_id, h.score) for h in lexical])
+    fused = m3_baseline([(h.note_id, h.score) for h in near.hits], [(h.note_id, h.score) for h in lexical])
     return [note.note_id for note in fused]
 
 

@@ -7,7 +7,8 @@ from typing import get_args
 
 from langgraph.runtime import Runtime
 
-from theworld.answers import probability, searched_notes
+from theworld.answers import probability
+from theworld.questions import read_question
 from theworld.references.quoting import asks_what_was_said
 from theworld.routing.parts import FindParts
 from theworld.settings import AnswerSettings
@@ -72,9 +73,9 @@ def after_reranking(settings: AnswerSettings) -> Choose:
         if state.rerank_outcome not in {"complete", "partial"} or not state.candidates:
             return "restore_fused_order"
         known = state.candidates[0].covered is not None
-        notes = searched_notes(state, context_of(runtime))
-        enough = not known or probability(state.candidates, state.language, notes) >= settings.min_evidence
-        return "find_entity_candidates" if enough else "report_no_evidence"
+        question, filtered = read_question(state.query, state.language), bool(context_of(runtime).filters)
+        held = probability(state.candidates, question, state.channel_results, filtered=filtered)
+        return "report_no_evidence" if known and held < settings.min_evidence else "find_entity_candidates"
 
     return choose
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from theworld.answers import answer_text, compose_passages, probability, searched_notes, see_also, sureness_of
+from theworld.answers import answer_text, compose_passages, probability, see_also, sureness_of
 from theworld.degrading import degrading
 from theworld.errors import StoreError
 from theworld.questions import read_question
@@ -31,8 +31,9 @@ def answer_with_passages(
     context, short = context_of(runtime), state.result
     language = context.language or state.language
     texts = [f"{note.title} {note.text}" for note in state.candidates]
-    words = read_question(state.query, state.language).words_over(texts)
-    confidence = probability(state.candidates, state.language, searched_notes(state, context))
+    question = read_question(state.query, state.language)
+    words = question.words_over(texts)
+    confidence = probability(state.candidates, question, state.channel_results, filtered=bool(context.filters))
     if short is None and confidence < settings.answers.min_evidence:
         return {"result": None}
 

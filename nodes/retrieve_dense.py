@@ -26,7 +26,7 @@ def retrieve_dense(
 
     def search(plan: ChannelPlan, context: Context, deadline: Deadline) -> Update:
         begun = time.perf_counter()
-        hits, spaces = nearest(
+        found, spaces = nearest(
             state.query,
             dense=dense,
             embedder_of=embedder_of,
@@ -34,6 +34,8 @@ def retrieve_dense(
             filters=context.filters,
             limit=plan.top_k,
         )
-        return ranked("dense", [(hit.note_id, hit.score) for hit in hits], begun, f"spaces: {', '.join(spaces)}")
+        hits = [(hit.note_id, hit.score) for hit in found.hits]
+        searched = f"spaces: {', '.join(spaces)}"
+        return ranked("dense", hits, begun, searched, mean=found.mean, deviation=found.deviation)
 
     return search_channel("dense", state, runtime, settings, search)

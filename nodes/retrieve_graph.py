@@ -104,7 +104,7 @@ class GraphSearch:
         # Last, since the dense channel is computing the vector meanwhile.
         with self._without("dense", context, noted):
             near, _ = nearest(query, dense=self.dense, embedder_of=self.embedder_of, **wanted)
-            lists.append([hit.note_id for hit in near])
+            lists.append([hit.note_id for hit in near.hits])
         deadline.check()
         return entities, seed_notes(lists)
 

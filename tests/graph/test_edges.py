@@ -7,6 +7,7 @@ from theworld.settings import AnswerSettings
 from theworld.state import (
     Answer,
     Candidate,
+    ChannelHit,
     ChannelPlan,
     Context,
     EntityCandidate,
@@ -77,7 +78,8 @@ def test_a_failed_reranker_leaves_the_fused_order(outcome, node):
     ],
 )
 def test_too_little_evidence_reaches_no_judge_or_model(covered, least, node):
-    best = SOME[0].model_copy(update={"final_score": 0.01, "covered": covered})
+    seldom = {"sparse": ChannelHit(rank=1, score=0.1)}
+    best = SOME[0].model_copy(update={"final_score": 0.01, "covered": covered, "channels": seldom})
     state = QueryState(rerank_outcome="complete", candidates=[best])
     assert edges.after_reranking(AnswerSettings(min_evidence=least))(state, Runtime(context=Context())) == node
 

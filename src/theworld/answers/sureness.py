@@ -1,50 +1,69 @@
 """How sure it is that the notes found hold what is asked: a probability, from what retrieval saw.
 
-Wording does not decide: no word list is looked at. The signs are few, because more of them fitted the development sets
-better and other sets worse. `benchmarks/fit_evidence.py` fits the weights on sets of documents and of encyclopedia
+Wording does not decide: no word list is looked at. The signs are few, because more of them judged sets left out of the
+fit no better. `benchmarks/fit_evidence.py` fits the weights on sets of documents and of encyclopedia
 passages together, their gold documents there and hidden, and judges each set with weights fitted on the others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from theworld.state import Candidate, Context, QueryState, Sureness
+from theworld.questions import Question
+from theworld.state import Candidate, ChannelResult, Sureness
+from theworld.text.tokens import token_set
 
-SIGNS = ("always", "words", "relevance")
+SIGNS = ("always", "words", "meaning", "coverage", "unknown names")
 """What the probability is a logistic function of; see `signs`."""
-WEIGHTS = {"en": (-5.3, 1.02, 6.93), "zh": (-4.22, 1.35, 1.4)}
-"""Of SIGNS; "en" where question and best note are English: without token vectors the reranker's relevance says less."""
-USUAL = {"words": 2.7, "relevance": 0.3}
+WEIGHTS = {"en": (-4.51, 0.78, 0.29, 3.86, -1.95), "zh": (-3.57, 0.62, 0.4, 3.79, -3.32)}
+"""Of SIGNS; "en" where question and best note are English."""
+USUAL = {"words": 2.7, "meaning": 4.5, "coverage": 0.5}
 """About the medians of questions that documents answer."""
 SURE, LIKELY = 0.8, 0.3
 """Probabilities from which an answer is called sure, and likely; below, unsure."""
-
-
 ENOUGH_NOTES = 30
 """Notes from which BM25 is taken as it is: among fewer, every word is common and no score is high."""
 
+Found = Mapping[str, ChannelResult]
 
-def searched_notes(state: QueryState, context: Context) -> int:
+
+def searched_notes(found: Found, *, filtered: bool) -> int:
     """Return how many notes meaning was searched among, as far as ENOUGH_NOTES; those, where that is not known."""
-    dense = state.channel_results.get("dense")
-    return min(len(dense.hits), ENOUGH_NOTES) if dense and dense.hits and not context.filters else ENOUGH_NOTES
+    dense = found.get("dense")
+    return min(len(dense.hits), ENOUGH_NOTES) if dense and dense.hits and not filtered else ENOUGH_NOTES
 
 
-def signs(ranked: Sequence[Candidate], language: str, notes: int = ENOUGH_NOTES) -> tuple[float, ...]:
-    """Return the signs of ranked candidates for a question in a language, in the order of SIGNS.
+def signs(
+    ranked: Sequence[Candidate], question: Question, found: Found, *, filtered: bool = False
+) -> tuple[float, ...]:
+    """Return the signs of ranked candidates for a question, in the order of SIGNS, from what the channels found.
 
-    words: log of 1 + the best BM25, as it would be if a word of one note were as rare as among ENOUGH_NOTES;
-    relevance: that of the best note on the evidence set's scale, which alone fills `covered`. A sign that is not known
-    (the channel failed, the best note is in another language than the question, another reranker has another scale) has
-    its usual value.
+    words: log of 1 + the best note's BM25, as it would be if a word of one note were as rare as among ENOUGH_NOTES;
+    meaning: how many standard deviations its similarity lies above the mean of all notes; coverage: the share of the
+    question that it covers; unknown names: 1 where what the question writes as a name is in none of the candidates.
+    What is not known (the channel failed, the best note is in another language than the question, there are too few
+    notes, another reranker has no coverage) has its usual value; a note that a channel has not found has 0.
     """
-    same = (language == "zh") == (ranked[0].language == "zh")
-    said = [c.channels["sparse"].score for c in ranked if same and "sparse" in c.channels]
-    rarer = _rarest(ENOUGH_NOTES) / _rarest(min(notes, ENOUGH_NOTES))
-    words = math.log1p(rarer * max(*said, 0.0)) if said else USUAL["words"]
-    return 1.0, words, ranked[0].final_score if ranked[0].covered is not None else USUAL["relevance"]
+    best, dense, notes = ranked[0], found.get("dense"), searched_notes(found, filtered=filtered)
+    same = (question.language == "zh") == (best.language == "zh")
+    rarer = _rarest(ENOUGH_NOTES) / _rarest(notes)
+    words, meaning = USUAL["words"], USUAL["meaning"]
+    if same and any("sparse" in candidate.channels for candidate in ranked):
+        hit = best.channels.get("sparse")
+        words = math.log1p(rarer * max(hit.score, 0.0)) if hit else 0.0
+    if dense and dense.deviation > 0 and notes >= ENOUGH_NOTES:
+        hit = best.channels.get("dense")
+        meaning = (hit.score - dense.mean) / dense.deviation if hit else 0.0
+    coverage = USUAL["coverage"] if best.covered is None else best.covered
+    return 1.0, words, meaning, coverage, float(_unknown_names(question, ranked))
+
+
+def _unknown_names(question: Question, ranked: Sequence[Candidate]) -> bool:
+    """Return whether a name in the question is in no note; among Chinese notes an English one has another form."""
+    names = question.name_tokens if question.language == "zh" or ranked[0].language != "zh" else frozenset()
+    texts = (f"{note.title} {note.text}" for note in ranked)
+    return bool(names) and not names <= frozenset[str]().union(*map(token_set, texts))
 
 
 def _rarest(notes: int) -> float:
@@ -52,12 +71,16 @@ def _rarest(notes: int) -> float:
     return math.log1p((notes - 0.5) / 1.5)
 
 
-def probability(ranked: Sequence[Candidate], language: str, notes: int = ENOUGH_NOTES) -> float:
-    """Return the probability that the best of so many notes hold what is asked in a language, 0 without any."""
+def probability(ranked: Sequence[Candidate], question: Question, found: Found, *, filtered: bool = False) -> float:
+    """Return the probability that the best notes hold what a question asks, 0 without any.
+
+    `found` is what each channel found; `filtered` whether only some of the store's notes were searched.
+    """
     if not ranked:
         return 0.0
-    weights = WEIGHTS["zh" if "zh" in {language, ranked[0].language} else "en"]
-    return 1 / (1 + math.exp(-math.fsum(w * s for w, s in zip(weights, signs(ranked, language, notes), strict=True))))
+    weights = WEIGHTS["zh" if "zh" in {question.language, ranked[0].language} else "en"]
+    seen = signs(ranked, question, found, filtered=filtered)
+    return 1 / (1 + math.exp(-math.fsum(w * s for w, s in zip(weights, seen, strict=True))))
 
 
 def sureness_of(confidence: float) -> Sureness:

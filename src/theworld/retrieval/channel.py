@@ -112,8 +112,8 @@ def _left_out(channel: Channel, error: Exception) -> str:
     return f"the {channel} channel failed and is left out: {said(error)}"
 
 
-def ranked(channel: Channel, hits: list[tuple[str, float]], begun: float, note: str = "") -> Update:
-    """Return the update that puts one channel's ranked list into the state."""
+def ranked(channel: Channel, hits: list[tuple[str, float]], begun: float, note: str = "", **spread: float) -> Update:
+    """Return the update that puts one channel's ranked list into the state, with `mean` and `deviation` if known."""
     elapsed = (time.perf_counter() - begun) * 1000
-    result = ChannelResult(channel=channel, hits=tuple(hits), elapsed_ms=elapsed, note=note)
+    result = ChannelResult(channel=channel, hits=tuple(hits), elapsed_ms=elapsed, note=note, **spread)
     return {"channel_results": {channel: result}}

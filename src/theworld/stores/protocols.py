@@ -75,7 +75,7 @@ class DenseResult:
     hits: list[Hit]
     """Cosine similarities, best first."""
     mean: float
-    """Mean cosine over all notes that passed the filters; 0 where it was not asked for."""
+    """Mean cosine over all notes that passed the filters, or over a sample of them."""
     deviation: float
     """Standard deviation of the same."""
 
@@ -89,10 +89,8 @@ class DenseStore(Projection, Protocol):
     def dimension(self, space: str, tenant: str) -> int:
         """Return the length of a space's vectors, 0 for an unknown space."""
 
-    def search(
-        self, space: str, vector: FloatArray, *, tenant: str, filters: Filters, limit: int, spread: bool = True
-    ) -> DenseResult:
-        """Return the nearest notes of one space; without `spread` mean and deviation need not be computed."""
+    def search(self, space: str, vector: FloatArray, *, tenant: str, filters: Filters, limit: int) -> DenseResult:
+        """Return the nearest notes of one space."""
 
     def cosines(self, space: str, vector: FloatArray, note_ids: Sequence[str], tenant: str) -> FloatArray:
         """Return the cosine of a vector with each note's, shape (len(note_ids),); 0 for a note not in the space."""

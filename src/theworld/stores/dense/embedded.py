@@ -116,17 +116,8 @@ class NumpyDense:
         found = self._opened.spaces.get((tenant, space))
         return found.dimension if found is not None else 0
 
-    def search(
-        self,
-        space: str,
-        vector: FloatArray,
-        *,
-        tenant: str,
-        filters: Filters,
-        limit: int,
-        spread: bool = True,  # noqa: ARG002
-    ) -> DenseResult:
-        """Return the nearest notes of one space; an unknown space has none. The spread costs nothing here.
+    def search(self, space: str, vector: FloatArray, *, tenant: str, filters: Filters, limit: int) -> DenseResult:
+        """Return the nearest notes of one space; an unknown space has none.
 
         Raises ModelMismatchError when the vector has another dimension than the space.
         """

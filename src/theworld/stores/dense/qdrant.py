@@ -135,9 +135,7 @@ class QdrantDense(QdrantCollection):
             )
         return found
 
-    def search(
-        self, space: str, vector: FloatArray, *, tenant: str, filters: Filters, limit: int, spread: bool = True
-    ) -> DenseResult:
+    def search(self, space: str, vector: FloatArray, *, tenant: str, filters: Filters, limit: int) -> DenseResult:
         """Return the nearest notes of one space; mean and deviation are those of _SAMPLE notes where more pass.
 
         Raises ModelMismatchError when the vector has another dimension than the space.
@@ -158,7 +156,7 @@ class QdrantDense(QdrantCollection):
             nearest = models.QueryRequest(
                 query=query, using=found.vector, filter=wanted, params=self._params, limit=size, with_payload=["note"]
             )
-            hits, sample = self._asked(nearest, [drawn] if spread else [], tenant)
+            hits, sample = self._asked(nearest, drawn, tenant)
             if len(hits) < size or limit < 1 or hits[-1].score < hits[limit - 1].score or size == largest:
                 break
             size *= 4
@@ -168,11 +166,11 @@ class QdrantDense(QdrantCollection):
         return DenseResult(best, float(np.mean(sample)) if sample else 0.0, float(np.std(sample)) if sample else 0.0)
 
     def _asked(
-        self, nearest: models.QueryRequest, drawn: list[models.QueryRequest], tenant: str
+        self, nearest: models.QueryRequest, drawn: models.QueryRequest, tenant: str
     ) -> tuple[list[Hit], list[float]]:
         """Return the nearest notes, and the cosines of a sample, in one round trip that also tells the state."""
         that = models.Filter(must=[models.HasIdCondition(has_id=[STATE])])
-        batch = [nearest, models.QueryRequest(filter=that, limit=1, with_payload=True), *drawn]
+        batch = [nearest, models.QueryRequest(filter=that, limit=1, with_payload=True), drawn]
         try:
             answers = self._ask(lambda client: _points(client.query_batch_points(self._alias, batch), len(batch)))
         except MissingError:
@@ -180,8 +178,7 @@ class QdrantDense(QdrantCollection):
         state, seen = self._state_of(answers[1]), self._seen
         if seen is None or seen.state != state:
             self._seen = Seen(state)
-        sample = answers[2] if drawn else []
-        return [self._hit(one, tenant) for one in answers[0]], [float(one.score) for one in sample]
+        return [self._hit(one, tenant) for one in answers[0]], [float(one.score) for one in answers[2]]
 
     def _hit(self, found: Any, tenant: str) -> Hit:
         note, score = self._note_of(found, tenant), float(found.score)

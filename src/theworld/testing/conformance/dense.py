@@ -50,8 +50,6 @@ class DenseConformance(ProjectionConformance[DenseStore]):
         assert result.deviation == pytest.approx(math.sqrt(2 / 3), abs=1e-5)
         result = filled.search("en", EAST, tenant=TENANT, filters={"in": "y"}, limit=1)
         assert [result.mean, result.deviation] == pytest.approx([-0.5, 0.5], abs=1e-5)
-        bare = filled.search("en", EAST, tenant=TENANT, filters={"in": "y"}, limit=1, spread=False)
-        assert bare.hits == result.hits
 
     def test_filters_come_before_the_limit(self, filled: DenseStore) -> None:
         assert self.found(filled, limit=1, **{"in": "y"}) == ["b#0"]
