@@ -40,7 +40,7 @@ def ingest_both(path: Path, urls: Urls, documents: Path | None, rounds: int) -> 
     for number in range(rounds):
         for name, run in (("embedded", embedded), ("servers", servers)):
             reports[name].append(run(f"{name}-{number}"))
-    best = {name: max(one.notes_per_second for one in some) for name, some in reports.items()}
+    best = {name: max(one.rates["total"] for one in some) for name, some in reports.items()}
     made = min(sum(one.seconds[part] for part in MODELS) for some in reports.values() for one in some)
     written = {name: min(one.seconds["write"] for one in some) for name, some in reports.items()}
     notes = reports["servers"][0].notes

@@ -43,8 +43,11 @@ def test_bad_files_are_reported_and_the_rest_goes_on(cli, texts: dict[str, str],
     assert "2 left out:" in done.out
     assert "empty.md" in done.out
     assert "binary.txt" in done.out
+    assert "files found: 2 .md, 1 .txt, 3 files of other kinds" in done.out
     (folder / "good.md").unlink()
     assert cli("ingest", folder, "--store", tmp_path / "t").code == 5, "nothing at all could be ingested"
+    assert not (tmp_path / "t").exists()
+    assert (cli("ingest", folder, "--store", tmp_path / "s").code, (tmp_path / "s").exists()) == (5, True)
 
 
 @pytest.mark.parametrize(("name", "reason"), [("logo.png", "see above"), ("", "no file was found")])
@@ -55,6 +58,7 @@ def test_a_folder_of_which_nothing_is_read_fails(cli, tmp_path: Path, name: str,
         (folder / name).write_bytes(bytes(range(256)))
     done = cli("ingest", folder, "--store", tmp_path / "s")
     assert (done.code, done.err) == (5, f"Nothing could be read: {reason}.\n")
+    assert not (tmp_path / "s").exists()
 
 
 def test_a_folder_that_became_empty_may_be_pruned(cli, texts: dict[str, str], tmp_path: Path) -> None:

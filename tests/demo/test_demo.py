@@ -64,7 +64,7 @@ def test_documents(name: str) -> None:
 @pytest.mark.parametrize("question", QUESTIONS, ids=[question.id for question in QUESTIONS])
 def test_questions_can_be_answered(question: DemoQuestion) -> None:
     assert detect_language(question.question) == question.language
-    for expected in [question, *question.earlier] if question.branch != "stance" else ():
+    for expected in question.turns if question.branch != "stance" else ():
         texts = [DOCUMENTS[name].text for name in expected.documents]
         assert not expected.answers or any(answer in text for answer in expected.answers for text in texts)
         assert not expected.whole or any(all(part in text for part in expected.whole) for text in texts)
@@ -85,11 +85,10 @@ def test_two_hops_are_linked(question: DemoQuestion) -> None:
 def test_a_thread_asks_the_history_with_what_is_expected_of_each_answer() -> None:
     follow_ups = [question for question in QUESTIONS if question.branch == "follow-up"]
     for question in follow_ups:
-        assert [one.question for one in question.earlier] == [
-            message.content for message in question.history if message.role == "user"
-        ]
-        assert all(one.answers and one.documents and not one.history for one in question.earlier)
-    assert len(follow_ups) == 2
+        asked = [message.content for message in question.history if message.role == "user"]
+        assert [one.question for one in question.turns] == [*asked, question.question]
+        assert all(one.answers and one.documents and one.standalone and not one.history for one in question.turns)
+    assert {question.language for question in follow_ups} == {"en", "zh"}
 
 
 def test_absent_topics_are_absent() -> None:

@@ -1,4 +1,4 @@
-"""What docs/clients.md shows runs, word for word but for the address."""
+"""What docs/clients.md and the READMEs show runs, word for word but for the address."""
 
 from __future__ import annotations
 
@@ -13,8 +13,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+from service_cases import settings_over
+from service_process import listening
+from theworld.cli.ingesting import ingest_paths
+from theworld.service.app import create_app
+from theworld.service.runtime import open_service
+
 pytestmark = pytest.mark.slow
-DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "clients.md").read_text("utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT = (ROOT / "docs" / "clients.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
 HERE = re.compile(r"http://127\.0\.0\.1:8321|localhost:8321")
 CURL = [
@@ -38,6 +45,18 @@ def test_the_curl_examples(live, number, said):
     command = shlex.split(HERE.sub(live, CURL[number]))
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert said in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_the_curl_example_of_the_readme(copy_of_demo):
+    """Over the document that answers it among others; test_documents.py holds that both READMEs show the same."""
+    request = re.search(r"(?m)^\$ (curl .*(?:\n +.*)*)\n(.*)$", (ROOT / "README.md").read_text("utf-8"))
+    settings = settings_over(copy_of_demo())
+    ingest_paths([ROOT / "docs" / "postgresql.md"], settings)
+    with open_service(settings, bound_to="127.0.0.1") as service, listening(create_app(service)) as url:
+        command = shlex.split(HERE.sub(url, request[1]).replace("\\\n", " "))
+        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    assert re.match(".*".join(map(re.escape, request[2].split("..."))), said)
 
 
 def test_the_python_example(live):

@@ -40,13 +40,8 @@ class Turn:
     elapsed_ms: float
 
     @property
-    def is_right(self) -> bool:
-        """Whether nothing is missing."""
-        return not self.missing
-
-    @property
     def missing(self) -> list[str]:
-        """What was expected and is not so, in words: silence, content, whole passages, citations, names linked."""
+        """What was expected and is not so, in words: silence, wording, content, whole passages, citations, links."""
         from theworld.demo import SILENT
 
         question, output, result = self.question, self.output, self.output.result
@@ -60,7 +55,7 @@ class Turn:
         return [*([] if output.kind == "none" or unsure else ["not enough evidence, or unsure"]), *links]
 
     def _not_shown(self) -> list[str]:
-        """Return what an answer must hold, show in one passage, and cite, and does not."""
+        """Return what was not understood, and what an answer must hold, show in one passage, and cite, and does not."""
         from theworld.evaluation.metrics import contains
 
         question, output, result = self.question, self.output, self.output.result
@@ -69,6 +64,8 @@ class Turn:
             contents = [passage.text for passage in result.passages if passage.document_id in question.documents]
         shown = [*contents, result.short if result else ""] if output.kind != "none" else []
         missing = []
+        if question.standalone and not any(wording in output.query for wording in question.standalone):
+            missing.append(f"understood as {' or '.join(question.standalone)}")
         if question.answers and not any(contains(text, question.answers) == 1.0 for text in shown):
             missing.append(" or ".join(question.answers))
         if question.whole and not any(all(part in text for part in question.whole) for text in contents):
@@ -94,13 +91,12 @@ def demo(
         questions = load_questions()
         graph = build_graph(resources, checkpointer=InMemorySaver())
         turns = [*_single_questions(out, graph, questions), *_conversations(out, graph, questions)]
-    right = sum(turn.is_right for turn in turns)
+    wrong = [turn for turn in turns if turn.missing]
     calls = sum(turn.output.usage.calls for turn in turns)
-    out.print(f"\n{right} of {len(turns)} answers as expected, {calls} LLM calls.")
-    for turn in turns:
-        if not turn.is_right:
-            out.print(f"  {turn.question.question} Expected: {'; '.join(turn.missing)}.")
-    if right < len(turns):
+    out.print(f"\n{len(turns) - len(wrong)} of {len(turns)} answers as expected, {calls} LLM calls.")
+    for turn in wrong:
+        out.print(f"  {turn.question.question} Expected: {'; '.join(turn.missing)}.")
+    if wrong:
         raise typer.Exit(1)
 
 
@@ -109,36 +105,31 @@ def _single_questions(out: Console, graph: CompiledGraph, questions: list[DemoQu
         out.print(f"\n{number}. {question.question}  [{question.branch}]", style="bold")
         for message in question.history:
             out.print(f"     {message.role}: {message.content}", style="dim")
-        turn = _ask(graph, question, thread=f"single-{question.id}", with_history=True)
+        turn = _ask(graph, question, f"single-{question.id}")
         show_turn(out, turn)
         yield turn
 
 
 def _conversations(out: Console, graph: CompiledGraph, questions: list[DemoQuestion]) -> Iterator[Turn]:
     """Ask the follow-ups again as conversations: the earlier turns are asked too, and the thread remembers them."""
-    for language in ("en", "zh"):
-        follow_up = next((q for q in questions if q.branch == "follow-up" and q.language == language), None)
-        if follow_up is None:
-            continue
-        out.print(f"\nA conversation in one thread ({language}), remembered by the checkpointer:")
-        alone = follow_up.model_copy(update={"history": []})
-        for question in (*follow_up.earlier, alone):
+    for follow_up in (question for question in questions if question.branch == "follow-up"):
+        out.print(f"\nA conversation in one thread ({follow_up.language}), remembered by the checkpointer:")
+        for question in follow_up.turns:
             out.print(f"\n   {question.question}", style="bold")
-            turn = _ask(graph, question, f"conversation-{language}", with_history=False)
+            turn = _ask(graph, question, f"conversation-{follow_up.id}")
             show_turn(out, turn)
             yield turn
 
 
-def _ask(graph: CompiledGraph, question: DemoQuestion, thread: str, *, with_history: bool) -> Turn:
+def _ask(graph: CompiledGraph, question: DemoQuestion, thread: str) -> Turn:
     from theworld.state import Context
 
     context = Context(tenant=question.tenant, filters=question.filters, use_model=False)
-    history = question.history if with_history else []
     if question.stances:
         config: RunnableConfig = {"configurable": {"thread_id": thread}}
         graph.update_state(config, {"stances": question.stances}, as_node="receive_question")
     begun = time.perf_counter()
-    output = run_question(graph, question.question, history, context, thread=thread)
+    output = run_question(graph, question.question, question.history, context, thread=thread)
     return Turn(question, output, (time.perf_counter() - begun) * 1000)
 
 
@@ -151,8 +142,8 @@ def show_turn(out: Console, turn: Turn) -> None:
     else:
         for line in answer.split("\n", allow_blank=True):
             out.print(line if not line.plain else Text(" " * INDENT).append_text(line))
-    mark = "✓" if turn.is_right else "✗"
-    out.print(f"   {mark} {headline(output, turn.elapsed_ms)}", style="green" if turn.is_right else "red")
+    mark, style = ("✗", "red") if turn.missing else ("✓", "green")
+    out.print(f"   {mark} {headline(output, turn.elapsed_ms)}", style=style)
     for reason in turn.missing:
         out.print(f"     expected: {reason}", style="red")
     if output.query != output.question:
@@ -167,11 +158,10 @@ def show_turn(out: Console, turn: Turn) -> None:
 
 
 def how_found(output: QueryOutput) -> str:
-    """Return in one line which channels found the first cited note, at which rank, and a path to it or the second."""
+    """Return in one line which channels found the first cited note, at which rank, and a path to it or on from it."""
     cited = [citation.note_id for citation in output.citations]
     note = next((one for one in output.candidates if one.note_id in cited[:1]), None)
     found = note.channels if note else {}
     ranks = [f"{what} (rank {found[name].rank})" for name, what in CHANNELS.items() if name in found]
-    near = cited[:2]  # the second may be what the first leads to
-    path = next((path for note_id in near for path in output.paths if path.note_id == note_id and path.steps), None)
+    path = next((path for one in cited[:2] for path in output.paths if path.note_id == one and path.steps), None)
     return "; ".join([*(["by " + ", ".join(ranks)] if ranks else []), *([path_in_words(path)] if path else [])])

@@ -100,7 +100,7 @@ def watch(
     models = load_models(settings)  # once: each burst would load them anew
 
     def bring_up_to_date() -> None:
-        report = ingest_paths(folders, settings, models=models, tenant=tenant, prune=True)
+        report = ingest_paths(folders, settings, models=models, tenant=tenant, prune=True, keep_empty=True)
         if report.documents + report.pruned + len(report.failed):
             show_report(out, report, settings.store)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 FAILURES_SHOWN = 20
 KINDS_SHOWN = 8
+_NO_ENDING = "no ending"
 STOPPING = "Stopping: the batch in hand is finished and saved. Ctrl-C again stops at once."
 LINES_EVERY_S = 10.0
 """Between two lines of progress in a log file."""
@@ -87,11 +89,12 @@ def ingest_paths(
     settings: Settings,
     *,
     models: Models | None = None,
+    keep_empty: bool = False,
     **options: Any,
 ) -> IngestReport:
     """Bring the settings' store up to date, making it if need be; Ctrl-C says what is saved and exits with 130.
 
-    `options` are those of `theworld.ingestion.ingest`.
+    A store made for nothing is removed, unless `keep_empty`. `options` are those of `theworld.ingestion.ingest`.
     """
     from theworld.ingestion import IngestInterrupted, ingest
     from theworld.ingestion.sources import as_path, root_of
@@ -101,20 +104,25 @@ def ingest_paths(
     for path in paths:
         root_of(as_path(path))  # a path that is not there is reported before a store is made
     out = error_console()
-    models = models or load_models(settings)
+    models, is_new = models or load_models(settings), not settings.store.exists()
     with open_store(settings, create=True) as store, progress_bars(out) as progress:
         if not options.get("reembed"):
             store.check_embedders({language: models.space_of(language) for language in models.embedders})
-        bars = ProgressBars(progress)
         try:
-            report = ingest(paths, store, models, settings, progress=bars, **options)
+            report = ingest(paths, store, models, settings, progress=ProgressBars(progress), **options)
         except IngestInterrupted as stop:
             progress.stop()
             show_report(out, stop.report, settings.store)
             out.print("Stopped. What is counted above is saved; run the same command again to go on.")
             raise typer.Exit(INTERRUPTED) from stop
         print_troubles(store.troubles)
+        if is_new and not keep_empty and not store.ledger.sequence():
+            rmtree(settings.store)  # while it is locked, so that nobody else has begun to write
         return report
+
+
+def _listed(kinds: Sequence[str]) -> str:
+    return printable(", ".join([*kinds[:KINDS_SHOWN], *(["..."] if len(kinds) > KINDS_SHOWN else [])]))
 
 
 def show_report(out: Console, report: IngestReport, store: Path) -> None:
@@ -126,11 +134,12 @@ def show_report(out: Console, report: IngestReport, store: Path) -> None:
     ]
     if report.pruned:
         parts.append(f"{report.pruned} deleted")
+    if len(report.kinds) > 1:
+        parts.append(f"files found: {_listed([f'{n} {kind or _NO_ENDING}' for kind, n in report.kinds.items()])}")
     if report.skipped:
-        kinds = [printable(kind) or "no ending" for kind in report.skipped_kinds]
-        named = ", ".join(kinds[:KINDS_SHOWN]) + (", ..." if len(kinds) > KINDS_SHOWN else "")
-        parts.append(f"{counted(report.skipped, 'file')} of other kinds ({named}) passed over")
-    speed = report.notes_per_second
+        others = _listed([kind or _NO_ENDING for kind in report.skipped_kinds])
+        parts.append(f"{counted(report.skipped, 'file')} of other kinds ({others}) passed over")
+    speed = report.rates.get("total", 0.0)
     rate = f" ({speed:.{0 if speed >= 10 else 1}f} notes/s)" if report.notes else ""
     out.print(f"{', '.join(parts)} in {total:.1f} s{rate}. Store: {store}")
     if report.remade:

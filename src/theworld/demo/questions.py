@@ -40,9 +40,8 @@ class DemoQuestion(Expected):
     branch: DemoBranch = Field(description="What it shows")
     question: str = Field(min_length=1, description="The question as asked")
     history: list[Message] = Field(default_factory=list, description="Earlier messages, oldest first")
-    thread: list[Expected] = Field(
-        default_factory=list, description="What is expected of the history's questions, asked one by one in a thread"
-    )
+    standalone: list[str] = Field(default_factory=list, description="One must be in the question as it was understood")
+    thread: list[Expected] = Field(default_factory=list, description="What is expected of each question of the history")
     stances: dict[str, dict[str, str]] = Field(default_factory=dict, description="Stances the assistant keeps")
     filters: dict[str, str | list[str]] = Field(default_factory=dict, description="Metadata that must match")
     tenant: str = Field(default="default", description="Whose knowledge is asked")
@@ -63,15 +62,15 @@ class DemoQuestion(Expected):
         return self
 
     @property
-    def earlier(self) -> list[DemoQuestion]:
-        """The history's questions as questions of their own, each with what is expected of its answer."""
-        asked = [message.content or "" for message in self.history if message.role == "user"]
-        return [
-            DemoQuestion(
-                id=f"{self.id}-{number}", language=self.language, branch="extractive", question=text, **dict(expected)
-            )
-            for number, (text, expected) in enumerate(zip(asked, self.thread, strict=False), start=1)
+    def turns(self) -> list[DemoQuestion]:
+        """The history's questions and then this one, as they are asked one by one in a thread."""
+        alone = self.model_copy(update={"history": [], "thread": []})
+        asked = [message.content for message in self.history if message.role == "user"]
+        earlier = [
+            alone.model_copy(update={"branch": "extractive", "question": text, "standalone": [text], **dict(expected)})
+            for text, expected in zip(asked, self.thread, strict=False)
         ]
+        return [*earlier, alone]
 
 
 def corpus_dir() -> Path:

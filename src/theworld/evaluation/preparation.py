@@ -54,7 +54,7 @@ def _counts(report: IngestReport) -> dict[str, Any]:
         "unchanged": report.unchanged,
         "notes": report.notes,
         "failed": len(report.failed),
-        "notes_per_second": round(report.notes_per_second, 2),
+        "notes_per_second": round(report.rates.get("total", 0.0), 2),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
 from itertools import islice
@@ -229,6 +230,7 @@ class _Run:
             notes=self._notes,
             linked=self._linked,
             pruned=self._pruned,
+            kinds=dict(Counter(file.path.suffix.lower() for file in self._sources.files).most_common()),
             skipped=self._sources.skipped.total(),
             skipped_kinds=dict(sorted(self._sources.skipped.items())),
             failed=self.plan.failed,

@@ -96,10 +96,12 @@ class IngestReport:
     """Older notes whose links changed because titles came or went."""
     pruned: int = 0
     """Documents deleted because their source is gone."""
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    """Files found to read, by their ending, "" for none; the most frequent first."""
     skipped: int = 0
     """Files of a kind that is not read."""
     skipped_kinds: Mapping[str, int] = field(default_factory=dict)
-    """The same by their ending, "" for none."""
+    """The same by their ending."""
     failed: list[FailedSource] = field(default_factory=list)
     """What was left out, in the order it was met."""
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -110,11 +112,6 @@ class IngestReport:
     """How many processes ran the models."""
     interrupted: bool = False
     """True when it was stopped before the end; a rerun goes on from there."""
-
-    @property
-    def notes_per_second(self) -> float:
-        """Notes written by second of the whole run."""
-        return self.rates.get("total", 0.0)
 
     @property
     def rates(self) -> dict[str, float]:

@@ -17,11 +17,15 @@ import yaml
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response
 
+from scripted_server import scripted_server
 from service_cases import CHINESE, TWO_HOP
 from service_process import listening
 from theworld.graph import build_graph
+from theworld.models.chat import OpenAIChatModel, estimated_tokens
+from theworld.models.registry import Models
 from theworld.service.app import create_app
 from theworld.service.openai.answers import REVISED
+from theworld.settings import ModelSettings
 
 pytestmark = pytest.mark.slow
 REQUESTS = yaml.safe_load((Path(__file__).parent / "data" / "clients.yaml").read_text("utf-8"))
@@ -61,7 +65,9 @@ def test_a_chat_is_the_graphs_answer_with_links(ai, call, question, said):
     assert said in message.content
     assert message.content.startswith(known["answer"])
     assert reply.choices[0].finish_reason == "stop"
-    assert reply.usage.total_tokens == 0, "no model was asked"
+    assert reply.usage.prompt_tokens == estimated_tokens(question), "no model was asked"
+    assert reply.usage.completion_tokens == estimated_tokens(message.content)
+    assert reply.usage.total_tokens == reply.usage.prompt_tokens + reply.usage.completion_tokens
     cited = {citation["number"]: citation for citation in known["citations"]}
     assert len(message.annotations) == len(cited)
     for annotation in message.annotations:
@@ -82,7 +88,7 @@ def test_a_stream_says_the_same_and_brings_sources_and_usage(ai):
     assert len({chunk.id for chunk in chunks}) == 1
     *told, usage = chunks
     assert usage.choices == []
-    assert usage.usage.total_tokens == 0
+    assert usage.usage == whole.usage
     assert told[0].choices[0].delta.role == "assistant"
     assert [chunk.choices[0].finish_reason for chunk in told] == [None] * (len(told) - 1) + ["stop"]
     text = "".join(chunk.choices[0].delta.content or "" for chunk in told)
@@ -105,7 +111,12 @@ def test_the_conversation_is_the_history(ai):
     ]
     reply = ai.chat.completions.create(model="theworld", messages=messages)
     assert "1815" in reply.choices[0].message.content
-    assert "1815" in ai.responses.create(model="theworld", input=messages).output_text
+    response = ai.responses.create(model="theworld", input=messages)
+    assert "1815" in response.output_text
+    history = reply.usage.prompt_tokens - estimated_tokens(messages[-1]["content"])
+    assert 0 < history < sum(estimated_tokens(one["content"]) for one in messages), "an answer is remembered briefly"
+    assert response.usage.input_tokens == reply.usage.prompt_tokens
+    assert response.usage.output_tokens == estimated_tokens(response.output_text)
 
 
 def test_a_response_whole_and_as_events(ai):
@@ -136,7 +147,7 @@ def test_embeddings_are_those_of_the_notes(ai, service):
         reply = ai.embeddings.create(
             model="theworld-en", input=["Metropolis is a film.", "A river."], encoding_format=form
         )
-        assert reply.model == embedder.name
+        assert (reply.model, reply.usage.total_tokens) == (embedder.name, 6 + 2)
         assert [one.index for one in reply.data] == [0, 1]
     reply = ai.embeddings.create(model=embedder.name, input="Metropolis is a film.")
     vector = reply.data[0].embedding
@@ -161,6 +172,7 @@ def test_texts_are_ranked_in_each_form(live):
         raw = client.post("/rerank", json={"query": "Who directed Metropolis?", "texts": texts, "raw_scores": True})
     assert [result["index"] for result in cohere["results"]] == [1, 0]
     assert cohere["results"][0]["document"] == {"text": texts[1]}
+    assert cohere["usage"]["total_tokens"] == sum(map(estimated_tokens, [body["query"], *texts]))
     assert tei.json() == [
         {"index": r["index"], "score": r["relevance_score"], "text": texts[r["index"]]} for r in cohere["results"]
     ]
@@ -278,6 +290,20 @@ def test_a_closed_tab_frees_the_place(service, path):
             time.sleep(0.02)
         assert own.limiter.present == 0
         assert slow.nodes < 6, "it was stopped between two nodes"
+
+
+def test_with_a_model_the_usage_is_what_the_model_reports(service, client_of):
+    piece = {"id": "1", "object": "chat.completion.chunk"}
+    with scripted_server() as model:
+        said = {"index": 0, "delta": {"content": "She was born in London [1]."}, "finish_reason": "stop"}
+        used = {"prompt_tokens": 321, "completion_tokens": 7, "total_tokens": 328}
+        model.streams({**piece, "choices": [said]}, {**piece, "choices": [], "usage": used})
+        chat = OpenAIChatModel(ModelSettings(name="tiny", base_url=model.url, api_key="sk-test"), retries=0)
+        models = Models(service.resources.models.embedders, service.resources.models.taggers, chat)
+        graph = build_graph(replace(service.resources, models=models))
+        with listening(create_app(replace(service, graph=graph))) as url:
+            reply = client_of(url).chat.completions.create(**asking("Where was Ada Lovelace born?"))
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.total_tokens) == (321, 7, 328)
 
 
 def test_a_models_text_is_streamed_and_what_was_not_the_answer_stays_above_it(service, client_of):

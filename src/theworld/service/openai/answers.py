@@ -197,10 +197,10 @@ def _nested(annotation: dict[str, Any]) -> dict[str, Any]:
     return {"type": kind, kind: annotation}
 
 
-def _usage(answer: Cited) -> dict[str, int]:
-    """Return what a language model used; zeros where none was asked."""
+def _usage(answer: Cited, sent: str = "prompt", received: str = "completion") -> dict[str, Any]:
+    """Return the tokens, by what an endpoint calls those sent and received."""
     prompt, completion = answer.usage.prompt_tokens, answer.usage.completion_tokens
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    return {f"{sent}_tokens": prompt, f"{received}_tokens": completion, "total_tokens": prompt + completion}
 
 
 @dataclass(slots=True)
@@ -228,13 +228,9 @@ class _Reply:
         return named | {"status": status, "content": list(content)}
 
     def completed(self, answer: Cited, part: dict[str, Any]) -> dict[str, Any]:
-        used = answer.usage
-        usage = {
-            "input_tokens": used.prompt_tokens,
+        usage = _usage(answer, "input", "output") | {
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-            "output_tokens": used.completion_tokens,
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": used.prompt_tokens + used.completion_tokens,
         }
         return self.envelope("completed", output=[self.message("completed", part)], usage=usage)
 

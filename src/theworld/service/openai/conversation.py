@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from theworld.models.chat import estimated_tokens
 from theworld.service.api.access import Caller
 from theworld.service.api.ask import ask_data
 from theworld.service.api.envelope import Code
@@ -147,6 +148,7 @@ class Cited:
     sources: tuple[dict[str, Any], ...]
     """The quotes in the form of Open WebUI's `sources`, in the order of their numbers."""
     usage: ModelUsage
+    """Of the language model; without one, by estimate, of the messages as they were read and of `text`."""
 
 
 def cited(current: RequestContext, run: Run, base: str) -> Cited:
@@ -161,19 +163,21 @@ def cited(current: RequestContext, run: Run, base: str) -> Cited:
     if links and not found:  # an answer that cites as a whole
         text += " " + "".join(f"[{number}]" for number in links)
         found = list(_marks(text, None, links))
-    used = sorted({number for _, _, number in found})
-    definitions = [f'[{number}]: {links[number][0]} "{links[number][1]}"' for number in used]
+    definitions = [f'[{n}]: {links[n][0]} "{links[n][1]}"' for n in sorted({number for _, _, number in found})]
     sources = []
     for one in data.citations:
         url, title = links[one.number]
         # Open WebUI numbers sources by `metadata.source`, so it must differ from note to note.
         place = {"source": url, "name": title, "start": one.start, "end": one.end}
         sources.append({"source": {"id": url, "name": title, "url": url}, "document": [one.quote], "metadata": [place]})
+    text = "\n\n".join(filter(None, [text, "\n".join(definitions)]))
+    read = (run.question.question, *(message.content or "" for message in run.question.history))
+    estimate = ModelUsage(prompt_tokens=sum(map(estimated_tokens, read)), completion_tokens=estimated_tokens(text))
     return Cited(
-        text="\n\n".join(filter(None, [text, "\n".join(definitions)])),
+        text=text,
         marks=tuple(Mark(start, end, *links[number]) for start, end, number in found),
         sources=tuple(sources),
-        usage=data.usage,
+        usage=data.usage if data.usage.prompt_tokens else estimate,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from fastapi import APIRouter, Request, Response
 
+from theworld.models.chat import estimated_tokens
 from theworld.models.protocols import Embedder, FloatArray
 from theworld.service.api.access import Caller, Visiting
 from theworld.service.api.ask import reranked
@@ -76,9 +77,8 @@ async def embeddings(request: Request, body: EmbeddingRequest, caller: Visiting)
     if body.encoding_format == "base64":
         shown = [base64.b64encode(np.asarray(one, dtype="<f4").tobytes()).decode("ascii") for one in vectors]
     data = [{"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(shown)]
-    usage = {"prompt_tokens": 0, "total_tokens": 0}
-    reply = {"object": "list", "data": data, "model": embedder.name, "usage": usage}
-    return bare_reply(reply)
+    usage = dict.fromkeys(("prompt_tokens", "total_tokens"), sum(map(estimated_tokens, texts)))
+    return bare_reply({"object": "list", "data": data, "model": embedder.name, "usage": usage})
 
 
 @router.post(
@@ -99,8 +99,8 @@ async def rank(request: Request, body: RankRequest, caller: Visiting) -> Respons
     ]
     if body.return_documents:
         results = [result | {"document": {"text": texts[result["index"]]}} for result in results]
-    reply = {"id": data.request_id, "model": data.model_version, "results": results, "usage": {"total_tokens": 0}}
-    return bare_reply(reply)
+    usage = {"total_tokens": sum(map(estimated_tokens, [body.query, *texts]))}
+    return bare_reply({"id": data.request_id, "model": data.model_version, "results": results, "usage": usage})
 
 
 @router.post(
