@@ -42,7 +42,7 @@ from theworld.state import Candidate, ChannelResult, Context, QueryState, Update
 
 Array = NDArray[np.float64]
 DEADLINE_MS = 60_000
-ANSWERABLE = 0.6
+ANSWERABLE = 0.55
 LOW = 0.3
 WEIGHTS = {"sparse": 0.45, "dense": 0.55}
 SHARPNESS = 2.0
