@@ -20,9 +20,9 @@ from made_documents import assert_congruent, make_document
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger, NoteParts
 from theworld.stores.ledger.api_keys import KeyRing
+from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.evaluations import MOST_OPEN, Evaluations, StoredQuery
 from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
-from theworld.stores.ledger.service_ledger import ServiceLedger
 
 
 def write_batches(store: Path, log: Path, first: int, last: int) -> None:
@@ -138,7 +138,7 @@ def _check(ledger: Ledger, followers: list[_Follower], tenants: list[str]) -> No
         assert all(count for _, _, count in names.values()), "an entity that nothing names was left"
 
 
-MakeService = Callable[[], ServiceLedger]
+MakeService = Callable[[], Database]
 TENANT, OTHER = "default", "'; DROP TABLE api_key; --"
 
 
@@ -157,12 +157,12 @@ class ServiceLedgerConformance:
     """Subclass it and give the fixture `make_service`, which opens one ledger, also several times at once."""
 
     @pytest.fixture
-    def service(self, make_service: MakeService) -> Iterator[ServiceLedger]:
+    def service(self, make_service: MakeService) -> Iterator[Database]:
         """Return the ledger."""
         with make_service() as opened:
             yield opened
 
-    def test_requests_are_kept_read_by_their_tenant_and_deleted_by_age(self, service: ServiceLedger) -> None:
+    def test_requests_are_kept_read_by_their_tenant_and_deleted_by_age(self, service: Database) -> None:
         journal = RequestJournal(service)
         journal.write([_record(1), _record(2), _record(3, OTHER)])
         found = journal.read("r1", tenant=TENANT)
@@ -180,7 +180,7 @@ class ServiceLedgerConformance:
         assert journal.prune(2) == 1
         assert journal.read("r1", tenant=TENANT) is None
 
-    def test_a_record_that_cannot_be_kept_leaves_nothing(self, service: ServiceLedger) -> None:
+    def test_a_record_that_cannot_be_kept_leaves_nothing(self, service: Database) -> None:
         journal = RequestJournal(service)
         wrong = _record(2)
         wrong.candidates[0]["rank"] = None
@@ -188,7 +188,7 @@ class ServiceLedgerConformance:
             journal.write([_record(1), wrong])
         assert not journal.knows("r1", tenant=TENANT)
 
-    def test_keys_are_verified_expire_and_are_revoked(self, service: ServiceLedger, make_service: MakeService) -> None:
+    def test_keys_are_verified_expire_and_are_revoked(self, service: Database, make_service: MakeService) -> None:
         ring = KeyRing(service)
         token = ring.create("one", [OTHER], scopes=["query"])
         with make_service() as elsewhere:
@@ -202,7 +202,7 @@ class ServiceLedgerConformance:
             assert KeyRing(elsewhere).verify(token) is None
         assert [key.name for key in ring.known()] == ["one", "old"]
 
-    def test_a_job_goes_on_where_it_was(self, service: ServiceLedger, make_service: MakeService) -> None:
+    def test_a_job_goes_on_where_it_was(self, service: Database, make_service: MakeService) -> None:
         evaluations = Evaluations(service)
         queries = [StoredQuery(f"q{n}", f"问题 {n}", ("a",), {"d": 2}) for n in range(3)]
         identity = evaluations.add_dataset(TENANT, "set", queries, {"from": "test"})
@@ -215,22 +215,22 @@ class ServiceLedgerConformance:
         job = evaluations.next_job()
         assert name is not None
         assert job is not None
-        evaluations.start(job.row)
-        evaluations.add_answer(job.row, "a", 0, {"hits": []})
+        evaluations.start(job.id)
+        evaluations.add_answer(job.id, "a", 0, {"hits": []})
         with make_service() as elsewhere:
             other = Evaluations(elsewhere)
             again = other.next_job()
             assert again is not None
             assert (again.job_id, again.status, again.done) == (name, "running", 1)
-            assert other.answers(job.row) == {("a", 0): {"hits": []}}
+            assert other.answers(job.id) == {("a", 0): {"hits": []}}
             assert other.cancel(name, tenant=TENANT)
             assert not other.cancel(name, tenant=OTHER)
-        assert evaluations.is_cancelled(job.row)
-        evaluations.finish(job.row, "done", results={"a": {"recall": 0.5}}, report={"x": 1})
-        assert evaluations.results(job.row) == {"a": {"recall": 0.5}}
+        assert evaluations.is_cancelled(job.id)
+        evaluations.finish(job.id, "done", results={"a": {"recall": 0.5}}, report={"x": 1})
+        assert evaluations.results(job.id) == {"a": {"recall": 0.5}}
         assert evaluations.next_job() is None
 
-    def test_tenants_take_turns_with_jobs_and_each_may_have_so_many(self, service: ServiceLedger) -> None:
+    def test_tenants_take_turns_with_jobs_and_each_may_have_so_many(self, service: Database) -> None:
         evaluations, rows = Evaluations(service), {}
         for tenant in (TENANT, OTHER):
             identity = evaluations.add_dataset(tenant, "set", [StoredQuery("q", "?", (), {})], {})
@@ -245,12 +245,12 @@ class ServiceLedgerConformance:
             job = evaluations.next_job()
             assert job is not None
             order.append(job.tenant)
-            evaluations.start(job.row)
-            evaluations.finish(job.row, "done")
+            evaluations.start(job.id)
+            evaluations.finish(job.id, "done")
         assert order == [TENANT, OTHER, TENANT]
         assert evaluations.add_job(TENANT, rows[TENANT], {}, 1) is not None
 
-    def test_one_process_at_a_time_has_a_lock(self, service: ServiceLedger, make_service: MakeService) -> None:
+    def test_one_process_at_a_time_has_a_lock(self, service: Database, make_service: MakeService) -> None:
         with make_service() as elsewhere:
             with service.lock_alone("work") as first, elsewhere.lock_alone("work") as second:
                 assert (first, second) == (True, False)

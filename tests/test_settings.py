@@ -11,7 +11,7 @@ import pytest
 from theworld.errors import SettingsError
 from theworld.settings import Settings, SparseSettings, removed, setting_value, settings_origins
 from theworld.settings.sources import allowed, leaves
-from theworld.stores.engines import Engines
+from theworld.stores.projections import Engines
 
 
 @pytest.fixture(autouse=True)

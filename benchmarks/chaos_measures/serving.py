@@ -23,8 +23,8 @@ from chaos_measures.results import Results
 from chaos_measures.rounds import QUERIES, WHOLE, Base, base, in_process, judged
 from theworld.service.explain.explanation import fused_again, logged_rankings
 from theworld.service.requests.record import digest_of
+from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
-from theworld.stores.ledger.service_ledger import ServiceLedger
 
 DOCUMENTS = f"{API}/documents"
 CLIENTS = 3
@@ -123,7 +123,7 @@ def served_store(folder: Path, made: Base, there: set[str], *, records: bool = T
 
 def documents_and_records(folder: Path) -> dict[str, list[str]]:
     """Return the documents of a store, and the requests on record of which a part is missing."""
-    with ServiceLedger.open(folder) as ledger:
+    with open_database(folder, writable=True) as ledger:
         journal = RequestJournal(ledger)
         ids = [row["request_id"] for row in journal.requests("default") if row["endpoint"] == "search"]
         broken = [one for one in ids if not is_whole(journal.read(one, tenant="default"))]

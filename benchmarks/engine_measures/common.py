@@ -28,10 +28,10 @@ from services.server_faults import Engine
 from theworld.models.protocols import FloatArray
 from theworld.settings import ServerSettings, ServersSettings, Settings
 from theworld.stores.dense.qdrant import QdrantDense
-from theworld.stores.engines import Engines
 from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger.sqlite import FILE_NAME
+from theworld.stores.projections import Engines
 from theworld.stores.sparse.opensearch import OpenSearchSparse
 
 TENANT, SPACE, DIMENSION, TOKENS = "default", "space-en", 384, 100

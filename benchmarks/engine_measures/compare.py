@@ -25,9 +25,9 @@ from engine_measures.common import (
     write,
 )
 from theworld.stores.dense.qdrant import QdrantDense
-from theworld.stores.engines import Engines
 from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.projections import Engines
 from theworld.stores.sparse.opensearch import OpenSearchSparse
 
 
@@ -96,7 +96,7 @@ def sizes(far: KnowledgeStore, near: KnowledgeStore, notes: int) -> None:
                 ("MATCH (:TheWorldNote {ledger: $given.ledger})-[r]->() WITH count(r) AS n RETURN collect([n])", mine),
             )
         )
-        nodes = far.graph.count() + entities
+        nodes = len(list(far.graph.held())) + entities
         print(f"Neo4j: {nodes / notes:.2f} nodes and {edges / notes:.2f} relationships a note")
     print("bytes a note: " + ", ".join(f"{name} {size / notes:.0f}" for name, size in told.items()))
 

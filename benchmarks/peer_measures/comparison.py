@@ -13,8 +13,7 @@ from typing import Any
 from peer_measures.worker import ENTITIES, OURS, PAGERANK, STORE
 from theworld.errors import TheWorldError
 from theworld.evaluation.datasets import Dataset, Query
-from theworld.evaluation.documents.material import run_worker, write_work
-from theworld.evaluation.documents.retrievers import RETRIEVERS
+from theworld.evaluation.documents.retrievers import RETRIEVERS, run_worker, write_work
 from theworld.evaluation.documents.rivals import common_embedder
 from theworld.evaluation.metrics import PairedDifference, metric_at, paired_difference, percentiles
 from theworld.evaluation.retrieval import RECALL_DEPTHS, documents_of, judged_queries

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from theworld.evaluation.documents.material import DEPTH, Material
+from theworld.evaluation.documents.retrievers import DEPTH, Material
 from theworld.questions import read_question
 from theworld.retrieval.seeds import query_entities
 

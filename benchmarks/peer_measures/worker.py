@@ -13,8 +13,7 @@ from typing import Any
 
 from peer_measures.pagerank import EntityPageRank
 from theworld.deadline import BACKGROUND_DEADLINE_MS
-from theworld.evaluation.documents.material import DEPTH, WARM_UP, read_work
-from theworld.evaluation.documents.retrievers import RETRIEVERS
+from theworld.evaluation.documents.retrievers import DEPTH, RETRIEVERS, WARM_UP, read_work
 from theworld.settings import Settings
 from theworld.state import Context, QueryInput
 

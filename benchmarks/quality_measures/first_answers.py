@@ -17,8 +17,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.evaluation.answers import AnsweredQuery, AnswersReport, answerable_queries
-from theworld.evaluation.counterfactuals import as_found
 from theworld.evaluation.datasets import Dataset
+from theworld.evaluation.failures import as_found
 from theworld.evaluation.metrics import PairedDifference, paired_difference
 from theworld.evaluation.retrieval import m3_baseline
 from theworld.graph import Resources, build_graph

@@ -23,7 +23,7 @@ from theworld.cli.ingesting import ingest_paths
 from theworld.demo import corpus_dir
 from theworld.settings import Settings
 from theworld.stores.ledger.api_keys import KeyRing
-from theworld.stores.ledger.service_ledger import ServiceLedger
+from theworld.stores.ledger.opening import open_database
 
 VERSION = "4.32.5"
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> bool:
     with scratch() as folder:
         settings = Settings.load(store=folder / "store")
         ingest_paths([corpus_dir()], settings)
-        with ServiceLedger.open(settings.store) as ledger:
+        with open_database(settings.store, writable=True) as ledger:
             bearer = f"Authorization: Bearer {KeyRing(ledger).create('fuzz', ['*'])}"
         with served(settings.store, **PATIENT) as (_, url):
             document = httpx.get(f"{url}/openapi.json", timeout=120).json()

@@ -20,7 +20,7 @@ from scipy.stats import bootstrap, mannwhitneyu
 
 from service_measures.serving import API, ASK, EXPLAIN, PATIENT, SEARCH, scratch, served
 from theworld.stores.ledger.api_keys import KeyRing
-from theworld.stores.ledger.service_ledger import ServiceLedger
+from theworld.stores.ledger.opening import open_database
 
 WORDS = {"red": ("scarlet", "Redhaven", "Crimson"), "blue": ("azure", "Bluehaven", "Cobalt")}
 DOCUMENTS = 20
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> bool:
     with scratch() as folder, served(folder / "store", THEWORLD_SERVICE__KEYS="required", **PATIENT) as (_, url):
-        with ServiceLedger.open(folder / "store") as ledger:
+        with open_database(folder / "store", writable=True) as ledger:
             keys = {name: KeyRing(ledger).create(name, [name]) for name in WORDS}
         with httpx.Client(base_url=url, timeout=60) as client:
             callers = {name: _Caller(client, name, key) for name, key in keys.items()}

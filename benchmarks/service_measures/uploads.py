@@ -17,7 +17,7 @@ import httpx
 from service_measures.serving import API, ASK, copied, dataset_argument, percentiles, prepared, served
 from theworld.evaluation.metrics import percentile
 from theworld.stores.ledger.api_keys import KeyRing
-from theworld.stores.ledger.service_ledger import ServiceLedger
+from theworld.stores.ledger.opening import open_database
 
 MOST, READY_S = 2.0, 1.0
 
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> bool:
     ready: list[float] = []
     codes = Counter[int]()
     with copied(settings.store) as store:
-        with ServiceLedger.open(store) as ledger:
+        with open_database(store, writable=True) as ledger:
             token = KeyRing(ledger).create("uploads", ["default"], scopes=["query", "write"])
         with (
             served(store, THEWORLD_SERVICE__KEYS="required") as (_, url),

@@ -13,8 +13,8 @@ from theworld.service.requests.running import run_graph
 from theworld.settings import Settings
 from theworld.state import Context, QueryInput
 from theworld.stores.ledger.api_keys import KeyRing
+from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.request_log import RequestJournal
-from theworld.stores.ledger.service_ledger import ServiceLedger
 
 pytestmark = pytest.mark.slow
 
@@ -32,10 +32,10 @@ def test_a_key_is_shown_once_listed_without_its_secret_and_revoked(cli, own):
     key_id, secret = token.split("_", 2)[1:]
     assert key_id in listed.out
     assert secret not in listed.out + json.dumps(json.loads(cli("keys", "list", "--json", "--store", own).out))
-    with ServiceLedger.open(own) as ledger:
+    with open_database(own, writable=True) as ledger:
         assert KeyRing(ledger).verify(token).tenants == ("red",)
     assert cli("keys", "revoke", key_id, "--store", own).code == 0
-    with ServiceLedger.open(own) as ledger:
+    with open_database(own, writable=True) as ledger:
         assert KeyRing(ledger).verify(token) is None
     assert cli("keys", "revoke", key_id, "--store", own).code == 2
     assert cli("keys", "create", "--scope", "everything", "--store", own).code == 2
@@ -50,7 +50,7 @@ def test_explain_and_replay_of_a_request_on_record(cli, own):
         asked = FinishedRequest(
             "default", "abc", "t", "ask", "answer", run, resources.settings, "", sequence, model, 1.0
         )
-    with ServiceLedger.open(own) as ledger:
+    with open_database(own, writable=True) as ledger:
         RequestJournal(ledger).write([record_of(asked)])
     told = cli("explain", "abc", "--store", own)
     assert told.code == 0
@@ -81,7 +81,7 @@ def test_a_replay_that_differs_says_so_and_exits_with_1(cli, own, tmp_path):
     with open_resources(Settings(store=own, retrieval={"deadline_ms": 60_000})) as resources:
         run = run_graph(build_graph(resources), QueryInput(question="Who was the drummer of Rush?"), Context())
         asked = FinishedRequest("default", "abc", "t", "ask", "answer", run, resources.settings, "", 1, "m", 1.0)
-    with ServiceLedger.open(own) as ledger:
+    with open_database(own, writable=True) as ledger:
         RequestJournal(ledger).write([record_of(asked)])
     assert cli("delete", "peart.md", "--store", own).code == 0
     again = cli("replay", "abc", "--json", "--store", own)

@@ -21,7 +21,6 @@ from theworld.evaluation.documents.question_set import (
     load_question_set,
     note_as_shown,
 )
-from theworld.evaluation.documents.report import DocumentsReport
 from theworld.evaluation.documents.retrievers import RETRIEVERS, Retriever
 from theworld.evaluation.documents.rivals import (
     RIVALS,
@@ -30,7 +29,7 @@ from theworld.evaluation.documents.rivals import (
     cut,
     join_paragraphs,
 )
-from theworld.evaluation.documents.scoring import explain_failure, holds_fact, score
+from theworld.evaluation.documents.scoring import DocumentsReport, explain_failure, holds_fact, score
 from theworld.state import Candidate
 from theworld.stores.knowledge_store import KnowledgeStore
 

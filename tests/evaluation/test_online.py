@@ -60,7 +60,7 @@ def test_section_7_latency_is_in_percentiles():
 
 
 def test_nothing_gives_nothing():
-    assert online_metrics([]).as_json() == {
+    assert online_metrics([]).model_dump() == {
         "requests": 0, "judged": 0, "answer_success": None, "tool_success": None, "clarify_rate": None,
         "recovery_rate": None, "latency_ms": {},
     }  # fmt: skip

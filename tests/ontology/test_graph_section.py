@@ -12,8 +12,8 @@ from theworld.ontology.questions.descriptions import UNREAD
 from theworld.ontology.retrieval import find, starting_nodes
 from theworld.ontology.storing import to_edges, to_nodes
 from theworld.ontology.walking import HOPS, walk
-from theworld.stores.graph_weights import SHARES, mixed
 from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.ledger.graph_tables import SHARES, mixed
 
 EXAMPLE = "关联企业近30天授信变化与交易波动"
 NOW = datetime(2024, 12, 31, 12, tzinfo=UTC)

@@ -21,9 +21,9 @@ from theworld.ontology.storing import (
     to_edges,
     to_nodes,
 )
-from theworld.stores.graph_weights import co_occurrences, mixed, note_parts
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import graph_tables
+from theworld.stores.ledger.graph_tables import co_occurrences, mixed, note_parts
 
 SMALL = parse_ontology(
     """

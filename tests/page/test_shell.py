@@ -9,9 +9,9 @@ import pytest
 from page_cases import serious
 from service_cases import TWO_HOP
 from service_process import served
-from theworld.service.page.routes import page_files
+from theworld.service.page import page_files
 from theworld.stores.ledger.api_keys import KeyRing
-from theworld.stores.ledger.service_ledger import ServiceLedger
+from theworld.stores.ledger.opening import open_database
 
 pytestmark = pytest.mark.slow
 VIEWS = [
@@ -68,7 +68,7 @@ def test_the_keyboard_alone_asks_and_reads(visit, site):
 
 def test_signing_in_with_a_key_opens_its_tenant_alone(visit, copy_of_demo, monkeypatch):
     store = copy_of_demo()
-    with ServiceLedger.open(store) as ledger:
+    with open_database(store, writable=True) as ledger:
         token = KeyRing(ledger).create("page", tenants=["default"], scopes=["query"])
     monkeypatch.setenv("THEWORLD_SERVICE__KEYS", "required")
     with served(store) as (_, client, _):

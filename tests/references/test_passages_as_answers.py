@@ -15,7 +15,9 @@ LABORATORY = (
     "Curie's life.md [1]\nMarie Curie was born in Warsaw. Pierre Curie worked with her in Paris. The chief of the "
     "laboratory was Gabriel Lippmann."
 )
-ASTRONOMER = "《郭守敬》：# 郭守敬\n\n郭守敬，字若思，元代天文学家，1231年生于顺德府邢台。1280年，新历编成，名为《授时历》，次年颁行。"
+ASTRONOMER = (
+    "《郭守敬》：# 郭守敬\n\n郭守敬，字若思，1231年生于顺德府邢台。1280年，新历编成，名为《授时历》，次年颁行。"
+)
 LIBRARY = (
     "tianyi-pavilion.md › 天一阁 [1]\n天一阁坐落在宁波市月湖西侧，是私家藏书楼。它由范钦主持建造，建于1561年至1566年。"
 )

@@ -47,11 +47,11 @@ def test_tenants_that_are_asked_for_do_not_pile_up(monkeypatch):
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_the_request_journal_is_such_a_source(tmp_path):
     from theworld.stores.knowledge_store import KnowledgeStore
+    from theworld.stores.ledger.opening import open_database
     from theworld.stores.ledger.request_log import RequestJournal
-    from theworld.stores.ledger.service_ledger import ServiceLedger
 
     KnowledgeStore.open(tmp_path / "store", create=True, read_only=False).close()
-    ledger = ServiceLedger.open(tmp_path / "store")
+    ledger = open_database(tmp_path / "store", writable=True)
     assert RememberedHistory(RequestJournal(ledger)).route_outcomes("default") == {}
     ledger.close()
 

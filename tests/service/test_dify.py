@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from service_cases import CHINESE, TWO_HOP
-from theworld.service.api.errors import ApiError
+from theworld.service.api.replies import ApiError
 from theworld.service.dify import Conditions, _filters
 
 

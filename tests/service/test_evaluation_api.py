@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from service_cases import CHINESE, LOCAL, TWO_HOP, settings_over
 from theworld.evaluation.metrics import ndcg_at, recall_at, reciprocal_rank
 from theworld.service.app import create_app
-from theworld.service.jobs.evaluate import JobStoppedError, run_job
+from theworld.service.evaluation_jobs import JobStoppedError, run_job
 from theworld.service.runtime import open_service
 from theworld.stores.ledger import evaluations
 
@@ -70,7 +70,7 @@ def test_sections_7_and_8_a_job_compares_two_strategies_and_names_culprits(servi
 def test_7_2_the_metrics_are_those_of_the_rankings_on_record(service, call):
     job_id = call(JOBS, {"dataset_id": dataset(call)})["job_id"]
     results = finished(service, call, job_id)["results"]["A"]
-    row = service.evaluations.job(job_id, tenant="default").row
+    row = service.evaluations.job(job_id, tenant="default").id
     answers = service.evaluations.answers(row)
     grades = [query["grades"] for query in QUERIES]
     ranked = [answers["A", position]["documents"] for position in range(len(QUERIES))]
@@ -129,7 +129,7 @@ def test_a_job_survives_its_service(copy_of_demo):
 def test_jobs_work_at_idle_priority_unless_that_is_changed(copy_of_demo):
     code = (
         "import os, sys\n"
-        "from theworld.service.jobs.worker import work_on_jobs\n"
+        "from theworld.service.evaluation_jobs import work_on_jobs\n"
         "from theworld.settings import Settings\n"
         "work_on_jobs(Settings(store=sys.argv[1], service={'job_priority': sys.argv[2]}))\n"
         "print(os.sched_getscheduler(0) == os.SCHED_IDLE)"

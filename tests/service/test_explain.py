@@ -153,8 +153,8 @@ def test_as_mermaid_what_a_question_says_is_never_markup(call):
 
 
 def test_the_words_have_both_languages():
-    from theworld.service.api.envelope import Code, load_messages
-    from theworld.service.explain.text import _words
+    from theworld.service.api.replies import Code, load_messages
+    from theworld.service.explain.explanation import _words
 
     assert all(set(entry) == {"en", "zh"} for entry in _words().values())
     assert set(load_messages()) == {int(code) for code in Code}

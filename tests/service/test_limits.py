@@ -16,7 +16,7 @@ from scripted_server import scripted_server
 from service_cases import LOCAL, TWO_HOP, settings_over
 from theworld.graph import build_graph
 from theworld.service.api.documents import MAX_DOCUMENTS
-from theworld.service.api.errors import redacted, without_internals
+from theworld.service.api.replies import redacted, without_internals
 from theworld.service.app import create_app
 from theworld.service.requests.limiter import ConcurrencyLimiter, TooManyError
 from theworld.service.requests.running import CancelledRunError

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from theworld.service.page.routes import page_files, page_words
+from theworld.service.page import page_files, page_words
 
 FIRST = ["index.html", "style.css", "icon.svg", "app.js", "api.js", "dom.js", "words.js"]
 FIRST_PAINT = 60_000
@@ -27,9 +27,9 @@ def test_headers_are_strict_and_files_are_only_those_of_the_page(client):
         assert reply.headers["referrer-policy"] == "no-referrer"
         assert client.get(path, headers={"if-none-match": reply.headers["etag"]}).status_code == 304
     for path in (
-        "/page/../routes.py",
-        "/page/routes.py",
-        "/page/%2e%2e/routes.py",
+        "/page/../__init__.py",
+        "/page/__init__.py",
+        "/page/%2e%2e/__init__.py",
         "/page//etc/passwd",
         "/page/words/fr.json",
     ):

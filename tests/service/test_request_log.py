@@ -14,14 +14,14 @@ from theworld.service.requests.writer import BATCH, RequestWriter
 from theworld.settings import Settings
 from theworld.state import Context, QueryInput, RouteDecision
 from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.request_log import RequestJournal
-from theworld.stores.ledger.service_ledger import ServiceLedger
 
 
 @pytest.fixture
 def ledger(tmp_path):
     KnowledgeStore.open(tmp_path / "store", create=True).close()
-    with ServiceLedger.open(tmp_path / "store") as opened:
+    with open_database(tmp_path / "store", writable=True) as opened:
         yield opened
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from service_cases import TWO_HOP
 from service_process import START_S, served
+from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.request_log import RequestJournal
-from theworld.stores.ledger.service_ledger import ServiceLedger
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ def test_serve_says_its_terms_answers_and_finishes_what_runs(copy_of_demo):
         assert "event: final" in told
         assert "Vienna" in told
         assert process.wait(START_S) in {0, -signal.SIGTERM, 128 + signal.SIGTERM}
-    with ServiceLedger.open(store) as ledger:
+    with open_database(store, writable=True) as ledger:
         record = RequestJournal(ledger).read(request_id, tenant="default")
     assert record is not None, "what was answered is on record"
 
@@ -83,7 +83,7 @@ def test_killed_under_load_no_request_is_half_written(copy_of_demo):
         os.kill(process.pid, signal.SIGKILL)
         for thread in threads:
             thread.join(60)
-    with ServiceLedger.open(store) as ledger:
+    with open_database(store, writable=True) as ledger:
         assert_whole(ledger, least=1)
 
 

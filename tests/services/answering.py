@@ -24,10 +24,10 @@ from theworld.graph import build_graph, open_resources
 from theworld.retrieval.channel import LATE
 from theworld.settings import Settings
 from theworld.stores.dense.qdrant import QdrantDense
-from theworld.stores.engines import Engines
 from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.knowledge_store import KnowledgeStore, open_store
 from theworld.stores.moving import move_ledger
+from theworld.stores.projections import Engines
 
 QUESTIONS = ("Who was the commander of Apollo 11?", "鲁迅出生在哪里？")
 LONGEST_RECOVERY_S = 120.0

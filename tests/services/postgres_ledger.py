@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import psycopg
 
 from theworld.settings import LedgerSettings
-from theworld.stores.ledger.postgres_access import connection_parameters
+from theworld.stores.ledger.postgres import connection_parameters
 
 PATIENT_S = 60.0
 

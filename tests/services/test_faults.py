@@ -21,9 +21,9 @@ from services.server_faults import HALF_OPEN
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import DenseSettings, GraphSettings, ServerSettings, SparseSettings
 from theworld.stores.dense.qdrant import QdrantDense
-from theworld.stores.engines import Engines
 from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.projections import Engines
 from theworld.stores.protocols import Projection
 from theworld.stores.sparse.opensearch import OpenSearchSparse
 from theworld.testing.conformance.documents import TENANT, embedded, feed, put
@@ -169,7 +169,7 @@ def test_a_write_that_breaks_off_is_repeated_and_doubles_nothing(client: Client)
                 feed(client.store, *more)
                 break
             assert time.monotonic() < deadline
-        assert client.store.count() == len(NOTES) + len(more)
+        assert len(list(client.store.held())) == len(NOTES) + len(more)
     assert client.ask_until_answered() == sorted([*ALL, *(change.note_id for change in more)])
 
 
@@ -222,7 +222,7 @@ def test_a_killed_or_hung_server_is_left_behind_and_nothing_is_lost(
         notes = assert_congruent(store)
         projection: Projection = getattr(store, kind)
         assert isinstance(projection, On)
-        assert projection.count() == len(notes)
+        assert len(list(projection.held())) == len(notes)
         projection.drop()
         store._release()
 

@@ -13,9 +13,9 @@ from services.launching import free_port
 from theworld.errors import EngineUnavailableError
 from theworld.settings import DenseSettings, GraphSettings, SparseSettings
 from theworld.stores.dense.qdrant import QdrantDense
-from theworld.stores.engines import Engines
 from theworld.stores.graph.neo4j import Neo4jGraph
 from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.projections import Engines
 from theworld.stores.protocols import NoteChange
 from theworld.stores.sparse.opensearch import OpenSearchSparse
 from theworld.testing.conformance.documents import put

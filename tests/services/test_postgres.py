@@ -18,13 +18,13 @@ from made_documents import assert_congruent, make_document
 from services.postgres_ledger import PATIENT_S, drop_schema, settings_for
 from theworld.errors import StoreError, StoreVersionError
 from theworld.settings import LedgerSettings, Settings
-from theworld.stores.engines import Engines
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger
+from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.models import Base
 from theworld.stores.ledger.opening import migrate_tables, open_database
-from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.moving import move_ledger
+from theworld.stores.projections import Engines
 
 pytestmark = pytest.mark.slow
 Make = Callable[..., Ledger]
@@ -52,8 +52,8 @@ class TestPostgresLedger(LedgerConformance):
 
 class TestPostgresServiceLedger(ServiceLedgerConformance):
     @pytest.fixture
-    def make_service(self, make: Make, settings: LedgerSettings, tmp_path: Path) -> Callable[[], ServiceLedger]:
-        return lambda: ServiceLedger.open(tmp_path, settings)
+    def make_service(self, make: Make, settings: LedgerSettings, tmp_path: Path) -> Callable[[], Database]:
+        return lambda: open_database(tmp_path, settings, writable=True)
 
 
 def test_its_tables_are_those_of_the_models(settings: LedgerSettings, tmp_path: Path) -> None:

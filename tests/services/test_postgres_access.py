@@ -19,11 +19,10 @@ from services.postgres_ledger import PATIENT_S
 from theworld.doctor import Finding, examine
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import LedgerSettings, Settings
-from theworld.stores.engines import Engines
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger
-from theworld.stores.ledger.opening import connect, make_tables
-from theworld.stores.ledger.service_ledger import ServiceLedger
+from theworld.stores.ledger.opening import connect, make_tables, open_database
+from theworld.stores.projections import Engines
 
 pytestmark = pytest.mark.slow
 DOCUMENT = Path(__file__).parents[2] / "docs" / "postgresql.md"
@@ -113,7 +112,7 @@ def test_each_role_can_do_what_it_is_for_and_no_more(made: PostgresServer, tmp_p
         store.delete(["doc-00003"], tenant="default")
         store.catch_up()
         notes = assert_congruent(store)
-    with ServiceLedger.open(tmp_path, writer.ledger) as service, service.lock_alone("jobs") as alone:
+    with open_database(tmp_path, writer.ledger, writable=True) as service, service.lock_alone("jobs") as alone:
         assert alone
     with KnowledgeStore.open(tmp_path / "reader", engines=reader) as store:
         assert assert_congruent(store) == notes

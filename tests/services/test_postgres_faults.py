@@ -19,10 +19,10 @@ from services.postgres_ledger import PATIENT_S, drop_schema, settings_for
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.graph import build_graph, open_resources
 from theworld.settings import LedgerSettings, Settings
-from theworld.stores.engines import Engines
 from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger
 from theworld.stores.moving import move_ledger
+from theworld.stores.projections import Engines
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 2.0

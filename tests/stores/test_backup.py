@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from theworld.errors import StoreError, StoreLockedError
-from theworld.stores.backup import back_up, restore
 from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.moving import back_up, restore
 from theworld.stores.records import DocumentRecord, NoteRecord
 
 

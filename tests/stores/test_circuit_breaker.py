@@ -1,15 +1,17 @@
-"""A server that keeps failing is left alone, and looked at soon, then less and less often."""
+"""A server that keeps failing is left alone and looked at less and less often; nobody waits longer than they have."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 
+from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError, StoreError
-from theworld.stores.circuit_breaker import CircuitBreaker
+from theworld.stores.circuit_breaker import CircuitBreaker, TimeoutGuard
 
 PATIENT_S = 30.0
 
@@ -72,3 +74,29 @@ def test_a_request_refused_is_no_failure_and_a_success_forgets_those_before() ->
             except StoreError:
                 assert breaker.reason is None
         assert breaker.call(lambda: 1) == 1
+
+
+def test_a_late_answer_is_named_then_costs_nothing_then_is_over():
+    guard, answer = TimeoutGuard("look", lambda: "PostgreSQL at far:5432"), threading.Event()
+    with pytest.raises(EngineUnavailableError, match="PostgreSQL at far:5432: it did not answer in time"):
+        guard.run(answer.wait, Deadline.after(20))
+    begun = time.perf_counter()
+    with pytest.raises(EngineUnavailableError, match="has not answered yet"):
+        guard.run(lambda: 1, Deadline.after(60_000))
+    assert time.perf_counter() - begun < 5
+    answer.set()
+    until = time.monotonic() + 30
+    while True:
+        try:
+            assert guard.run(lambda: 2, Deadline.after(60_000)) == 2
+            return
+        except EngineUnavailableError:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+
+def test_what_the_work_raises_is_raised():
+    guard = TimeoutGuard("look", lambda: "far")
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            guard.run(lambda: 1 / 0, Deadline.after(60_000))

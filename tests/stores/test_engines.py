@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from theworld.settings import Settings
-from theworld.stores.engines import Engines
+from theworld.stores.projections import Engines
 
 
 def test_each_section_of_the_settings_reaches_its_engine() -> None:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from theworld.stores.graph import MemoryGraph, RankingParameters
-from theworld.stores.graph.pagerank import Walk
-from theworld.stores.graph.whole_walk import LEFT, WholeWalk
+from theworld.stores.graph.pagerank import LEFT, Walk, WholeWalk
 from theworld.testing.conformance.documents import TENANT, feed, put
 
 

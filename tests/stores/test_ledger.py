@@ -10,7 +10,8 @@ import pytest
 from ledger_suite import LedgerConformance, leaks_of_ledger
 from ledger_writers import ServiceLedgerConformance, write_side_by_side
 from theworld.stores.ledger import Ledger
-from theworld.stores.ledger.service_ledger import ServiceLedger
+from theworld.stores.ledger.database import Database
+from theworld.stores.ledger.opening import open_database
 
 
 @pytest.fixture
@@ -27,8 +28,8 @@ class TestSqliteLedger(LedgerConformance):
 
 class TestSqliteServiceLedger(ServiceLedgerConformance):
     @pytest.fixture
-    def make_service(self, make: Callable[..., Ledger], tmp_path: Path) -> Callable[[], ServiceLedger]:
-        return lambda: ServiceLedger.open(tmp_path)
+    def make_service(self, make: Callable[..., Ledger], tmp_path: Path) -> Callable[[], Database]:
+        return lambda: open_database(tmp_path, writable=True)
 
 
 @pytest.mark.slow

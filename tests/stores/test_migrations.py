@@ -15,7 +15,6 @@ from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import opening
 from theworld.stores.ledger.models import SCHEMA_VERSION, Base
 from theworld.stores.ledger.opening import open_database
-from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.ledger.sqlite import FILE_NAME, SqliteDatabase
 from theworld.stores.records import DocumentRecord, NoteRecord
 
@@ -67,7 +66,7 @@ def test_an_old_ledger_becomes_what_a_new_one_is(old: Path, tmp_path_factory: py
 @pytest.mark.parametrize("how", ["reader", "writer", "service"])
 def test_a_file_is_brought_up_to_date_by_whoever_opens_it(old: Path, how: str) -> None:
     if how == "service":
-        ServiceLedger.open(old).close()
+        open_database(old, writable=True).close()
     else:
         KnowledgeStore.open(old, read_only=how == "reader").close()
     assert differences(old) == []

@@ -56,7 +56,7 @@ def test_it_ranks_as_the_embedded_twin_does(store: QdrantDense, tmp_path: Path, 
 
 def test_nothing_of_a_tenant_is_shown_to_another(store: QdrantDense) -> None:
     assert leaks_of_dense(store, operations=1000, seed=3) == []
-    assert store.count() > 0
+    assert len(list(store.held())) > 0
 
 
 def test_a_score_that_is_no_number_is_a_failure_of_the_engine() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.stores.string_table import StringTable, hashes_of, string_arrays
+from theworld.stores.array_folder import StringTable, hashes_of, string_arrays
 
 TEXTS = st.lists(st.text(max_size=6), unique=True, max_size=40)
 

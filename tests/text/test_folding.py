@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.stores.graph import FORMAT as GRAPH
-from theworld.stores.graph.neo4j_writing import FORMAT as NEO4J
+from theworld.stores.graph.neo4j_queries import FORMAT as NEO4J
 from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.sparse.embedded import FORMAT as TANTIVY
 from theworld.stores.sparse.opensearch_index import FORMAT as OPENSEARCH

@@ -20,8 +20,8 @@ from theworld.errors import IngestionError
 
 if TYPE_CHECKING:
     from theworld.evaluation.documents.question_set import QuestionSet, Watch
-    from theworld.evaluation.documents.report import DocumentsReport, Figures
     from theworld.evaluation.documents.rivals import Rivals
+    from theworld.evaluation.documents.scoring import DocumentsReport, Figures
     from theworld.ingestion import IngestReport
     from theworld.settings import Settings
 
@@ -105,8 +105,8 @@ def _places(place: Path | None, sets: Sequence[QuestionSet], ending: str) -> lis
 def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> tuple[DocumentsReport, Rivals | None]:
     """Bring the set's store up to date, ask its questions, and measure the rivals where wanted."""
     from theworld.evaluation.documents.question_set import ask_questions
-    from theworld.evaluation.documents.report import DocumentsReport
     from theworld.evaluation.documents.rivals import measure_rivals
+    from theworld.evaluation.documents.scoring import DocumentsReport
     from theworld.evaluation.preparation import document_facts
     from theworld.graph import build_graph, open_resources
 

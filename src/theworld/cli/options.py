@@ -17,7 +17,7 @@ from theworld.errors import SettingsError
 if TYPE_CHECKING:
     from theworld.settings import Settings
     from theworld.stores.knowledge_store import KnowledgeStore
-    from theworld.stores.ledger.service_ledger import ServiceLedger
+    from theworld.stores.ledger.database import Database
 
 
 class ChannelName(StrEnum):
@@ -84,13 +84,12 @@ def opened_store(store: Path | None, **options: Any) -> Iterator[KnowledgeStore]
 
 
 @contextmanager
-def opened_ledger(settings: Settings) -> Iterator[ServiceLedger]:
+def opened_ledger(settings: Settings) -> Iterator[Database]:
     """Open what the service keeps in a store that must be there: keys and records."""
-    from theworld.stores.ledger.opening import require_ledger
-    from theworld.stores.ledger.service_ledger import ServiceLedger
+    from theworld.stores.ledger.opening import open_database, require_ledger
 
     require_ledger(settings)
-    with ServiceLedger.of(settings) as ledger:
+    with open_database(settings.store, settings.ledger_server, writable=True) as ledger:
         yield ledger
 
 
@@ -115,9 +114,9 @@ def check_writable(file: Path | None, option: str) -> None:
 
 def read_filters(pairs: Sequence[str] | None) -> dict[str, str | list[str]]:
     """Return metadata filters from `key=value` texts; a usage error for one that is not of this form."""
-    from theworld.stores import filters
+    from theworld.stores import records
 
     try:
-        return filters.read_filters(pairs or [])
+        return records.read_filters(pairs or [])
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--filter") from error

@@ -37,8 +37,8 @@ def explain(
     ] = None,
 ) -> None:
     """Show what a request did: route, every channel's ranks, fusion, reranking, paths, answer, times, fallbacks."""
+    from theworld.service.explain.explanation import as_mermaid, as_text
     from theworld.service.explain.explanation import explain as explain_record
-    from theworld.service.explain.text import as_mermaid, as_text
 
     with _journal(settings_for(store)) as journal:
         record = _record(journal, request_id)

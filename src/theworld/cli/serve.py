@@ -13,7 +13,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -183,7 +182,7 @@ def list_keys(store: StoreOption = None, as_json: JsonFlag = False) -> None:
     with _keys(store) as ring:
         found = ring.known()
     if as_json:
-        print_json({"keys": [asdict(key) for key in found]})
+        print_json({"keys": [dict(key._mapping) for key in found]})
         return
     table = plain_table(("Key", "Name", "Tenants", "Scopes", "Made", "State"))
     for key in found:

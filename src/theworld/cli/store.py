@@ -201,7 +201,7 @@ def backup(
     store: StoreOption = None,
 ) -> None:
     """Copy a store into one file while it is in use: the ledger, from which everything else is made again."""
-    from theworld.stores.backup import back_up
+    from theworld.stores.moving import back_up
 
     with counting("Copying") as progress:
         size = back_up(settings_for(store).store, file, progress)
@@ -213,7 +213,7 @@ def restore(
     store: StoreOption = None,
 ) -> None:
     """Make a store from a backup; of a store that is there, the documents since the backup are lost."""
-    from theworld.stores.backup import restore as restore_store
+    from theworld.stores.moving import restore as restore_store
 
     settings = settings_for(store)
     with counting("Copying") as progress:

@@ -12,11 +12,11 @@ from sqlalchemy import func, select, text
 
 from theworld.doctor.checks import Finding, check_rights
 from theworld.settings import Settings
-from theworld.stores.engines import Engines
 from theworld.stores.ledger import Ledger, opening
 from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.ledger.sqlite import FILE_NAME
+from theworld.stores.projections import Engines
 from theworld.stores.protocols import Projection
 from theworld.stores.store_folder import follows
 

@@ -65,12 +65,6 @@ class Turn(BaseModel):
     also: tuple[tuple[str, ...], ...] = ()
     unanswerable: bool = False
 
-    def as_question(self, name: str, lang: str) -> DocumentQuestion:
-        """Return the turn as a question over documents."""
-        kind = "unanswerable" if self.unanswerable else "fact"
-        fields = self.model_dump(include={"question", "answers", "parts", "files", "also"})
-        return DocumentQuestion(id=name, kind=kind, lang=lang, **fields)
-
     def rewriting(self, alone: str) -> dict[str, float]:
         """Return whether a stand-alone question holds what it must, or was left as it is where it should be."""
         if self.refers == STANDS_ALONE:
@@ -146,7 +140,10 @@ def measure_threads(
             if graph is None:
                 scores = turn.rewriting(resolver.resolve(turn.question, history).standalone_query or turn.question)
             else:
-                scores = _asked(turn, turn.as_question(f"{thread.id}#{number}", thread.lang), history, documents, graph)
+                fields = turn.model_dump(include={"question", "answers", "parts", "files", "also"})
+                kind = "unanswerable" if turn.unanswerable else "fact"
+                question = DocumentQuestion(id=f"{thread.id}#{number}", kind=kind, lang=thread.lang, **fields)
+                scores = _asked(turn, question, history, documents, graph)
             for group in ("all", f"refers {turn.refers}", *([f"lang {thread.lang}"] if thread.lang else [])):
                 scored[group].append(scores)
             history += [Message("user", turn.question), Message("assistant", turn.reply)]

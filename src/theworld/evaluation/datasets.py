@@ -65,7 +65,15 @@ def load_dataset(folder: Path) -> Dataset:
     if qrels is None:
         raise IngestionError("has no qrels/test.tsv and no qrels.tsv.", where=str(folder))
     grades = _read_qrels(qrels, documents, records)
-    found = (_query(queries, line, record, grades.get(key, {})) for key, (line, record) in records.items())
+    found = []
+    for key, (line, record) in records.items():
+        metadata = record.get("metadata") or {}
+        answers = metadata.get("answers", []) if isinstance(metadata, dict) else None
+        answers = [answers] if isinstance(answers, str) else answers
+        if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
+            raise _wrong(queries, line, "has `metadata.answers` that is no list of texts.")
+        kind = str(metadata.get("type") or "")
+        found.append(Query(key, record["text"], tuple(answers), kind, grades.get(key, {})))
     return Dataset(folder.resolve().name, corpus, documents, fingerprint, tuple(found))
 
 
@@ -131,16 +139,6 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, record
     if not seen:
         raise IngestionError("holds no records.", where=str(path))
-
-
-def _query(path: Path, line: int, record: dict[str, Any], grades: Mapping[str, int]) -> Query:
-    metadata = record.get("metadata") or {}
-    answers = metadata.get("answers", []) if isinstance(metadata, dict) else None
-    if isinstance(answers, str):
-        answers = [answers]
-    if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
-        raise _wrong(path, line, "has `metadata.answers` that is no list of texts.")
-    return Query(record["_id"], record["text"], tuple(answers), str(metadata.get("type") or ""), grades)
 
 
 def _read_qrels(path: Path, documents: Collection[str], queries: Collection[str]) -> dict[str, dict[str, int]]:

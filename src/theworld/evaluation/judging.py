@@ -24,14 +24,21 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
-from functools import lru_cache
-from typing import TypeVar
+from functools import cache, lru_cache, partial
+from typing import NamedTuple, TypeVar
 
 from theworld.evaluation.metrics import is_run
-from theworld.evaluation.notations import DECADE, ClockTime, clock_times, plainly
 from theworld.text.dates import DateSpan, find_dates
 from theworld.text.folding import fold_in_place
-from theworld.text.quantities import CHINESE_NUMERAL, Quantity, find_quantities, read_numeral, unit_of
+from theworld.text.quantities import (
+    CHINESE_NUMERAL,
+    Quantity,
+    either,
+    find_quantities,
+    read_numeral,
+    unit_of,
+    unit_words,
+)
 from theworld.text.tokens import function_words
 
 T = TypeVar("T")
@@ -67,8 +74,9 @@ def _gives(shown: str, gold: str, short: bool) -> bool:
         if right or not gold.strip().isdecimal():  # 1500 may be a year or a number
             return right
     stated, wanted = _RANGE.sub(" to ", shown), _RANGE.sub(" to ", gold)
-    if _is_amount(wanted):
-        return _states_amounts(stated, wanted, short)
+    amounts = _states_amounts(stated, wanted, short)
+    if amounts is not None:
+        return amounts
     items = _items(gold)
     if len(items) > 1 and _words(shown) != _words(gold):
         held = all(_says_the_words(shown, item, short=False, part=False) for item in items)
@@ -94,23 +102,18 @@ def _is_within(date: DateSpan, wanted: DateSpan) -> bool:
     return all(given == asked for given, asked in zip(date.moment, wanted.moment, strict=True) if asked)
 
 
-def _is_amount(gold: str) -> bool:
-    """Return whether a gold answer begins with an amount and says little more than its unit."""
-    amounts = find_quantities(gold)
-    if not amounts or _words(gold[: amounts[0].start]):
-        return False
-    return len(_words(_without(gold, amounts))) <= 2 * len(amounts)
-
-
-def _states_amounts(shown: str, gold: str, short: bool) -> bool:
+def _states_amounts(shown: str, gold: str, short: bool) -> bool | None:
+    """Return whether the amounts are stated; None unless the gold answer begins with one and says little more."""
     wanted, stated = find_quantities(gold), find_quantities(shown)
-    beside, other = set(_words(_without(gold, wanted))), set(_words(_without(shown, stated)))
-    if short and beside and other and not beside & other and not any(amount.unit for amount in (*wanted, *stated)):
-        return False  # five apples are not five pears
-    return _are_named(wanted, stated, lambda one, amount: _is_amount_of(shown, one, gold, amount), short)
+    beside, other = _words(_without(gold, wanted)), _words(_without(shown, stated))
+    if not wanted or _words(gold[: wanted[0].start]) or len(beside) > 2 * len(wanted):
+        return None
+    apart = short and beside and other and set(beside).isdisjoint(other)  # five apples are not five pears
+    alike = not apart or any(amount.unit for amount in (*wanted, *stated))
+    return alike and _are_named(wanted, stated, partial(_is_amount_of, shown, gold), short)
 
 
-def _is_amount_of(shown: str, one: Quantity, gold: str, wanted: Quantity) -> bool:
+def _is_amount_of(shown: str, gold: str, one: Quantity, wanted: Quantity) -> bool:
     if _is_negative(shown, one) != _is_negative(gold, wanted):
         return False
     if (unit_of(one.unit).base == "%") != (unit_of(wanted.unit).base == "%") and (wanted.unit or one.unit == "%"):
@@ -143,7 +146,9 @@ def _says_the_words(shown: str, gold: str, *, short: bool, part: bool) -> bool:
     if not wanted or not said:
         return said == wanted
     if is_run(wanted, said):
-        return not short or (len(said) <= _MUCH_LONGER * (len(wanted) + 1) and not _denies(said, wanted))
+        starts = [i for i in range(len(said) - len(wanted) + 1) if said[i : i + len(wanted)] == wanted]
+        denied = all(any(said[:i][-len(no) :] == no for no in _NEGATIONS) for i in starts)  # right before, each time
+        return not short or (len(said) <= _MUCH_LONGER * (len(wanted) + 1) and not denied)
     if not part or not is_run(said, wanted):
         return False
     if not said[-1].isascii():
@@ -152,12 +157,6 @@ def _says_the_words(shown: str, gold: str, *, short: bool, part: bool) -> bool:
         return 2 * len(said) > len(wanted)
     letters = [word for word in re.findall(r"[^\W\d_]+", gold) if word.casefold() not in function_words()]
     return 2 * len(said) >= len(wanted) and all(word[0].isupper() for word in letters)
-
-
-def _denies(said: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Return whether the wanted words stand in the answer, and each time right after a negation."""
-    starts = [i for i in range(len(said) - len(wanted) + 1) if said[i : i + len(wanted)] == wanted]
-    return bool(starts) and all(any(tuple(said[:i])[-len(no) :] == no for no in _NEGATIONS) for i in starts)
 
 
 _CHINESE_NUMBER = re.compile(rf"(?<=第)[{CHINESE_NUMERAL}]+|[{CHINESE_NUMERAL}]{{2,}}")
@@ -183,3 +182,112 @@ def _without(text: str, spans: Sequence[DateSpan | Quantity]) -> str:
     for span in sorted(spans, key=lambda one: -one.start):
         text = f"{text[: span.start]} {text[span.end :]}"
     return text
+
+
+DECADE = re.compile(r"\b[12]\d\d0s\b")
+"""A decade as `plainly` writes it."""
+_CENTURY_DECADE = re.compile(r"(\d{1,2})\s?世[纪紀](\d0)年代")
+_DECADE = re.compile(r"(?<!\d)([12]\d\d0)(?:\s?年代|'s\b)")
+_VERSION = re.compile(r"\b(?:v\.?|version\s)(?=\d)", re.IGNORECASE)
+_SIGN = re.compile("[¼½¾⅐-⅞]")
+_FRACTION = re.compile(r"(?<![\d./⁄])(?:(\d+) )?(\d{1,2})[/⁄]([1-9]\d?)(?![\d/⁄]|\.\d)")
+_HALF = re.compile(r"\bhalf an? (?=[a-z])", re.IGNORECASE)
+_AND_A_HALF = re.compile(r"\b(\d+|[a-z]+) and a half\b", re.IGNORECASE)
+_PARTS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8}
+_PART = re.compile(
+    rf"\b(an?|one|two|three|four|five|seven|nine)[\s-]({'|'.join(_PARTS)})s?\b(?=\W*$|\s+of\b)", re.IGNORECASE
+)
+_CHINESE_PART = re.compile(rf"(?!百分)([{CHINESE_NUMERAL}]{{1,3}})分之([{CHINESE_NUMERAL}]{{1,3}})")
+
+_PERIOD = r"(?P<period>凌晨|清晨|早上|早晨|上午|中午|下午|午后|傍晚|晚上|夜里)?"
+_MARK = r"(?:\s?(?P<mark>[ap])\.?\s?m\b\.?)"
+_CLOCK = re.compile(
+    rf"{_PERIOD}(?<![\d:.])(?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d)(?![\d:.]*\d){_MARK}?"
+    rf"|(?<![\d:.])(?P<hour2>\d{{1,2}}){_MARK.replace('mark', 'mark2')}"
+    rf"|{_PERIOD.replace('period', 'period2')}(?<![\d.{CHINESE_NUMERAL}])"
+    rf"(?P<hour3>\d{{1,2}}|[{CHINESE_NUMERAL}]{{1,3}})[点點](?:钟|鐘|整|(?P<half>半)|(?P<minute3>\d{{1,2}}|[{CHINESE_NUMERAL}]{{1,3}})分?)?",
+    re.IGNORECASE,
+)
+_AFTERNOON = frozenset({"下午", "午后", "傍晚", "晚上", "夜里", "p"})
+_MORNING = frozenset({"凌晨", "清晨", "早上", "早晨", "上午", "a"})
+
+
+def plainly(text: str) -> str:
+    """Return a text with fractions, versions and decades written in the one way that can be compared."""
+    plain = _SIGN.sub(lambda match: f" {unicodedata.normalize('NFKC', match[0])}", text)
+    plain = _CENTURY_DECADE.sub(lambda match: f"{int(match[1]) - 1}{match[2]}年代", plain)
+    plain = _DECADE.sub(r"\1s", plain)
+    plain = _VERSION.sub("", plain)
+    plain = _HALF.sub("0.5 ", plain)
+    plain = _AND_A_HALF.sub(_number_and_a_half, plain)
+    plain = _chinese_half().sub(_number_and_a_half, plain)
+    plain = _CHINESE_PART.sub(lambda match: _decimal(match, read_numeral(match[2]), read_numeral(match[1])), plain)
+    plain = _PART.sub(lambda match: _decimal(match, read_numeral(match[1]) or 1, _PARTS[match[2].casefold()]), plain)
+    return _FRACTION.sub(
+        lambda match: _decimal(match, int(match[1] or 0) * int(match[3]) + int(match[2]), int(match[3])), plain
+    )
+
+
+class ClockTime(NamedTuple):
+    """A time of day as it is written."""
+
+    hour: int
+    """0 to 23."""
+    minute: int
+    half_said: bool
+    """Whether it says the half of the day in words: `3:30 a.m.`, 下午三点."""
+    bare: bool
+    """Whether it may be of a 12-hour clock without saying which half: `3:30`, but not `03:30` or `15:30`."""
+
+    def may_be(self, other: ClockTime) -> bool:
+        """Return whether both can be the same time."""
+        if (self.half_said and other.bare) or (self.bare and other.half_said):
+            return (self.hour % 12, self.minute) == (other.hour % 12, other.minute)
+        return self[:2] == other[:2]
+
+
+def clock_times(text: str) -> tuple[list[ClockTime], str]:
+    """Return the times of day of a text, and the text without them."""
+    found = [(match, _time_of(match)) for match in _CLOCK.finditer(text)]
+    times = [time for _, time in found if time is not None]
+    rest = text
+    for match, time in reversed(found):
+        if time is not None:
+            rest = f"{rest[: match.start()]} {rest[match.end() :]}"
+    return times, rest
+
+
+def _time_of(match: re.Match[str]) -> ClockTime | None:
+    """Return the time that a match writes; None where there is no such time."""
+    written = match["hour"] or match["hour2"] or match["hour3"]
+    hour = read_numeral(written)
+    minute = 30 if match["half"] else read_numeral(match["minute"] or match["minute3"] or "0")
+    part = (match["period"] or match["period2"] or match["mark"] or match["mark2"] or "").casefold()
+    if hour is None or minute is None or hour > 24 or minute > 59:
+        return None
+    bare = not part and hour <= 12 and not written.startswith("0")
+    if part in _AFTERNOON and hour < 12:
+        hour += 12
+    elif part in _MORNING and hour == 12:
+        hour = 0
+    return ClockTime(hour % 24, minute, bool(part), bare)
+
+
+@cache
+def _chinese_half() -> re.Pattern[str]:
+    """Return the pattern of 半 before a Chinese unit of more than one character: 半年报 is no half."""
+    units = either(word for word in unit_words() if len(word) > 1 and word[0] > "一")
+    return re.compile(rf"(?:(\d+|[{CHINESE_NUMERAL}]{{1,3}})个)?半(?={units})")
+
+
+def _number_and_a_half(match: re.Match[str]) -> str:
+    """Return the decimal of `two and a half`, 两个半 or 半; the text as it is where no number stands before."""
+    if match[1] is None:
+        return "0.5"
+    number = read_numeral(match[1])
+    return match[0] if number is None else f"{number}.5"
+
+
+def _decimal(match: re.Match[str], above: int | None, below: int | None) -> str:
+    """Return a fraction as a decimal of four digits; the text as it is where it is no fraction."""
+    return match[0] if above is None or not below else f"{above / below:.4g}"

@@ -20,8 +20,10 @@ still ended in an answer or, where only a search was asked for, in at least one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel, Field
 
 from theworld.evaluation.metrics import percentiles
 
@@ -71,21 +73,16 @@ class Outcome:
         return self.stumbled and not self.failed and well
 
 
-@dataclass(frozen=True, slots=True)
-class OnlineMetrics:
+class OnlineMetrics(BaseModel):
     """The metrics over some requests; a share is None where nothing counts for it."""
 
-    requests: int
-    judged: int
-    answer_success: float | None
-    tool_success: float | None
-    clarify_rate: float | None
-    recovery_rate: float | None
-    latency_ms: dict[str, float] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the documented JSON object."""
-        return {name: round(value, 6) if isinstance(value, float) else value for name, value in asdict(self).items()}
+    requests: int = Field(description="Requests counted")
+    judged: int = Field(description="Answers somebody judged")
+    answer_success: float | None = Field(description="Share of judged answers that were right")
+    tool_success: float | None = Field(description="Share of tool runs without a fallback")
+    clarify_rate: float | None = Field(description="Share of questions that were answered by asking back")
+    recovery_rate: float | None = Field(description="Share of requests with a failed stage that still ended well")
+    latency_ms: dict[str, float] = Field(description="Percentiles 50, 95 and 99")
 
 
 def online_metrics(outcomes: Iterable[Outcome]) -> OnlineMetrics:
@@ -106,4 +103,4 @@ def online_metrics(outcomes: Iterable[Outcome]) -> OnlineMetrics:
 
 
 def _share(items: Sequence[T], holds: Callable[[T], bool]) -> float | None:
-    return sum(map(holds, items)) / len(items) if items else None
+    return round(sum(map(holds, items)) / len(items), 6) if items else None

@@ -9,9 +9,8 @@ from typing import Any
 
 from theworld.ontology.lookup import Lookup
 from theworld.ontology.model import Element, Ontology, Ref
-from theworld.stores.graph_weights import mixed
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord
+from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord, mixed
 
 HEAD = "Ontology"
 """Kind of the node that holds what belongs to no element: id, version, description."""

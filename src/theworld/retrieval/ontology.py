@@ -24,7 +24,7 @@ from theworld.state import (
     OntologyMatch,
     PathStep,
 )
-from theworld.stores.filters import filter_terms, passes, wanted_terms
+from theworld.stores.records import filter_terms, passes, wanted_terms
 from theworld.text import Language
 
 Hits = Sequence[tuple[str, float]]

@@ -21,14 +21,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from theworld import __version__
 from theworld.native_memory import share_heaps
-from theworld.service import dify, mcp
+from theworld.service import dify, mcp, page
 from theworld.service.api import ask, documents, evaluation, graph, health, nodes, records, traffic
 from theworld.service.api.access import VerifiedKeys
-from theworld.service.api.envelope import JSON, Code, language_of, load_messages
-from theworld.service.api.errors import ApiError, error_body, install
+from theworld.service.api.replies import JSON, ApiError, Code, error_body, install, language_of, load_messages
 from theworld.service.api.serving import ClientGoneError
 from theworld.service.openai import answers, vectors
-from theworld.service.page import routes
 from theworld.service.runtime import Service, open_service
 from theworld.settings import Settings
 
@@ -50,7 +48,7 @@ def create_app(
         description=_DESCRIPTION,
         lifespan=_lifespan(service, settings, bound_to),
         license_info={"name": "Apache-2.0"},
-        docs_url=None,  # theworld.service.page.routes: FastAPI's page loads scripts from another host
+        docs_url=None,  # theworld.service.page: FastAPI's page loads scripts from another host
         redoc_url=None,
     )
     app.state.verified = VerifiedKeys()
@@ -60,7 +58,7 @@ def create_app(
         *(ask.retrieval_router, ask.router, records.router, traffic.online_router, evaluation.router),
         *(documents.router, documents.reading_router, traffic.feedback_router, traffic.failures_router, health.router),
         *(answers.router, vectors.router, dify.router, mcp.router, nodes.router),
-        *(graph.graph_router, graph.router, records.replay_router, routes.documentation_router, routes.router),
+        *(graph.graph_router, graph.router, records.replay_router, page.documentation_router, page.router),
     ):
         app.include_router(router)
     install(app)

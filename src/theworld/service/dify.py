@@ -7,19 +7,17 @@ Of its metadata conditions those are understood that the filters of a query can 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal
+from typing import Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from theworld.service.api.access import DEFAULT_TENANT, Caller, Visiting, needs_no_key
-from theworld.service.api.envelope import Code, bare_reply
-from theworld.service.api.errors import DIFY_NO_HEADER, DIFY_UNKNOWN, ApiError
 from theworld.service.api.passages import base_url, linked, whole_text
+from theworld.service.api.replies import DIFY_NO_HEADER, DIFY_UNKNOWN, ApiError, Code, bare_reply
 from theworld.service.api.schemas import MOST_CANDIDATES, Question, SearchRequest
 from theworld.service.api.serving import RequestContext, service_of
 from theworld.service.openai.schemas import Lenient, described, example, failing
-from theworld.state import Candidate
 from theworld.state.places import PATH_SEPARATOR
 
 router = APIRouter(tags=["Dify"])
@@ -97,7 +95,13 @@ async def retrieval(request: Request, body: RetrievalRequest, caller: Visiting) 
     run = await current.answered(search)
     base = base_url(service.settings.service, request)
     found = [one for one in run.state["candidates"] if one.final_score >= (wanted.score_threshold or 0.0)]
-    records = [_record(candidate, base) for candidate in found[: wanted.top_k]]
+    records = []
+    for candidate in found[: wanted.top_k]:
+        place = linked(candidate, base)
+        metadata = {name: getattr(candidate, name) for name in ("document_id", "note_id", "start", "end")}
+        metadata |= {"section": PATH_SEPARATOR.join(candidate.section), "path": candidate.source, "url": place["url"]}
+        told = {"content": whole_text(candidate), "score": candidate.final_score, "title": place["title"]}
+        records.append(told | {"metadata": metadata})
     return bare_reply({"records": records}, current.request_id)
 
 
@@ -117,11 +121,3 @@ def _filters(given: Conditions | None) -> dict[str, str | list[str]]:
             raise ApiError(Code.INVALID, f"metadata_condition: {what}")
         found.setdefault(names[0], []).extend(str(value) for value in values)
     return dict(found)
-
-
-def _record(candidate: Candidate, base: str) -> dict[str, Any]:
-    place = linked(candidate, base)
-    metadata = {name: getattr(candidate, name) for name in ("document_id", "note_id", "start", "end")}
-    more = {"section": PATH_SEPARATOR.join(candidate.section), "path": candidate.source, "url": place["url"]}
-    shown = {"content": whole_text(candidate), "score": candidate.final_score, "title": place["title"]}
-    return {**shown, "metadata": metadata | more}

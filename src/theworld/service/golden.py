@@ -75,7 +75,14 @@ def build_golden_set(
             left_out["leaked"] += 1
         else:
             clean.append(item)
-    chosen = clean if size is None else _balanced(clean, size)
+    chosen = clean
+    if size is not None:  # from the strata in turn; within one by hash, so that no time of day is preferred
+        strata: dict[str, list[JudgedQuestion]] = defaultdict(list)
+        for item in sorted(clean, key=lambda item: hashlib.blake2b(item.request_id.encode(), digest_size=8).digest()):
+            strata[item.stratum].append(item)
+        turns = zip_longest(*(strata[name] for name in sorted(strata)))
+        chosen = [item for turn in turns for item in turn if item is not None][:size]
+        chosen.sort(key=lambda item: item.request_id)
     left_out["over_size"] += len(clean) - len(chosen)
     return chosen, {reason: count for reason, count in sorted(left_out.items()) if count}
 
@@ -117,16 +124,6 @@ def _near(one: _Bag, other: _Bag) -> bool:
     if common < NEAR * (common + len(differing)):
         return False
     return differing.isdisjoint(one.names | other.names) and not any(map(_NUMBER.search, differing))
-
-
-def _balanced(items: Sequence[JudgedQuestion], size: int) -> list[JudgedQuestion]:
-    """Take from the strata in turn; within one, the order is by hash, so that no time of day is preferred."""
-    strata: dict[str, list[JudgedQuestion]] = defaultdict(list)
-    for item in sorted(items, key=lambda item: hashlib.blake2b(item.request_id.encode(), digest_size=8).digest()):
-        strata[item.stratum].append(item)
-    turns = zip_longest(*(strata[name] for name in sorted(strata)))
-    chosen = [item for turn in turns for item in turn if item is not None][:size]
-    return sorted(chosen, key=lambda item: item.request_id)
 
 
 def _key(text: str) -> str:

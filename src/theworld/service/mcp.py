@@ -32,9 +32,8 @@ from starlette.types import Message, Receive, Scope, Send
 from theworld import __version__
 from theworld.service.api.access import Caller, Visiting
 from theworld.service.api.ask import ask_data
-from theworld.service.api.envelope import Code, message_of
-from theworld.service.api.errors import ApiError, as_api_error, must_exist
 from theworld.service.api.passages import base_url, document_url, linked, whole_text
+from theworld.service.api.replies import ApiError, Code, as_api_error, message_of, must_exist
 from theworld.service.api.schemas import MOST_MESSAGES, AskRequest, Question, Said, SearchRequest, is_no_text
 from theworld.service.api.serving import ClientGoneError, RequestContext
 from theworld.service.openai.schemas import described, failing

@@ -23,7 +23,7 @@ from theworld.graph.build import CompiledGraph
 from theworld.graph.warm_up import warm_up
 from theworld.routing import RememberedHistory
 from theworld.service.documents import DocumentWriter
-from theworld.service.jobs.worker import JobLauncher
+from theworld.service.evaluation_jobs import JobLauncher
 from theworld.service.metrics import RequestSpans, ServiceMetrics, exporter_of
 from theworld.service.requests.limiter import ConcurrencyLimiter
 from theworld.service.requests.record import FinishedRequest, settings_hash
@@ -33,10 +33,10 @@ from theworld.service.requests.writer import RequestWriter
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import open_store
 from theworld.stores.ledger.api_keys import KeyRing
+from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.evaluations import Evaluations
-from theworld.stores.ledger.opening import ledger_exists
+from theworld.stores.ledger.opening import ledger_exists, open_database
 from theworld.stores.ledger.request_log import RequestJournal
-from theworld.stores.ledger.service_ledger import ServiceLedger
 
 log = logging.getLogger(__name__)
 SHUTDOWN_S = 30
@@ -53,7 +53,7 @@ class Service:
 
     resources: Resources
     graph: CompiledGraph
-    ledger: ServiceLedger
+    ledger: Database
     documents: DocumentWriter
     jobs: JobLauncher
     spans: RequestSpans
@@ -197,7 +197,7 @@ def open_service(settings: Settings | None = None, *, bound_to: str | None = Non
         open_store(settings, create=True).close()
     with ExitStack() as stack:
         resources = stack.enter_context(open_resources(settings))
-        ledger = ServiceLedger.of(settings)
+        ledger = open_database(settings.store, settings.ledger_server, writable=True)
         journal = RequestJournal(ledger)
         resources = replace(resources, history=RememberedHistory(journal))
         service = Service(

@@ -1,18 +1,19 @@
-"""What the projections on all servers share: certificates, state, errors, and how ids and terms are sent."""
+"""What the projections on servers share: certificates, state, errors, how ids and terms are sent; and BM25's words."""
 
 from __future__ import annotations
 
 import hashlib
 import ssl
 import threading
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from theworld.errors import EngineUnavailableError, SettingsError, StoreError
 from theworld.settings import ServerSettings
-from theworld.stores.filters import wanted_terms
 from theworld.stores.protocols import NoteChange
-from theworld.stores.records import Filters, content_hash
+from theworld.stores.records import Filters, NoteRecord, content_hash, wanted_terms
+from theworld.text import tokens
 
 _LONGEST_TERM = 512
 Held = tuple[str, int]
@@ -135,3 +136,21 @@ def misunderstood(engine: str, error: BaseException, where: str) -> EngineUnavai
     """Return what to raise for an answer of another shape than the engine's."""
     what = f"{engine} answered something else than it should: {type(error).__name__} {shortened(error)}."
     return EngineUnavailableError(what, where=where)
+
+
+LONGEST_TOKEN = 255
+"""Characters of a token; longer ones are in no index and in no query."""
+
+
+def indexed_words(title: str, note: NoteRecord) -> list[str]:
+    """Return the tokens of title, headings, lead and text, in this order, as one body.
+
+    Each part by itself: where two Chinese headings meet there is no word.
+    """
+    parts = (title, *note.section, note.lead, note.text)
+    return [token for part in parts for token in tokens(part) if len(token) <= LONGEST_TOKEN]
+
+
+def query_words(text: str) -> Counter[str]:
+    """Return the tokens of a query and how often each is asked."""
+    return Counter(token for token in tokens(text) if len(token) <= LONGEST_TOKEN and is_text(token))

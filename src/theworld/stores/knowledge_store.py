@@ -13,9 +13,10 @@ from theworld.errors import ModelMismatchError, StoreError
 from theworld.settings import Settings
 from theworld.state import Mention
 from theworld.stores import dense, graph, sparse
+from theworld.stores.circuit_breaker import TimeoutGuard
 from theworld.stores.engine_access import Sum
-from theworld.stores.engines import Engines
 from theworld.stores.files import bytes_under
+from theworld.stores.ledger import Ledger
 from theworld.stores.ledger.catalog import DocumentPage, StoredDocument, list_documents, read_document
 from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.ledger.models import SCHEMA_VERSION
@@ -26,10 +27,8 @@ from theworld.stores.ledger.surroundings import (
     read_surroundings,
 )
 from theworld.stores.opening import OpenFolder, collection_paused, open_folder, recover
-from theworld.stores.projections import Progress
-from theworld.stores.recent_notes import RecentNotes
+from theworld.stores.projections import Engines, Progress
 from theworld.stores.records import DocumentRecord, Filters, StoredNote
-from theworld.stores.timeout_guard import TimeoutGuard
 from theworld.text import entity_key
 
 T = TypeVar("T")
@@ -214,17 +213,14 @@ class KnowledgeStore:
         if self._refreshing.acquire(blocking=False):
             try:
                 self.catch_up()
-                if self._lagging and self.read_only and self.ledger.remote:
-                    self._feed_in_background()
+                fed = self._feeding is not None and self._feeding.is_alive()
+                if self._lagging and self.read_only and self.ledger.remote and not fed:
+                    # Writers on other machines feed only their own folders: those in this one are fed behind.
+                    work = (self.path, self._opened.engines)
+                    self._feeding = threading.Thread(target=recover, args=work, name="feed projections", daemon=True)
+                    self._feeding.start()
             finally:
                 self._refreshing.release()
-
-    def _feed_in_background(self) -> None:
-        """Bring the projections in the folder up to date: writers on other machines feed only their own."""
-        if self._feeding is None or not self._feeding.is_alive():
-            work = (self.path, self._opened.engines)
-            self._feeding = threading.Thread(target=recover, args=work, name="feed projections", daemon=True)
-            self._feeding.start()
 
     def rebuild(self, name: str) -> None:
         """Empty a projection (`sparse`, `dense` or `graph`), so that the next `catch_up` builds it anew."""
@@ -323,3 +319,36 @@ class KnowledgeStore:
 def open_store(settings: Settings, *, create: bool = False, read_only: bool = True) -> KnowledgeStore:
     """Open the store that the settings name, with the servers they name; see KnowledgeStore.open."""
     return KnowledgeStore.open(settings.store, create=create, read_only=read_only, engines=Engines.of(settings))
+
+
+_KEPT = {False: 20_000, True: 2_000}
+"""Notes kept without and with mentions, some twenty objects a note."""
+
+
+class RecentNotes:
+    """Reads each note once without and once with mentions; thread-safe: tables are only ever replaced or added to."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.forget()
+
+    def read(self, ids: Sequence[str], tenant: str, *, mentions: bool) -> list[StoredNote]:
+        """Return notes in the order asked for, unknown ones left out."""
+        tables = self._notes
+        kept = tables[mentions]
+        missing = [id_ for id_ in ids if (tenant, id_) not in kept]
+        if missing:
+            found = self._ledger.notes(missing, tenant=tenant, mentions=mentions)
+            if len(kept) + len(found) > _KEPT[mentions]:
+                tables[mentions] = kept = {key: kept[key] for id_ in ids if (key := (tenant, id_)) in kept}
+            kept.update(((tenant, id_), note) for id_, note in found.items())
+        return [kept[tenant, id_] for id_ in ids if (tenant, id_) in kept]
+
+    def kept(self, ids: Sequence[str], tenant: str, *, mentions: bool) -> list[StoredNote]:
+        """Return those that are in memory."""
+        kept = self._notes[mentions]
+        return [kept[tenant, id_] for id_ in ids if (tenant, id_) in kept]
+
+    def forget(self) -> None:
+        """Read all of them again when they are asked for."""
+        self._notes: dict[bool, dict[tuple[str, str], StoredNote]] = {False: {}, True: {}}

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from theworld.stores.graph_weights import mixed, note_parts
 from theworld.stores.ledger import Ledger
-from theworld.stores.ledger.graph_tables import GraphNodeRecord, NodeKey, NoteLink
+from theworld.stores.ledger.graph_tables import GraphNodeRecord, NodeKey, NoteLink, mixed, note_parts
 from theworld.stores.protocols import NoteChange
 from theworld.text.phrases import PhraseTable, longest
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from theworld.errors import StoreError
-from theworld.stores.engines import Engines
 from theworld.stores.ledger import Ledger
-from theworld.stores.projections import Projections
+from theworld.stores.projections import Engines, Projections
 from theworld.stores.store_folder import WriterLock, check_folder, follow, follows
 
 _LOG = logging.getLogger(__name__)
@@ -79,20 +78,15 @@ def _open_projections(path: Path, engines: Engines, ledger: Ledger, *, writable:
             stack.pop_all()
             return projections
         recovered = recover(path, engines)
-        in_memory = not recovered and _must_be_in_memory(path, ledger, projections, engines)
+        unwritable = engines.graph.url is None and not os.access(path, os.W_OK)
+        in_memory = not recovered and unwritable and projections.graph.applied != ledger.sequence()
+    if in_memory:
+        _LOG.warning(
+            "the graph of %s is missing or behind, and the folder cannot be written: it is built in memory, by every "
+            "process anew, until a user who may write there runs `theworld sync`",
+            path,
+        )
     return Projections(path, ledger, engines, writable=False, graph_in_memory=in_memory)
-
-
-def _must_be_in_memory(path: Path, ledger: Ledger, projections: Projections, engines: Engines) -> bool:
-    """Return whether the graph's file is missing or old in a folder that cannot be written."""
-    if engines.graph.url is not None or os.access(path, os.W_OK) or projections.graph.applied == ledger.sequence():
-        return False
-    _LOG.warning(
-        "the graph of %s is missing or behind, and the folder cannot be written: it is built in memory, by every "
-        "process anew, until a user who may write there runs `theworld sync`",
-        path,
-    )
-    return True
 
 
 def recover(path: Path, engines: Engines) -> bool:

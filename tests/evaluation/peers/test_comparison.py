@@ -15,8 +15,7 @@ from peer_measures.worker import ENTITIES, OURS, PAGERANK
 
 from theworld.errors import TheWorldError
 from theworld.evaluation.datasets import Dataset, Query
-from theworld.evaluation.documents.material import Material, read_work
-from theworld.evaluation.documents.retrievers import RETRIEVERS
+from theworld.evaluation.documents.retrievers import RETRIEVERS, Material, read_work
 from theworld.evaluation.documents.rivals import common_embedder
 from theworld.extras import install_command
 from theworld.graph import Resources, open_resources

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from peer_measures.pagerank import DAMPING, EntityPageRank
 
-from theworld.evaluation.documents.material import Material
+from theworld.evaluation.documents.retrievers import Material
 from theworld.models.protocols import Embedded
 from theworld.text import entity_key
 

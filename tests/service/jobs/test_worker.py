@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from theworld.service.jobs import worker
+from theworld.service import evaluation_jobs
 from theworld.settings import Settings
 from worker_models import leave_slowly
 
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.slow  # processes are started
 
 
 def test_what_comes_in_while_the_worker_ends_is_another_ones(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker, "work_on_jobs", leave_slowly)
+    monkeypatch.setattr(evaluation_jobs, "work_on_jobs", leave_slowly)
     began = tmp_path / "began"
-    launcher = worker.JobLauncher(Settings(store=began))
+    launcher = evaluation_jobs.JobLauncher(Settings(store=began))
     launcher.start()
     for _ in range(1000):
         if began.exists():

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from theworld.service.api.access import Caller
-from theworld.service.api.errors import ApiError
+from theworld.service.api.replies import ApiError
 from theworld.service.openai.answers import REVISED, Unfolding
 from theworld.service.openai.conversation import for_tenant, names, of_chat, of_responses
 from theworld.service.openai.schemas import ChatRequest, ResponsesRequest

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError
 from theworld.evaluation.datasets import read_rows
-from theworld.evaluation.documents.material import WARM_UP
+from theworld.evaluation.documents.retrievers import WARM_UP
 from theworld.evaluation.metrics import first_occurrences
 from theworld.state import Candidate, Context, QueryInput
 from theworld.state.places import place_of
@@ -139,17 +139,6 @@ class DocumentAnswer:
     elapsed_ms: float
     """Wall time of the question."""
 
-    def as_line(self) -> dict[str, Any]:
-        """Return the fields by which a results file names them."""
-        return {
-            "id": self.id,
-            "answer": self.text,
-            "kind": self.kind,
-            "confidence": self.confidence,
-            "files": list(self.files),
-            "notes": list(self.notes),
-        }
-
 
 def ask_questions(questions: QuestionSet, graph: CompiledGraph, watch: Watch) -> list[DocumentAnswer]:
     """Ask all questions, one after the other.
@@ -174,15 +163,8 @@ def read_answer(name: str, output: Mapping[str, Any], corpus: Path, elapsed_ms: 
     candidates: list[Candidate] = output["candidates"]
     sources = [(note.document_id, PurePath(note.source)) for note in candidates]
     files = (path.relative_to(corpus).as_posix() if path.is_relative_to(corpus) else name for name, path in sources)
-    return DocumentAnswer(
-        name,
-        output["answer"],
-        output["kind"],
-        output["confidence"],
-        tuple(first_occurrences(files)),
-        tuple(map(note_as_shown, candidates)),
-        elapsed_ms,
-    )
+    found = tuple(first_occurrences(files)), tuple(map(note_as_shown, candidates))
+    return DocumentAnswer(name, output["answer"], output["kind"], output["confidence"], *found, elapsed_ms)
 
 
 def note_as_shown(note: Candidate) -> str:
@@ -193,5 +175,6 @@ def note_as_shown(note: Candidate) -> str:
 
 def write_results(file: Path, answers: Iterable[DocumentAnswer]) -> None:
     """Write one JSON line an answer."""
-    lines = (json.dumps(answer.as_line(), ensure_ascii=False) + "\n" for answer in answers)
-    file.write_text("".join(lines), "utf-8", newline="\n")
+    same = ("kind", "confidence", "files", "notes")
+    rows = ({"id": one.id, "answer": one.text} | {name: getattr(one, name) for name in same} for one in answers)
+    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8", newline="\n")

@@ -27,10 +27,9 @@ import numpy as np
 
 from theworld.cache_folder import cache_folder
 from theworld.errors import IngestionError, StoreError, TheWorldError
-from theworld.evaluation.documents.material import run_worker, write_work
 from theworld.evaluation.documents.question_set import DocumentAnswer, QuestionSet, Watch
-from theworld.evaluation.documents.report import DocumentsReport
-from theworld.evaluation.documents.retrievers import RETRIEVERS, Split, default_splitter
+from theworld.evaluation.documents.retrievers import RETRIEVERS, Split, default_splitter, run_worker, write_work
+from theworld.evaluation.documents.scoring import DocumentsReport
 from theworld.evaluation.metrics import first_occurrences
 from theworld.ingestion.readers import SourceDocument, read_source
 from theworld.ingestion.readers.document import read_text

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from theworld.service.api.envelope import Code
-from theworld.service.api.errors import ApiError
+from theworld.service.api.replies import ApiError, Code
 from theworld.stores.ledger.api_keys import Principal, is_key
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from fastapi.sse import format_sse_event
 
 from theworld.answers import said_text
 from theworld.service.api.access import Querying
-from theworld.service.api.envelope import Code, envelope
-from theworld.service.api.errors import WITH_BODY, ApiError, documented, error_body, shown
 from theworld.service.api.passages import answer_html
+from theworld.service.api.replies import WITH_BODY, ApiError, Code, documented, envelope, error_body, shown
 from theworld.service.api.schemas import (
     AskData,
     AskRequest,

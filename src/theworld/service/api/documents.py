@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, TypeVar
@@ -17,14 +16,12 @@ from theworld.ingestion import IngestReport, SourceDocument
 from theworld.ingestion.readers.document import plain_metadata
 from theworld.ingestion.report import FailedSource
 from theworld.service.api.access import Caller, Querying, caller_with
-from theworld.service.api.envelope import Code
-from theworld.service.api.errors import GUARDED, WITH_BODY, ApiError, documented, must_exist, redacted
+from theworld.service.api.replies import GUARDED, WITH_BODY, ApiError, Code, documented, must_exist, redacted
 from theworld.service.api.schemas import TEXT, is_no_text
 from theworld.service.api.schemas import Body as Strict
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.runtime import Service
-from theworld.stores.filters import read_filters
-from theworld.stores.ledger.catalog import DocumentSummary
+from theworld.stores.records import read_filters
 
 T = TypeVar("T")
 router = APIRouter(
@@ -188,6 +185,8 @@ def _left_out(report: IngestReport) -> list[LeftOut]:
 class DocumentData(BaseModel):
     """A document without its text."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     id: str = Field(description="Unique within the tenant")
     title: str = Field(description="Title")
     source: str = Field(description="Path or URL")
@@ -202,6 +201,8 @@ class DocumentData(BaseModel):
 class ListData(BaseModel):
     """Some of the documents, ordered by id."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     documents: list[DocumentData] = Field(description="Of this page")
     total: int = Field(description="How many match in all")
     next_after: str | None = Field(description="Send it as `after` for the next page; null at the end")
@@ -209,6 +210,8 @@ class ListData(BaseModel):
 
 class NotePlace(BaseModel):
     """Where a note stands in its document."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     id: str = Field(description="Id of the note")
     section: list[str] = Field(description="Headings it stands under, outermost first")
@@ -291,8 +294,7 @@ def list_documents(
         raise ApiError(Code.INVALID, f"filter: {error}") from error
     store = service_of(request).resources.store
     page = store.documents(tenant=caller.tenant, search=search, filters=wanted, after=after, limit=limit)
-    documents = [DocumentData(**_summary(item)) for item in page.documents]
-    return ListData(documents=documents, total=page.total, next_after=page.next_after)
+    return ListData.model_validate(page)
 
 
 @enveloped(reading_router.get, "/documents/{document_id:path}", "Get a document")
@@ -300,12 +302,4 @@ def get_document(request: Request, document_id: DocumentId, caller: Querying) ->
     """Return a document with its text; another tenant's is as unknown as none."""
     store = service_of(request).resources.store
     found = must_exist(store.document(document_id, tenant=caller.tenant), NO_DOCUMENT)
-    parts = [
-        NotePlace(id=note.id, section=list(note.section), kind=note.kind, start=note.start, end=note.end)
-        for note in found.parts
-    ]
-    return WholeDocument(**_summary(found), text=found.text, parts=parts)
-
-
-def _summary(item: DocumentSummary) -> dict[str, Any]:
-    return {name: value for name, value in asdict(item).items() if name in DocumentData.model_fields}
+    return WholeDocument.model_validate(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
@@ -12,16 +11,15 @@ from theworld.errors import InvalidQuestionError
 from theworld.evaluation.failure_report import as_html, as_markdown
 from theworld.nodes.receive_question import clean_question
 from theworld.service.api.access import Evaluating
-from theworld.service.api.envelope import Code
-from theworld.service.api.errors import WITH_BODY, ApiError, documented, must_exist
 from theworld.service.api.passages import markdown_html
+from theworld.service.api.replies import WITH_BODY, ApiError, Code, documented, must_exist
 from theworld.service.api.schemas import TEXT, Question, Text
 from theworld.service.api.schemas import Body as Strict
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.golden import golden_set
 from theworld.service.requests.strategies import Strategy
 from theworld.service.runtime import Service
-from theworld.stores.ledger.evaluations import MOST_OPEN, StoredJob, StoredQuery
+from theworld.stores.ledger.evaluations import MOST_OPEN, Job, StoredQuery
 
 router = APIRouter(
     prefix="/api/v1/eval",
@@ -147,8 +145,9 @@ def add_dataset(request: Request, body: DatasetRequest, caller: Evaluating) -> D
 def list_datasets(request: Request, caller: Evaluating, *, after: After = "", limit: Limit = 100) -> DatasetsData:
     """List the tenant's question sets, the newest first."""
     some, total, next_after = service_of(request).evaluations.datasets(caller.tenant, after=after, limit=limit)
-    datasets = [DatasetSummaryData(**{**asdict(one), "provenance": dict(one.provenance)}) for one in some]
-    return DatasetsData(datasets=datasets, total=total, next_after=next_after)
+    return DatasetsData(
+        datasets=[DatasetSummaryData(**one._mapping) for one in some], total=total, next_after=next_after
+    )
 
 
 class JobRequest(Strict):
@@ -280,24 +279,15 @@ def get_report(
     return ReportData(format=format, report=markdown_html(text) if format == "fragment" else text)
 
 
-def _job(service: Service, job_id: str, tenant: str) -> StoredJob:
+def _job(service: Service, job_id: str, tenant: str) -> Job:
     return must_exist(service.evaluations.job(job_id, tenant=tenant), NO_JOB)
 
 
-def _data(service: Service, job: StoredJob) -> JobData:
-    report: Any = job.report or {}
+def _data(service: Service, job: Job) -> JobData:
     return JobData(
-        job_id=job.job_id,
+        **{name: value for name, value in job._mapping.items() if name in JobData.model_fields},
         dataset_id=service.evaluations.dataset_facts(job.dataset)[0],
-        status=job.status,
-        done=job.done,
-        total=job.total,
         strategies=[strategy["name"] for strategy in job.request["strategies"]],
-        results=dict(service.evaluations.results(job.row)),
-        comparison=report.get("comparison"),
-        failures=report.get("failures"),
-        error=job.error,
-        created_ms=job.created_ms,
-        started_ms=job.started_ms,
-        finished_ms=job.finished_ms,
+        results=dict(service.evaluations.results(job.id)),
+        **dict.fromkeys(("comparison", "failures")) | (job.report or {}),
     )

@@ -13,19 +13,16 @@ from typing import Annotated
 
 import numpy as np
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from theworld.ontology.index import OntologyIndex
 from theworld.ontology.model import NodeKind, Ref
 from theworld.ontology.wording import label_of, told
 from theworld.service.api.access import Querying
-from theworld.service.api.envelope import Code
-from theworld.service.api.errors import GUARDED, documented, must_exist
+from theworld.service.api.replies import GUARDED, Code, documented, must_exist
 from theworld.service.api.schemas import TEXT
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.runtime import Service
-from theworld.stores.ledger.surroundings import Surroundings
-from theworld.stores.records import StoredNote
 from theworld.text import Language, entity_key
 
 graph_router = APIRouter(prefix="/api/v1", tags=["graph"], responses=documented(*GUARDED, Code.STORE_UNAVAILABLE))
@@ -79,21 +76,17 @@ class Tie(BaseModel):
 class ShownNote(BaseModel):
     """A note, as far as it takes to recognise and open it."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     id: str = Field(description="Id of the note")
     document_id: str = Field(description="Document it is from")
     title: str = Field(description="Title of the document")
     section: list[str] = Field(description="Headings it stands under, outermost first")
-    text: str = Field(description=f"Its first {EXCERPT} characters")
+    text: Annotated[str, BeforeValidator(lambda text: text[:EXCERPT])] = Field(
+        description=f"Its first {EXCERPT} characters"
+    )
     start: int = Field(description="Character offset in the document")
     end: int = Field(description="End offset, exclusive")
-
-    @classmethod
-    def of(cls, note: StoredNote) -> ShownNote:
-        """Return a note of the store."""
-        return cls(
-            id=note.id, document_id=note.document_id, title=note.title, section=list(note.section),
-            text=note.text[:EXCERPT], start=note.start, end=note.end,
-        )  # fmt: skip
 
 
 class ElementData(ElementName):
@@ -165,13 +158,9 @@ def around(
         if key and any(entity_key(label) == key for label in element.labels.all())
     ][:limit]
     found = store.surroundings(name, tenant=caller.tenant, limit=limit)
-    if found is not None:
-        return _placed(found, elements)
-    near = store.near_names(name, tenant=caller.tenant, limit=limit)
-    return GraphData(entity=None, entities=[], notes=[], height=0, near=near, elements=elements)
-
-
-def _placed(found: Surroundings, elements: list[ElementName]) -> GraphData:
+    if found is None:
+        near = store.near_names(name, tenant=caller.tenant, limit=limit)
+        return GraphData(entity=None, entities=[], notes=[], height=0, near=near, elements=elements)
     height = max(len(found.naming), len(found.together), 1)
     rows = _spread(len(found.naming), height)
     named_at: dict[str, list[float]] = defaultdict(list)
@@ -187,7 +176,7 @@ def _placed(found: Surroundings, elements: list[ElementName]) -> GraphData:
             for one, y in zip(entities, _spread(len(entities), height), strict=True)
         ],
         notes=[
-            PlacedNote(note=ShownNote.of(naming.note), titled=naming.titled, names=list(naming.names), y=y)
+            PlacedNote(note=ShownNote.model_validate(naming.note), titled=naming.titled, names=list(naming.names), y=y)
             for naming, y in zip(found.naming, rows, strict=True)
         ],
         height=height,
@@ -273,5 +262,5 @@ def element(
     return ElementData(
         kind=kind, key=key, label=this.labels.preferred(language), names=list(this.labels.all()),
         description=this.description.of(language), ties=ties, tied=last - first,
-        notes=[ShownNote.of(note) for note in naming],
+        notes=[ShownNote.model_validate(note) for note in naming],
     )  # fmt: skip

@@ -12,8 +12,7 @@ from pydantic import BaseModel, Field
 
 from theworld import __version__
 from theworld.service.api.access import caller_with
-from theworld.service.api.envelope import JSON, Code, ErrorEnvelope, envelope
-from theworld.service.api.errors import GUARDED, documented
+from theworld.service.api.replies import GUARDED, JSON, Code, ErrorEnvelope, documented, envelope
 from theworld.service.api.serving import enveloped, service_of
 
 if TYPE_CHECKING:
@@ -60,7 +59,15 @@ async def healthz(_request: Request) -> Health:
 )
 def readyz(request: Request) -> Readiness | Response:
     """Ask every engine something small."""
-    engines = [_probe(name, ask) for name, ask in _probes(service_of(request)).items()]
+    engines = []
+    for name, ask in _probes(service_of(request)).items():
+        begun = time.perf_counter()
+        try:
+            said, ready = ask(), True
+        except Exception:  # whatever it is, the engine is not ready; internals stay inside
+            said, ready = "it does not answer", False
+        elapsed_ms, note = (time.perf_counter() - begun) * 1000, said if isinstance(said, str) else ""
+        engines.append(Engine(name=name, ready=ready, elapsed_ms=elapsed_ms, note=note))
     found = Readiness(ready=all(engine.ready for engine in engines), engines=engines)
     if found.ready:
         return found
@@ -94,16 +101,6 @@ def _probes(service: Service) -> dict[str, Callable[[], object]]:
         "documents": lambda: load,
         "request_log": request_log,
     }
-
-
-def _probe(name: str, ask: Callable[[], object]) -> Engine:
-    begun = time.perf_counter()
-    try:
-        said, ready = ask(), True
-    except Exception:  # whatever it is, the engine is not ready; internals stay inside
-        said, ready = "it does not answer", False
-    elapsed_ms = (time.perf_counter() - begun) * 1000
-    return Engine(name=name, ready=ready, elapsed_ms=elapsed_ms, note=said if isinstance(said, str) else "")
 
 
 @router.get(

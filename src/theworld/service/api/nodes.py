@@ -17,10 +17,11 @@ from pydantic import BaseModel, Field
 
 from theworld.graph.build import CompiledGraph
 from theworld.service.api.access import Querying
-from theworld.service.api.errors import GUARDED, documented
+from theworld.service.api.replies import GUARDED, documented
 from theworld.service.api.serving import enveloped, service_of
 
-_SWEEPS = 24
+_SWEEPS = 23
+"""Down first and last: by then nothing moves any more but back and forth."""
 _POINT = "\x1f"
 """Stands in the name of a point of an edge; no node's name holds it."""
 
@@ -118,26 +119,12 @@ def _ordered(layer: Mapping[str, int], steps: Edges) -> list[list[str]]:
     for source, target in steps:
         before[target].append(source)
         after[source].append(target)
-    best, fewest = rows, crossings(rows, after)
     for sweep in range(_SWEEPS):
-        rows = [list(row) for row in rows]
         neighbours, order = (before, rows) if sweep % 2 == 0 else (after, rows[::-1])
         for fixed, row in pairwise(order):
             place = {name: index for index, name in enumerate(fixed)}
             row.sort(key=lambda name: fmean([place[other] for other in neighbours[name] if other in place] or [0]))
-        if (count := crossings(rows, after)) < fewest:
-            best, fewest = rows, count
-    return best
-
-
-def crossings(rows: list[list[str]], after: Mapping[str, list[str]]) -> int:
-    """Return how many steps between neighbouring layers cross."""
-    count = 0
-    for row, below in pairwise(rows):
-        place = {name: index for index, name in enumerate(below)}
-        ends = [place[other] for name in row for other in sorted(after.get(name, ()), key=place.__getitem__)]
-        count += sum(ends[i] > ends[j] for i in range(len(ends)) for j in range(i + 1, len(ends)))
-    return count
+    return rows
 
 
 def _places(rows: list[list[str]]) -> dict[str, float]:

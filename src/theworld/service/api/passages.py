@@ -10,7 +10,7 @@ foreign server.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import cache, partial
 from html import escape
 from urllib.parse import urlencode
@@ -90,24 +90,20 @@ def _markdown() -> MarkdownIt:
 def _link_citations(state: StateCore) -> None:
     """Make links of references to citations, in text that is neither code nor a link already."""
     for block in state.tokens:
+        depth, found = 0, list[Token]()
+        for token in (block.children or []) if block.type == "inline" else []:
+            depth += token.nesting if token.type.startswith("link_") else 0
+            if token.type != "text" or depth:
+                found.append(token)
+                continue
+            for place, part in enumerate(_REFERENCE.split(token.content)):
+                if place % 2 and int(part) in state.env.get("numbers", ()):
+                    link = Token("link_open", "a", 1, attrs={"href": f"{_CITE}{int(part)}", "class": "cite"})
+                    found += [link, Token("text", "", 0, content=part), Token("link_close", "a", -1)]
+                elif part or place % 2:
+                    found.append(Token("text", "", 0, content=f"[{part}]" if place % 2 else part))
         if block.type == "inline":
-            block.children = list(_linked(block.children or [], state.env.get("numbers", ())))
-
-
-def _linked(tokens: list[Token], numbers: Collection[int]) -> Iterator[Token]:
-    depth = 0
-    for token in tokens:
-        depth += token.nesting if token.type.startswith("link_") else 0
-        if token.type != "text" or depth:
-            yield token
-            continue
-        for place, part in enumerate(_REFERENCE.split(token.content)):
-            if place % 2 and int(part) in numbers:
-                yield Token("link_open", "a", 1, attrs={"href": f"{_CITE}{int(part)}", "class": "cite"})
-                yield Token("text", "", 0, content=part)
-                yield Token("link_close", "a", -1)
-            elif part or place % 2:
-                yield Token("text", "", 0, content=f"[{part}]" if place % 2 else part)
+            block.children = found
 
 
 _cleaned = partial(

@@ -13,10 +13,10 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from theworld.service.api.access import Evaluating, Querying
-from theworld.service.api.envelope import Code
-from theworld.service.api.errors import (
+from theworld.service.api.replies import (
     GUARDED,
     WITH_BODY,
+    Code,
     as_api_error,
     documented,
     must_exist,
@@ -26,14 +26,12 @@ from theworld.service.api.errors import (
 from theworld.service.api.schemas import NO_REQUEST, TEXT
 from theworld.service.api.schemas import Body as Strict
 from theworld.service.api.serving import ClientGoneError, RequestContext, enveloped, service_of
-from theworld.service.explain.explanation import Explanation, explain
+from theworld.service.explain.explanation import Explanation, as_mermaid, as_text, explain
 from theworld.service.explain.replay import Replay, replay
-from theworld.service.explain.text import as_mermaid, as_text
 from theworld.service.requests.record import kind_of
 from theworld.service.requests.running import CancelledRunError
 from theworld.service.requests.strategies import Strategy
 from theworld.service.runtime import Service
-from theworld.state import Candidate
 from theworld.stores.ledger.request_log import RequestRecord
 from theworld.text import Language
 
@@ -180,24 +178,14 @@ def _data(record: RequestRecord, found: Replay, strategy: Strategy | None) -> Re
         confidence=answer.confidence if answer is not None else None,
         elapsed_ms=found.run.elapsed_ms,
     )
-    return ReplayData(
-        request_id=found.request_id,
-        question=record.request["question"],
-        strategy=strategy,
-        exact=found.exact,
-        stages=dict(found.stages),
-        differences={stage: [redacted(line) for line in lines] for stage, lines in found.differences.items()},
-        causes=[redacted(cause) for cause in found.causes],
-        before=before,
-        now=now,
-        passages=_ranks([row["note_id"] for row in record.ranking], state.get("candidates") or []),
-    )
-
-
-def _ranks(before: list[str], now: list[Candidate]) -> list[PassageRanks]:
-    """Return the places of all that stand in either list."""
-    was = {note_id: place for place, note_id in enumerate(before, 1)}
-    is_ = {candidate.note_id: place for place, candidate in enumerate(now, 1)}
+    was = {row["note_id"]: place for place, row in enumerate(record.ranking, 1)}
+    is_ = {candidate.note_id: place for place, candidate in enumerate(state.get("candidates") or [], 1)}
     last = len(was) + len(is_)
     ids = sorted({**was, **is_}, key=lambda one: (min(was.get(one, last), is_.get(one, last)), was.get(one, last)))
-    return [PassageRanks(note_id=one, before=was.get(one), now=is_.get(one)) for one in ids]
+    told = {
+        "differences": {stage: [redacted(line) for line in lines] for stage, lines in found.differences.items()},
+        "causes": [redacted(cause) for cause in found.causes],
+        "passages": [PassageRanks(note_id=one, before=was.get(one), now=is_.get(one)) for one in ids],
+    }
+    asked = {"question": record.request["question"], "strategy": strategy, "before": before, "now": now}
+    return ReplayData(**found.as_json() | asked | told)

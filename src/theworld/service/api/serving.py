@@ -19,8 +19,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from theworld.service.api.access import Caller
-from theworld.service.api.envelope import Code, Envelope, language_of, reply
-from theworld.service.api.errors import as_api_error, asked_too_soon, check_run
+from theworld.service.api.replies import Code, Envelope, as_api_error, asked_too_soon, check_run, language_of, reply
 from theworld.service.api.schemas import AskRequest, Replied, SearchRequest
 from theworld.service.requests.record import FinishedRequest, outcome_of_run
 from theworld.service.requests.running import CancelledRunError, Run, Until, Watch, run_graph

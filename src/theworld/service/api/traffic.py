@@ -14,10 +14,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from theworld.evaluation.online import online_metrics
+from theworld.evaluation.online import OnlineMetrics, online_metrics
 from theworld.service.api.access import Evaluating, Querying
-from theworld.service.api.envelope import Code
-from theworld.service.api.errors import GUARDED, WITH_BODY, documented, must_exist
+from theworld.service.api.replies import GUARDED, WITH_BODY, Code, documented, must_exist
 from theworld.service.api.schemas import NO_REQUEST, Text
 from theworld.service.api.schemas import Body as Strict
 from theworld.service.api.serving import enveloped, service_of
@@ -39,16 +38,9 @@ SHOWN = 5
 """Examples given of a group, the newest."""
 
 
-class OnlineData(BaseModel):
+class OnlineData(OnlineMetrics):
     """Online metrics of a tenant, as docs/service.md defines them."""
 
-    requests: int = Field(description="Requests counted")
-    judged: int = Field(description="Answers somebody judged")
-    answer_success: float | None = Field(description="Share of judged answers that were right")
-    tool_success: float | None = Field(description="Share of tool runs without a fallback")
-    clarify_rate: float | None = Field(description="Share of questions that were answered by asking back")
-    recovery_rate: float | None = Field(description="Share of requests with a failed stage that still ended well")
-    latency_ms: dict[str, float] = Field(description="Percentiles 50, 95 and 99")
     routes: dict[str, Any] = Field(description="By the router's path: successes and attempts, from feedback")
 
 
@@ -57,10 +49,10 @@ def online(request: Request, caller: Querying, hours: Hours = 24.0) -> OnlineDat
     """Compute the online metrics from the tenant's requests on record, so that every number can be traced back."""
     service = service_of(request)
     since, rows = service.recent(caller.tenant, hours)
-    found = online_metrics(outcome_of_record(row) for row in rows).as_json()
+    found = online_metrics(outcome_of_record(row) for row in rows)
     routes = service.journal.route_outcomes(caller.tenant, since_ms=since)
     named = {path: {"successes": good, "attempts": tried} for path, (good, tried) in routes.items()}
-    return OnlineData(**found, routes=named)
+    return OnlineData(**dict(found), routes=named)
 
 
 class FailedRequest(BaseModel):

@@ -21,10 +21,9 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.sse import format_sse_event
 
-from theworld.service.api.access import Visiting
-from theworld.service.api.envelope import bare_reply
-from theworld.service.api.errors import ApiError, error_body
+from theworld.service.api.access import Caller, Visiting
 from theworld.service.api.passages import base_url
+from theworld.service.api.replies import ApiError, bare_reply, error_body
 from theworld.service.api.schemas import AskRequest
 from theworld.service.api.serving import RequestContext, followed, service_of, streamed
 from theworld.service.openai.conversation import Cited, Mark, cited, for_tenant, names, of_chat, of_responses
@@ -64,13 +63,7 @@ def _model(name: str) -> dict[str, Any]:
 )
 async def completions(request: Request, body: ChatRequest, caller: Visiting) -> Response:
     """Answer with the tenant's knowledge; the conversation is the history."""
-    asked = of_chat(body)
-    current = RequestContext(request, for_tenant(caller, body.model), "ask", "answer")
-    made = _Completion(current, body, base_url(current.service.settings.service, request))
-    if body.stream:
-        return await streamed(current, made.chunks(asked))
-    answer = cited(current, await current.answered(asked), made.base)
-    return bare_reply(made.whole(answer), current.request_id)
+    return await _answered(_Completion, request, body, caller, of_chat(body))
 
 
 @router.post(
@@ -81,14 +74,17 @@ async def completions(request: Request, body: ChatRequest, caller: Visiting) -> 
 )
 async def responses(request: Request, body: ResponsesRequest, caller: Visiting) -> Response:
     """Answer with the tenant's knowledge."""
-    asked = of_responses(body)
+    return await _answered(_Reply, request, body, caller, of_responses(body))
+
+
+async def _answered(
+    form: type[_Completion | _Reply], request: Request, body: Any, caller: Caller, asked: AskRequest
+) -> Response:
     current = RequestContext(request, for_tenant(caller, body.model), "ask", "answer")
-    made = _Reply(current, body, base_url(current.service.settings.service, request))
+    made = form(current, body, base_url(current.service.settings.service, request))
     if body.stream:
-        return await streamed(current, made.events(asked))
-    answer = cited(current, await current.answered(asked), made.base)
-    part = _part(answer.text, [mark.annotation() for mark in answer.marks])
-    return bare_reply(made.completed(answer, part), current.request_id)
+        return await streamed(current, made.pieces(asked))
+    return bare_reply(made.whole(cited(current, await current.answered(asked), made.base)), current.request_id)
 
 
 @dataclass(slots=True)
@@ -151,13 +147,19 @@ def _error(current: RequestContext, error: ApiError) -> bytes:
 
 
 @dataclass(slots=True)
-class _Completion:
-    """One chat completion, whole or in chunks."""
+class _Made:
+    """An answer in a client's form, whole or in pieces."""
 
     current: RequestContext
-    body: ChatRequest
+    body: Any
     base: str
     created: int = field(default_factory=lambda: int(time.time()))
+    told: int = 0
+    """Events so far."""
+
+
+class _Completion(_Made):
+    """One chat completion."""
 
     def envelope(self, kind: str, choices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
         shared = {"id": f"chatcmpl-{self.current.request_id}", "object": kind, "created": self.created}
@@ -169,7 +171,7 @@ class _Completion:
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
         return self.envelope("chat.completion", [choice], usage=_usage(answer), sources=list(answer.sources))
 
-    async def chunks(self, asked: AskRequest) -> AsyncGenerator[bytes]:
+    async def pieces(self, asked: AskRequest) -> AsyncGenerator[bytes]:
         sent = Unfolding()
         yield self.chunk({"role": "assistant", "content": ""})
         async with aclosing(_unfolding(self.current, asked, self.base, sent)) as happened:
@@ -203,16 +205,8 @@ def _usage(answer: Cited, sent: str = "prompt", received: str = "completion") ->
     return {f"{sent}_tokens": prompt, f"{received}_tokens": completion, "total_tokens": prompt + completion}
 
 
-@dataclass(slots=True)
-class _Reply:
-    """One response, whole or as events."""
-
-    current: RequestContext
-    body: ResponsesRequest
-    base: str
-    created: int = field(default_factory=lambda: int(time.time()))
-    told: int = 0
-    """Events so far."""
+class _Reply(_Made):
+    """One response."""
 
     def envelope(self, status: str, **more: Any) -> dict[str, Any]:
         return {
@@ -227,6 +221,9 @@ class _Reply:
         named = {"id": f"msg_{self.current.request_id}", "type": "message", "role": "assistant"}
         return named | {"status": status, "content": list(content)}
 
+    def whole(self, answer: Cited) -> dict[str, Any]:
+        return self.completed(answer, _part(answer.text, [mark.annotation() for mark in answer.marks]))
+
     def completed(self, answer: Cited, part: dict[str, Any]) -> dict[str, Any]:
         usage = _usage(answer, "input", "output") | {
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -234,7 +231,7 @@ class _Reply:
         }
         return self.envelope("completed", output=[self.message("completed", part)], usage=usage)
 
-    async def events(self, asked: AskRequest) -> AsyncGenerator[bytes]:
+    async def pieces(self, asked: AskRequest) -> AsyncGenerator[bytes]:
         sent = Unfolding()
         place = {"item_id": f"msg_{self.current.request_id}", "output_index": 0, "content_index": 0}
         for name in ("created", "in_progress"):

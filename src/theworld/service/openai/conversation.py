@@ -19,9 +19,8 @@ from typing import Any
 from theworld.models.chat import estimated_tokens
 from theworld.service.api.access import Caller
 from theworld.service.api.ask import ask_data
-from theworld.service.api.envelope import Code
-from theworld.service.api.errors import ApiError
 from theworld.service.api.passages import linked
+from theworld.service.api.replies import ApiError, Code
 from theworld.service.api.schemas import MOST_MESSAGES, AskRequest, Said
 from theworld.service.api.serving import RequestContext
 from theworld.service.openai.schemas import ChatMessage, ChatRequest, InputItem, ResponsesRequest
@@ -103,7 +102,10 @@ def _asked(said: list[tuple[str, str]], param: str) -> AskRequest:
     if role != "user" or not question.strip():
         raise _refused("the last message must be the user's, with the question as its text", param)
     before = said[:last] + said[last + 1 :]
-    history = [(role, _remembered(text) if role == "assistant" else text) for role, text in before]
+    history = []
+    for role, text in before:
+        without = _LINKS.sub("", text) if role == "assistant" else text  # another program's answer is left as it is
+        history.append((role, text if without == text else _SECOND_PASSAGE.split(without, maxsplit=1)[0]))
     longest = max((len(text) for _, text in [*history, ("user", question)]), default=0)
     if len(history) > MOST_MESSAGES or longest > MAX_QUESTION_CHARACTERS:
         what = f"at most {MOST_MESSAGES} earlier messages of at most {MAX_QUESTION_CHARACTERS:,} characters each"
@@ -113,12 +115,6 @@ def _asked(said: list[tuple[str, str]], param: str) -> AskRequest:
 
 def _refused(what: str, param: str) -> ApiError:
     return ApiError(Code.INVALID, f"{param}: {what}", details={"param": param, "code": "unsupported_value"})
-
-
-def _remembered(text: str) -> str:
-    """Return what an answer said; another program's is left as it is."""
-    without = _LINKS.sub("", text)
-    return without if without == text else _SECOND_PASSAGE.split(without, maxsplit=1)[0]
 
 
 @dataclass(frozen=True, slots=True)

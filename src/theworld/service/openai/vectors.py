@@ -13,8 +13,7 @@ from theworld.models.chat import estimated_tokens
 from theworld.models.protocols import Embedder, FloatArray
 from theworld.service.api.access import Caller, Visiting
 from theworld.service.api.ask import reranked
-from theworld.service.api.envelope import Code, bare_reply
-from theworld.service.api.errors import ApiError
+from theworld.service.api.replies import ApiError, Code, bare_reply
 from theworld.service.api.schemas import RerankData, RerankRequest
 from theworld.service.api.serving import ClientGoneError, RequestContext, service_of
 from theworld.service.openai.conversation import MODEL, unknown_model

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from theworld.errors import SettingsError
 from theworld.graph import Resources, make_resources
-from theworld.settings import Settings
 from theworld.state import Channel, Context
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -57,25 +56,23 @@ class Strategy(BaseModel):
         changes = self.settings.model_dump(exclude_defaults=True, exclude_none=True)
         if not changes:
             return resources
-        settings = changed_settings(resources.settings, changes)
+        settings = resources.settings
+        try:
+            sections = {
+                name: type(getattr(settings, name)).model_validate(
+                    _merged(getattr(settings, name).model_dump(), change)
+                )
+                for name, change in changes.items()
+            }
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(["strategy", "settings", *(str(part) for part in first["loc"])])
+            raise SettingsError(first["msg"], where=where, remedy="See the table of settings.") from error
+        settings = settings.model_copy(update=sections)
         made = make_resources(settings, resources.store, resources.models, resources.knowledge)
         return dataclasses.replace(
             made, resolver=resources.resolver, judge=resources.judge, ontology=resources.ontology
         )
-
-
-def changed_settings(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    """Return settings with sections changed; SettingsError naming what is wrong."""
-    try:
-        sections = {
-            name: type(getattr(settings, name)).model_validate(_merged(getattr(settings, name).model_dump(), change))
-            for name, change in changes.items()
-        }
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(["strategy", "settings", *(str(part) for part in first["loc"])])
-        raise SettingsError(first["msg"], where=where, remedy="See the table of settings.") from error
-    return settings.model_copy(update=sections)
 
 
 def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

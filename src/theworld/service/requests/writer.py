@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from theworld.errors import StoreError
 from theworld.service.requests.record import FinishedRequest, record_of
-from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
+from theworld.stores.ledger.request_log import RequestJournal
 
 log = logging.getLogger(__name__)
 
@@ -118,20 +118,16 @@ class RequestWriter:
     def _hurried(self) -> bool:
         return self._closing or self._awaited > 0 or len(self._queue) >= self._full
 
-    def _wait_for_quiet(self) -> None:
-        """Let requests go first, for a while."""
-        end = time.monotonic() + LONGEST_DELAY_S
-        while self._queue and time.monotonic() < end:
-            if self._wake.wait_for(self._hurried, LINGER_S) or not self._busy():
-                return
-
     def _work(self) -> None:
         while True:
             with self._wake:
                 self._idle = not self._queue
                 self._wake.notify_all()
                 self._wake.wait_for(lambda: self._queue or self._closing, PRUNE_S)
-                self._wait_for_quiet()
+                end = time.monotonic() + LONGEST_DELAY_S  # requests go first, for a while
+                while self._queue and time.monotonic() < end:
+                    if self._wake.wait_for(self._hurried, LINGER_S) or not self._busy():
+                        break
                 batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
                 self._idle = not batch
                 closing = self._closing
@@ -141,10 +137,20 @@ class RequestWriter:
             elif closing:
                 return
             if time.monotonic() >= self._next_prune:
-                self._prune()
+                self._next_prune = time.monotonic() + PRUNE_S
+                try:
+                    self._journal.prune(int((time.time() - self._keep_s) * 1000))
+                except StoreError as error:
+                    log.warning("old requests could not be deleted: %s", error)
 
     def _write(self, batch: list[FinishedRequest], *, closing: bool) -> None:
-        records = self._records(batch)
+        records = []
+        for asked in batch:
+            try:
+                records.append(record_of(asked))
+            except Exception:
+                log.exception("request %s cannot be put on record", asked.request_id)
+                self._dropped(1, "a request cannot be put on record")
         try:
             self._journal.write(records)
             self.counts.written += len(records)
@@ -159,16 +165,6 @@ class RequestWriter:
             else:
                 self._forget(batch)
                 self._dropped(1, "a request cannot be put on record")
-
-    def _records(self, batch: list[FinishedRequest]) -> list[RequestRecord]:
-        records = []
-        for asked in batch:
-            try:
-                records.append(record_of(asked))
-            except Exception:
-                log.exception("request %s cannot be put on record", asked.request_id)
-                self._dropped(1, "a request cannot be put on record")
-        return records
 
     def _give_back(self, batch: list[FinishedRequest], *, closing: bool) -> None:
         """Put a refused batch back in front, as far as there is room, and wait a little."""
@@ -189,10 +185,3 @@ class RequestWriter:
         if time.monotonic() - self._last_warning > 10:
             self._last_warning = time.monotonic()
             log.warning("%s: %d records dropped so far, the oldest first", why, self.counts.dropped)
-
-    def _prune(self) -> None:
-        self._next_prune = time.monotonic() + PRUNE_S
-        try:
-            self._journal.prune(int((time.time() - self._keep_s) * 1000))
-        except StoreError as error:
-            log.warning("old requests could not be deleted: %s", error)

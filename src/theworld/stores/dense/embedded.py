@@ -16,8 +16,7 @@ from theworld.errors import ModelMismatchError
 from theworld.models.protocols import FloatArray
 from theworld.single_flight import SingleFlightCache
 from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key, Written
-from theworld.stores.dense.matrix import token_counts
-from theworld.stores.dense.space import Space, updated
+from theworld.stores.dense.space import Space, token_counts, updated
 from theworld.stores.protocols import DenseResult, NoteChange
 from theworld.stores.records import Filters
 from theworld.stores.token_codes import TokenCodes, TokenCounts

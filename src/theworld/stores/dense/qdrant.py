@@ -13,8 +13,7 @@ from theworld.errors import EngineUnavailableError, ModelMismatchError
 from theworld.models.protocols import FloatArray
 from theworld.settings import DenseSettings
 from theworld.stores.dense import qdrant_points as points
-from theworld.stores.dense.qdrant_access import MissingError, clear_errors
-from theworld.stores.dense.qdrant_collection import Asked, QdrantCollection, Seen
+from theworld.stores.dense.qdrant_collection import Asked, MissingError, QdrantCollection, Seen, clear_errors
 from theworld.stores.dense.qdrant_points import STATE, SpaceOnServer, State
 from theworld.stores.protocols import DenseResult, Hit, NoteChange
 from theworld.stores.records import Filters
@@ -31,6 +30,8 @@ _CANDIDATES = 128
 """Notes looked at while the HNSW graph is followed: more than the hundred that a channel is asked for."""
 _OVERSAMPLING = 2.0
 """How many times more notes than wanted are scored by the whole vectors, where small copies are searched."""
+_KEPT_CODES = 20_000
+"""Notes whose token codes are kept, some 3 kB each, unless a question asks for more."""
 _VOCABULARY = 1_000_000
 _COUNTED_EXACTLY = 100_000
 """Notes up to which tokens are counted one by one; beyond, the server's own sums are taken."""
@@ -232,7 +233,9 @@ class QdrantDense(QdrantCollection):
             with clear_errors(self.where):
                 read = {self._note_of(row, tenant): points.tokens_of(row.payload or {}, found.vector) for row in rows}
             known |= dict.fromkeys(missing.values()) | read
-            seen.keep_codes({(tenant, space, note): known[note] for note in missing.values()})
+            if len(seen.codes) + len(missing) > _KEPT_CODES:
+                seen.codes = {}
+            seen.codes.update({(tenant, space, note): known[note] for note in missing.values()})
         return [known[note] for note in note_ids]
 
     def token_idf(self, space: str, ids: Sequence[int]) -> FloatArray:

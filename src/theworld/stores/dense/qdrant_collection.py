@@ -1,23 +1,123 @@
-"""The collection of one ledger on a Qdrant server: made, replaced, written, and asked how far it has come."""
+"""The collection of one ledger on a Qdrant server: connected to, made, replaced, written, and asked how far it is."""
 
 from __future__ import annotations
 
+import re
 import secrets
+import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+import httpx
+from pydantic import ValidationError
 from qdrant_client import QdrantClient, models
+from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
-from theworld.errors import StoreError
+from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import DenseSettings
 from theworld.stores.circuit_breaker import CircuitBreaker
 from theworld.stores.dense import qdrant_points as points
-from theworld.stores.dense.qdrant_access import MissingError, clear_errors, connect
 from theworld.stores.dense.qdrant_points import FORMAT, STATE, SpaceOnServer, State
-from theworld.stores.engine_access import RemoteProjection
+from theworld.stores.engine_access import RemoteProjection, misunderstood, shortened, tls_context
 from theworld.stores.protocols import NoteChange
 from theworld.stores.token_codes import TokenCodes, TokenCounts
+
+_NOT_FOUND = 404
+_DENIED = frozenset({401, 403})
+_BUSY = frozenset({408, 429, 500, 502, 503, 504})
+
+_LOCAL_MISSING = re.compile(r"Collection \S+ not found")
+"""What the client's local mode says where a server answers 404."""
+
+
+class MissingError(StoreError):
+    """The server says that there is no such collection."""
+
+
+class _Transport(httpx.HTTPTransport):
+    """Waits as long as the settings say: the client itself knows only whole seconds."""
+
+    def __init__(self, limit_s: float, **options: Any) -> None:
+        super().__init__(**options)
+        self._limits = httpx.Timeout(limit_s).as_dict()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.extensions = {**request.extensions, "timeout": self._limits}
+        return super().handle_request(request)
+
+
+def connect(settings: DenseSettings, limit_s: float) -> QdrantClient:
+    """Return a client with its pool of connections that waits `limit_s` seconds at most; nothing is sent yet."""
+    assert settings.url is not None
+    secured = settings.url.startswith("https://")
+    context: ssl.SSLContext | bool = tls_context(settings) if secured else False
+    pool = httpx.Limits(max_connections=settings.connections, max_keepalive_connections=settings.connections)
+    secret = settings.api_key.get_secret_value() if settings.api_key is not None else None
+    return QdrantClient(
+        url=settings.url,
+        # As a header: given as a key, the client warns whenever there is no TLS.
+        headers={"api-key": secret} if secret is not None else None,
+        metadata={"accept-encoding": "identity"},  # answers are small, and unpacking them takes longer than their way
+        timeout=limit_s,  # type: ignore[arg-type]  # rounded up by the client
+        check_compatibility=False,
+        transport=_Transport(limit_s, verify=context, limits=pool),
+    )
+
+
+@contextmanager
+def clear_errors(where: str) -> Iterator[None]:
+    """Turn what the client raises into EngineUnavailableError, or StoreError where the server refused a request."""
+    try:
+        yield
+    except UnexpectedResponse as error:
+        raise _told(error, where) from error
+    except ResponseHandlingException as error:
+        raise _unreached(error.source, where) from error
+    except ResourceExhaustedResponse as error:
+        raise EngineUnavailableError(f"Qdrant is not able to answer: {shortened(error)}.", where=where) from error
+    except (
+        ApiException,
+        QdrantException,
+        ValidationError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        AssertionError,
+        RuntimeError,
+    ) as error:
+        if _LOCAL_MISSING.fullmatch(str(error)):
+            raise MissingError(f"Qdrant has no such collection: {error}.", where=where) from error
+        raise misunderstood("Qdrant", error, where) from error
+
+
+def _unreached(error: Exception, where: str) -> EngineUnavailableError:
+    if isinstance(error, httpx.TimeoutException):
+        return EngineUnavailableError("Qdrant did not answer in time.", where=where)
+    if isinstance(error, httpx.HTTPError | OSError):
+        what = f"Qdrant cannot be reached: {type(error).__name__} {shortened(error)}."
+        return EngineUnavailableError(what, where=where)
+    return misunderstood("Qdrant", error, where)
+
+
+def _told(error: UnexpectedResponse, where: str) -> StoreError:
+    """Return the error for a status that the server gave."""
+    told: object = error.reason_phrase
+    with suppress(ValueError, LookupError, TypeError):
+        told = error.structured()["status"]["error"]
+    status, what = error.status_code, f"{error.status_code} {shortened(told)}"
+    if status == _NOT_FOUND:
+        return MissingError(f"Qdrant has no such collection: {what}.", where=where)
+    if status in _DENIED:
+        remedy = "Check dense.api_key and its rights (docs/engines.md)."
+        return StoreError(f"Qdrant refuses the API key: {what}.", where=where, remedy=remedy)
+    if status in _BUSY:
+        return EngineUnavailableError(f"Qdrant is not able to answer: {what}.", where=where)
+    return StoreError(f"Qdrant refused: {what}.", where=where)
+
 
 T = TypeVar("T")
 _CHUNK = 128
@@ -25,8 +125,6 @@ _CHUNK = 128
 _PAGE = 5000
 _KEPT_VECTORS = 8
 """Questions whose cosines are kept."""
-_KEPT_CODES = 20_000
-"""Notes whose token codes are kept, some 3 kB each."""
 
 
 class Asked(NamedTuple):
@@ -55,12 +153,6 @@ class Seen:
         """Keep cosines beside those of the last few questions."""
         latest = [(one, known) for one, known in list(self.cosines.items()) if one != asked][1 - _KEPT_VECTORS :]
         self.cosines = {**dict(latest), asked: {**self.cosines.get(asked, {}), **found}}
-
-    def keep_codes(self, found: Mapping[tuple[str, str, str], TokenCodes | None]) -> None:
-        """Keep token codes, beside those of earlier questions if these are not too many."""
-        if len(self.codes) + len(found) > _KEPT_CODES:
-            self.codes = {}
-        self.codes.update(found)
 
 
 class QdrantCollection(RemoteProjection):
@@ -176,10 +268,6 @@ class QdrantCollection(RemoteProjection):
         state = self._state()
         return state.applied if state is not None else 0
 
-    def count(self) -> int:
-        """Return how many notes the collection holds."""
-        return self._ask(lambda client: client.count(self._alias, points.no_state(), exact=True)).count
-
     def key_of(self, change: NoteChange) -> str:
         """Return the id of a note's point."""
         return points.key(change.tenant, change.note_id)
@@ -187,15 +275,17 @@ class QdrantCollection(RemoteProjection):
     def held(self) -> Iterator[tuple[str, int]]:
         """Yield id and sequence number of all notes."""
         after: Any = None
+        notes = models.Filter(must_not=[models.HasIdCondition(has_id=[STATE])])
+
+        def page(client: QdrantClient) -> tuple[list[tuple[str, int]], Any]:
+            found, following = client.scroll(self._alias, notes, _PAGE, offset=after, with_payload=["sequence"])
+            return [(str(one.id), int((one.payload or {})["sequence"])) for one in found], following
+
         while True:
-            found, after = self._ask(partial(self._page, after=after), patiently=True)
-            yield from found
+            held, after = self._ask(page, patiently=True)
+            yield from held
             if after is None:
                 return
-
-    def _page(self, client: QdrantClient, after: Any) -> tuple[list[tuple[str, int]], Any]:
-        found, after = client.scroll(self._alias, points.no_state(), _PAGE, offset=after, with_payload=["sequence"])
-        return [(str(one.id), int((one.payload or {})["sequence"])) for one in found], after
 
     def close(self) -> None:
         """Close the connections."""

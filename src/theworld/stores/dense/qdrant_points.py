@@ -29,9 +29,8 @@ from qdrant_client import models
 
 from theworld.settings import DenseSettings
 from theworld.stores.engine_access import identifier, index_term, is_text, sendable_terms
-from theworld.stores.filters import filter_terms
 from theworld.stores.protocols import NoteChange
-from theworld.stores.records import Filters
+from theworld.stores.records import Filters, filter_terms
 from theworld.stores.token_codes import TokenCodes, pack_tokens, unpack_tokens
 
 FORMAT = 2
@@ -186,11 +185,6 @@ def in_space(vector: str, ids: Sequence[str] | None = None) -> models.Filter:
     """
     must: list[Any] = [_is("spaces", vector)]
     return models.Filter(must=must if ids is None else [models.HasIdCondition(has_id=list(ids)), *must])
-
-
-def no_state() -> models.Filter:
-    """Return the filter for all notes."""
-    return models.Filter(must_not=[models.HasIdCondition(has_id=[STATE])])
 
 
 def _is(name: str, value: str) -> models.FieldCondition:

@@ -5,7 +5,7 @@ gives the same arrays, sums and ties however it was written. A *list of lists* i
 (n + 1,), and the values of all.
 
     notes.* documents.* keys.* texts.* terms.*   tables of strings: ids of notes and documents, entity keys, titles and
-                                                 surfaces, filter terms (see theworld.stores.string_table)
+                                                 surfaces, filter terms (see theworld.stores.array_folder)
     document, title            (notes,) number of each note's document, and of its title among the texts
     name.*, mention.*          (key, text) of each note's names and mentions, as they were written
     term.*                     filter terms of each note
@@ -21,10 +21,9 @@ from dataclasses import dataclass
 
 from theworld.models.protocols import IntArray
 from theworld.state import MentionType
-from theworld.stores.array_folder import Arrays
-from theworld.stores.filters import filter_terms
+from theworld.stores.array_folder import Arrays, Rows, StringTable
 from theworld.stores.protocols import NoteChange
-from theworld.stores.string_table import Rows, StringTable
+from theworld.stores.records import filter_terms
 from theworld.text import entity_key
 
 _UNLINKING: frozenset[MentionType] = frozenset({"number", "quantity"})

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theworld.state import EvidencePath
-from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key
-from theworld.stores.graph.bipartite import Bipartite
-from theworld.stores.graph.columns import Columns, NoteFacts, note_facts
-from theworld.stores.graph.entity_graph import find_links
+from theworld.stores.array_folder import ArrayFolder, Arrays, Generation, Key, StringTable
+from theworld.stores.graph.columns import Columns, Lists, NoteFacts, note_facts
+from theworld.stores.graph.entity_graph import ByNumber, Computed, EntityGraph, NoteFace, PathSearch, find_links
 from theworld.stores.graph.joining import joined
-from theworld.stores.graph.pagerank import Reached
-from theworld.stores.graph.parameters import RankingParameters
-from theworld.stores.graph.paths import PathSearch
+from theworld.stores.graph.pagerank import RankingParameters, Reached, Walk, WholeWalk
 from theworld.stores.protocols import Hit, Link, NoteChange
-from theworld.stores.records import Filters
+from theworld.stores.records import Filters, wanted_terms
 
 FORMAT = 5
 """Raised whenever the arrays or the keys change, so that what an older program wrote is built anew."""
@@ -181,7 +181,8 @@ class MappedGraph:
         `mentioned_in` and `title_of` from an entity to a note. A target that cannot be reached is left out.
         """
         graph = self._graph(tenant)
-        search = PathSearch(graph, graph.known(notes), graph.known_entities(entities))
+        known = [row for row in graph.keys.find(entities).tolist() if row >= 0]
+        search = PathSearch(graph, graph.known(notes), known)
         return search.find(graph.known(targets), max_hops)
 
 
@@ -207,3 +208,57 @@ def _best(graph: Bipartite, reached: Reached, filters: Filters, limit: int) -> l
         if passes is None or passes(note):
             hits.append(Hit(graph.note_ids[note], float(ranks[place])))
     return hits
+
+
+_MANY = 64
+"""Of more notes than these only those of interest are looked at."""
+
+
+class Bipartite(EntityGraph):
+    """The graph of one tenant at one moment; making it reads nothing."""
+
+    note_ids: StringTable
+    titles: Lists
+    mentions: Lists
+
+    def __init__(self, columns: Columns, parameters: RankingParameters) -> None:
+        self.columns, self.parameters = columns, parameters
+        self.note_ids, self.keys = columns.notes, columns.keys
+        self.titled, self.mentioned = columns.titled, columns.mentioned
+        self.titles, self.mentions = columns.titles, columns.mentions
+        self.labels = Computed(lambda entity: columns.texts[columns.label[entity]])
+        self.facts = Computed(
+            lambda note: NoteFace(columns.documents[columns.document[note]], columns.texts[columns.title[note]])
+        )
+
+    def named_by(self, entity: int) -> int:
+        """Return the number of notes that name an entity, as their title or in their text."""
+        return self.titles.length(entity) + self.mentions.length(entity)
+
+    def known(self, note_ids: Sequence[str]) -> list[int]:
+        """Return the numbers of the notes that exist."""
+        return [row for row in self.note_ids.find(note_ids).tolist() if row >= 0]
+
+    def within(self, notes: ByNumber[list[int]], entity: int, among: NDArray[np.int64]) -> list[int]:
+        """Return the notes of an entity, of very many only those in `among`."""
+        assert isinstance(notes, Lists)
+        found = notes.array(entity)
+        if len(found) > _MANY:
+            places = np.minimum(np.searchsorted(found, among), len(found) - 1)
+            return cast(list[int], among[found[places] == among].tolist())
+        return cast(list[int], found.tolist())
+
+    def filtered(self, filters: Filters) -> Callable[[int], bool]:
+        """Return what tells whether a note passes the filters."""
+        wanted = [set(self.columns.terms.find(some).tolist()) - {-1} for some in wanted_terms(filters)]
+        terms_of = self.columns.terms_of
+        return lambda note: all(not some.isdisjoint(terms_of[note]) for some in wanted)
+
+    @cached_property
+    def walk(self) -> Walk | WholeWalk:
+        """Return the random walk over notes (first) and entities."""
+        arrays = self.columns.arrays
+        starts, targets, weights = (np.asarray(arrays[f"walk.{name}"]) for name in ("starts", "targets", "weights"))
+        if len(targets) > self.parameters.whole:
+            return Walk(starts, targets, weights)
+        return WholeWalk(starts, targets, weights, len(self.note_ids))

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from theworld.errors import EngineUnavailableError
+from neo4j import Transaction
+
+from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import GraphSettings
 from theworld.state import EvidencePath
-from theworld.stores.engine_access import RemoteProjection, sendable_terms
+from theworld.stores.engine_access import RemoteProjection, identifier, sendable_terms
 from theworld.stores.graph import neo4j_queries as cypher
-from theworld.stores.graph.bounded_walk import AT_ONCE, BoundedWalk
-from theworld.stores.graph.entity_graph import find_links
-from theworld.stores.graph.neighbourhood import Neighbourhood, NoteRow
+from theworld.stores.graph.columns import note_facts
+from theworld.stores.graph.entity_graph import PathSearch, find_links
+from theworld.stores.graph.neighbourhood import AT_ONCE, BoundedWalk, Neighbourhood, NoteRow
 from theworld.stores.graph.neo4j_client import Neo4jClient
-from theworld.stores.graph.neo4j_fetching import fetch_rows, read_shared, surroundings, walk_from
-from theworld.stores.graph.neo4j_moment import ChangedError, Fetched, Moment, Names, read_state, state_of
-from theworld.stores.graph.neo4j_writing import FORMAT, make_batch, write_batch
-from theworld.stores.graph.parameters import RankingParameters
-from theworld.stores.graph.paths import PathSearch
+from theworld.stores.graph.neo4j_fetching import (
+    ChangedError,
+    Fetched,
+    Moment,
+    Names,
+    fetch_rows,
+    read_shared,
+    read_state,
+    state_of,
+    surroundings,
+    walk_from,
+)
+from theworld.stores.graph.pagerank import RankingParameters
 from theworld.stores.protocols import Hit, Link, NoteChange
 from theworld.stores.records import Filters
 
@@ -59,16 +70,11 @@ class Neo4jGraph(RemoteProjection):
 
     def _read_applied(self) -> int:
         applied = self._read_state()[0]
-        self._warm_up()
+        if not self._warm:  # the server plans the queries before a question needs them
+            self._warm = True
+            some = {"ledger": "", "uids": [""], "rows": [], "known": [], "wanted": [], **self._bounds}
+            self._client.warm_up(*((text, some) for text in cypher.QUERIES))
         return applied
-
-    def _warm_up(self) -> None:
-        """Once, when the store is opened: let the server plan the queries before the first question needs them."""
-        if self._warm:
-            return
-        self._warm = True
-        some = {"ledger": "", "uids": [""], "rows": [], "known": [], "wanted": [], **self._bounds}
-        self._client.warm_up(*((text, some) for text in cypher.QUERIES))
 
     def _read_state(self) -> tuple[int, bool]:
         """Return how far the graph came, and whether leftovers have to be cleared before it can go on."""
@@ -111,7 +117,7 @@ class Neo4jGraph(RemoteProjection):
         self._applied = 0
 
     def _set_state(self, *, clearing: bool) -> None:
-        state = {"ledger": self._ledger, "applied": 0, "format": FORMAT, "clearing": clearing}
+        state = {"ledger": self._ledger, "applied": 0, "format": cypher.FORMAT, "clearing": clearing}
         self._client.run_alone((cypher.SET_STATE, state))
 
     def clear(self) -> None:
@@ -126,11 +132,6 @@ class Neo4jGraph(RemoteProjection):
             self.clear()
             self._client.run_alone((cypher.REMOVE_STATE, {"ledger": self._ledger}))
             self._applied = None
-
-    def count(self) -> int:
-        """Return how many notes the graph holds."""
-        with self._names.read():
-            return int(self._client.read((cypher.COUNT_NOTES, {"ledger": self._ledger}))[0][0][0])
 
     def key_of(self, change: NoteChange) -> str:
         """Return the key of a note's node."""
@@ -245,3 +246,78 @@ class Neo4jGraph(RemoteProjection):
 
 def _weighty(weights: Mapping[str, float]) -> dict[str, float]:
     return {name: weight for name, weight in weights.items() if weight > 0 and math.isfinite(weight)}
+
+
+@dataclass(slots=True)
+class Batch:
+    """The rows of some changes."""
+
+    touched: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    entities: dict[str, dict[str, Any]] = field(default_factory=dict)
+    titles: list[dict[str, Any]] = field(default_factory=list)
+    mentions: list[dict[str, Any]] = field(default_factory=list)
+
+
+def make_batch(ledger: str, changes: Iterable[NoteChange]) -> Batch:
+    """Return the rows; of several changes of one note the last counts."""
+    batch = Batch()
+    latest = {(change.tenant, change.note_id): change for change in changes}
+    for change in latest.values():
+        note = identifier(ledger, change.tenant, "note", change.note_id)
+        batch.touched.append(note)
+        facts = note_facts(change)
+        if facts is None:
+            batch.removed.append(note)
+            continue
+        titles: dict[str, list[str]] = {}
+        mentions: dict[str, list[str]] = {}
+        for key, name in facts.names:
+            titles.setdefault(key, []).append(name)
+        for key, surface in facts.mentions:
+            if key not in titles:
+                mentions.setdefault(key, []).append(surface)
+        batch.notes.append(
+            {
+                "uid": note,
+                "ledger": ledger,
+                "id": change.note_id,
+                "document": facts.document_id,
+                "title": facts.title,
+                "terms": sorted(facts.terms),
+                "sequence": change.sequence,
+            }
+        )
+        entities = {key: identifier(ledger, change.tenant, "entity", key) for key in (*titles, *mentions)}
+        batch.entities.update((one, {"uid": one, "ledger": ledger, "key": key}) for key, one in entities.items())
+        batch.titles += [{"note": note, "entity": entities[key], "name": min(names)} for key, names in titles.items()]
+        batch.mentions += [{"note": note, "entity": entities[key], "surfaces": some} for key, some in mentions.items()]
+    return batch
+
+
+def write_batch(transaction: Transaction, ledger: str, batch: Batch, *, expected: int, upto: int, where: str) -> None:
+    """Write a batch and how far it goes; StoreError when another process has written since `expected` was read."""
+    locked = transaction.run(cypher.LOCK_STATE, given={"ledger": ledger, "format": cypher.FORMAT})
+    applied = locked.values()[0][0]
+    if applied != expected:
+        raise StoreError(
+            f"another process has written to the graph: it stands at {applied}, not {expected}.",
+            where=where,
+            remedy="Run one writer at a time; what is missing is written by the next `theworld sync`.",
+        )
+    detached = transaction.run(cypher.DETACH, given={"uids": batch.touched})
+    loose = detached.values()[0][0]
+    steps: tuple[tuple[Any, Sequence[Any], str], ...] = (
+        (cypher.REMOVE_NOTES, batch.removed, "uids"),
+        (cypher.PUT_NOTES, batch.notes, "rows"),
+        (cypher.PUT_ENTITIES, list(batch.entities.values()), "rows"),
+        (cypher.PUT_TITLES, batch.titles, "rows"),
+        (cypher.PUT_MENTIONS, batch.mentions, "rows"),
+        (cypher.REMOVE_ORPHANS, loose, "uids"),
+    )
+    for text, rows, name in steps:
+        if rows:
+            transaction.run(text, given={name: rows}).consume()
+    state = {"ledger": ledger, "applied": upto, "format": cypher.FORMAT, "clearing": False}
+    transaction.run(cypher.SET_STATE, given=state).consume()

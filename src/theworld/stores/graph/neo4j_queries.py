@@ -17,6 +17,9 @@ from __future__ import annotations
 
 from typing import LiteralString
 
+FORMAT = 3
+"""Raised whenever the model or the keys change, so that what an older program wrote is built anew."""
+
 SCHEMA: tuple[LiteralString, ...] = (
     "CREATE CONSTRAINT theworld_note IF NOT EXISTS FOR (n:TheWorldNote) REQUIRE n.uid IS UNIQUE",
     "CREATE CONSTRAINT theworld_entity IF NOT EXISTS FOR (e:TheWorldEntity) REQUIRE e.uid IS UNIQUE",
@@ -93,10 +96,6 @@ MATCH (e:TheWorldEntity {ledger: $given.ledger}) WITH e LIMIT $given.batch DETAC
 
 REMOVE_STATE: LiteralString = """
 MATCH (s:TheWorldState {uid: $given.ledger}) DELETE s
-"""
-
-COUNT_NOTES: LiteralString = """
-MATCH (n:TheWorldNote {ledger: $given.ledger}) WITH count(n) AS notes RETURN collect([notes])
 """
 
 # In the order of an index, some at a time.

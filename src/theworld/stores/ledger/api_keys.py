@@ -12,12 +12,13 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Row, insert, select, update
 
 from theworld.errors import SettingsError
-from theworld.stores.ledger.service_ledger import ServiceLedger
+from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.service_tables import ApiKey
 
 SCOPES = ("query", "write", "evaluate")
@@ -46,23 +47,10 @@ class Principal:
         return ANY_TENANT in self.tenants or tenant in self.tenants
 
 
-@dataclass(frozen=True, slots=True)
-class KeyFacts:
-    """What is known of a key; never its secret."""
-
-    key_id: str
-    name: str
-    tenants: Sequence[str]
-    scopes: Sequence[str]
-    created_ms: int
-    expires_ms: int | None
-    revoked_ms: int | None
-
-
 class KeyRing:
     """The keys of one store."""
 
-    def __init__(self, ledger: ServiceLedger) -> None:
+    def __init__(self, ledger: Database) -> None:
         self._ledger = ledger
 
     def create(
@@ -117,10 +105,10 @@ class KeyRing:
         statement = update(ApiKey).where(ApiKey.key_id == key_id, ApiKey.revoked_ms.is_(None)).values(revoked_ms=now)
         return bool(self._ledger.execute(statement))
 
-    def known(self) -> list[KeyFacts]:
-        """Return all keys, oldest first."""
-        columns = [getattr(ApiKey, one.name) for one in fields(KeyFacts)]
-        return [KeyFacts(*row) for row in self._ledger.rows(select(*columns).order_by(ApiKey.id))]
+    def known(self) -> Sequence[Row[Any]]:
+        """Return what is known of all keys, the columns of `api_key` but for number and hash, oldest first."""
+        columns = (ApiKey.key_id, ApiKey.name, ApiKey.tenants, ApiKey.scopes, ApiKey.created_ms, ApiKey.expires_ms)
+        return self._ledger.rows(select(*columns, ApiKey.revoked_ms).order_by(ApiKey.id))
 
 
 def _hash(secret: str) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Select, func, select
 
-from theworld.stores.filters import filter_terms, passes, wanted_terms
 from theworld.stores.ledger import models
 from theworld.stores.ledger.checking import findable
+from theworld.stores.ledger.database import batches
 from theworld.stores.ledger.reading import read_document_notes
-from theworld.stores.ledger.statements import batches
-from theworld.stores.records import Filters, StoredNote
+from theworld.stores.records import Filters, StoredNote, filter_terms, passes, wanted_terms
 
 if TYPE_CHECKING:
     from sqlalchemy import Row
@@ -78,8 +77,12 @@ def list_documents(
         and passes(filter_terms(row.properties, row.document_id), wanted)
     ]
     rest = [row for row in matching if row.document_id > after]
-    counts = _note_counts(connection, [row.id for row in rest[:limit]])
-    documents = tuple(_summary(row, counts.get(row.id, {})) for row in rest[:limit])
+    note, counts = models.Note, defaultdict[int, dict[str, int]](dict)
+    for some in batches([row.id for row in rest[:limit]]):
+        counted = select(note.document, note.language, func.count()).where(note.document.in_(some))
+        for number, language, count in connection.execute(counted.group_by(note.document, note.language)):
+            counts[number][language] = count
+    documents = tuple(_summary(row, counts[row.id]) for row in rest[:limit])
     return DocumentPage(documents, len(matching), documents[-1].id if len(rest) > limit else None)
 
 
@@ -103,25 +106,7 @@ def _documents(tenant: str) -> Select[Any]:
     return query.where(document.tenant == findable(tenant))
 
 
-def _note_counts(connection: Connection, rows: list[int]) -> dict[int, dict[str, int]]:
-    note = models.Note
-    found: dict[int, dict[str, int]] = {}
-    for some in batches(rows):
-        query = select(note.document, note.language, func.count()).where(note.document.in_(some))
-        for row, language, count in connection.execute(query.group_by(note.document, note.language)):
-            found.setdefault(row, {})[language] = count
-    return found
-
-
 def _summary(row: Row[Any], languages: Mapping[str, int]) -> DocumentSummary:
-    return DocumentSummary(
-        id=row.document_id,
-        title=row.title,
-        source=row.source,
-        notes=sum(languages.values()),
-        characters=row.characters,
-        languages=tuple(sorted(languages)),
-        written_at=row.written_at,
-        metadata=dict(row.properties),
-        aliases=tuple(row.aliases),
-    )
+    counted = sum(languages.values()), row.characters, tuple(sorted(languages))
+    more = row.written_at, dict(row.properties), tuple(row.aliases)
+    return DocumentSummary(row.document_id, row.title, row.source, *counted, *more)

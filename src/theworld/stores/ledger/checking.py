@@ -11,8 +11,7 @@ import numpy as np
 from theworld.errors import StoreError
 from theworld.models.protocols import Embedded
 from theworld.stores.engine_access import is_text
-from theworld.stores.filters import filter_terms
-from theworld.stores.records import DocumentRecord, NoteKind, NoteRecord
+from theworld.stores.records import DocumentRecord, NoteKind, NoteRecord, filter_terms
 
 VOCABULARY = 1 << 24
 """Ids of tokens are below: how often each occurs is counted in an array over all of them, and models know 250,000."""

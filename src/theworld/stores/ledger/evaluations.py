@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, cast
 
 from sqlalchemy import Row, Select, func, insert, select, update
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
-from theworld.stores.ledger.service_ledger import ServiceLedger
+from theworld.stores.ledger.database import Database, insert_rows
 from theworld.stores.ledger.service_tables import EvalAnswer, EvalDataset, EvalJob, EvalQuery, EvalResult
-from theworld.stores.ledger.statements import insert_rows
 
 OPEN = ("queued", "running")
 MOST_OPEN = 16
@@ -34,52 +33,23 @@ class StoredQuery:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredJob:
-    """A job as the table has it."""
-
-    row: int
-    tenant: str
-    job_id: str
-    dataset: int
-    status: str
-    request: Mapping[str, Any]
-    total: int
-    done: int
-    cancel: bool
-    error: str
-    report: Mapping[str, Any] | None
-    created_ms: int
-    started_ms: int | None
-    finished_ms: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetSummary:
-    """A question set without its questions."""
-
-    dataset_id: str
-    name: str
-    questions: int
-    provenance: Mapping[str, Any]
-    created_ms: int
-
-
+Job = Row[Any]
+"""A row of the table `eval_job`."""
 _COUNTED = select(func.count()).where(EvalQuery.dataset == EvalDataset.id).scalar_subquery().label("questions")
-_JOB = select(EvalJob.id.label("row"), *(getattr(EvalJob, one.name) for one in fields(StoredJob)[1:]))
+_JOB = select(EvalJob.__table__)
 
 
 class Evaluations:
     """Evaluation sets and jobs on record."""
 
-    def __init__(self, ledger: ServiceLedger) -> None:
+    def __init__(self, ledger: Database) -> None:
         self._ledger = ledger
 
     def add_dataset(self, tenant: str, name: str, queries: Sequence[StoredQuery], provenance: Mapping[str, Any]) -> str:
         """Keep a question set; return its id."""
         dataset_id = uuid.uuid4().hex
         row = {"tenant": tenant, "dataset_id": dataset_id, "name": name, "provenance": dict(provenance)}
-        with self._ledger.writing() as connection:
+        with self._ledger.writing(()) as connection:
             statement = insert(EvalDataset).values(**row, created_ms=now_ms()).returning(EvalDataset.id)
             dataset = connection.scalar(statement)
             rows = [{"dataset": dataset, "position": i, **asdict(query)} for i, query in enumerate(queries)]
@@ -100,17 +70,18 @@ class Evaluations:
         ((dataset_id, name, provenance),) = self._ledger.rows(query)
         return dataset_id, name, provenance
 
-    def datasets(self, tenant: str, *, after: str, limit: int) -> tuple[list[DatasetSummary], int, str | None]:
-        """Return a page of a tenant's sets, the newest first, how many there are, and the id to go on after."""
+    def datasets(self, tenant: str, *, after: str, limit: int) -> tuple[Sequence[Row[Any]], int, str | None]:
+        """Return a page of a tenant's sets, the newest first, how many there are, and the id to go on after.
+
+        Of each `dataset_id`, `name`, `questions` (how many), `provenance` and `created_ms`.
+        """
         table = EvalDataset
         query = select(table.dataset_id, table.name, _COUNTED, table.provenance, table.created_ms)
-        rows, total, next_after = self._page(query, table.dataset_id, tenant, after, limit)
-        return [DatasetSummary(**row._mapping) for row in rows], total, next_after
+        return self._page(query, table.dataset_id, tenant, after, limit)
 
-    def jobs(self, tenant: str, *, after: str, limit: int) -> tuple[list[StoredJob], int, str | None]:
+    def jobs(self, tenant: str, *, after: str, limit: int) -> tuple[Sequence[Job], int, str | None]:
         """Return a page of a tenant's jobs, the newest first, how many there are, and the id to go on after."""
-        rows, total, next_after = self._page(_JOB, EvalJob.job_id, tenant, after, limit)
-        return [StoredJob(**row._mapping) for row in rows], total, next_after
+        return self._page(_JOB, EvalJob.job_id, tenant, after, limit)
 
     def _page(
         self, query: Select[Any], public_id: InstrumentedAttribute[str], tenant: str, after: str, limit: int
@@ -144,17 +115,17 @@ class Evaluations:
         row = {"tenant": tenant, "job_id": job_id, "dataset": dataset, "request": dict(request), "total": total}
         fresh = {"status": "queued", "done": 0, "cancel": False, "error": "", "created_ms": now_ms()}
         unfinished = select(func.count()).where(EvalJob.tenant == tenant, EvalJob.status.in_(OPEN))
-        with self._ledger.writing() as connection:
+        with self._ledger.writing(()) as connection:
             if (connection.scalar(unfinished) or 0) >= MOST_OPEN:
                 return None
             connection.execute(insert(EvalJob).values(**row, **fresh))
         return job_id
 
-    def job(self, job_id: str, *, tenant: str) -> StoredJob | None:
+    def job(self, job_id: str, *, tenant: str) -> Job | None:
         """Return a tenant's job; None alike when unknown and when foreign."""
-        return self._job(_JOB.where(EvalJob.tenant == tenant, EvalJob.job_id == job_id))
+        return cast("Job | None", self._ledger.row(_JOB.where(EvalJob.tenant == tenant, EvalJob.job_id == job_id)))
 
-    def next_job(self) -> StoredJob | None:
+    def next_job(self) -> Job | None:
         """Return the job to work on next: one that was cut short, else the oldest of the tenant whose turn it is.
 
         Tenants take turns: the one whose last job began longest ago comes first.
@@ -162,11 +133,7 @@ class Evaluations:
         others = aliased(EvalJob)
         begun = select(func.max(others.started_ms)).where(others.tenant == EvalJob.tenant).scalar_subquery()
         turn = (EvalJob.status.desc(), func.coalesce(begun, 0), EvalJob.id)
-        return self._job(_JOB.where(EvalJob.status.in_(OPEN)).order_by(*turn).limit(1))
-
-    def _job(self, query: Select[Any]) -> StoredJob | None:
-        row = self._ledger.row(query)
-        return StoredJob(**row._mapping) if row is not None else None
+        return cast("Job | None", self._ledger.row(_JOB.where(EvalJob.status.in_(OPEN)).order_by(*turn).limit(1)))
 
     def cancel(self, job_id: str, *, tenant: str) -> bool:
         """Ask a job to stop; one that waits is over at once. False when the tenant has no such job."""
@@ -176,11 +143,11 @@ class Evaluations:
             update(EvalJob).where(*mine, EvalJob.status.in_(OPEN)).values(cancel=True),
             update(EvalJob).where(*mine, EvalJob.status == "queued").values(**over),
         )
-        return self._ledger.value(select(EvalJob.id).where(*mine)) is not None
+        return self._ledger.glance(select(EvalJob.id).where(*mine)) is not None
 
     def is_cancelled(self, row: int) -> bool:
         """Return whether a job is to stop."""
-        return bool(self._ledger.value(select(EvalJob.cancel).where(EvalJob.id == row)))
+        return bool(self._ledger.glance(select(EvalJob.cancel).where(EvalJob.id == row)))
 
     def start(self, row: int) -> None:
         """Note that a job is under way; the first start is kept."""

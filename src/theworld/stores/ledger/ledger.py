@@ -15,11 +15,9 @@ from theworld.settings import LedgerSettings
 from theworld.state import Mention as MentionRecord
 from theworld.stores.ledger import opening, reading, writing
 from theworld.stores.ledger.checking import check_documents, findable
-from theworld.stores.ledger.checksums import check_rows
-from theworld.stores.ledger.database import Database
+from theworld.stores.ledger.database import Database, read_number
 from theworld.stores.ledger.graph_tables import GraphTables
-from theworld.stores.ledger.models import Alias, Base, Document, Entity, Mention, Meta, Note, NoteVector
-from theworld.stores.ledger.statements import read_number
+from theworld.stores.ledger.models import Alias, Base, Document, Entity, Mention, Meta, Note, NoteVector, check_rows
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import DocumentRecord, StoredNote
 
@@ -92,15 +90,13 @@ class Ledger:
     def document_hashes(self, tenant: str) -> dict[str, str]:
         """Return the content hash by document id."""
         query = select(Document.document_id, Document.content_hash).where(Document.tenant == findable(tenant))
-        with self._reading() as connection:
-            return dict(connection.execute(query.order_by(Document.document_id)).all())
+        return dict(self.database.rows(query.order_by(Document.document_id)))
 
     def titles(self, tenant: str) -> list[tuple[str, str, tuple[str, ...]]]:
         """Return (document id, title, aliases), ordered by document id."""
         query = select(Document.document_id, Document.title, Document.aliases)
-        with self._reading() as connection:
-            rows = connection.execute(query.where(Document.tenant == findable(tenant)).order_by(Document.document_id))
-            return [(id_, title, tuple(aliases)) for id_, title, aliases in rows]
+        rows = self.database.rows(query.where(Document.tenant == findable(tenant)).order_by(Document.document_id))
+        return [(id_, title, tuple(aliases)) for id_, title, aliases in rows]
 
     def notes(self, ids: Sequence[str], *, tenant: str, mentions: bool = True) -> dict[str, StoredNote]:
         """Return notes by id, unknown ones left out; without mentions, most of the time it takes is saved."""
@@ -153,8 +149,7 @@ class Ledger:
             .where(Entity.tenant == tenant)
             .order_by(Entity.key)
         )
-        with self._reading() as connection:
-            return {key: (label, kind, notes) for key, label, kind, notes in connection.execute(query)}
+        return {key: (label, kind, notes) for key, label, kind, notes in self.database.rows(query)}
 
     def changes(
         self, after: int, limit: int, parts: reading.NoteParts = reading.EVERY_PART
@@ -195,8 +190,7 @@ class Ledger:
             .group_by(NoteVector.space)
             .order_by(NoteVector.space)
         )
-        with self._reading() as connection:
-            return dict(connection.execute(query).all())
+        return dict(self.database.rows(query))
 
     def check(self) -> None:
         """Read everything; raises StoreError naming the first row that is not as it was written."""

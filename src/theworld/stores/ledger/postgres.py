@@ -9,13 +9,18 @@ visible in their order and without gaps, so whoever follows them never skips a c
 from __future__ import annotations
 
 import hashlib
+import ipaddress
+import math
 import os
 import selectors
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import Connection, PoolProxiedConnection, Select, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
@@ -25,7 +30,7 @@ from theworld.errors import EngineUnavailableError, SettingsError, StoreError
 from theworld.extras import install_command
 from theworld.settings import LedgerSettings
 from theworld.stores.circuit_breaker import CircuitBreaker
-from theworld.stores.ledger.postgres_access import address, connection_parameters, explained
+from theworld.stores.ledger.database import Database
 
 if TYPE_CHECKING:
     import psycopg
@@ -34,7 +39,7 @@ T = TypeVar("T")
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
-class PostgresDatabase:
+class PostgresDatabase(Database):
     """The ledger's schema in a database."""
 
     remote = True
@@ -120,19 +125,12 @@ class PostgresDatabase:
         if not self._writable:
             raise StoreError("the ledger was opened for reading.", where=self.where, remedy="Open it for writing.")
         with self._entered(self._settings.write_timeout_s) as connection:
-            for statement in self._locks(tenants):
-                connection.execute(text(statement))
+            if tenants is None or tenants:  # always in the same order
+                kind = "pg_advisory_xact_lock" if tenants is None else "pg_advisory_xact_lock_shared"
+                connection.execute(text(f"SELECT {kind}({self._lock_number('')})"))
+            for number in sorted({self._lock_number(f"tenant {tenant}") for tenant in tenants or ()}):
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({number})"))
             yield connection
-
-    def _locks(self, tenants: Collection[str] | None) -> Iterator[str]:
-        """Yield what takes the locks, always in the same order."""
-        whole = self._lock_number("")
-        if tenants is None:
-            yield f"SELECT pg_advisory_xact_lock({whole})"
-        elif tenants:
-            yield f"SELECT pg_advisory_xact_lock_shared({whole})"
-            for number in sorted({self._lock_number(f"tenant {tenant}") for tenant in tenants}):
-                yield f"SELECT pg_advisory_xact_lock({number})"
 
     def _lock_number(self, name: str) -> int:
         """Return the number of a lock: those of one database share their numbers."""
@@ -173,9 +171,6 @@ class PostgresDatabase:
                     # The server ends a closed connection's session, and with it the lock, only some time later.
                     with suppress(self._connect.Error), time_limit(connection, self._settings.timeout_s):
                         connection.execute(f"SELECT pg_advisory_unlock({number})".encode())
-
-    def check(self, *, whole: bool = False) -> None:
-        """Nothing to do: the server sees to its files."""
 
     def bytes(self) -> int:
         """Return the size of all tables of the schema."""
@@ -235,3 +230,116 @@ def _refuse_broken(connection: Any, _record: object, _proxy: PoolProxiedConnecti
         selector.register(connection.fileno(), selectors.EVENT_READ)
         if selector.select(0):  # something came in unasked: the end of the connection, most often
             raise DisconnectionError
+
+
+OLDEST = 14
+"""The first major version that notices a client that is gone (client_connection_check_interval)."""
+
+
+def address(settings: LedgerSettings) -> str:
+    """Return host, port, database and schema, for people."""
+    host, port, database = _parts(settings)
+    return f"postgresql://{host}:{port}/{database} (schema {settings.namespace})"
+
+
+def connection_parameters(settings: LedgerSettings) -> dict[str, Any]:
+    """Return psycopg's parameters. SettingsError when the password or the certificate cannot be read."""
+    host, port, database = _parts(settings)
+    who = settings.credentials()
+    user, password = who if who is not None else (None, None)
+    milliseconds = math.ceil(settings.write_timeout_s * 1000)
+    limits = {
+        "search_path": settings.namespace,
+        "statement_timeout": milliseconds,
+        "lock_timeout": milliseconds,
+        # A writer that hangs must not keep its locks for ever.
+        "idle_in_transaction_session_timeout": milliseconds,
+        "client_connection_check_interval": 1000,
+        "timezone": "UTC",
+    }
+    found = {
+        "host": host,
+        "port": port,
+        "dbname": database,
+        "user": user,
+        "password": password or None,
+        "application_name": "theworld",
+        "connect_timeout": max(2, math.ceil(settings.timeout_s)),
+        "keepalives_idle": 30,
+        "gssencmode": "disable",
+        "options": " ".join(f"-c {name}={value}" for name, value in limits.items()),
+        **_encryption(settings, host),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _parts(settings: LedgerSettings) -> tuple[str, int, str]:
+    parts = urlsplit(settings.url or "")
+    try:
+        port = parts.port or 5432
+    except ValueError as error:
+        raise SettingsError(f"the port is no number: {error}.", where="ledger.url") from error
+    return parts.hostname or "localhost", port, unquote(parts.path.lstrip("/"))
+
+
+def _encryption(settings: LedgerSettings, host: str) -> dict[str, str]:
+    """Return how the connection is encrypted: with a checked certificate, unless it stays on this machine."""
+    try:
+        here = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        here = host == "localhost"
+    if not (settings.tls if settings.tls is not None else not here):
+        return {"sslmode": "disable"}
+    if not settings.verify:
+        return {"sslmode": "require"}
+    file = settings.ca_file.expanduser() if settings.ca_file is not None else None
+    if file is not None and not file.is_file():
+        raise SettingsError(
+            f"there is no file {file}.",
+            where="servers.ca_file",
+            remedy="It is a PEM file with the certificate of the authority that signed the server's.",
+        )
+    if file is None:  # psycopg brings its own OpenSSL, which knows none of the authorities that this machine trusts
+        import certifi
+
+        file = Path(ssl.get_default_verify_paths().cafile or certifi.where())
+    return {"sslmode": "verify-full", "sslrootcert": str(file)}
+
+
+_UNAVAILABLE = ("08", "57", "53", "58", "XX", "28", "3D", "25P03", "55P03", "40")
+"""Connection lost, server stopping, out of something or broken, not let in, no such database, limits, deadlock."""
+_TABLES = (
+    "Make the tables: `theworld ledger migrate --create`. Where they are, this role lacks USAGE on their schema "
+    "(docs/postgresql.md)."
+)
+_NOT_LET_IN = (
+    "The server runs, and does not let this role in: check ledger.username and ledger.password (or password_file), "
+    "that the role may log in and has CONNECT on the database (docs/postgresql.md), and the server's pg_hba.conf."
+)
+_REMEDIES = {
+    "28": _NOT_LET_IN,
+    "3D": "Make the database, or check ledger.url.",
+    "3F": _TABLES,
+    "42P01": _TABLES,
+    "42501": "Give the role the rights that docs/postgresql.md lists.",
+    "25006": "This server only reads, as a standby does: name the primary in ledger.url.",
+    "53100": "Free some space on the server; nothing of the last batch was kept.",
+    "54000": "A name (tenant, id, title or alias) is longer than PostgreSQL can index, about 2,700 bytes: shorten it.",
+}
+
+
+def explained(error: DBAPIError, where: str, *, late: str = "") -> StoreError:
+    """Return what to raise for an error of the driver; `late` says that we cut the connection ourselves."""
+    code = getattr(error.orig, "sqlstate", None)
+    lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
+    said = late or " ".join(lines[:2]) or type(error.orig).__name__
+    if late or code is None or code.startswith(_UNAVAILABLE):
+        # What refuses a connection comes without a code.
+        refused = code is None and not late and "FATAL:" in said
+        remedy = _remedy(code) or (_NOT_LET_IN if refused else "See whether the server runs, with `theworld doctor`.")
+        return EngineUnavailableError(f"the ledger cannot be asked: {said}", where=where, remedy=remedy)
+    return StoreError(f"the ledger failed: {said}", where=where, remedy=_remedy(code))
+
+
+def _remedy(code: str | None) -> str:
+    return next((remedy for sign, remedy in _REMEDIES.items() if code is not None and code.startswith(sign)), "")

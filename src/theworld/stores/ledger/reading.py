@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
 from theworld.stores.ledger import models
-from theworld.stores.ledger.statements import batches
+from theworld.stores.ledger.database import batches
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import NoteRecord, StoredNote
 from theworld.stores.token_codes import TokenCodes, unpack_tokens
@@ -36,23 +36,11 @@ class NoteParts:
 
 EVERY_PART = NoteParts()
 
+_N, _D, _C = models.Note, models.Document, models.Change
 _NOTE = select(
-    models.Note.id,
-    models.Note.note_id,
-    models.Document.document_id,
-    models.Note.tenant,
-    models.Document.title,
-    models.Document.source,
-    models.Note.ordinal,
-    models.Note.text,
-    models.Note.start_offset,
-    models.Note.end_offset,
-    models.Note.language,
-    models.Document.properties,
-    models.Note.section,
-    models.Note.kind,
-    models.Note.lead,
-).join(models.Document, models.Document.id == models.Note.document)
+    *(_N.id, _N.note_id, _D.document_id, _N.tenant, _D.title, _D.source, _N.ordinal, _N.text, _N.start_offset),
+    *(_N.end_offset, _N.language, _D.properties, _N.section, _N.kind, _N.lead),
+).join(_D, _D.id == _N.document)
 
 
 def read_notes(connection: Connection, tenant: str, ids: Sequence[str], *, mentions: bool) -> dict[str, StoredNote]:
@@ -91,25 +79,19 @@ def read_mentions(connection: Connection, rows: Sequence[int]) -> dict[int, list
     found: defaultdict[int, list[Mention]] = defaultdict(list)
     mention, entity = models.Mention, models.Entity
     for some in batches(rows):
-        query = (
-            select(
-                mention.note,
-                mention.surface,
-                mention.type,
-                mention.start_offset,
-                mention.end_offset,
-                mention.titled,
-                entity.key,
-                entity.qid,
-            )
-            .join(entity, entity.id == mention.entity)
-            .where(mention.note.in_(some))
-            .order_by(mention.note, mention.id)
+        columns = (
+            mention.note,
+            mention.surface,
+            mention.type,
+            mention.start_offset,
+            mention.end_offset,
+            mention.titled,
         )
+        query = select(*columns, entity.key, entity.qid).join(entity, entity.id == mention.entity)
+        query = query.where(mention.note.in_(some)).order_by(mention.note, mention.id)
         for note, surface, kind, start, end, titled, key, qid in connection.execute(query).all():
-            found[note].append(
-                Mention(surface=surface, type=kind, start=start, end=end, key=key, qid=qid, titled=titled)
-            )
+            read = Mention(surface=surface, type=kind, start=start, end=end, key=key, qid=qid, titled=titled)
+            found[note].append(read)
     return found
 
 
@@ -128,27 +110,14 @@ def _read_vectors(connection: Connection, rows: Sequence[int]) -> dict[int, tupl
 
 _CHANGE = (
     select(
-        models.Change.sequence,
-        models.Change.tenant,
-        models.Change.note_id,
-        models.Change.document_id,
-        models.Change.removed,
-        models.Note.id,
-        models.Note.ordinal,
-        models.Note.start_offset,
-        models.Note.end_offset,
-        models.Note.language,
-        models.Document.title,
-        models.Document.aliases,
-        models.Document.properties,
+        *(_C.sequence, _C.tenant, _C.note_id, _C.document_id, _C.removed, _N.id, _N.ordinal, _N.start_offset),
+        *(_N.end_offset, _N.language, _D.title, _D.aliases, _D.properties),
     )
-    .outerjoin(
-        models.Note, (models.Note.tenant == models.Change.tenant) & (models.Note.note_id == models.Change.note_id)
-    )
-    .outerjoin(models.Document, models.Document.id == models.Note.document)
-    .order_by(models.Change.sequence)
+    .outerjoin(_N, (_N.tenant == _C.tenant) & (_N.note_id == _C.note_id))
+    .outerjoin(_D, _D.id == _N.document)
+    .order_by(_C.sequence)
 )
-_CHANGE_WITH_TEXT = _CHANGE.add_columns(models.Note.text, models.Note.section, models.Note.kind, models.Note.lead)
+_CHANGE_WITH_TEXT = _CHANGE.add_columns(_N.text, _N.section, _N.kind, _N.lead)
 
 
 def read_changes(connection: Connection, after: int, upto: int, limit: int, parts: NoteParts) -> list[NoteChange]:

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Row, delete, func, insert, select
 
 from theworld.errors import StoreError
+from theworld.stores.ledger.database import Database, insert_numbered, insert_rows
 from theworld.stores.ledger.models import Base
-from theworld.stores.ledger.service_ledger import ServiceLedger
 from theworld.stores.ledger.service_tables import (
     Feedback,
     RequestLog,
@@ -18,7 +18,6 @@ from theworld.stores.ledger.service_tables import (
     RetrievalCandidate,
     RouterDecisionLog,
 )
-from theworld.stores.ledger.statements import insert_numbered, insert_rows
 
 PAGE = 500
 """Records read at once when all are gone through."""
@@ -41,12 +40,12 @@ class RequestRecord:
 class RequestJournal:
     """What the service answered, and what was said of it."""
 
-    def __init__(self, ledger: ServiceLedger) -> None:
+    def __init__(self, ledger: Database) -> None:
         self._ledger = ledger
 
     def write(self, records: Sequence[RequestRecord]) -> None:
         """Write records in one transaction."""
-        with self._ledger.writing() as connection:
+        with self._ledger.writing(()) as connection:
             rows = insert_numbered(connection, RequestLog, [record.request for record in records])
             numbered = list(zip(rows, records, strict=True))
             children: list[tuple[type[Base], list[Columns]]] = [
@@ -60,7 +59,7 @@ class RequestJournal:
     def accepts(self) -> bool:
         """Return whether the ledger takes a transaction that writes, so that a refused record is to blame itself."""
         try:
-            with self._ledger.writing():
+            with self._ledger.writing(()):
                 return True
         except StoreError:
             return False
@@ -87,12 +86,13 @@ class RequestJournal:
     def knows(self, request_id: str, *, tenant: str) -> bool:
         """Return whether a tenant has such a request."""
         query = select(RequestLog.id).where(RequestLog.tenant == tenant, RequestLog.request_id == request_id)
-        return self._ledger.value(query) is not None
+        return self._ledger.glance(query) is not None
 
     def tenant_of(self, request_id: str) -> str | None:
         """Return whose request it is (for the command line, which is its owner's)."""
         query = select(RequestLog.tenant).where(RequestLog.request_id == request_id)
-        return self._ledger.value(query)
+        found: str | None = self._ledger.glance(query)
+        return found
 
     def requests(
         self, tenant: str, *, since_ms: int = 0, endpoints: Sequence[str] = (), arm: str | None = "main"

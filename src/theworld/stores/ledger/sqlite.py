@@ -10,18 +10,19 @@ from sqlite3 import Connection as SqliteConnection
 from typing import Any
 
 from filelock import FileLock, Timeout
-from sqlalchemy import URL, Connection, Engine, Select, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from theworld.errors import StoreError
 from theworld.stores.files import bytes_of
+from theworld.stores.ledger.database import Database
 
 FILE_NAME = "ledger.sqlite"
 _PRAGMAS = ("foreign_keys=ON", "busy_timeout=10000", "cache_size=-16000", "mmap_size=268435456")
 _WRITER = ("journal_mode=WAL", "synchronous=FULL")
 
 
-class SqliteDatabase:
+class SqliteDatabase(Database):
     """The ledger's file in the folder of a store."""
 
     remote = False
@@ -48,11 +49,6 @@ class SqliteDatabase:
                 yield connection
             except ValueError as error:  # a flipped bit: no JSON any more, or none of the types of names
                 raise StoreError(f"a row cannot be read: {error}.", where=self.where, remedy=_REBUILD) from error
-
-    def glance(self, query: Select[Any]) -> Any:
-        """Return the one value of a small query (about 0.1 ms)."""
-        with self.reading() as connection:
-            return connection.scalar(query)
 
     @contextmanager
     def lock_alone(self, name: str) -> Iterator[bool]:

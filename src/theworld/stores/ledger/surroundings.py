@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, union
 
-from theworld.stores.graph.parameters import RankingParameters
+from theworld.stores.graph.pagerank import RankingParameters
 from theworld.stores.ledger import models
 from theworld.stores.ledger.checking import findable
+from theworld.stores.ledger.database import batches
 from theworld.stores.ledger.reading import read_notes
-from theworld.stores.ledger.statements import batches
 from theworld.stores.records import StoredNote
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ from sqlalchemy import Connection, delete, select, update
 from theworld.errors import StoreError
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
-from theworld.stores.ledger.checksums import row_sum
-from theworld.stores.ledger.models import Alias, Change, Document, Entity, Meta, Note, NoteVector
+from theworld.stores.ledger.database import batches, insert_numbered, insert_rows
+from theworld.stores.ledger.models import Alias, Change, Document, Entity, Meta, Note, NoteVector, row_sum
 from theworld.stores.ledger.models import Mention as MentionRow
-from theworld.stores.ledger.statements import batches, insert_numbered, insert_rows
-from theworld.stores.records import DocumentRecord, NoteRecord
+from theworld.stores.records import DocumentRecord
 from theworld.stores.token_codes import TokenCodes, encode_tokens, pack_tokens
 from theworld.text import entity_key
 
@@ -34,7 +33,15 @@ def put_documents(connection: Connection, tenant: str, documents: Iterable[Docum
     changed = [d for d in latest.values() if d.id not in known or known[d.id][1] != d.content_hash]
     replaced = {document.id: known[document.id][0] for document in changed if document.id in known}
     removed, entities = _remove_documents(connection, replaced)
-    _refuse_foreign_notes(connection, tenant, [note.id for document in changed for note in document.notes])
+    ids = [note.id for document in changed for note in document.notes]
+    taken = _note_rows(connection, tenant, ids)
+    if taken or len(set(ids)) != len(ids):
+        name = next(iter(taken), None) or next(id_ for id_ in ids if ids.count(id_) > 1)
+        raise StoreError(
+            "the note id belongs to another document already.",
+            where=f"note {name!r}",
+            remedy="Note ids are `{document id}#{ordinal}`.",
+        )
     _insert_documents(connection, tenant, changed)
     _remove_orphans(connection, entities)
     put = [(note.id, document.id) for document in changed for note in document.notes]
@@ -85,18 +92,6 @@ def _note_rows(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[
     return found
 
 
-def _refuse_foreign_notes(connection: Connection, tenant: str, ids: Sequence[str]) -> None:
-    """Raise StoreError when a note id already belongs to another document."""
-    taken = _note_rows(connection, tenant, ids)
-    if taken or len(set(ids)) != len(ids):
-        name = next(iter(taken), None) or next(id_ for id_ in ids if ids.count(id_) > 1)
-        raise StoreError(
-            "the note id belongs to another document already.",
-            where=f"note {name!r}",
-            remedy="Note ids are `{document id}#{ordinal}`.",
-        )
-
-
 def _remove_documents(connection: Connection, rows: Mapping[str, int]) -> tuple[list[NoteKey], set[int]]:
     """Delete documents with all that hangs on them; return their notes and the entities they named."""
     removed: list[NoteKey] = []
@@ -124,23 +119,22 @@ def _insert_documents(connection: Connection, tenant: str, documents: Sequence[D
     """Insert new documents with notes, vectors, mentions and names."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     rows = [
-        {
-            "tenant": tenant,
-            "document_id": document.id,
-            "title": document.title,
-            "source": document.source,
-            "content_hash": document.content_hash,
-            "aliases": list(document.aliases),
-            "properties": dict(document.metadata),
-            "text": document.text,
-            "written_at": now,
-        }
+        {name: getattr(document, name) for name in ("title", "source", "content_hash", "text")}
+        | {"tenant": tenant, "document_id": document.id, "written_at": now}
+        | {"aliases": list(document.aliases), "properties": dict(document.metadata)}
         for document in documents
     ]
     numbered = list(zip(insert_numbered(connection, Document, rows), documents, strict=True))
-    pairs = [(row, note) for row, document in numbered for note in document.notes]
-    note_rows = insert_numbered(connection, Note, [_note_row(tenant, row, note) for row, note in pairs])
-    notes = dict(zip(note_rows, (note for _, note in pairs), strict=True))
+    same = ("ordinal", "language", "text", "kind", "lead")
+    note_rows = [
+        {name: getattr(note, name) for name in same}
+        | {"document": row, "tenant": tenant, "note_id": note.id, "section": list(note.section)}
+        | {"start_offset": note.start, "end_offset": note.end}
+        for row, document in numbered
+        for note in document.notes
+    ]
+    written = (note for document in documents for note in document.notes)
+    notes = dict(zip(insert_numbered(connection, Note, note_rows), written, strict=True))
     vectors = [
         {"note": row, "space": space, **_vector_row(embedded, note.codes.get(space))}
         for row, note in notes.items()
@@ -154,22 +148,6 @@ def _insert_documents(connection: Connection, tenant: str, documents: Sequence[D
         for key, name in _document_names(document).items()
     ]
     insert_rows(connection, Alias, names)
-
-
-def _note_row(tenant: str, document: int, note: NoteRecord) -> dict[str, Any]:
-    return {
-        "document": document,
-        "tenant": tenant,
-        "note_id": note.id,
-        "ordinal": note.ordinal,
-        "start_offset": note.start,
-        "end_offset": note.end,
-        "language": note.language,
-        "text": note.text,
-        "section": list(note.section),
-        "kind": note.kind,
-        "lead": note.lead,
-    }
 
 
 def _vector_row(embedded: Embedded, tokens: TokenCodes | None) -> dict[str, Any]:
@@ -192,31 +170,22 @@ def _insert_mentions(
 ) -> dict[str, int]:
     """Insert mentions by note row, and the entities that they and the documents name; return those by key.
 
-    A mention whose surface identifies nothing is left out.
+    A mention whose surface identifies nothing, or is too long to be a name, is left out.
     """
-    keyed = [(note, mention, _mention_key(mention)) for note, some in mentions.items() for mention in some]
-    keyed = [(note, mention, key) for note, mention, key in keyed if key]
+    keyed = [
+        (note, mention, key)
+        for note, some in mentions.items()
+        for mention in some
+        if 0 < len(key := mention.key or entity_key(mention.surface)) <= LONGEST_NAME
+    ]
     entities = _put_entities(connection, tenant, _named([(key, mention) for _, mention, key in keyed], documents))
     rows = [
-        {
-            "note": note,
-            "entity": entities[key],
-            "start_offset": mention.start,
-            "end_offset": mention.end,
-            "surface": mention.surface,
-            "type": mention.type,
-            "titled": mention.titled,
-        }
+        {name: getattr(mention, name) for name in ("surface", "type", "titled")}
+        | {"note": note, "entity": entities[key], "start_offset": mention.start, "end_offset": mention.end}
         for note, mention, key in keyed
     ]
     insert_rows(connection, MentionRow, rows)
     return entities
-
-
-def _mention_key(mention: Mention) -> str:
-    """Return the identity of what a mention names; empty for what is too long to be a name."""
-    key = mention.key or entity_key(mention.surface)
-    return key if len(key) <= LONGEST_NAME else ""
 
 
 def _document_names(document: DocumentRecord) -> dict[str, str]:
@@ -284,20 +253,15 @@ def _log_changes(
     latest.update({note: (document, False) for note, document in put})
     if not latest:
         return
-    first = _take_numbers(connection, len(latest))
+    # The row of the sequence stays locked, so that numbers become visible in order.
+    taken = update(Meta).where(Meta.key == "sequence").values(number=Meta.number + len(latest))
+    last = connection.scalar(taken.returning(Meta.number))
+    if last is None:
+        raise StoreError("the ledger has no sequence number.", remedy="Delete the store and ingest again.")
     for some in batches(list(latest)):
         connection.execute(delete(Change).where(Change.tenant == tenant, Change.note_id.in_(some)))
     rows = [
-        {"sequence": first + i, "tenant": tenant, "note_id": note, "document_id": document, "removed": gone}
-        for i, (note, (document, gone)) in enumerate(latest.items())
+        {"sequence": sequence, "tenant": tenant, "note_id": note, "document_id": document, "removed": gone}
+        for sequence, (note, (document, gone)) in enumerate(latest.items(), start=int(last) - len(latest) + 1)
     ]
     insert_rows(connection, Change, rows)
-
-
-def _take_numbers(connection: Connection, count: int) -> int:
-    """Return the first of `count` new numbers; the row stays locked, so numbers become visible in order."""
-    statement = update(Meta).where(Meta.key == "sequence").values(number=Meta.number + count)
-    last = connection.scalar(statement.returning(Meta.number))
-    if last is None:
-        raise StoreError("the ledger has no sequence number.", remedy="Delete the store and ingest again.")
-    return int(last) - count + 1

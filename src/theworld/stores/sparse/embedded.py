@@ -16,12 +16,10 @@ from tantivy import Occur, Query
 
 from theworld.errors import StoreError
 from theworld.single_flight import SingleFlightCache
-from theworld.stores.engine_access import is_text, sendable_terms
+from theworld.stores.engine_access import indexed_words, is_text, query_words, sendable_terms
 from theworld.stores.files import Sums, check_sums, is_damage, read_json, sums_of, write_atomically
-from theworld.stores.filters import filter_terms, wanted_terms
 from theworld.stores.protocols import Hit, NoteChange
-from theworld.stores.records import Filters, NoteRecord
-from theworld.stores.sparse.indexed_words import indexed_words, query_words
+from theworld.stores.records import Filters, filter_terms, wanted_terms
 from theworld.stores.sparse.readable_place import ReadablePlace
 
 FORMAT = 5
@@ -124,19 +122,16 @@ class TantivySparse:
         self.outdated = "" if found == FORMAT else f"the sparse index has format {found}, this program {FORMAT}."
         if not isinstance(state, dict) or self.outdated:
             return False
-        folder = self._folder / str(state["index"])
+        folder, sums = self._folder / str(state["index"]), state.get("files", {})
         _check_described(folder, state.get("described", {}))
-        self._open(folder.name, int(state["applied"]), state.get("files", {}))
-        return True
-
-    def _open(self, name: str, applied: int, sums: Sums) -> None:
-        if self._place is None or self._index is None or name != self._name:
+        if self._place is None or self._index is None or folder.name != self._name:
             self._let_go_of_place()
-            check_sums(self._folder / name, _of_segments(self._folder / name, sums), whole=False)
-            self._place = ReadablePlace(self._folder / name)
+            check_sums(folder, _of_segments(folder, sums), whole=False)
+            self._place = ReadablePlace(folder)
             self._index = _manual(tantivy.Index.open(str(self._place.path())))
         self._place.reload(self._index)
-        self._name, self._applied, self._sums, self._kept = name, applied, sums, _new_hits()
+        self._name, self._applied, self._sums, self._kept = folder.name, int(state["applied"]), sums, _new_hits()
+        return True
 
     def _broken(self, error: BaseException) -> StoreError:
         return StoreError(
@@ -338,26 +333,18 @@ def _write(writer: tantivy.IndexWriter, changes: Iterable[NoteChange]) -> None:
     """Write changes and commit, or nothing."""
     try:
         for change in changes:
-            writer.delete_documents_by_term("key", _key(change))
-            if change.note is not None:
-                writer.add_document(_document(change, change.note))
+            key = f"{change.tenant}\x1f{change.note_id}"
+            writer.delete_documents_by_term("key", key)
+            if change.note is None:
+                continue
+            document = tantivy.Document()
+            for field, text in (("key", key), ("tenant", change.tenant), ("tenant", _EVERY), ("note", change.note_id)):
+                document.add_text(field, text)
+            for term in sorted(filter_terms(change.metadata, change.document_id)):
+                document.add_text("terms", term)
+            document.add_text("body", " ".join(indexed_words(change.title, change.note)))
+            writer.add_document(document)
         writer.commit()
     except BaseException:
         writer.rollback()
         raise
-
-
-def _key(change: NoteChange) -> str:
-    return f"{change.tenant}\x1f{change.note_id}"
-
-
-def _document(change: NoteChange, note: NoteRecord) -> tantivy.Document:
-    document = tantivy.Document()
-    document.add_text("key", _key(change))
-    document.add_text("tenant", change.tenant)
-    document.add_text("tenant", _EVERY)
-    document.add_text("note", change.note_id)
-    for term in sorted(filter_terms(change.metadata, change.document_id)):
-        document.add_text("terms", term)
-    document.add_text("body", " ".join(indexed_words(change.title, note)))
-    return document

@@ -15,16 +15,16 @@ from opensearchpy.exceptions import ConflictError, NotFoundError
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import SparseSettings
 from theworld.stores.circuit_breaker import CircuitBreaker
-from theworld.stores.engine_access import RemoteProjection
+from theworld.stores.engine_access import RemoteProjection, query_words
 from theworld.stores.protocols import Hit, NoteChange
 from theworld.stores.records import Filters
-from theworld.stores.sparse.indexed_words import query_words
-from theworld.stores.sparse.opensearch_client import clear_errors, connect
 from theworld.stores.sparse.opensearch_index import (
     FORMAT,
     MOST_CLAUSES,
     STATE,
     actions,
+    clear_errors,
+    connect,
     index_body,
     key,
     query_body,
@@ -180,11 +180,6 @@ class OpenSearchSparse(RemoteProjection):
             self._applied = None
             with self._asking():
                 self._remove_all_but(None)
-
-    def count(self) -> int:
-        """Return how many notes the index holds."""
-        with self._asking():
-            return int(self._client.count(index=self._alias, body={"query": _NOTES})["count"])
 
     def key_of(self, change: NoteChange) -> str:
         """Return the id of a note's document."""

@@ -1,25 +1,48 @@
-"""One evaluation job: each strategy asks each question, what is there already is not asked again, then the metrics."""
+"""Evaluation jobs: asked for over HTTP, run by a process of lowest priority, one a store, resumed after a restart.
+
+In a job each strategy asks each question; what is there already is not asked again; then come the metrics.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import multiprocessing
+import os
+import sys
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from multiprocessing import connection
+from multiprocessing.process import BaseProcess
 from statistics import fmean
 from typing import Any
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
-from theworld.evaluation.counterfactuals import KEYS, Counterfactuals, seen_of
+from theworld.errors import TheWorldError
 from theworld.evaluation.datasets import Query
-from theworld.evaluation.failures import Change, Failure, explain_failure, failed, failure_report, is_right
+from theworld.evaluation.failures import (
+    KEYS,
+    Change,
+    Counterfactuals,
+    Failure,
+    explain_failure,
+    failed,
+    failure_report,
+    is_right,
+    seen_of,
+)
 from theworld.evaluation.metrics import ANSWER_MEASURES, answer_measures, metric_at, paired_difference
 from theworld.evaluation.online import Outcome, online_metrics
-from theworld.graph import Resources, build_graph
+from theworld.graph import Resources, build_graph, open_resources
 from theworld.graph.build import CompiledGraph
 from theworld.service.requests.strategies import Strategy
+from theworld.settings import Settings
 from theworld.state import Context, QueryInput
-from theworld.stores.ledger.evaluations import Evaluations, StoredJob, StoredQuery
+from theworld.stores.ledger.evaluations import Evaluations, Job, StoredQuery
+from theworld.stores.ledger.opening import open_database
 
 KEPT = 100
 """Candidates kept of every question, so that every depth can be computed."""
@@ -35,9 +58,9 @@ class JobStoppedError(Exception):
     """The process is to end; the job goes on where it is now."""
 
 
-def run_job(job: StoredJob, evaluations: Evaluations, resources: Resources, *, alone: Callable[[], bool]) -> None:
+def run_job(job: Job, evaluations: Evaluations, resources: Resources, *, alone: Callable[[], bool]) -> None:
     """Do a job, or go on with it. Everything found is written at once; JobStoppedError when the service has gone."""
-    evaluations.start(job.row)
+    evaluations.start(job.id)
     strategies = [Strategy.model_validate(given) for given in job.request["strategies"]]
     work = _Work(job, evaluations, resources, alone)
     finished = all(work.ask_all(strategy) for strategy in strategies)
@@ -47,34 +70,38 @@ def run_job(job: StoredJob, evaluations: Evaluations, resources: Resources, *, a
         finished = all(found is not None for found in reports.values())
         report = reports
     if not finished:
-        evaluations.finish(job.row, "cancelled")
+        evaluations.finish(job.id, "cancelled")
         return
     places = range(len(work.queries))
     outcomes = {strategy.name: [work.there[strategy.name, place] for place in places] for strategy in strategies}
     results = {name: metrics_of(work.queries, found) for name, found in outcomes.items()}
     comparison = compare(work.queries, outcomes) if len(strategies) > 1 else None
-    evaluations.finish(job.row, "done", results=results, report={"failures": report, "comparison": comparison})
+    evaluations.finish(job.id, "done", results=results, report={"failures": report, "comparison": comparison})
 
 
 class _Work:
     """What the steps of one job share."""
 
-    def __init__(
-        self, job: StoredJob, evaluations: Evaluations, resources: Resources, alone: Callable[[], bool]
-    ) -> None:
+    def __init__(self, job: Job, evaluations: Evaluations, resources: Resources, alone: Callable[[], bool]) -> None:
         self.job, self.evaluations, self.resources, self.alone = job, evaluations, resources, alone
         self.queries = evaluations.queries(job.dataset)[: job.request.get("limit")]
-        self.there = evaluations.answers(job.row)
+        self.there = evaluations.answers(job.id)
 
-    def goes_on(self) -> bool:
-        """Return whether the job is still wanted; raises JobStoppedError when the service has gone."""
-        if self.alone():
-            raise JobStoppedError
-        return not self.evaluations.is_cancelled(self.job.row)
+    def go_through(self, arm: str, places: Iterable[int], work: Callable[[int], dict[str, Any]]) -> bool:
+        """Do and keep what is not there yet of an arm; False when the job was cancelled.
 
-    def keep(self, arm: str, position: int, found: dict[str, Any]) -> None:
-        self.there[arm, position] = found
-        self.evaluations.add_answer(self.job.row, arm, position, found)
+        Raises JobStoppedError when the service has gone.
+        """
+        for position in places:
+            if (arm, position) in self.there:
+                continue
+            if self.alone():
+                raise JobStoppedError
+            if self.evaluations.is_cancelled(self.job.id):
+                return False
+            self.there[arm, position] = found = work(position)
+            self.evaluations.add_answer(self.job.id, arm, position, found)
+        return True
 
     def opened(self, strategy: Strategy) -> tuple[Resources, CompiledGraph, Context]:
         """Return what a strategy asks with."""
@@ -85,15 +112,11 @@ class _Work:
 
     def ask_all(self, strategy: Strategy) -> bool:
         """Ask what was not asked yet; False when the job was cancelled."""
-        open_ = [p for p in range(len(self.queries)) if (strategy.name, p) not in self.there]
-        if not open_:
+        places = range(len(self.queries))
+        if all((strategy.name, place) in self.there for place in places):
             return True
         _, graph, context = self.opened(strategy)
-        for position in open_:
-            if not self.goes_on():
-                return False
-            self.keep(strategy.name, position, ask_one(self.queries[position], graph, context))
-        return True
+        return self.go_through(strategy.name, places, lambda place: ask_one(self.queries[place], graph, context))
 
     def explain_failures(self, strategy: Strategy) -> dict[str, Any] | None:
         """Name the culprit of every failed question; None when the job was cancelled."""
@@ -102,18 +125,18 @@ class _Work:
         # Steps known of: answers of all arms, explanations of this arm and of those before.
         others = sum(name.startswith(WHY) and name != arm for name, _ in self.there)
         answers = len(self.job.request["strategies"]) * len(self.queries)
-        self.evaluations.set_total(self.job.row, answers + others + len(places))
+        self.evaluations.set_total(self.job.id, answers + others + len(places))
         # What answerers see is what the strategy leaves them: the context keeps its own K for the evidence.
         ways = Counterfactuals(*self.opened(strategy))
         corpus = set(self.resources.store.document_hashes(self.job.tenant))
-        for position in places:
-            if (arm, position) in self.there:
-                continue
-            if not self.goes_on():
-                return None
+
+        def explained(position: int) -> dict[str, Any]:
             query = query_of(self.queries[position])
             ask = partial(ways.ask, query.text)
-            self.keep(arm, position, asdict(explain_failure(query, ask(Change()), ask, corpus)))
+            return asdict(explain_failure(query, ask(Change()), ask, corpus))
+
+        if not self.go_through(arm, places, explained):
+            return None
         failures = [Failure(**self.there[arm, position]) for position in places]
         return failure_report(self.evaluations.dataset_facts(self.job.dataset)[1], len(self.queries), failures)
 
@@ -180,8 +203,7 @@ def _metrics(pairs: Sequence[tuple[StoredQuery, Mapping[str, Any]]]) -> dict[str
         )
     means = {name: round(fmean(by_name[name]), 6) for name in METRICS if name in by_name}
     judged = {name: len(by_name[name]) for name in ("recall@5", "em") if name in by_name}
-    online = {name: value for name, value in online_metrics(ended).as_json().items() if name != "requests"}
-    return {"n": len(pairs), "counted": judged, **means, **online}
+    return {"n": len(pairs), "counted": judged, **means, **online_metrics(ended).model_dump(exclude={"requests"})}
 
 
 def compare(queries: Sequence[StoredQuery], outcomes: Mapping[str, Outcomes]) -> dict[str, Any]:
@@ -202,3 +224,105 @@ def compare(queries: Sequence[StoredQuery], outcomes: Mapping[str, Outcomes]) ->
 def query_of(query: StoredQuery) -> Query:
     """Return a stored question as evaluation has it."""
     return Query(query.query_id, query.text, query.answers, query.type, query.grades)
+
+
+log = logging.getLogger(__name__)
+
+
+class JobLauncher:
+    """At most one worker process a service process; a lock in the store's folder keeps it one a store."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._changing = threading.Condition()
+        self._wanted = False
+        """Whether there was a job for a process that may have been about to end."""
+        self._following = self._closed = False
+        self._process: BaseProcess | None = None
+
+    def look(self, evaluations: Evaluations) -> None:
+        """Start the worker when a job waits or was cut short; a failure to look is no failure of the service."""
+        try:
+            if evaluations.next_job() is not None:
+                self.start()
+        except TheWorldError as error:
+            log.warning("evaluation jobs cannot be looked up: %s", error)
+
+    def start(self) -> None:
+        """Start the worker unless it runs; one that is about to end is followed by another."""
+        with self._changing:
+            self._wanted = not self._closed
+            if self._wanted and not self._following:
+                self._following = True
+                threading.Thread(target=self._follow, name="evaluation-watch", daemon=True).start()
+
+    def _follow(self) -> None:
+        """Run one worker after the other as long as they are wanted."""
+        context, process = multiprocessing.get_context("spawn"), None
+        while True:
+            with self._changing:
+                if process is not None:
+                    process.join()
+                wanted, self._wanted, self._following = self._wanted, False, False
+                self._changing.notify_all()
+                if not wanted:
+                    return
+                process = context.Process(
+                    target=work_on_jobs, args=(self._settings,), name="evaluation-worker", daemon=True
+                )
+                process.start()
+                self._process, self._following = process, True
+            connection.wait([process.sentinel])
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until the worker has nothing more to do; False when that took too long."""
+        with self._changing:
+            return self._changing.wait_for(lambda: not self._following, timeout_s)
+
+    def close(self) -> None:
+        """Stop the worker; its job goes on at the next start."""
+        with self._changing:
+            self._closed, self._wanted = True, False
+            if not self._following or self._process is None:
+                return
+            self._process.terminate()
+        if not self.wait(10):
+            self._process.kill()
+
+
+LOCK = "evaluation"
+LINGER_S = 3.0
+"""How long the process waits for another job, so that opening the store is paid for once."""
+
+
+def work_on_jobs(settings: Settings) -> None:
+    """Work on all jobs of the store, one after the other; returns at once when another process does so."""
+    if settings.service.job_priority == "idle" and sys.platform != "win32":
+        # Only when nobody else wants the processor: idle scheduling where the system has it, else nice 19.
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):
+                os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        with contextlib.suppress(OSError):
+            os.nice(19)
+    parent = os.getppid()
+    settings = settings.model_copy(update={"embedding": settings.embedding.model_copy(update={"threads": 1})})
+    ledger = open_database(settings.store, settings.ledger_server, writable=True)
+    with ledger, ledger.lock_alone(LOCK) as alone:
+        evaluations = Evaluations(ledger)
+        if not alone or evaluations.next_job() is None:
+            return
+        with open_resources(settings) as resources:
+            idle_since = time.monotonic()
+            while time.monotonic() - idle_since < LINGER_S and os.getppid() == parent:
+                job = evaluations.next_job()
+                if job is None:
+                    time.sleep(0.1)
+                    continue
+                try:
+                    run_job(job, evaluations, resources, alone=lambda: os.getppid() != parent)
+                except JobStoppedError:
+                    return
+                except Exception as error:
+                    log.exception("evaluation job %s failed", job.job_id)
+                    evaluations.finish(job.id, "failed", error=type(error).__name__)
+                idle_since = time.monotonic()
