@@ -17,8 +17,8 @@ from theworld.errors import StoreError, StoreLockedError, StoreVersionError
 from theworld.models.protocols import Embedded, TokenVectors
 from theworld.stores.files import read_json, write_atomically
 from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.opening import WriterLock
 from theworld.stores.records import DocumentRecord
-from theworld.stores.store_folder import WriterLock
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def test_a_lock_that_cannot_be_signed_is_given_back(path: Path, monkeypatch: pyt
 
     lock = WriterLock(path)
     with monkeypatch.context() as patched:
-        patched.setattr("theworld.stores.store_folder.write_atomically", full)
+        patched.setattr("theworld.stores.opening.write_atomically", full)
         with pytest.raises(StoreError, match="cannot be written to: No space left"):
             lock.acquire()
     other = WriterLock(path)

@@ -9,7 +9,7 @@ import pytest
 
 from theworld.state import Mention
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.stores.ledger import surroundings
+from theworld.stores.ledger import catalog
 from theworld.stores.records import DocumentRecord, NoteRecord
 from theworld.text import entity_key
 
@@ -43,7 +43,7 @@ def store(tmp_path: Path) -> KnowledgeStore:
     return store
 
 
-def _around(store: KnowledgeStore, name: str, **more: int) -> surroundings.Surroundings:
+def _around(store: KnowledgeStore, name: str, **more: int) -> catalog.Surroundings:
     found = store.surroundings(name, tenant="default", **more)
     assert found is not None
     return found
@@ -61,7 +61,7 @@ def test_entities_by_shared_notes_weighed_by_rarity(store: KnowledgeStore) -> No
 def test_at_most_so_many_are_read_and_told(store: KnowledgeStore, monkeypatch: pytest.MonkeyPatch) -> None:
     found = _around(store, "London", limit=2)
     assert (len(found.naming), len(found.together)) == (2, 2)
-    monkeypatch.setattr(surroundings, "LOOKED_AT", 2)
+    monkeypatch.setattr(catalog, "LOOKED_AT", 2)
     found = _around(store, "London")
     assert found.notes == 10
     assert len(found.naming) == 4, "two of its own, two others"
@@ -93,5 +93,5 @@ def test_near_names(store: KnowledgeStore, name: str, near: list[str]) -> None:
 def test_the_most_named(store: KnowledgeStore, monkeypatch: pytest.MonkeyPatch) -> None:
     most: Callable[[], list[str]] = lambda: store.near_names("", tenant="default", limit=2)  # noqa: E731
     assert most() == ["London", "Actor_1"]
-    monkeypatch.setattr(surroundings, "_NEWEST", 1)
+    monkeypatch.setattr(catalog, "_NEWEST", 1)
     assert most() == ["Actor_1"]

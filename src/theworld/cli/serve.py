@@ -91,7 +91,7 @@ def _check(settings: Settings) -> None:
     from theworld.ingestion.watching import check_watchable
     from theworld.stores.ledger.api_keys import KeyRing
     from theworld.stores.ledger.opening import ledger_exists, open_database
-    from theworld.stores.store_folder import check_folder
+    from theworld.stores.opening import check_folder
 
     with service_needed("theworld serve", "the service"):
         from theworld.service.api.access import is_loopback

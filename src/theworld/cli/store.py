@@ -159,7 +159,7 @@ def migrate(
     """
     from theworld.stores.ledger.models import SCHEMA_VERSION
     from theworld.stores.ledger.opening import connect, make_tables, migrate_tables
-    from theworld.stores.store_folder import check_folder
+    from theworld.stores.opening import check_folder
 
     settings = settings_for(store)
     if settings.ledger.url is None:

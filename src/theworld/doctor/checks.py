@@ -18,7 +18,7 @@ from theworld.settings import Settings
 from theworld.stores.files import bytes_under, read_json
 from theworld.stores.ledger import Ledger
 from theworld.stores.ledger.database import Database
-from theworld.stores.store_folder import check_folder
+from theworld.stores.opening import check_folder
 
 Status = Literal["ok", "off", "warning", "failed"]
 """`off`: not configured, nothing is missing; `warning`: it works, but will not for long or not as meant."""

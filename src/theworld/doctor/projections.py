@@ -16,9 +16,9 @@ from theworld.stores.ledger import Ledger, opening
 from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.ledger.sqlite import FILE_NAME
+from theworld.stores.opening import follows
 from theworld.stores.projections import Engines
 from theworld.stores.protocols import Projection
-from theworld.stores.store_folder import follows
 
 OLDEST_SERVER = 14
 _SKEW_S, _FILE_SKEW_S = 5.0, 300.0

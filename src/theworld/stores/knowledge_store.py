@@ -17,15 +17,18 @@ from theworld.stores.circuit_breaker import TimeoutGuard
 from theworld.stores.engine_access import Sum
 from theworld.stores.files import bytes_under
 from theworld.stores.ledger import Ledger
-from theworld.stores.ledger.catalog import DocumentPage, StoredDocument, list_documents, read_document
-from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord
-from theworld.stores.ledger.models import SCHEMA_VERSION
-from theworld.stores.ledger.surroundings import (
+from theworld.stores.ledger.catalog import (
+    DocumentPage,
+    StoredDocument,
     Surroundings,
+    list_documents,
+    read_document,
     read_most_named,
     read_near_names,
     read_surroundings,
 )
+from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord
+from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.opening import OpenFolder, collection_paused, open_folder, recover
 from theworld.stores.projections import Engines, Progress
 from theworld.stores.records import DocumentRecord, Filters, StoredNote

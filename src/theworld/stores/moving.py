@@ -25,7 +25,7 @@ from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.models import Base, Document, Meta
 from theworld.stores.ledger.opening import open_database
 from theworld.stores.ledger.sqlite import FILE_NAME, SqliteDatabase
-from theworld.stores.store_folder import DERIVED, WriterLock, check_folder, remember
+from theworld.stores.opening import DERIVED, WriterLock, check_folder, remember
 
 _PAGES = 2_000
 """Copied at once; writers wait for no longer than this takes."""

@@ -1,19 +1,132 @@
-"""Opening the folder of a store: lock, ledger and projections, and what a writer that died left to be done."""
+"""The folder of a store: whether it is one, which ledger its projections follow, who may write to it; and opening it:
+lock, ledger and projections, and what a writer that died left to be done.
+"""
 
 from __future__ import annotations
 
 import gc
 import logging
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from theworld.errors import StoreError
+from filelock import FileLock, Timeout
+
+from theworld.errors import StoreError, StoreLockedError
+from theworld.stores.files import read_json, write_atomically
 from theworld.stores.ledger import Ledger
+from theworld.stores.ledger.sqlite import FILE_NAME
 from theworld.stores.projections import Engines, Projections
-from theworld.stores.store_folder import WriterLock, check_folder, follow, follows
+
+FOLLOWED = "ledger.json"
+"""Names the ledger that the projections in the folder were made from; none: the file beside them."""
+DERIVED = ("sparse", "dense", "graph")
+"""Folders of what is made from the ledger."""
+_OURS = frozenset({FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal", FOLLOWED, *DERIVED})
+_LOCKS = frozenset({"writer.lock", "writer.json", "writer.json.new", f"{FOLLOWED}.new"})
+
+
+def check_folder(path: Path, *, create: bool, has_ledger: bool = True) -> None:
+    """Make the folder when `create`; raise StoreError when the path is not a store nor can become one.
+
+    A folder whose ledger lies on a server (not `has_ledger`) holds nothing that could not be made anew, so it is made
+    by readers too.
+    """
+    where = str(path)
+    if path.exists() and not path.is_dir():
+        raise StoreError("this is a file, not the folder of a store.", where=where, remedy="Name a folder.")
+    content = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    if FILE_NAME in content or (not has_ledger and FOLLOWED in content):
+        return
+    if content - _OURS - _LOCKS:
+        raise StoreError(
+            "this folder has other content and is not a store.",
+            where=where,
+            remedy="Name an empty or a new folder, or the folder of an existing store.",
+        )
+    if not create and has_ledger:
+        raise StoreError(
+            "there is no store here.", where=where, remedy=f"Make one: `theworld ingest PATH --store {path}`."
+        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)  # what documents say is for their owner
+    except OSError as error:
+        raise StoreError(
+            f"the folder of the store cannot be made: {error.strerror}.", where=where, remedy="Choose another place."
+        ) from error
+
+
+def follows(folder: Path, ledger: Ledger) -> bool:
+    """Return whether the projections in the folder were made from this ledger."""
+    known = read_json(folder / FOLLOWED)
+    if not isinstance(known, dict):
+        return not ledger.remote
+    return known.get("identity") == ledger.identity()
+
+
+def follow(folder: Path, ledger: Ledger, *, writable: bool) -> None:
+    """Forget what was made from another ledger, so that it is made anew from this one.
+
+    Raises StoreError when the folder was opened for reading.
+    """
+    if not writable:
+        raise StoreError(
+            "the projections in this folder were made from another ledger.",
+            where=str(folder),
+            remedy="Run `theworld sync`, which makes them anew, or wait until the process that does it has finished.",
+        )
+    for name in DERIVED:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    remember(folder, ledger)
+
+
+def remember(folder: Path, ledger: Ledger) -> None:
+    """Keep the ledger's identity beside the projections that are made from it."""
+    write_atomically(folder / FOLLOWED, {"identity": ledger.identity(), "ledger": ledger.where})
+
+
+class WriterLock:
+    """The right to write to a store folder: one writer at a time, across processes; a dead one's lock is free."""
+
+    def __init__(self, folder: Path) -> None:
+        self._owner = folder / "writer.json"
+        self._where = folder
+        self._lock = FileLock(folder / "writer.lock", timeout=0, thread_local=False)
+        self.found_dead = False
+        """Whether the writer before died: it has left its name."""
+
+    def acquire(self, *, wait_s: float = 0.0) -> None:
+        """Take the lock, waiting so long for it; raises StoreLockedError naming the process that has it."""
+        try:
+            self._lock.acquire(timeout=wait_s)
+            self.found_dead = self._owner.exists()
+            write_atomically(self._owner, {"pid": os.getpid()})
+        except Timeout as error:
+            owner = read_json(self._owner)
+            pid = owner.get("pid") if isinstance(owner, dict) else None
+            raise StoreLockedError(
+                f"process {pid} is writing to this store." if pid else "another process is writing to this store.",
+                where=str(self._where),
+                remedy="Wait until it has finished, or end it; reading stays possible.",
+            ) from error
+        except OSError as error:
+            self._lock.release()
+            raise StoreError(
+                f"the store cannot be written to: {error.strerror}.",
+                where=str(self._where),
+                remedy="Make the folder writable, or open the store for reading.",
+            ) from error
+
+    def release(self) -> None:
+        """Give the lock back; harmless when it was not taken."""
+        if self._lock.is_locked:
+            self._owner.unlink(missing_ok=True)
+            self._lock.release()
+
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_FEEDING_S = 10.0

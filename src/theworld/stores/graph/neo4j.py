@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, LiteralString, TypeVar
 
 from neo4j import Transaction
 
@@ -83,13 +82,13 @@ class Neo4jGraph(RemoteProjection):
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`, in one transaction."""
-        batch = make_batch(self._ledger, changes)
+        touched, steps = make_batch(self._ledger, changes)
         with self._lock:
             self._prepare()
             expected, self._applied = self.applied, None
             self._client.write(
                 lambda transaction: write_batch(
-                    transaction, self._ledger, batch, expected=expected, upto=upto, where=self.where
+                    transaction, self._ledger, touched, steps, expected=expected, upto=upto, where=self.where
                 )
             )
             self._applied = upto
@@ -248,28 +247,25 @@ def _weighty(weights: Mapping[str, float]) -> dict[str, float]:
     return {name: weight for name, weight in weights.items() if weight > 0 and math.isfinite(weight)}
 
 
-@dataclass(slots=True)
-class Batch:
-    """The rows of some changes."""
-
-    touched: list[str] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
-    notes: list[dict[str, Any]] = field(default_factory=list)
-    entities: dict[str, dict[str, Any]] = field(default_factory=dict)
-    titles: list[dict[str, Any]] = field(default_factory=list)
-    mentions: list[dict[str, Any]] = field(default_factory=list)
+Steps = Sequence[tuple[LiteralString, Sequence[Any], str]]
+"""Statements in their order, each with its rows and the name that they have in it."""
 
 
-def make_batch(ledger: str, changes: Iterable[NoteChange]) -> Batch:
-    """Return the rows; of several changes of one note the last counts."""
-    batch = Batch()
+def make_batch(ledger: str, changes: Iterable[NoteChange]) -> tuple[list[str], Steps]:
+    """Return the notes touched, and what is done to them; of several changes of one note the last counts."""
+    touched: list[str] = []
+    removed: list[str] = []
+    notes: list[dict[str, Any]] = []
+    entities: dict[str, dict[str, Any]] = {}
+    titled: list[dict[str, Any]] = []
+    mentioned: list[dict[str, Any]] = []
     latest = {(change.tenant, change.note_id): change for change in changes}
     for change in latest.values():
         note = identifier(ledger, change.tenant, "note", change.note_id)
-        batch.touched.append(note)
+        touched.append(note)
         facts = note_facts(change)
         if facts is None:
-            batch.removed.append(note)
+            removed.append(note)
             continue
         titles: dict[str, list[str]] = {}
         mentions: dict[str, list[str]] = {}
@@ -278,25 +274,25 @@ def make_batch(ledger: str, changes: Iterable[NoteChange]) -> Batch:
         for key, surface in facts.mentions:
             if key not in titles:
                 mentions.setdefault(key, []).append(surface)
-        batch.notes.append(
-            {
-                "uid": note,
-                "ledger": ledger,
-                "id": change.note_id,
-                "document": facts.document_id,
-                "title": facts.title,
-                "terms": sorted(facts.terms),
-                "sequence": change.sequence,
-            }
-        )
-        entities = {key: identifier(ledger, change.tenant, "entity", key) for key in (*titles, *mentions)}
-        batch.entities.update((one, {"uid": one, "ledger": ledger, "key": key}) for key, one in entities.items())
-        batch.titles += [{"note": note, "entity": entities[key], "name": min(names)} for key, names in titles.items()]
-        batch.mentions += [{"note": note, "entity": entities[key], "surfaces": some} for key, some in mentions.items()]
-    return batch
+        named = {"uid": note, "ledger": ledger, "id": change.note_id, "document": facts.document_id}
+        more = {"title": facts.title, "terms": sorted(facts.terms), "sequence": change.sequence}
+        notes.append(named | more)
+        uids = {key: identifier(ledger, change.tenant, "entity", key) for key in (*titles, *mentions)}
+        entities.update((uid, {"uid": uid, "ledger": ledger, "key": key}) for key, uid in uids.items())
+        titled += [{"note": note, "entity": uids[key], "name": min(names)} for key, names in titles.items()]
+        mentioned += [{"note": note, "entity": uids[key], "surfaces": some} for key, some in mentions.items()]
+    return touched, (
+        (cypher.REMOVE_NOTES, removed, "uids"),
+        (cypher.PUT_NOTES, notes, "rows"),
+        (cypher.PUT_ENTITIES, list(entities.values()), "rows"),
+        (cypher.PUT_TITLES, titled, "rows"),
+        (cypher.PUT_MENTIONS, mentioned, "rows"),
+    )
 
 
-def write_batch(transaction: Transaction, ledger: str, batch: Batch, *, expected: int, upto: int, where: str) -> None:
+def write_batch(
+    transaction: Transaction, ledger: str, touched: list[str], steps: Steps, *, expected: int, upto: int, where: str
+) -> None:
     """Write a batch and how far it goes; StoreError when another process has written since `expected` was read."""
     locked = transaction.run(cypher.LOCK_STATE, given={"ledger": ledger, "format": cypher.FORMAT})
     applied = locked.values()[0][0]
@@ -306,17 +302,8 @@ def write_batch(transaction: Transaction, ledger: str, batch: Batch, *, expected
             where=where,
             remedy="Run one writer at a time; what is missing is written by the next `theworld sync`.",
         )
-    detached = transaction.run(cypher.DETACH, given={"uids": batch.touched})
-    loose = detached.values()[0][0]
-    steps: tuple[tuple[Any, Sequence[Any], str], ...] = (
-        (cypher.REMOVE_NOTES, batch.removed, "uids"),
-        (cypher.PUT_NOTES, batch.notes, "rows"),
-        (cypher.PUT_ENTITIES, list(batch.entities.values()), "rows"),
-        (cypher.PUT_TITLES, batch.titles, "rows"),
-        (cypher.PUT_MENTIONS, batch.mentions, "rows"),
-        (cypher.REMOVE_ORPHANS, loose, "uids"),
-    )
-    for text, rows, name in steps:
+    loose = transaction.run(cypher.DETACH, given={"uids": touched}).values()[0][0]
+    for text, rows, name in (*steps, (cypher.REMOVE_ORPHANS, loose, "uids")):
         if rows:
             transaction.run(text, given={name: rows}).consume()
     state = {"ledger": ledger, "applied": upto, "format": cypher.FORMAT, "clearing": False}

@@ -1,18 +1,30 @@
-"""The documents of a ledger as people look at them: a list to page through and search, and one of them whole."""
+"""A ledger as people look at it: its documents, to page through, to search and whole; and what stands around an entity.
+
+Around an entity stand notes that name it, and what else these name. The notes are those of documents that bear the name
+as title or alias, then those that mention it. Of one entity at most `LOOKED_AT` of either kind are looked at, so that
+the cost does not grow with the store. A note names an entity when it mentions it or its document has it as title;
+dates, numbers and quantities are no entities here. Those come first that share most notes with it, a shared note
+counting less the more notes name the other one anyway, as in the graph's walk. Of the notes those come first that name
+most of these entities.
+
+A name that nothing has gets names that come near: they hold one of its words or begin alike, most alike first.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, union
 
+from theworld.stores.graph.pagerank import RankingParameters
 from theworld.stores.ledger import models
 from theworld.stores.ledger.checking import findable
 from theworld.stores.ledger.database import batches
-from theworld.stores.ledger.reading import read_document_notes
+from theworld.stores.ledger.reading import read_document_notes, read_notes
 from theworld.stores.records import Filters, StoredNote, filter_terms, passes, wanted_terms
 
 if TYPE_CHECKING:
@@ -110,3 +122,168 @@ def _summary(row: Row[Any], languages: Mapping[str, int]) -> DocumentSummary:
     counted = sum(languages.values()), row.characters, tuple(sorted(languages))
     more = row.written_at, dict(row.properties), tuple(row.aliases)
     return DocumentSummary(row.document_id, row.title, row.source, *counted, *more)
+
+
+LOOKED_AT = 200
+_WEIGHED = 10
+"""Times the entities wanted whose other notes are counted, those that share most."""
+_VALUES = ("date", "number", "quantity")
+"""Types of mentions that are no entities to go on to."""
+_RARITY = RankingParameters().rarity
+_NEAR_READ = 1000
+"""Names compared for the nearest ones."""
+_NEWEST = 20_000
+"""Mentions, the newest, that the most named entities are counted over."""
+_LEAST_ALIKE = 0.5
+_BEGINNING = 2
+"""Characters by which a mistyped name is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTogether:
+    """An entity that notes name together with the one asked for."""
+
+    key: str
+    label: str
+    type: str
+    shared: int
+    """Notes that name both, of those looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamingNote:
+    """A note that names the entity."""
+
+    note: StoredNote
+    """Without its mentions."""
+    titled: bool
+    """Whether its document has the entity as title or alias."""
+    names: tuple[str, ...]
+    """Keys of the entities of `together` that it names, the most shared first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """An entity and what stands around it."""
+
+    key: str
+    label: str
+    type: str
+    notes: int
+    """How many notes name it."""
+    together: tuple[NamedTogether, ...]
+    naming: tuple[NamingNote, ...]
+
+
+def read_surroundings(connection: Connection, tenant: str, key: str, limit: int) -> Surroundings | None:
+    """Return at most `limit` entities and `limit` notes around an entity; None when the tenant has none of that key."""
+    entity, tenant = models.Entity, findable(tenant)
+    query = select(entity.id, entity.key, entity.label, entity.type)
+    query = query.where(entity.tenant == tenant, entity.key == findable(key))
+    found = connection.execute(query).one_or_none()
+    if found is None:
+        return None
+    titled = _first(connection, _titled(found.id))
+    mentioning = [row for row in _first(connection, _mentioning(found.id)) if row not in set(titled)]
+    together, named = _together(connection, found.id, [*titled, *mentioning], limit)
+    order = {one.key: place for place, one in enumerate(together)}
+    names = {row: tuple(sorted(keys, key=order.__getitem__)) for row, keys in named.items()}
+    # First of all the beginning of what bears the name.
+    rest = sorted([*titled[1:], *mentioning], key=lambda row: (-len(names.get(row, ())), row))
+    shown = [*titled[:1], *rest][:limit]
+    ids = dict(connection.execute(select(models.Note.id, models.Note.note_id).where(models.Note.id.in_(shown))).all())
+    notes = read_notes(connection, tenant, list(ids.values()), mentions=False)
+    naming = tuple(NamingNote(notes[ids[row]], row in set(titled), names.get(row, ())) for row in shown if row in ids)
+    count = select(func.count()).select_from(union(_titled(found.id), _mentioning(found.id)).subquery())
+    return Surroundings(found.key, found.label, found.type, connection.scalar(count) or 0, together, naming)
+
+
+def _titled(entity: int) -> Select[Any]:
+    query = select(models.Note.id).join(models.Alias, models.Alias.document == models.Note.document)
+    return query.where(models.Alias.entity == entity)
+
+
+def _mentioning(entity: int) -> Select[Any]:
+    return select(models.Mention.note.label("id")).where(models.Mention.entity == entity).distinct()
+
+
+def _first(connection: Connection, rows: Select[Any]) -> list[int]:
+    return list(connection.scalars(rows.order_by("id").limit(LOOKED_AT)))
+
+
+def _together(
+    connection: Connection, entity: int, rows: Sequence[int], limit: int
+) -> tuple[tuple[NamedTogether, ...], dict[int, set[str]]]:
+    """Return the entities most often named in these note rows, and by row the keys of those it names."""
+    facts: dict[str, Row[Any]] = {}
+    notes_of: defaultdict[str, set[int]] = defaultdict(set)
+    for some in batches(rows):
+        for row in connection.execute(_pairs(some)):
+            if row.id != entity:
+                facts[row.key] = row
+                notes_of[row.key].add(row.note)
+    best = sorted(notes_of, key=lambda key: (-len(notes_of[key]), key))[: limit * _WEIGHED]
+    mention, anywhere = models.Mention, dict[int, int]()
+    for chosen in batches([facts[key].id for key in best]):
+        query = select(mention.entity, func.count(mention.note.distinct())).where(mention.entity.in_(chosen))
+        anywhere |= dict(connection.execute(query.group_by(mention.entity)).all())
+    worth = {key: len(notes_of[key]) * _RARITY(anywhere.get(facts[key].id, 0)) for key in best}
+    best = sorted(best, key=lambda key: (-worth[key], key))[:limit]
+    named: defaultdict[int, set[str]] = defaultdict(set)
+    for key in best:
+        for note in notes_of[key]:
+            named[note].add(key)
+    together = (NamedTogether(key, facts[key].label, facts[key].type, len(notes_of[key])) for key in best)
+    return tuple(together), dict(named)
+
+
+def _pairs(rows: Sequence[int]) -> Select[Any]:
+    """Return (entity, its facts, note) for all that these notes mention, and for the titles of their documents."""
+    mention, alias, note, document, entity = (
+        models.Mention, models.Alias, models.Note, models.Document, models.Entity
+    )  # fmt: skip
+    mentioned = select(mention.entity, mention.note).where(mention.note.in_(rows))
+    titles = (
+        select(alias.entity, note.id)
+        .join(note, note.document == alias.document)
+        .join(document, document.id == alias.document)
+        .where(note.id.in_(rows), alias.name == document.title)
+    )
+    pairs = union(mentioned, titles).subquery()
+    query = select(entity.id, entity.key, entity.label, entity.type, pairs.c.note)
+    return query.join(pairs, pairs.c.entity == entity.id).where(entity.type.not_in(_VALUES))
+
+
+def read_near_names(connection: Connection, tenant: str, key: str, limit: int) -> list[str]:
+    """Return labels of entities whose key is most like this one, best first."""
+    entity, key = models.Entity, findable(key)
+    parts = [part for part in dict.fromkeys([key, *key.split()]) if part]
+    alike: list[ColumnElement[bool]] = [entity.key.contains(part, autoescape=True) for part in parts]
+    alike += [entity.key.startswith(part[:_BEGINNING], autoescape=True) for part in parts]
+    query = select(entity.key, entity.label).where(entity.tenant == findable(tenant), or_(*alike))
+    query = query.order_by(func.abs(func.length(entity.key) - len(key)), entity.key)
+    matcher = SequenceMatcher(b=key, autojunk=False)
+    scored = []
+    for other, label in connection.execute(query.limit(_NEAR_READ)):
+        matcher.set_seq1(other)
+        score = 1.0 if key in other else matcher.ratio()
+        if score >= _LEAST_ALIKE:
+            scored.append((-score, len(other), label))
+    return list(dict.fromkeys(label for _, _, label in sorted(scored)))[:limit]
+
+
+def read_most_named(connection: Connection, tenant: str, limit: int) -> list[str]:
+    """Return labels of the entities that the newest mentions name most, most named first."""
+    mention, note, entity = models.Mention, models.Note, models.Entity
+    newest = (
+        select(mention.entity, mention.note)
+        .join(note, note.id == mention.note)
+        .where(note.tenant == findable(tenant), mention.type.not_in(_VALUES))
+        .order_by(mention.id.desc())
+        .limit(_NEWEST)
+    )
+    pairs = {(row.entity, row.note) for row in connection.execute(newest)}
+    counts = Counter(row for row, _ in pairs)
+    best = sorted(counts, key=lambda row: (-counts[row], row))[:limit]
+    labels = dict(connection.execute(select(entity.id, entity.label).where(entity.id.in_(best))).all())
+    return [labels[row] for row in best]
