@@ -1,4 +1,4 @@
-"""Fit the map from the multilingual space into the English one (`src/theworld/models/across_languages.py`).
+"""Fit the map from the multilingual space into the English one (`src/theworld/models/embedders.py`).
 
     python benchmarks/fit_alignment.py FOLDER [FOLDER ...] [--sentences N] [--write]
 
@@ -24,8 +24,7 @@ from pathlib import Path
 import numpy as np
 from environment import environment
 
-from theworld.models.across_languages import Alignment
-from theworld.models.embedders import MiniLMEmbedder
+from theworld.models.embedders import Alignment, MiniLMEmbedder
 from theworld.models.multilingual_e5 import MultilingualE5Embedder
 from theworld.models.protocols import FloatArray
 from theworld.text import cjk_share, detect_language

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from environment import environment
 
-from theworld.demo.credit.sample import write_sample
+from theworld.demo.credit import write_sample
 from theworld.evaluation.datasets import read_lines
 from theworld.evaluation.metrics import percentile
 from theworld.routing import Rules, route

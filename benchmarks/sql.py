@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 from environment import environment
 
-from theworld.demo.credit.sample import write_sample
+from theworld.demo.credit import write_sample
 from theworld.errors import DatabaseError, StatementRefusedError
 from theworld.settings import Settings
 from theworld.sql.database import Database

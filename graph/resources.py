@@ -18,7 +18,7 @@ from theworld.entities import (
 from theworld.models.chat import OpenAIChatModel
 from theworld.models.protocols import ChatModel
 from theworld.models.registry import Models, load_models
-from theworld.ontology.index import OntologyIndexes
+from theworld.ontology.retrieval import OntologyIndexes
 from theworld.ranking import CrossEncoderReranker, RemoteReranker, Reranker, make_reranker
 from theworld.references import ReferenceResolver, ReferenceResolverConfig, model_resolver
 from theworld.retrieval.ontology import OntologyChannel

@@ -110,12 +110,10 @@ def test_boxes_do_not_lie_on_each_other(sample: Path, tmp_path: Path) -> None:
 
 def test_a_part_is_drawn_around_a_class(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = str(sample / "ontology.yaml")
-    assert run(["ontology", "draw", file, "--format", "mermaid", "--language", "zh", "--around", "rating"]) == 0
+    assert run(["ontology", "draw", file, "--language", "zh", "--around", "rating"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("classDiagram")
-    assert '["信用评级"]' in said
-    assert "<|--" in said
-    assert '["银行"]' not in said
+    assert ">信用评级<" in said
+    assert ">银行<" not in said
     assert run(["ontology", "draw", file, "--around", "ghost"]) == 5
 
 

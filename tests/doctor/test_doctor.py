@@ -210,12 +210,10 @@ def test_the_model_endpoint_is_asked(
 
 
 def test_a_secret_in_a_message_is_hidden(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    from theworld.doctor import examination
-
     def talks(_settings: Settings) -> None:
         raise RuntimeError("connecting to postgresql://u:p%40ss@host with key hunter2")
 
-    monkeypatch.setattr(examination, "check_writer", talks)
+    monkeypatch.setattr("theworld.doctor.check_writer", talks)
     named = {"model": {"api_key": "hunter2"}, "database": {"url": "postgresql://u:p%40ss@host/x", "ontology": "o"}}
     said = found(Settings.model_validate({"store": settings.store, **named}))["writer"].said
     assert "unexpected RuntimeError" in said

@@ -36,7 +36,7 @@ CONVERSATIONS = {
 
 def asked() -> dict[str, dict[str, Any]]:
     """Return the graph's inputs by name: the demo's questions of the default tenant, and conversations."""
-    from theworld.demo.questions import load_questions
+    from theworld.demo import load_questions
 
     questions = {
         one.id: {"question": one.question, "history": one.history, "stances": one.stances}

@@ -28,7 +28,7 @@ EXAMPLE = "关联企业近30天授信变化与交易波动"
 @pytest.fixture(scope="module")
 def resources(tmp_path_factory):
     """The sample domain: notes with instant models, and the database."""
-    from theworld.demo.credit.sample import write_sample
+    from theworld.demo.credit import write_sample
 
     paths = write_sample(tmp_path_factory.mktemp("credit"))
     settings = Settings(

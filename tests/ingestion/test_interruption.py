@@ -14,7 +14,7 @@ import pytest
 
 from theworld.ingestion import IngestInterrupted, ingest
 from theworld.ingestion.engines import BATCH_NOTES
-from theworld.ingestion.interruption import Interruption
+from theworld.ingestion.report import Interruption
 from theworld.models.registry import Models
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from theworld.ingestion.readers import read_source
-from theworld.ingestion.readers.markdown_blocks import markdown_blocks
+from theworld.ingestion.readers.markdown import markdown_blocks
 from theworld.ingestion.readers.markdown_cleaning import cleaned
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.ingestion.notes import iter_notes
-from theworld.ingestion.readers.markdown_blocks import markdown_blocks, plain_heading
+from theworld.ingestion.readers.markdown import markdown_blocks, plain_heading
 from theworld.settings.sections import NoteSettings
 
 PAGE = """Before any heading.

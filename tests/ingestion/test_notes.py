@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.ingestion.notes import LONGEST_HEADING, LONGEST_LEAD, PASSAGE_FACTOR, Block, NoteSpan, iter_notes
-from theworld.ingestion.readers.markdown_blocks import markdown_blocks
+from theworld.ingestion.readers.markdown import markdown_blocks
 from theworld.settings import NoteSettings
 
 LIMITS = NoteSettings(max_characters_en=120, max_characters_zh=60)

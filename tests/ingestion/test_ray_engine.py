@@ -18,7 +18,7 @@ import pytest
 from theworld.errors import ModelError, StoreError
 from theworld.ingestion import IngestReport, ingest
 from theworld.ingestion.engines import BATCH_NOTES
-from theworld.ingestion.interruption import Interruption
+from theworld.ingestion.report import Interruption
 from theworld.models.registry import load_models
 from theworld.settings import IngestionSettings, Settings
 from theworld.stores.knowledge_store import KnowledgeStore

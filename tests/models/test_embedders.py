@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from theworld.errors import ModelError
-from theworld.models.embedders import MiniLMEmbedder
+from theworld.models.embedders import MiniLMEmbedder, minilm_encoder
 from theworld.models.multilingual_e5 import MultilingualE5Embedder
 from theworld.models.onnx_encoder import token_vectors, unit
 from theworld.models.protocols import Embedder
@@ -159,7 +159,8 @@ def test_names_stay_the_same_between_instances(local: Embedder) -> None:
 def test_a_missing_package_names_its_command(
     make: Any, module: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    embedder = make(threads=63)  # another number of threads, another encoder: none is loaded yet
+    minilm_encoder.cache_clear()
+    embedder = make()
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ModelError) as caught:
         embedder.embed_query("a")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from theworld.models.lac_tagger import joins, type_by_ending
+from theworld.models.lac_tagger import joined_words, type_by_ending
 from theworld.state import MentionType
 
 
@@ -33,5 +33,4 @@ def test_the_ending_tells_unless_a_person_may_be_called_so(name: str, said: Ment
 
 
 def test_a_word_joins_only_where_it_ends_names() -> None:
-    assert joins("局")
-    assert not joins("是")
+    assert joined_words([("建设", "ORG"), ("局", "n"), ("是", "v")]) == [("建设局", "ORG"), ("是", "v")]

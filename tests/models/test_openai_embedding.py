@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from theworld.errors import ModelError
-from theworld.models.openai_embedding import BATCH, OpenAIEmbedder
+from theworld.models.embedders import BATCH, OpenAIEmbedder
 from theworld.settings import EmbeddingSettings, ModelSettings, Settings
 
 
@@ -15,7 +15,7 @@ def embedder(server: Any, **embedding: Any) -> OpenAIEmbedder:
     settings = Settings(
         model=ModelSettings(base_url=server.url, timeout_s=60.0), embedding=EmbeddingSettings(**embedding)
     )
-    return OpenAIEmbedder.from_settings("text-small", settings)
+    return OpenAIEmbedder("text-small", settings)
 
 
 def vectors(*rows: list[float]) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def test_embeddings_may_have_their_own_endpoint_and_never_send_it_the_models_key
         embedding=EmbeddingSettings(base_url=server.url),
     )
     server.sends(200, vectors([1.0]))
-    OpenAIEmbedder.from_settings("m", settings).embed_query("a")
+    OpenAIEmbedder("m", settings).embed_query("a")
     assert "sk-chat" not in str(server.requests[0][1])
 
 
@@ -98,5 +98,5 @@ def test_another_server_is_not_sent_the_key_of_the_environment(server: Any, monk
     monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
     server.sends(200, vectors([1.0]))
     settings = Settings(embedding=EmbeddingSettings(base_url=server.url))
-    OpenAIEmbedder.from_settings("m", settings).embed_query("a")
+    OpenAIEmbedder("m", settings).embed_query("a")
     assert "sk-environment" not in str(server.requests[0][1])

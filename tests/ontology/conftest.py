@@ -8,7 +8,7 @@ import pytest
 
 from ontology_documents import sample_documents
 from theworld.demo.credit import load_credit_ontology
-from theworld.ontology.index import OntologyIndex, OntologyIndexes
+from theworld.ontology.retrieval import OntologyIndex, OntologyIndexes
 from theworld.ontology.storing import import_ontology
 from theworld.stores.knowledge_store import KnowledgeStore
 

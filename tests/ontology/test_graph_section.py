@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from theworld.ontology import Ref
-from theworld.ontology.index import OntologyIndex
 from theworld.ontology.questions.descriptions import UNREAD
-from theworld.ontology.retrieval import find, starting_nodes
+from theworld.ontology.retrieval import OntologyIndex, find, starting_nodes
 from theworld.ontology.storing import to_edges, to_nodes
 from theworld.ontology.walking import HOPS, walk
 from theworld.stores.knowledge_store import KnowledgeStore

@@ -13,7 +13,7 @@ from ontology_documents import plain_document
 from theworld.demo.credit import load_credit_ontology
 from theworld.errors import StoreError
 from theworld.ontology import parse_ontology
-from theworld.ontology.index import OntologyIndexes
+from theworld.ontology.retrieval import OntologyIndexes
 from theworld.ontology.storing import (
     import_ontology,
     remove_ontology,

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from theworld.deadline import Deadline, DeadlineExceededError
 from theworld.ontology import EntitySample, Labels, Lookup, Ontology, OntologyClass, Ref, Relation
-from theworld.ontology.graph import HUB, OntologyGraph
 from theworld.ontology.storing import to_edges
-from theworld.ontology.walking import DECAY, walk
+from theworld.ontology.walking import DECAY, HUB, OntologyGraph, walk
 from theworld.stores.ledger.graph_tables import GraphEdgeRecord
 
 NODES = 6

@@ -8,8 +8,7 @@ import pytest
 from page_cases import HARM, serious
 from service_cases import CHINESE, TWO_HOP
 from service_process import served
-from theworld.demo.credit import load_credit_ontology
-from theworld.demo.credit.sample import write_sample
+from theworld.demo.credit import load_credit_ontology, write_sample
 from theworld.ontology.storing import import_ontology
 from theworld.stores.knowledge_store import KnowledgeStore
 

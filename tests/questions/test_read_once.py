@@ -74,8 +74,7 @@ def counted(question: str) -> Iterator[Counter[str]]:
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The whole graph over the sample domain: notes, ontology and database."""
-    from theworld.demo.credit import load_credit_ontology, notes_dir
-    from theworld.demo.credit.sample import write_sample
+    from theworld.demo.credit import load_credit_ontology, notes_dir, write_sample
     from theworld.graph import build_graph, open_resources
     from theworld.ingestion import ingest
     from theworld.models.registry import load_models

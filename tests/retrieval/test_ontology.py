@@ -14,7 +14,7 @@ from ontology_documents import sample_documents
 from theworld.demo.credit import load_credit_ontology
 from theworld.nodes.retrieve_ontology import retrieve_ontology
 from theworld.nodes.route_query import route_query
-from theworld.ontology.index import OntologyIndexes
+from theworld.ontology.retrieval import OntologyIndexes
 from theworld.ontology.storing import import_ontology
 from theworld.retrieval.ontology import OntologyChannel
 from theworld.routing import Rules

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from theworld.demo.credit.sample import write_sample
+from theworld.demo.credit import write_sample
 from theworld.settings import Settings
 from theworld.sql.database import Database, database_reader
 from theworld.state import Context

@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service_cases import LOCAL, settings_over
-from theworld.demo.credit.sample import write_sample
+from theworld.demo.credit import write_sample
 from theworld.service.app import create_app
 from theworld.service.runtime import open_service
 from theworld.settings import DatabaseSettings

@@ -14,8 +14,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from service_cases import CHINESE, LOCAL, TWO_HOP, settings_over
+from theworld.demo import load_questions
 from theworld.demo.credit import load_credit_ontology
-from theworld.demo.questions import load_questions
 from theworld.graph import build_graph
 from theworld.ontology.storing import import_ontology
 from theworld.ranking import Reranking

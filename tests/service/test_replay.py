@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service_cases import CHINESE, LOCAL, TWO_HOP, settings_over
-from theworld.demo.questions import load_questions
+from theworld.demo import load_questions
 from theworld.ingestion import SourceDocument
 from theworld.service.documents import DocumentWriter
 from theworld.service.explain.replay import replay

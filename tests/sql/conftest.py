@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from theworld.demo.credit.sample import write_sample
+from theworld.demo.credit import write_sample
 from theworld.settings import Settings
 from theworld.sql.database import Database
 

@@ -118,7 +118,6 @@ GROWING: dict[str, Callable[[int], str]] = {
     "escaped": lambda n: '{\\"a\\": ' * (n // 8),
     "fences": lambda n: '```json\n{"a": \n' * (n // 15),
     "thinking": lambda n: "</think>" * (n // 8),
-    "table": lambda n: "|a|b|\n|-|-|\n" + "|1|2|\n" * (n // 6),
     "tags": lambda n: "<function=a><parameter=b>" * (n // 25),
     "python calls": lambda n: " f(a=1" * (n // 6),
     "wrong items": lambda n: '{"title":"a","tags":[' + "1.5," * (n // 4) + "]}",

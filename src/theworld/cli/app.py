@@ -84,9 +84,10 @@ def options(
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; what goes wrong is one sentence on standard error."""
-    debug, rest = _without_debug(arguments)
+    end = arguments.index("--") if "--" in arguments else len(arguments)  # it may stand anywhere before that
+    debug = DEBUG in arguments[:end]
     try:
-        app(list(rest), prog_name="theworld")
+        app([*(one for one in arguments[:end] if one != DEBUG), *arguments[end:]], prog_name="theworld")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except TheWorldError as error:
@@ -107,10 +108,3 @@ def run(arguments: Sequence[str]) -> int:
         typer.echo(f"theworld: {message} (add {DEBUG} for the details)", err=True)
         return 1
     return 0
-
-
-def _without_debug(arguments: Sequence[str]) -> tuple[bool, list[str]]:
-    """Take `--debug` from wherever it stands before a lone `--`."""
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    options = [argument for argument in arguments[:end] if argument != DEBUG]
-    return len(options) < end, [*options, *arguments[end:]]

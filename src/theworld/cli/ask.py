@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -20,9 +20,10 @@ from theworld.cli.options import (
     FilterOption,
     HistoryOption,
     JsonFlag,
-    LanguageName,
+    LanguageOption,
     ModelFlag,
     NowOption,
+    QuestionArgument,
     StoreOption,
     TenantOption,
     read_filters,
@@ -51,25 +52,17 @@ def read_history(path: Path) -> list[Message]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InvalidQuestionError(f"the history cannot be read: {reason}.", where=str(path)) from error
-    return [_message(where, row) for where, row in _rows(path, text)]
-
-
-def _rows(path: Path, text: str) -> Iterator[tuple[str, Any]]:
-    if text.lstrip().startswith("["):
-        rows = _parse(str(path), text)
-        yield from ((f"{path}, message {number}", row) for number, row in enumerate(rows, start=1))
-        return
-    for number, line in enumerate(text.split("\n"), start=1):  # a text may hold other ends of lines, as JSON allows
-        if line.strip():
-            where = f"{path}, line {number}"
-            yield where, _parse(where, line)
-
-
-def _parse(where: str, text: str) -> Any:
+    whole = text.lstrip().startswith("[")
+    found, where = [], str(path)
     try:
-        return json.loads(text)
+        # Lines end with \n alone: a text may hold other ends of lines, as JSON allows.
+        for number, one in enumerate(json.loads(text) if whole else text.split("\n"), start=1):
+            if whole or one.strip():
+                where = f"{path}, {'message' if whole else 'line'} {number}"
+                found.append(_message(where, one if whole else json.loads(one)))
     except ValueError as error:
         raise InvalidQuestionError(f"is no JSON: {error}.", where=where, remedy=FORM) from error
+    return found
 
 
 def _message(where: str, row: Any) -> Message:
@@ -96,9 +89,7 @@ PATIENT_DEADLINE_MS = 10_000
 
 
 def ask(
-    question: Annotated[
-        str, typer.Argument(metavar="QUESTION", help="The question, in English or Chinese.", show_default=False)
-    ],
+    question: QuestionArgument,
     *,
     store: StoreOption = None,
     history: HistoryOption = None,
@@ -125,9 +116,7 @@ def ask(
         typer.Option("--database/--no-database", help="Ask a configured database first, or not.", show_default=False),
     ] = None,
     now: NowOption = None,
-    language: Annotated[
-        LanguageName | None, typer.Option("--language", help="Language of the answer.", show_default="the question's")
-    ] = None,
+    language: LanguageOption = None,
     top_k: Annotated[
         int | None,
         typer.Option(
@@ -223,7 +212,7 @@ def run_question(
 
 
 def resolve(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question as asked.", show_default=False)],
+    question: QuestionArgument,
     history: HistoryOption = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -255,7 +244,7 @@ def router() -> None:
 
 @router_app.command("explain")
 def explain_route(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)],
+    question: QuestionArgument,
     now: NowOption = None,
     as_json: JsonFlag = False,
 ) -> None:

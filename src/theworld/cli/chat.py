@@ -9,17 +9,17 @@ from __future__ import annotations
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from theworld.cli.ask import PATIENT_DEADLINE_MS, run_question
 from theworld.cli.options import (
     FilterOption,
-    LanguageName,
+    LanguageOption,
     ModelFlag,
     StoreOption,
     TenantOption,
@@ -58,9 +58,7 @@ def chat(
     store: StoreOption = None,
     tenant: TenantOption = "default",
     filters: FilterOption = None,
-    language: Annotated[
-        LanguageName | None, typer.Option("--language", help="Language of the answers.", show_default="the question's")
-    ] = None,
+    language: LanguageOption = None,
     model: ModelFlag = True,
 ) -> None:
     """Talk with your documents: follow-up questions, /sources, /why, /new; from a pipe every line is a question."""
@@ -114,34 +112,39 @@ class Conversation:
 
     def take(self, line: str) -> bool:
         """Answer a question or do what a command says; False at the end."""
-        text = line.strip()
-        actions: dict[str, Callable[[], None]] = {
-            "/sources": self._sources,
-            "/why": self._why,
-            "/new": self._new,
-            "/help": self._help,
-        }
+        text, out, last = line.strip(), self._out, self._last
         if text in {"/quit", "/exit"}:
             return False
-        if text in actions:
-            actions[text]()
+        if text == "/new":
+            self._thread, self._last = uuid.uuid4().hex, None
+            out.print("A new conversation.")
+        elif text in {"/sources", "/why"} and last is None:
+            out.print("Nothing was asked yet.")
+        elif text == "/sources" and last is not None and last[0].citations:
+            show_sources(out, last[0], quotes=True)
+        elif text == "/sources":
+            out.print("The last answer rests on no source.")
+        elif text == "/why" and last is not None:
+            show_details(out, *last)
         elif text.startswith("/"):
-            self._out.print(f"There is no command {text}.")
-            self._help()
+            if text != "/help":
+                out.print(f"There is no command {text}.")
+            for name, meaning in COMMANDS.items():
+                out.print(f"  {name:10}{meaning}")
         elif text:
             self._ask(text)
         return True
 
-    def _help(self) -> None:
-        for name, meaning in COMMANDS.items():
-            self._out.print(f"  {name:10}{meaning}")
-
-    def _new(self) -> None:
-        self._thread, self._last = uuid.uuid4().hex, None
-        self._out.print("A new conversation.")
-
     def _ask(self, question: str) -> None:
-        begun, thread, back = time.perf_counter(), self._thread, self._ask_back
+        begun, thread = time.perf_counter(), self._thread
+
+        def back(asked: Any) -> str:
+            self._out.print(asked["question"])
+            try:
+                return input(PROMPT)
+            except EOFError:
+                return "1"
+
         try:
             with LiveText() as on_token:
                 answer = run_question(
@@ -155,22 +158,3 @@ class Conversation:
         show_understood(self._out, answer)
         show_answer_text(self._out, answer)
         self._out.print(f"{headline(answer, elapsed_ms)}\n", style="dim")
-
-    def _ask_back(self, asked: Any) -> str:
-        self._out.print(asked["question"])
-        try:
-            return input(PROMPT)
-        except EOFError:
-            return "1"
-
-    def _sources(self) -> None:
-        if self._last is None or not self._last[0].citations:
-            self._out.print("The last answer rests on no source." if self._last else "Nothing was asked yet.")
-            return
-        show_sources(self._out, self._last[0], quotes=True)
-
-    def _why(self) -> None:
-        if self._last is None:
-            self._out.print("Nothing was asked yet.")
-            return
-        show_details(self._out, *self._last)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from theworld.cli.options import JsonFlag, NowOption
+from theworld.cli.options import JsonFlag, NowOption, QuestionArgument
 from theworld.cli.output import console, counted, error_console, print_json, printable, show_table
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def check(source: Source) -> None:
 @database_app.command()
 def confirm(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Mapping file.", show_default=False)],
-    question: Annotated[str, typer.Argument(metavar="QUESTION", show_default=False)],
+    question: QuestionArgument,
     *,
     sql: Annotated[
         str | None, typer.Option("--sql", metavar="TEXT", help="What answers it.", show_default="as it is read")
@@ -148,7 +148,7 @@ def confirm(
 @database_app.command()
 def ask(
     source: Source,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", show_default=False)],
+    question: QuestionArgument,
     *,
     mapping: Annotated[
         Path | None, typer.Option("--mapping", metavar="FILE", help="Mapping or ontology file; default: a fresh draft.")

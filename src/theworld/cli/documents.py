@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from theworld.cli.ingesting import ingest_paths, show_report
@@ -36,7 +34,7 @@ from theworld.cli.output import (
 from theworld.errors import StoreError
 
 if TYPE_CHECKING:
-    from theworld.stores.ledger.catalog import DocumentSummary, StoredDocument
+    from theworld.stores.ledger.catalog import DocumentSummary
 
 NOTHING_INGESTED = 5
 _PAGE = 500
@@ -93,7 +91,7 @@ def watch(
     It begins with what changed while nobody watched. Services over the same store see each change with the next
     question; `theworld serve --watch FOLDER` does both in one process.
     """
-    from theworld.ingestion.watching import watch as watch_folders
+    from theworld.ingestion.sources import watch as watch_folders
     from theworld.models.registry import load_models
 
     settings, out = settings_for(store), console()
@@ -199,36 +197,32 @@ def show_document(
         values = asdict(found)
         values["parts"] = [{name: part[name] for name in _NOTE_FIELDS} for part in values["parts"]]
         print_json(values)
-    else:
-        _show_whole(console(), found, notes=notes)
-
-
-_NOTE_FIELDS = ("id", "ordinal", "start", "end", "language", "section", "kind", "lead", "text")
-
-
-def _show_whole(out: Console, document: StoredDocument, *, notes: bool) -> None:
-    out.print(Text(printable(document.title or document.id), style="bold"))
-    for line in _facts(document):
+        return
+    out = console()
+    out.print(Text(printable(found.title or found.id), style="bold"))
+    languages = ", ".join(found.languages) or _UNKNOWN
+    facts = [
+        f"id {found.id}",
+        f"source {found.source}",
+        f"written {_written(found.written_at)}, {found.notes} notes, {found.characters:,} characters, {languages}",
+        *([f"also called {', '.join(found.aliases)}"] if found.aliases else []),
+        *(
+            f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
+            for key, value in sorted(found.metadata.items())
+        ),
+    ]
+    for line in facts:
         out.print(Text(printable(line), style="dim"))
     if not notes:
         out.print()
-        out.print(visible(document.text))
+        out.print(visible(found.text))
         return
-    for note in document.parts:
+    for note in found.parts:
         place = " › ".join(note.section)
         out.print()
         out.print(Text(printable(f"{note.id}  {note.kind}, characters {note.start}-{note.end}  {place}"), style="cyan"))
         out.print(visible(f"{note.lead}\n{note.text}" if note.lead else note.text))
-    out.print(f"\n{counted(len(document.parts), 'note')}.")
+    out.print(f"\n{counted(len(found.parts), 'note')}.")
 
 
-def _facts(document: StoredDocument) -> Iterator[str]:
-    yield f"id {document.id}"
-    yield f"source {document.source}"
-    languages = ", ".join(document.languages) or _UNKNOWN
-    written = _written(document.written_at)
-    yield f"written {written}, {document.notes} notes, {document.characters:,} characters, {languages}"
-    if document.aliases:
-        yield f"also called {', '.join(document.aliases)}"
-    for key, value in sorted(document.metadata.items()):
-        yield f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
+_NOTE_FIELDS = ("id", "ordinal", "start", "end", "language", "section", "kind", "lead", "text")

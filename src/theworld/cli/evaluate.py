@@ -13,7 +13,7 @@ import typer
 
 from theworld.cli.evaluate_documents import documents, references, threads, watching
 from theworld.cli.ingesting import ingest_paths, show_report
-from theworld.cli.options import STDOUT, ModelFlag, StoreOption, check_writable, settings_for
+from theworld.cli.options import STDOUT, LimitOption, ModelFlag, StoreOption, check_writable, settings_for
 from theworld.cli.output import console, error_console, gain_in_words, plain_table, print_json
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ DatasetArgument = Annotated[
 JsonFile = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to this file; - for standard output.")
 ]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first queries.")]
 GAINS = ("recall@5", "ndcg@10")
 """Metrics whose gain over the baseline is printed with its interval and paired test."""
 ALONE: Mapping[str, Channel] = {"BM25 alone": "sparse", "vectors alone": "dense"}
@@ -48,7 +47,7 @@ def retrieval(
     dataset: DatasetArgument,
     *,
     json_file: JsonFile = None,
-    limit: Limit = None,
+    limit: LimitOption = None,
     store: StoreOption = None,
 ) -> None:
     """Recall, MRR and nDCG of every stage; the corpus goes into --store, or into a store kept in the user's cache."""
@@ -69,7 +68,7 @@ def answers(
     dataset: DatasetArgument,
     *,
     json_file: JsonFile = None,
-    limit: Limit = None,
+    limit: LimitOption = None,
     store: StoreOption = None,
     model: ModelFlag = True,
     compare: Annotated[
@@ -95,7 +94,14 @@ def answers(
         if compare:
             figures["compare"] = {name: other.as_json() for name, other in alone.items()}
         if json_file != STDOUT:
-            _show_answers(report)
+            out = console()
+            out.print(f"{report.dataset}: {figures['answered']} of {figures['n']} questions answered")
+            for name in ("em", "f1", "precision_answered"):
+                value = figures[name]
+                out.print(f"  {name:20}{'0 of 0' if value is None else f'{100 * value:6.1f}'}")
+            for kind, values in figures["by_kind"].items():
+                shares = ", ".join(f"{name} {100 * values[name]:.1f}" for name in ("em", "f1", "contains"))
+                out.print(f"  {kind:20}{values['n']:6} ({shares})")
             _show_models({"TheWorld": report, **alone})
         _write(json_file, figures)
 
@@ -142,18 +148,6 @@ def _show_retrieval(report: RetrievalReport) -> None:
     out.print(f"Latency of the whole graph: p50 {latency['p50']} ms, p95 {latency['p95']} ms")
     fallbacks = Counter(item.stage for result in report.results for item in result.degradations)
     out.print("Degradations: " + (", ".join(f"{stage} {n}" for stage, n in fallbacks.items()) or "none"))
-
-
-def _show_answers(report: AnswersReport) -> None:
-
-    out, figures = console(), report.as_json()
-    out.print(f"{report.dataset}: {figures['answered']} of {figures['n']} questions answered")
-    for name in ("em", "f1", "precision_answered"):
-        value = figures[name]
-        out.print(f"  {name:20}{'0 of 0' if value is None else f'{100 * value:6.1f}'}")
-    for kind, values in figures["by_kind"].items():
-        shares = ", ".join(f"{name} {100 * values[name]:.1f}" for name in ("em", "f1", "contains"))
-        out.print(f"  {kind:20}{values['n']:6} ({shares})")
 
 
 def _show_models(reports: Mapping[str, AnswersReport]) -> None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from theworld.cli.ingesting import ingest_paths, progress_bars, show_report
-from theworld.cli.options import JsonFlag, check_writable, settings_for
+from theworld.cli.options import JsonFlag, LimitOption, check_writable, settings_for
 from theworld.cli.output import console, error_console, gain_in_words, plain_table, print_json, printable
 from theworld.errors import IngestionError
 
@@ -38,7 +38,7 @@ def documents(
             show_default="a temporary folder",
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first questions.")] = None,
+    limit: LimitOption = None,
     failures: Annotated[bool, typer.Option("--failures", help="List each failed question with its cause.")] = False,
     compare: Annotated[
         bool,
@@ -72,13 +72,21 @@ def documents(
     names = [questions.name for questions in loaded]
     if twice := [name for name in names if names.count(name) > 1]:
         raise typer.BadParameter(f"two sets are named {twice[0]!r}: rename one of the folders.", param_hint="SET...")
-    stores = _places(store, loaded, "")
-    files = _places(results, loaded, ".jsonl")
-    for file in files:
-        check_writable(file, "--results")
+    several = len(loaded) > 1
+
+    def place_of(name: str, given: Path | None, ending: str) -> Path | None:
+        """Return where a set's part goes: the place itself for one set, else below it; its folder is made."""
+        place = given / f"{name}{ending}" if given is not None and several else given
+        if place is not None:
+            place.absolute().parent.mkdir(parents=True, exist_ok=True)
+        return place
+
+    for name in names:
+        check_writable(place_of(name, results, ".jsonl"), "--results")
     reports: list[DocumentsReport] = []
     found: list[dict[str, Any]] = []
-    for questions, place, file in zip(loaded, stores, files, strict=True):
+    for questions in loaded:
+        place, file = place_of(questions.name, store, ""), place_of(questions.name, results, ".jsonl")
         report, rivals = _measured(questions, place, compare=compare)
         if file is not None:
             write_results(file, report.answers)
@@ -91,15 +99,6 @@ def documents(
     elif len(reports) > 1:
         console().print("\nAll sets, per cent")
         show_figures("set", [(printable(report.questions.name), report.figures) for report in reports])
-
-
-def _places(place: Path | None, sets: Sequence[QuestionSet], ending: str) -> list[Path | None]:
-    """Return where each set's part goes: the place itself for one set, else below it; its folder is made."""
-    if place is None:
-        return [None] * len(sets)
-    places = [place] if len(sets) == 1 else [place / f"{questions.name}{ending}" for questions in sets]
-    places[0].absolute().parent.mkdir(parents=True, exist_ok=True)
-    return [*places]
 
 
 def _measured(questions: QuestionSet, place: Path | None, *, compare: bool) -> tuple[DocumentsReport, Rivals | None]:
@@ -189,6 +188,8 @@ declined: answerable ones declined; chars: median length of the answers"""
 
 def show_report_of(report: DocumentsReport, rivals: Rivals | None, *, failures: bool) -> None:
     """Print the figures of one set, then the rivals beside them and the failures, where wanted."""
+    from theworld.evaluation.documents.rivals import GAINS, RIVALS
+    from theworld.evaluation.documents.scoring import CAUSES
 
     out, latency = console(), report.latency_ms()
     out.print(f"\n{printable(report.questions.name)}: {len(report.answers)} questions, per cent")
@@ -197,9 +198,21 @@ def show_report_of(report: DocumentsReport, rivals: Rivals | None, *, failures: 
     out.print(LEGEND, style="dim")
     out.print(f"Latency of the whole graph: p50 {latency['p50']} ms, p95 {latency['p95']} ms")
     if rivals is not None:
-        show_rivals(report, rivals)
+        out.print("\nThe same files, questions and embedder; a rival's answer is its first three passages")
+        systems = [(OURS, report), *((RIVALS[name], found) for name, found in rivals.reports.items())]
+        show_figures("system", [(label, found.figures) for label, found in systems])
+        for label, other in systems[1:]:
+            for measure in (measure for measure in GAINS if measure in report.figures.shares):
+                out.print(f"{OURS} over {label}, {measure}: {gain_in_words(report.gain(other, measure))}")
+    failed = report.failures() if failures else {}
     if failures:
-        show_failures(report)
+        out.print(f"\nFailed: {sum(map(len, failed.values()))} of {len(report.answers)}")
+    for cause, some in failed.items():
+        out.print(f"{cause} ({CAUSES[cause]}): {len(some)}")
+        for failure in some:
+            fact, files = (rank or "-" for rank in (failure.note_rank, failure.file_rank))
+            sure = "" if failure.confidence is None else f", {failure.kind} {failure.confidence:.2f}"
+            out.print(f"  {failure.id:8} fact at note {fact}, files at {files}{sure}: {printable(failure.question)}")
 
 
 def show_figures(head: str, rows: Iterable[tuple[str, Figures]]) -> None:
@@ -214,38 +227,6 @@ def show_figures(head: str, rows: Iterable[tuple[str, Figures]]) -> None:
     out.print(table, soft_wrap=False)
 
 
-def show_rivals(report: DocumentsReport, rivals: Rivals) -> None:
-    """Print all systems side by side, and our gain over each with its interval and paired test."""
-    from theworld.evaluation.documents.rivals import GAINS, RIVALS
-
-    out = console()
-    out.print("\nThe same files, questions and embedder; a rival's answer is its first three passages")
-    systems = [(OURS, report), *((RIVALS[name], found) for name, found in rivals.reports.items())]
-    show_figures("system", [(label, found.figures) for label, found in systems])
-    for label, other in systems[1:]:
-        for measure in (measure for measure in GAINS if measure in report.figures.shares):
-            out.print(f"{OURS} over {label}, {measure}: {gain_in_words(report.gain(other, measure))}")
-
-
-def show_failures(report: DocumentsReport) -> None:
-    """Print each failed question under its cause, with where its fact and its files were ranked."""
-    from theworld.evaluation.documents.scoring import CAUSES
-
-    out, found = console(), report.failures()
-    out.print(f"\nFailed: {sum(map(len, found.values()))} of {len(report.answers)}")
-    for cause, some in found.items():
-        out.print(f"{cause} ({CAUSES[cause]}): {len(some)}")
-        for failure in some:
-            fact, files = (rank or "-" for rank in (failure.note_rank, failure.file_rank))
-            sure = "" if failure.confidence is None else f", {failure.kind} {failure.confidence:.2f}"
-            out.print(f"  {failure.id:8} fact at note {fact}, files at {files}{sure}: {printable(failure.question)}")
-
-
-ThreadLimit = Annotated[
-    int | None, typer.Option("--limit", min=1, help="Use only the first conversations or questions.")
-]
-
-
 def threads(
     folder: Annotated[Path, typer.Argument(metavar="SET", help="Folder with corpus/ and threads.jsonl.")],
     *,
@@ -256,7 +237,7 @@ def threads(
     rewriting_only: Annotated[
         bool, typer.Option("--rewriting-only", help="Measure the stand-alone questions alone; nothing is searched.")
     ] = False,
-    limit: ThreadLimit = None,
+    limit: LimitOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Hold conversations over documents, with the ideal replies as history, and measure every turn.
@@ -297,7 +278,7 @@ def references(
         Path, typer.Argument(metavar="SET", help="JSON lines of history, current and rewrite, as CANARD has them.")
     ],
     *,
-    limit: ThreadLimit = None,
+    limit: LimitOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Compare stand-alone questions with those that people wrote: exact, F1, and how often one is made worse.

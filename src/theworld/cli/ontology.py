@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from theworld.cli.ingesting import counting
-from theworld.cli.options import JsonFlag, LanguageName, StoreOption, TenantOption, opened_store, settings_for
+from theworld.cli.options import (
+    JsonFlag,
+    LanguageName,
+    QuestionArgument,
+    StoreOption,
+    TenantOption,
+    opened_store,
+    settings_for,
+)
 from theworld.cli.output import console, counted, print_json
 from theworld.errors import OntologyError
 
@@ -125,7 +133,6 @@ def draw(
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
-    kind: Annotated[Literal["mermaid", "svg"], typer.Option("--format", help="What to draw.")] = "svg",
     language: Annotated[LanguageName, typer.Option("--language", help="Language of the labels.")] = "en",
     around: Annotated[
         list[str] | None, typer.Option("--around", metavar="CLASS", help="Only this class and its neighbours.")
@@ -133,8 +140,8 @@ def draw(
     hops: Annotated[int, typer.Option("--hops", min=0, help="How far around.")] = 1,
     out: OutOption = None,
 ) -> None:
-    """Draw classes with attributes and capabilities, inheritance and relations: an SVG, or Mermaid text."""
-    from theworld.ontology.files.drawing import to_mermaid, to_svg
+    """Draw classes with attributes and capabilities, inheritance and relations as an SVG."""
+    from theworld.ontology.files.drawing import to_svg
     from theworld.ontology.files.formats import load_ontology
 
     ontology = load_ontology(file) if file is not None else _stored(store, tenant)
@@ -142,8 +149,7 @@ def draw(
     if unknown:
         known = ", ".join(one.id for one in ontology.classes[:20])
         raise OntologyError(f"there is no class {unknown[0]!r}.", where="--around", remedy=f"Classes are {known}.")
-    drawn: Callable[..., str] = to_svg if kind == "svg" else to_mermaid
-    _write(drawn(ontology, language, around or (), hops), out)
+    _write(to_svg(ontology, language, around or (), hops), out)
 
 
 @ontology_app.command()
@@ -187,9 +193,7 @@ def _weight(edge: GraphEdgeRecord) -> str:
 
 @ontology_app.command()
 def explain(
-    question: Annotated[
-        str, typer.Argument(metavar="QUESTION", help="The question, in English or Chinese.", show_default=False)
-    ],
+    question: QuestionArgument,
     *,
     store: StoreOption = None,
     tenant: TenantOption = "default",
@@ -199,7 +203,7 @@ def explain(
     """Show what the ontology makes of a question: what it speaks of, paths, capabilities and notes."""
     from theworld.deadline import Deadline
     from theworld.nodes.receive_question import clean_question
-    from theworld.ontology.index import OntologyIndexes
+    from theworld.ontology.retrieval import OntologyIndexes
     from theworld.retrieval.ontology import OntologyChannel, OntologyRequest
     from theworld.state import Context
     from theworld.text import detect_language

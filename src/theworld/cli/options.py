@@ -56,6 +56,13 @@ FilterOption = Annotated[
     list[str] | None,
     typer.Option("--filter", metavar="KEY=VALUE", help="Document metadata that must match; repeat for more."),
 ]
+QuestionArgument = Annotated[
+    str, typer.Argument(metavar="QUESTION", help="The question, in English or Chinese.", show_default=False)
+]
+LanguageOption = Annotated[
+    LanguageName | None, typer.Option("--language", help="Language of what is said.", show_default="the question's")
+]
+LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Use only the first so many.")]
 NowOption = Annotated[
     datetime | None, typer.Option("--now", metavar="DATE", parser=_read_moment, help="Date that time words refer to.")
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from theworld.cli.options import JsonFlag, LanguageName, StoreOption, opened_ledger, settings_for
+from theworld.cli.options import JsonFlag, LanguageOption, StoreOption, opened_ledger, settings_for
 from theworld.cli.output import print_json, printable
 from theworld.errors import StoreError
 
@@ -32,9 +32,7 @@ def explain(
     form: Annotated[
         Literal["text", "json", "mermaid"], typer.Option("--format", help="Form of the explanation.")
     ] = "text",
-    language: Annotated[
-        LanguageName | None, typer.Option("--language", help="Language of the text.", show_default="the question's")
-    ] = None,
+    language: LanguageOption = None,
 ) -> None:
     """Show what a request did: route, every channel's ranks, fusion, reranking, paths, answer, times, fallbacks."""
     from theworld.service.explain.explanation import as_mermaid, as_text

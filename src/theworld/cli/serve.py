@@ -60,7 +60,12 @@ def serve(
     chosen = settings.service.model_copy(update={k: v for k, v in given.items() if v is not None})
     settings = settings.model_copy(update={"service": chosen})
     _check(settings)
-    _hand_down(settings)
+    # Worker processes load the settings anew.
+    os.environ["THEWORLD_STORE"] = str(settings.store.absolute())
+    for name in ("host", "port", "workers"):
+        os.environ[f"THEWORLD_SERVICE__{name.upper()}"] = str(getattr(chosen, name))
+    if chosen.watch:
+        os.environ["THEWORLD_SERVICE__WATCH"] = json.dumps([str(folder.absolute()) for folder in chosen.watch])
     import uvicorn
 
     from theworld.service.runtime import SHUTDOWN_S
@@ -76,19 +81,9 @@ def serve(
         )  # fmt: skip
 
 
-def _hand_down(settings: Settings) -> None:
-    """Let worker processes, which load the settings anew, see what was chosen on the command line."""
-    os.environ["THEWORLD_STORE"] = str(settings.store.absolute())
-    for name in ("host", "port", "workers"):
-        os.environ[f"THEWORLD_SERVICE__{name.upper()}"] = str(getattr(settings.service, name))
-    if settings.service.watch:
-        watched = [str(folder.absolute()) for folder in settings.service.watch]
-        os.environ["THEWORLD_SERVICE__WATCH"] = json.dumps(watched)
-
-
 def _check(settings: Settings) -> None:
     """Say on which terms the service is open; refuse, before models are loaded, what cannot work."""
-    from theworld.ingestion.watching import check_watchable
+    from theworld.ingestion.sources import check_watchable
     from theworld.stores.ledger.api_keys import KeyRing
     from theworld.stores.ledger.opening import ledger_exists, open_database
     from theworld.stores.opening import check_folder

@@ -30,12 +30,20 @@ def info(
     as_json: JsonFlag = False,
 ) -> None:
     """Show the store and every effective setting with its origin; secrets are hidden."""
+    from pydantic import SecretStr
+
+    from theworld.settings import setting_value, settings_origins
+
     settings = settings_for(store)
     facts: dict[str, Any] | None = None
     if store is not None or settings.store.exists():
         with opened_store(store) as opened:
             facts = opened.info()
-    chosen = _setting_facts(settings)
+    chosen: dict[str, dict[str, Any]] = {}
+    for name, origin in settings_origins(settings).items():
+        value = setting_value(settings, name)
+        shown = str(value) if isinstance(value, Path | SecretStr) else value  # secrets as stars
+        chosen[name] = {"value": shown, "origin": origin.kind, "where": origin.where}
     if as_json:
         print_json({"version": __version__, "python": platform.python_version(), "store": facts, "settings": chosen})
         return
@@ -48,20 +56,6 @@ def info(
         table.add_row(name, value, f"{fact['origin']} {fact['where']}".strip())
     out.print()
     out.print(table, soft_wrap=False)
-
-
-def _setting_facts(settings: Settings) -> dict[str, dict[str, Any]]:
-    """Return value and origin of every setting by its dotted name; secrets as stars."""
-    from pydantic import SecretStr
-
-    from theworld.settings import setting_value, settings_origins
-
-    found = {}
-    for name, origin in settings_origins(settings).items():
-        value = setting_value(settings, name)
-        shown = str(value) if isinstance(value, Path | SecretStr) else value
-        found[name] = {"value": shown, "origin": origin.kind, "where": origin.where}
-    return found
 
 
 def _show_store(out: Console, settings: Settings, facts: dict[str, Any] | None) -> None:
@@ -237,26 +231,21 @@ def doctor(store: StoreOption = None, as_json: JsonFlag = False) -> None:
     """
     from theworld.doctor import examine
 
-    settings = settings_for(store)
+    findings: list[Finding] = []
+    with error_console().status("Looking") as status:
+        for found in examine(settings_for(store)):
+            findings.append(found)
+            status.update(f"Looked at {found.subject}")
+    failed = sum(found.status == "failed" for found in findings)
     if as_json:
-        findings = list(examine(settings))
-        print_json({"healthy": not _failed(findings), "findings": [asdict(found) for found in findings]})
+        print_json({"healthy": not failed, "findings": [asdict(found) for found in findings]})
     else:
-        findings = []
-        with error_console().status("Looking") as status:
-            for found in examine(settings):
-                findings.append(found)
-                status.update(f"Looked at {found.subject}")
-        _show_findings(console(), findings)
-    if _failed(findings):
+        _show_findings(console(), findings, failed)
+    if failed:
         raise typer.Exit(FAILED)
 
 
-def _failed(findings: list[Finding]) -> int:
-    return sum(found.status == "failed" for found in findings)
-
-
-def _show_findings(out: Console, findings: list[Finding]) -> None:
+def _show_findings(out: Console, findings: list[Finding], failed: int) -> None:
     table = plain_table(("", "Check", "Found", "ms"), right=["ms"])
     for found in findings:
         message = Text(printable(found.said))
@@ -266,4 +255,4 @@ def _show_findings(out: Console, findings: list[Finding]) -> None:
         table.add_row(status, found.subject, message, f"{found.elapsed_ms:.0f}")
     out.print(table, soft_wrap=False)
     warnings = sum(found.status == "warning" for found in findings)
-    out.print(f"\n{counted(_failed(findings), 'failure')}, {counted(warnings, 'warning')}.")
+    out.print(f"\n{counted(failed, 'failure')}, {counted(warnings, 'warning')}.")

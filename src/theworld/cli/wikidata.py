@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import TaskID
 
+from theworld.cli.ingesting import progress_bars
 from theworld.cli.options import INTERRUPTED, JsonFlag, LanguageName
 from theworld.cli.output import console, error_console, print_json, printable
 
@@ -31,9 +32,8 @@ def build(
     from theworld.wikidata import build_snapshot
 
     err = error_console()
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+    with progress_bars(err) as progress:
 
         def show(part: str, done: int, total: int) -> None:
             if part not in tasks:

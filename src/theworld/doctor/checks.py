@@ -131,27 +131,22 @@ def check_rights(database: Database, schema: str) -> Finding | None:
     locked = [name for name, _, writable in tables if not writable]
     without = [name for name, drawable in sequences if not drawable]
     reads_only, everything = len(locked) == len(tables), f"IN SCHEMA {schema}"
-    lacking: tuple[tuple[object, Status, str, str], ...] = (
-        (not usable, "failed", f"may not use the schema {schema}", f"USAGE ON SCHEMA {schema}"),
-        (closed, "failed", f"may not read {_named(closed)}", f"SELECT ON ALL TABLES {everything}"),
-        (
-            not reads_only and locked,
-            "warning",
-            f"may write some tables, not {_named(locked)}",
-            f"INSERT, UPDATE, DELETE ON ALL TABLES {everything}",
-        ),
-        (
-            not reads_only and without,
-            "warning",
-            f"may write, but not draw numbers from {_named(without)}",
-            f"USAGE ON ALL SEQUENCES {everything}",
-        ),
-    )
     facts: dict[str, Any] = {"role": role, "writes": usable and not locked and not without}
-    for lacks, status, message, grant in lacking:
-        if lacks:
-            return Finding("rights", status, f"role {role} {message}", _GRANT.format(grant, role), facts)
-    return Finding("rights", "ok", f"role {role} may read{', not write' if reads_only else ' and write'}", facts=facts)
+    status: Status = "failed"
+    if not usable:
+        message, grant = f"may not use the schema {schema}", f"USAGE ON SCHEMA {schema}"
+    elif closed:
+        message, grant = f"may not read {_named(closed)}", f"SELECT ON ALL TABLES {everything}"
+    elif locked and not reads_only:
+        status, message = "warning", f"may write some tables, not {_named(locked)}"
+        grant = f"INSERT, UPDATE, DELETE ON ALL TABLES {everything}"
+    elif without and not reads_only:
+        status, message = "warning", f"may write, but not draw numbers from {_named(without)}"
+        grant = f"USAGE ON ALL SEQUENCES {everything}"
+    else:
+        said = f"role {role} may read{', not write' if reads_only else ' and write'}"
+        return Finding("rights", "ok", said, facts=facts)
+    return Finding("rights", status, f"role {role} {message}", _GRANT.format(grant, role), facts)
 
 
 def _named(names: Sequence[str]) -> str:

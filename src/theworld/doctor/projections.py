@@ -29,7 +29,13 @@ def check_ledger(database: Database, settings: Settings) -> Iterator[Finding]:
     """Look at the database and its tables; afterwards the ledger can be asked."""
     if database.remote:
         yield from _server(database)
-        yield from _clock(database)
+        begun = time.time()
+        theirs = float(database.glance(select(func.extract("epoch", func.clock_timestamp()))))
+        ahead = theirs - (begun + time.time()) / 2
+        apart, facts = abs(ahead) > _SKEW_S, {"server_ahead_s": round(ahead, 3)}
+        remedy = "Set both clocks by NTP: keys expire and records are deleted by them." if apart else ""
+        said = f"the server's differs from ours by {ahead:+.{1 if apart else 3}f} s"
+        yield Finding("clock", "warning" if apart else "ok", said, remedy, facts)
         rights = check_rights(database, settings.ledger.namespace)
         if rights is not None:
             yield rights
@@ -50,7 +56,8 @@ def _server(database: Database) -> Iterator[Finding]:
     version = str(database.glance(select(func.current_setting("server_version")))).split()[0]
     facts: dict[str, Any] = {"version": version, "round_trip_ms": round((time.perf_counter() - begun) * 1000, 2)}
     facts["standby"] = bool(database.glance(select(func.pg_is_in_recovery())))
-    facts["encrypted"] = bool(database.glance(select(text("ssl")).select_from(text("pg_stat_ssl")).where(_OWN)))
+    own = select(text("ssl")).select_from(text("pg_stat_ssl")).where(text("pid = pg_backend_pid()"))
+    facts["encrypted"] = bool(database.glance(own))
     message = f"{database.where}: PostgreSQL {version}{', encrypted' if facts['encrypted'] else ''}"
     if int(version.split(".")[0]) < OLDEST_SERVER:
         yield Finding("ledger", "warning", message, f"Version {OLDEST_SERVER} or newer is what is tested.", facts)
@@ -59,21 +66,6 @@ def _server(database: Database) -> Iterator[Finding]:
         yield Finding("ledger", "warning", f"{message}, a standby", remedy, facts)
     else:
         yield Finding("ledger", "ok", message, facts=facts)
-
-
-_OWN = text("pid = pg_backend_pid()")
-
-
-def _clock(database: Database) -> Iterator[Finding]:
-    begun = time.time()
-    theirs = float(database.glance(select(func.extract("epoch", func.clock_timestamp()))))
-    ahead = theirs - (begun + time.time()) / 2
-    facts = {"server_ahead_s": round(ahead, 3)}
-    if abs(ahead) > _SKEW_S:
-        remedy = "Set both clocks by NTP: keys expire and records are deleted by them."
-        yield Finding("clock", "warning", f"the server's differs from ours by {ahead:+.1f} s", remedy, facts)
-    else:
-        yield Finding("clock", "ok", f"the server's differs from ours by {ahead:+.3f} s", facts=facts)
 
 
 def _tables(database: Database) -> Iterator[Finding]:
@@ -109,12 +101,10 @@ def check_projection(name: str, ledger: Ledger, settings: Settings) -> Iterator[
         return
     last = ledger.sequence()
     identity = ledger.identity() if server is not None else ""
-    open_it: dict[str, Callable[[], Projection]] = {
-        "sparse": lambda: engines.open_sparse(settings.store, identity, writable=False),
-        "dense": lambda: engines.open_dense(settings.store, identity, writable=False),
-        "graph": lambda: engines.open_graph(settings.store, identity, writable=False),
-    }
-    with closing(open_it[name]()) as projection:
+    opening_it: dict[str, Callable[..., Projection]] = {
+        "sparse": engines.open_sparse, "dense": engines.open_dense, "graph": engines.open_graph
+    }  # fmt: skip
+    with closing(opening_it[name](settings.store, identity, writable=False)) as projection:
         asked = getattr(projection, "version", None)  # of those on servers
         version = str(asked()) if asked is not None else ""
         behind = last - projection.applied

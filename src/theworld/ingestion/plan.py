@@ -148,18 +148,16 @@ class Plan:
             for identity, source in sources.items()
             if identity not in self._owners
             and any(PurePath(source).is_relative_to(PurePath(str(root))) for root in roots)
-            and (source in self._complete or _is_gone(source))
+            and (source in self._complete or not _is_there(source))
         )
 
 
-def _is_gone(source: str) -> bool:
-    if is_url(source):
-        return not as_path(source).exists()
+def _is_there(source: str) -> bool:
+    """Return whether a file, or a link that leads nowhere, is there, or may be: its folder cannot be looked into."""
     try:
-        os.lstat(source)
+        return as_path(source).exists() if is_url(source) else bool(os.lstat(source))
     except OSError as error:
-        return isinstance(error, FileNotFoundError | NotADirectoryError)
-    return False
+        return not isinstance(error, FileNotFoundError | NotADirectoryError)
 
 
 class _Meter:

@@ -1,14 +1,18 @@
-"""What an ingestion tells its caller: while it runs, and when it is over."""
+"""What an ingestion tells its caller: while it runs, and when it is over; and what Ctrl-C does.
+
+What writes nothing is left at once, a batch of usual size is finished; a second Ctrl-C stops everything.
+"""
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 Part = Literal["read", "notes", "link", "index"]
 """The parts a progress bar shows: bytes read, notes made, older notes linked to new titles, changes indexed."""
@@ -132,3 +136,67 @@ class IngestInterrupted(KeyboardInterrupt):
     def __init__(self, report: IngestReport) -> None:
         self.report = report
         super().__init__(f"stopped after {report.documents} documents; run the same command again to go on")
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C, where what is under way may be left."""
+
+
+class Interruption:
+    """While entered, the first SIGINT is noted and told. Other threads get no signals: nothing changes there.
+
+    It hands a progress on, if there is one, and where `between_steps` is set, raises Stopped after the next step.
+    """
+
+    def __init__(self, progress: IngestProgress | None = None) -> None:
+        self._progress = progress
+        self._before: Any = None
+        self._active = self._leaving = False
+        self.asked = False
+        """Whether Ctrl-C was pressed."""
+        self.between_steps = False
+        """Whether what is under way may be left between two steps."""
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """While entered, Ctrl-C raises Stopped wherever it comes: nothing may be written there."""
+        self._leaving = True
+        try:
+            yield
+        finally:
+            self._leaving = False
+
+    def start(self, part: Part, total: int) -> None:
+        """Begin a part."""
+        if self._progress is not None:
+            self._progress.start(part, total)
+
+    def advance(self, part: Part, steps: int) -> None:
+        """Go on by some steps, or leave."""
+        if self._progress is not None:
+            self._progress.advance(part, steps)
+        if self.asked and self.between_steps:
+            raise Stopped
+
+    def stopping(self) -> None:
+        """Say that it stops."""
+        if self._progress is not None:
+            self._progress.stopping()
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._ask)
+            self._active = True
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._active:
+            signal.signal(signal.SIGINT, self._before)
+            self._active = False
+
+    def _ask(self, *_signal: object) -> None:
+        self.asked = True
+        self.__exit__()
+        self.stopping()
+        if self._leaving:
+            raise Stopped

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -30,16 +30,12 @@ from theworld.text import begun_pair, cjk_share, well_formed
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 """One line a call: model, calls with retries, tokens, cost, milliseconds, outcome. Never a text or a key."""
-_PER_MILLION = 1_000_000
-_LATIN_CHARACTERS_PER_TOKEN = 4
-
-
-_MOST_TOKENS = 10**9
+_Count = Annotated[int, Field(ge=0, le=10**9)]
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int = Field(default=0, ge=0, le=_MOST_TOKENS)
-    completion_tokens: int = Field(default=0, ge=0, le=_MOST_TOKENS)
+    prompt_tokens: _Count = 0
+    completion_tokens: _Count = 0
 
 
 class _Text(BaseModel):
@@ -204,35 +200,22 @@ class OpenAIChatModel:
         price = self._settings.prices.get(self.name)
         if price is None:
             return usage.model_copy(update={"unpriced_calls": 1})
-        cost = (usage.prompt_tokens * price.input + usage.completion_tokens * price.output) / _PER_MILLION
+        cost = (usage.prompt_tokens * price.input + usage.completion_tokens * price.output) / 1_000_000
         return usage.model_copy(update={"cost": {price.currency: cost}})
 
-    def _log(self, usage: ModelUsage, began: float) -> None:
+    def _log(self, usage: ModelUsage, began: float, failure: ModelError | None = None) -> None:
         cost = ", ".join(f"{currency} {amount:.6f}" for currency, amount in usage.cost.items()) or "unknown"
-        _LOG.info(
-            "model=%s calls=%d prompt_tokens=%d completion_tokens=%d estimated=%s cost=%s ms=%.0f outcome=answered",
-            self.name,
-            usage.calls,
-            usage.prompt_tokens,
-            usage.completion_tokens,
-            usage.estimated,
-            cost,
-            (time.perf_counter() - began) * 1000,
-        )
+        counts = f"calls={usage.calls} prompt_tokens={usage.prompt_tokens} completion_tokens={usage.completion_tokens}"
+        spent = f"estimated={usage.estimated} cost={cost} ms={(time.perf_counter() - began) * 1000:.0f}"
+        outcome = "answered" if failure is None else f"failed: {failure}"
+        level = logging.INFO if failure is None else logging.WARNING
+        _LOG.log(level, "model=%s %s %s outcome=%s", self.name, counts, spent, outcome)
 
     def _note_failure(self, error: ModelError, messages: Sequence[ChatMessage], heard: _Heard, began: float) -> None:
         """Give the error what its calls consumed: the tokens of an answer that was begun, else only the calls."""
         usage = self._priced(_counted(messages, heard, error.calls)) if heard.begun else ModelUsage(calls=error.calls)
         error.usage = usage
-        _LOG.warning(
-            "model=%s calls=%d prompt_tokens=%d completion_tokens=%d ms=%.0f outcome=failed: %s",
-            self.name,
-            usage.calls,
-            usage.prompt_tokens,
-            usage.completion_tokens,
-            (time.perf_counter() - began) * 1000,
-            error,
-        )
+        self._log(usage, began, error)
 
 
 def _usage(reported: Any) -> _Usage | None:
@@ -254,7 +237,7 @@ def _counted(messages: Sequence[ChatMessage], heard: _Heard, calls: int) -> Mode
 def estimated_tokens(text: str) -> int:
     """Return a rough token count: one per CJK character, one per four others."""
     cjk = round(cjk_share(text) * len("".join(text.split())))
-    return cjk + -(-(len(text) - cjk) // _LATIN_CHARACTERS_PER_TOKEN)
+    return cjk + -(-(len(text) - cjk) // 4)
 
 
 def _refused_parameter(error: BaseException | None) -> str | None:

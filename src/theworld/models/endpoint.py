@@ -138,8 +138,8 @@ class Endpoint:
         try:
             result = retrying(request, client, clock)
         except Exception as error:
-            raise self.failure(error, clock, calls=_attempts(retrying)) from error
-        return result, _attempts(retrying)
+            raise self.failure(error, clock, calls=int(retrying.statistics.get("attempt_number", 1))) from error
+        return result, int(retrying.statistics.get("attempt_number", 1))
 
     def warm(self) -> None:
         """Make the client now: its package takes a second to load, which the first call's time limit need not bear."""
@@ -167,22 +167,6 @@ class Endpoint:
                 where="model.api_key",
                 remedy="Set OPENAI_API_KEY, or model.base_url for a server of your own.",
             )
-        self._check()
-        openai = import_package("openai", "openai")
-        try:
-            client = openai.OpenAI(base_url=self.url, api_key=self._key or "none", max_retries=0)
-        except Exception as error:  # of the HTTP library: a proxy of the environment it cannot use, an odd address
-            raise ModelError(
-                self._masked(f"no connection can be made: {error}"),
-                where=self._where,
-                remedy="Check model.base_url (OPENAI_BASE_URL), and ALL_PROXY, HTTP_PROXY and HTTPS_PROXY.",
-            ) from error
-        # Its pooled sockets must not be left to the garbage collector, which warns of them.
-        weakref.finalize(self, client.close)
-        return client
-
-    def _check(self) -> None:
-        """Refuse an address or a key that no call could be made with."""
         try:
             address = urlsplit(self.url)
             usable = address.scheme in {"http", "https"} and bool(address.hostname) and address.port != 0
@@ -200,6 +184,18 @@ class Endpoint:
                 where=self._where,
                 remedy="Check model.api_key (OPENAI_API_KEY): it is ASCII without control characters.",
             )
+        openai = import_package("openai", "openai")
+        try:
+            client = openai.OpenAI(base_url=self.url, api_key=self._key or "none", max_retries=0)
+        except Exception as error:  # of the HTTP library: a proxy of the environment it cannot use, an odd address
+            raise ModelError(
+                self._masked(f"no connection can be made: {error}"),
+                where=self._where,
+                remedy="Check model.base_url (OPENAI_BASE_URL), and ALL_PROXY, HTTP_PROXY and HTTPS_PROXY.",
+            ) from error
+        # Its pooled sockets must not be left to the garbage collector, which warns of them.
+        weakref.finalize(self, client.close)
+        return client
 
 
 def per_attempt(clock: Clock) -> Any:
@@ -233,26 +229,17 @@ def retry_after(error: BaseException | None) -> float:
     return seconds_to_wait(headers.get("retry-after")) or 0.0
 
 
-def _attempts(retrying: Retrying) -> int:
-    return int(retrying.statistics.get("attempt_number", 1))
-
-
 def _described(error: Exception, clock: Clock) -> str:
     import openai
 
     if isinstance(error, OutOfTimeError | openai.APITimeoutError) or "Timeout" in type(error).__name__:
         return f"no complete answer within {clock.limit_s:g} s"
     if isinstance(error, openai.APIStatusError):
-        return f"HTTP {error.status_code}: {_body_text(error)}"
+        message = error.body.get("message") if isinstance(error.body, dict) else error.body
+        return f"HTTP {error.status_code}: {' '.join(str(message or error.message).split())[:_EXCERPT]}"
     if _is_connection_error(error):
         return f"connection failed: {error.__cause__ or error}"
     return str(error) or type(error).__name__
-
-
-def _body_text(error: Any) -> str:
-    body = error.body
-    message = body.get("message") if isinstance(body, dict) else body
-    return " ".join(str(message or error.message).split())[:_EXCERPT]
 
 
 def _remedy(error: Exception) -> str:

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
@@ -52,35 +52,15 @@ def type_by_ending(name: str, kind_found: MentionType) -> MentionType:
     return "place" if name.endswith(endings["place_or_given_name"]) and not may_be_person else kind_found
 
 
-def joins(word: str) -> bool:
-    """Return whether a word behind a name belongs to it: 局 of 建设局."""
-    return word in _endings()["joined"]
-
-
 @lru_cache(maxsize=1)
 def _endings() -> dict[str, Any]:
     text = files("theworld.models").joinpath("data/name_endings.yaml").read_text(encoding="utf-8")
     return {name: tuple(words.split()) for name, words in yaml.safe_load(text).items()}
 
 
-_KINDS = {
-    "PER": "person",
-    "nr": "person",
-    "LOC": "place",
-    "ns": "place",
-    "ORG": "organization",
-    "nt": "organization",
-    "nw": "work",
-    "nz": "other",
-    "TIME": "time",
-    "t": "time",
-}
-_TYPES: dict[str, MentionType] = {
-    "person": "person",
-    "place": "place",
-    "organization": "organization",
-    "work": "work",
-    "other": "other",
+_KINDS: dict[str, MentionType | Literal["time"]] = {
+    **{"PER": "person", "nr": "person", "LOC": "place", "ns": "place", "ORG": "organization", "nt": "organization"},
+    **{"nw": "work", "nz": "other", "TIME": "time", "t": "time"},
 }
 _LOOSE_START = "於"
 _LOOSE_END = "於與与是在"
@@ -110,27 +90,17 @@ class LacTagger:
     def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, ascending and not overlapping."""
         model = self._model.get()
-        return [mentions_of(text, _all_spans(model, text)) for text in texts]
-
-
-def _all_spans(model: Any, text: str) -> Iterator[Span]:
-    latin = list(capitalised_of(text))
-    yield from titles_of(text)
-    yield from (_whole_latin(span, latin) for span in _named(model, text))
-    yield from facts_of(text)
-    yield from latin
-
-
-def _whole_latin(span: Span, latin: Sequence[Span]) -> Span:
-    """Return a name that the model cut out of a Latin one, as whole as it is written: Robert of Robert Swinhoe."""
-    whole = next((one for one in latin if one.start <= span.start and span.end <= one.end), None)
-    return span if whole is None or span.rank != NAME else Span(whole.start, whole.end, span.type, NAME)
-
-
-def _named(model: Any, text: str) -> Iterator[Span]:
-    for start, piece in pieces_of(text):
-        words = model.run(piece)
-        yield from _spans(words, start)
+        found = []
+        for text in texts:
+            latin = list(capitalised_of(text))
+            named = []
+            for start, piece in pieces_of(text):
+                for span in _spans(model.run(piece), start):
+                    # What the model cut out of a Latin name is as whole as it is written: Robert of Robert Swinhoe.
+                    whole = next((one for one in latin if one.start <= span.start and span.end <= one.end), span)
+                    named.append(span._replace(start=whole.start, end=whole.end) if span.rank == NAME else span)
+            found.append(mentions_of(text, [*titles_of(text), *named, *facts_of(text), *latin]))
+        return found
 
 
 def pieces_of(text: str) -> Iterator[tuple[int, str]]:
@@ -151,7 +121,7 @@ def _spans(words: Sequence[tuple[str, str]], start: int) -> Iterator[Span]:
     Neighbouring time words are one expression, and neighbouring person words one name: lists of people have a comma
     between, while long transliterations come in two parts (of 39 pairs in 300 passages all but a few).
     """
-    for kind, group in itertools.groupby(_joined(words), key=lambda word: _KINDS.get(word[1])):
+    for kind, group in itertools.groupby(joined_words(words), key=lambda word: _KINDS.get(word[1])):
         if kind in {"person", "time"}:
             surface = "".join(word for word, _ in group)
             yield from _span(surface, kind, start)
@@ -162,19 +132,19 @@ def _spans(words: Sequence[tuple[str, str]], start: int) -> Iterator[Span]:
                 start += len(word)
 
 
-def _joined(words: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def joined_words(words: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the words with what ends a name taken into it: 建设 and 局 are 建设局."""
     found: list[tuple[str, str]] = []
     for word, tag in words:
         before = found[-1] if found else ("", "")
-        if _KINDS.get(before[1]) in {"place", "organization", "other"} and joins(word):
+        if _KINDS.get(before[1]) in {"place", "organization", "other"} and word in _endings()["joined"]:
             found[-1] = (before[0] + word, before[1])
         else:
             found.append((word, tag))
     return found
 
 
-def _span(surface: str, kind: str | None, start: int) -> Iterator[Span]:
+def _span(surface: str, kind: MentionType | Literal["time"] | None, start: int) -> Iterator[Span]:
     if kind == "time":
         if (found := type_of_time(surface)) is not None:
             yield Span(start, start + len(surface), found, FACT)
@@ -182,8 +152,7 @@ def _span(surface: str, kind: str | None, start: int) -> Iterator[Span]:
         left = len(surface) - len(surface.lstrip(_LOOSE_START))
         right = len(surface.rstrip(_LOOSE_END))
         if left < right and surface not in _ERAS:
-            kind_found = type_by_ending(surface[left:right], _TYPES[kind])
-            yield Span(start + left, start + right, kind_found, NAME)
+            yield Span(start + left, start + right, type_by_ending(surface[left:right], kind), NAME)
 
 
 def _load() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -46,3 +47,10 @@ def weights_id(*paths: Path) -> str:
                 file.seek(offset)
                 digest.update(file.read(_SAMPLE_BYTES))
     return digest.hexdigest()[:8]
+
+
+def package_file(package: str, path: str) -> Path | None:
+    """Return a data file of a package, which is not imported; None where there is none."""
+    spec = importlib.util.find_spec(package)
+    folders = (spec.submodule_search_locations or []) if spec else []
+    return next((found for folder in folders if (found := Path(folder) / path).is_file()), None)

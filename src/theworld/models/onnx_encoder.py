@@ -10,11 +10,13 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from theworld.errors import ModelError
@@ -40,7 +42,37 @@ class EncoderFiles:
     """Longer texts are cut here, special tokens included."""
 
 
-class OnnxEncoder:
+class OnnxModel:
+    """The tokenizer and the session of a model in ONNX."""
+
+    def __init__(self, files: EncoderFiles) -> None:
+        self.files = files
+        """What it is made of."""
+        tokenizers = import_package("tokenizers", "tokenizers")
+        try:
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
+        except Exception as error:  # the Rust binding raises bare Exception
+            raise ModelError(f"not a readable tokenizer ({error})", where=str(files.tokenizer)) from error
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(files.max_tokens)
+        self.session = load_session(files.model)
+        """Of onnxruntime."""
+        self._inputs = {item.name for item in self.session.get_inputs()}
+        release_memory()
+
+    def run(self, output: str | None, *texts: str) -> tuple[Any, NDArray[Any]]:
+        """Return a text, or a pair, as tokens, and an output of the model for it (its first by default)."""
+        encoding = self._tokenizer.encode(*map(encodable, texts))
+        rows = {
+            "input_ids": encoding.ids,
+            "attention_mask": encoding.attention_mask,
+            "token_type_ids": encoding.type_ids,
+        }
+        feeds = {name: np.asarray([row], dtype=np.int64) for name, row in rows.items() if name in self._inputs}
+        return encoding, self.session.run(None if output is None else [output], feeds)[0][0]
+
+
+class OnnxEncoder(OnnxModel):
     """Runs one text at a time, several at once in threads.
 
     One text per run is both exact (padding and neighbours cannot change a vector) and, measured, faster than
@@ -48,52 +80,92 @@ class OnnxEncoder:
     texts rather than on one matrix product, so that vectors do not depend on their number either.
     """
 
-    def __init__(self, files: EncoderFiles, threads: int = 0) -> None:
-        self._files = files
-        self._threads = threads
-        self._tokenizer = load_tokenizer(files)
-        self._session = load_session(files.model)
-        self._inputs = {item.name for item in self._session.get_inputs()}
-        self._output = _hidden_state(self._session, files.model)
-        release_memory()
+    def __init__(self, files: EncoderFiles) -> None:
+        super().__init__(files)
+        outputs = self.session.get_outputs()
+        hidden = next((output for output in outputs if len(output.shape) == 3), None)
+        if hidden is None:
+            found = ", ".join(f"{output.name}{output.shape}" for output in outputs)
+            raise ModelError(
+                f"no output of shape (batch, tokens, dimension) among {found}",
+                where=str(files.model),
+                remedy="Export the encoder with its last_hidden_state.",
+            )
+        self._output = hidden
 
     @property
     def dimension(self) -> int:
         """Length of a vector."""
         size = self._output.shape[-1]
-        return size if isinstance(size, int) else int(self.encode("a").vector.shape[0])
+        return size if isinstance(size, int) else int(self.encode("", "a").vector.shape[0])
 
-    def encode(self, text: str) -> Embedded:
-        """Return the vector of one text, and the token vectors of its words.
+    def encode(self, prefix: str, text: str) -> Embedded:
+        """Return the vector of prefix and text, and the token vectors of their words.
 
         Punctuation has none, as in ColBERT (SIGIR 2020): a seventh of the tokens, and measured, no recall.
         """
-        text = encodable(text)
-        encoding = self._tokenizer.encode(text)
-        ids = np.asarray([encoding.ids], dtype=np.int64)
-        feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        hidden = self._session.run(
-            [self._output.name], {name: value for name, value in feeds.items() if name in self._inputs}
-        )[0][0]
+        text = encodable(prefix + text)
+        encoding, hidden = self.run(self._output.name, text)
         content = np.array([any(map(str.isalnum, text[start:end])) for start, end in encoding.offsets], dtype=bool)
         content &= np.asarray(encoding.special_tokens_mask) == 0
-        pooled = hidden.mean(axis=0) if self._files.pooling == "mean" else hidden[0]
-        return Embedded(unit(pooled), token_vectors(ids[0][content], hidden[content]))
-
-    def encode_all(self, texts: Sequence[str]) -> list[Embedded]:
-        """Return the vectors of several texts, in their order."""
-        return in_threads(self.encode, texts, self._threads)
+        pooled = hidden.mean(axis=0) if self.files.pooling == "mean" else hidden[0]
+        return Embedded(unit(pooled), token_vectors(np.asarray(encoding.ids)[content], hidden[content]))
 
 
-def in_threads(encode: Callable[[str], Embedded], texts: Sequence[str], threads: int) -> list[Embedded]:
-    """Return the vectors of several texts, in their order, `threads` at once (0: as many as there are processors)."""
-    workers = min(threads or os.cpu_count() or 1, len(texts))
-    if workers < 2:
-        return [encode(text) for text in texts]
-    with ThreadPoolExecutor(workers, thread_name_prefix="encoder") as pool:
-        found = list(pool.map(encode, texts))
-    release_memory()
-    return found
+class Encoder(Protocol):
+    """What a local embedder runs."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+
+    def encode(self, prefix: str, text: str) -> Embedded:
+        """Return the vector of prefix and text, with token vectors."""
+
+
+class LocalEmbedder:
+    """Embeds on this machine, with token vectors; the name and the weights are read on first use.
+
+    Several texts are embedded `threads` at once (0: as many as there are processors). `prefixes` are put before every
+    question and before every passage.
+    """
+
+    def __init__(
+        self,
+        name: Callable[[], str],
+        encoder: Callable[[], Encoder],
+        *,
+        threads: int = 0,
+        prefixes: tuple[str, str] = ("", ""),
+        dimension: int | None = None,
+    ) -> None:
+        self._name, self._encoder = Lazy(name), Lazy(encoder)
+        self._threads, self._prefixes, self._dimension = threads, prefixes, dimension
+
+    @property
+    def name(self) -> str:
+        """Name of the space: the model and a digest of what makes its vectors."""
+        return self._name.get()
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self._dimension or self._encoder.get().dimension
+
+    def embed_query(self, text: str) -> Embedded:
+        """Embed one question."""
+        return self._encoder.get().encode(self._prefixes[0], text)
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed texts to be found, in the order given."""
+        encode = partial(self._encoder.get().encode, self._prefixes[1])
+        workers = min(self._threads or os.cpu_count() or 1, len(texts))
+        if workers < 2:
+            return [encode(text) for text in texts]
+        with ThreadPoolExecutor(workers, thread_name_prefix="encoder") as pool:
+            found = list(pool.map(encode, texts))
+        release_memory()
+        return found
 
 
 def encodable(text: str) -> str:
@@ -114,18 +186,6 @@ def token_vectors(ids: Any, hidden: FloatArray) -> TokenVectors:
     return TokenVectors(np.asarray(ids, dtype=np.int32), scaled)
 
 
-def load_tokenizer(files: EncoderFiles) -> Any:
-    """Return the tokenizer of a model, cutting at its longest input, without padding; ModelError when unreadable."""
-    tokenizers = import_package("tokenizers", "tokenizers")
-    try:
-        tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
-    except Exception as error:  # the Rust binding raises bare Exception
-        raise ModelError(f"not a readable tokenizer ({error})", where=str(files.tokenizer)) from error
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(files.max_tokens)
-    return tokenizer
-
-
 def session_options(runtime: ModuleType) -> Any:
     """Return options of onnxruntime: one thread, and no arena, which never gives memory back."""
     options = runtime.SessionOptions()
@@ -143,18 +203,6 @@ def load_session(model: Path) -> Any:
         return runtime.InferenceSession(str(model), session_options(runtime), providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises its own classes, all derived from Exception
         raise ModelError(f"not a usable ONNX model ({error})", where=str(model)) from error
-
-
-def _hidden_state(session: Any, model: Path) -> Any:
-    for output in session.get_outputs():
-        if len(output.shape) == 3:
-            return output
-    found = ", ".join(f"{output.name}{output.shape}" for output in session.get_outputs())
-    raise ModelError(
-        f"no output of shape (batch, tokens, dimension) among {found}",
-        where=str(model),
-        remedy="Export the encoder with its last_hidden_state.",
-    )
 
 
 FOLDER_SETTINGS = "theworld.json"
@@ -178,40 +226,22 @@ class FolderSettings(BaseModel):
     )
 
 
-class OnnxFolderEmbedder:
-    """A transformer encoder from a local folder, with token vectors."""
+class OnnxFolderEmbedder(LocalEmbedder):
+    """An encoder from a local folder, named by the folder and a digest of weights, tokenizer and settings."""
 
     def __init__(self, folder: Path, threads: int = 0) -> None:
-        self._folder = folder.expanduser()
-        self._settings = read_folder_settings(self._folder)
-        self._files = encoder_files(self._folder, self._settings)
-        self._name = Lazy(self._make_name)
-        self._encoder = Lazy(lambda: OnnxEncoder(self._files, threads))
+        folder = folder.expanduser()
+        settings = read_folder_settings(folder)
+        files = encoder_files(folder, settings)
 
-    @property
-    def name(self) -> str:
-        """Name of the space: the folder's name and a digest of weights, tokenizer and settings."""
-        return self._name.get()
+        def name() -> str:
+            # Large models keep their weights beside the graph: model.onnx_data, model.onnx.data, in one file or more.
+            parts = [files.model, files.tokenizer, *sorted(files.model.parent.glob(f"{files.model.name}[._]data*"))]
+            parts += [path for name in (FOLDER_SETTINGS, _POOLING) if (path := folder / name).is_file()]
+            return f"onnx-{folder.resolve().name}-{weights_id(*parts)}"
 
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        return self._encoder.get().dimension
-
-    def embed_query(self, text: str) -> Embedded:
-        """Embed one question."""
-        return self._encoder.get().encode(self._settings.query_prefix + text)
-
-    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed texts to be found, in the order given."""
-        return self._encoder.get().encode_all([self._settings.passage_prefix + text for text in texts])
-
-    def _make_name(self) -> str:
-        model = self._files.model
-        # Large models keep their weights beside the graph: model.onnx_data, model.onnx.data, in one file or several.
-        parts = [model, self._files.tokenizer, *sorted(model.parent.glob(f"{model.name}[._]data*"))]
-        parts += [path for name in (FOLDER_SETTINGS, _POOLING) if (path := self._folder / name).is_file()]
-        return f"onnx-{self._folder.resolve().name}-{weights_id(*parts)}"
+        prefixes = settings.query_prefix, settings.passage_prefix
+        super().__init__(name, lambda: OnnxEncoder(files), threads=threads, prefixes=prefixes)
 
 
 def read_folder_settings(folder: Path) -> FolderSettings:
@@ -234,21 +264,16 @@ def encoder_files(folder: Path, settings: FolderSettings) -> EncoderFiles:
         )
     limit = _read_json(folder / "sentence_bert_config.json").get("max_seq_length")
     tokens = settings.max_tokens or (limit if isinstance(limit, int) and limit >= 8 else 512)
-    return EncoderFiles(model, tokenizer, settings.pooling or _pooling(folder), tokens)
-
-
-def _pooling(folder: Path) -> Pooling:
-    config = _read_json(folder / _POOLING)
+    config = _read_json(folder / _POOLING) if settings.pooling is None else {}
     modes = sorted(key for key, value in config.items() if key.startswith("pooling_mode") and value is True)
-    if not modes or modes == ["pooling_mode_mean_tokens"]:
-        return "mean"
-    if modes == ["pooling_mode_cls_token"]:
-        return "cls"
-    raise ModelError(
-        f"pooling {', '.join(modes)} is not supported",
-        where=str(folder / _POOLING),
-        remedy=f'Use a mean or cls pooled model, or set "pooling" in {FOLDER_SETTINGS}.',
-    )
+    if modes not in ([], ["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
+        raise ModelError(
+            f"pooling {', '.join(modes)} is not supported",
+            where=str(folder / _POOLING),
+            remedy=f'Use a mean or cls pooled model, or set "pooling" in {FOLDER_SETTINGS}.',
+        )
+    found: Pooling = "cls" if modes == ["pooling_mode_cls_token"] else "mean"
+    return EncoderFiles(model, tokenizer, settings.pooling or found, tokens)
 
 
 def _read_json(path: Path) -> dict[str, Any]:

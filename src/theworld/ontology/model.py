@@ -37,12 +37,12 @@ def _printable(value: Any) -> Any:
     return _CONTROL.sub(" ", value) if isinstance(value, str) else value
 
 
-def _one_line(value: Any) -> Any:
-    return " ".join(_printable(value).split()) if isinstance(value, str) else value
-
-
 Text = Annotated[str, BeforeValidator(_printable)]
-Label = Annotated[str, StringConstraints(min_length=1, max_length=500), BeforeValidator(_one_line)]
+Label = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=500),
+    BeforeValidator(lambda value: " ".join(_printable(value).split()) if isinstance(value, str) else value),
+]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Endpoint = Annotated[str, StringConstraints(pattern=r"^\w[\w\-]*(\.\w[\w\-]*)?$", max_length=400)]

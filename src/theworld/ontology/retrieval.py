@@ -1,22 +1,109 @@
-"""What the ontology finds for a question: notes, paths and capabilities, from what it speaks of over K hops."""
+"""What the ontology finds for a question: notes, paths and capabilities, from what it speaks of over K hops.
+
+One tenant's ontology is kept ready for questions: matcher, graph, and the notes that name its elements.
+"""
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theworld.deadline import Deadline
-from theworld.ontology.index import OntologyIndex
+from theworld.ontology.lookup import Lookup
 from theworld.ontology.model import Ref
-from theworld.ontology.questions.descriptions import UNREAD, Reading
+from theworld.ontology.questions.descriptions import UNREAD, DescriptionReader, Reading
+from theworld.ontology.questions.matching import Matcher
 from theworld.ontology.questions.names import QueryMatches
-from theworld.ontology.walking import HOPS, Floats, Ints, Walk, walk
+from theworld.ontology.storing import from_nodes
+from theworld.ontology.walking import HOPS, Floats, Ints, OntologyGraph, Walk, walk
 from theworld.ontology.wording import label_of, step_words, word_steps, word_way
 from theworld.state import EvidencePath, PathStep
 from theworld.state.ontology import CandidateCapability, OntologyPath
+from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord, GraphTables
 from theworld.text import Language
+
+
+class NamedNotes:
+    """Which notes name which elements, and how much that says."""
+
+    def __init__(self, graph: OntologyGraph, links: Sequence[GraphEdgeRecord]) -> None:
+        self.ids: tuple[str, ...] = tuple(sorted({link.source[1] for link in links}))
+        place = {note: i for i, note in enumerate(self.ids)}
+        by_node: dict[int, list[tuple[int, float]]] = {}
+        for link in links:
+            node = graph.number.get(link.target)
+            if node is not None:
+                by_node.setdefault(node, []).append((place[link.source[1]], link.weight))
+        total, rows = len(self.ids), [sorted(by_node.get(node, ())) for node in range(len(graph.refs))]
+        rarity = [math.log(1 + total / len(row)) / math.log(1 + total) if row else 0.0 for row in rows]
+        self._first: NDArray[np.int64] = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        self._notes = np.array([note for row in rows for note, _ in row], dtype=np.int64)
+        self._worth = np.array([weight * rare for row, rare in zip(rows, rarity, strict=True) for _, weight in row])
+
+    def naming(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return (position in `nodes`, position in `ids`, worth) of every note that names one of the nodes.
+
+        Worth is the link's weight times ln(1 + N/df) / ln(1 + N), the rarity of the node: 1 for an element that one
+        note of N names, little for one in every note.
+        """
+        count = self._first[nodes + 1] - self._first[nodes]
+        which = np.repeat(np.arange(len(nodes)), count)
+        within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        rows = self._first[nodes][which] + within
+        return which, self._notes[rows], self._worth[rows]
+
+
+class OntologyIndex:
+    """Everything that questions need of one tenant's ontology; never changed after it was made."""
+
+    def __init__(
+        self, nodes: Sequence[GraphNodeRecord], edges: Sequence[GraphEdgeRecord], links: Sequence[GraphEdgeRecord]
+    ) -> None:
+        ontology = from_nodes(nodes)
+        if ontology is None:
+            raise ValueError("there are no nodes")
+        self.lookup = Lookup(ontology)
+        self.matcher = Matcher(self.lookup)
+        self.descriptions = DescriptionReader(self.lookup, self.matcher)
+        self.graph = OntologyGraph(self.lookup, edges)
+        self.notes = NamedNotes(self.graph, links)
+
+
+class OntologyIndexes:
+    """The index of every tenant, read when first asked for and again when the graph has changed. Thread-safe."""
+
+    def __init__(self, tables: GraphTables) -> None:
+        self._tables = tables
+        self._lock = threading.Lock()
+        self._version = -1
+        self._tenants: frozenset[str] = frozenset()
+        """Those that have an ontology: what is kept does not grow with tenants that are merely asked for."""
+        self._of: dict[str, OntologyIndex | None] = {}
+
+    def surely_none(self) -> bool:
+        """Tell, without waiting for a server, whether the store has no ontology at all."""
+        return not self._tables.remote and self._tables.version() == 0
+
+    def of(self, tenant: str) -> OntologyIndex | None:
+        """Return a tenant's index, None when it has no ontology (then it costs one small look)."""
+        version = self._tables.version()
+        if version == 0:
+            return None
+        with self._lock:
+            if version != self._version:
+                self._of, self._tenants, self._version = {}, frozenset(self._tables.tenants()), version
+            if tenant not in self._tenants:
+                return None
+            if tenant not in self._of:
+                graph = self._tables.whole(tenant)
+                self._of[tenant] = OntologyIndex(*graph) if graph.elements else None
+            return self._of[tenant]
+
 
 NESTED = 0.4
 """How much a name inside a longer one counts: 交易 in 交易波动."""
@@ -104,25 +191,29 @@ def find(
         walks.append(one)
         strengths = one.strengths * score
         reached.add(one.nodes, strengths, one.nodes, number)
-        notes.add(*_strongest_of_notes(index, one.nodes, strengths), number)
+        # For every note the strongest of the elements it names; ties go to the first.
+        which, named_in, worth = index.notes.naming(one.nodes)
+        values = strengths[which] * worth
+        order = np.lexsort((which, -values, named_in))
+        found, first = np.unique(named_in[order], return_index=True)
+        best = order[first]
+        notes.add(found, values[best], one.nodes[which[best]], number)
     ranked = notes.ranked()[:limit]
+
+    def note_path(note: int) -> EvidencePath:
+        value, number, node = float(notes.best[note]), int(notes.walk[note]), int(notes.node[note])
+        label, note_id = label_of(index.graph, node, language), index.notes.ids[note]
+        last = PathStep(source=label, relation=str(step_words()["named_in"][language]), target=note_id)
+        steps = (*word_way(walks[number].way_to(node), index.graph, language), last)
+        return EvidencePath(note_id=note_id, steps=steps, weight=round(value, _DIGITS), text=word_steps(steps))
+
     return Findings(
         starts=starts,
         notes=tuple((index.notes.ids[note], round(float(notes.total[note]), _DIGITS)) for note in ranked),
         paths=tuple(_paths(index, walks, reached, language)),
-        note_paths=tuple(_note_path(index, walks, notes, note, language) for note in ranked[:PATHS]),
+        note_paths=tuple(note_path(note) for note in ranked[:PATHS]),
         capabilities=tuple(_capabilities(index, walks, reached, language)),
     )
-
-
-def _strongest_of_notes(index: OntologyIndex, nodes: Ints, strengths: Floats) -> tuple[Ints, Floats, Ints]:
-    """Return (note, value, node): for every note the strongest of the elements it names; ties go to the first."""
-    which, notes, worth = index.notes.naming(nodes)
-    values = strengths[which] * worth
-    order = np.lexsort((which, -values, notes))
-    found, first = np.unique(notes[order], return_index=True)
-    best = order[first]
-    return found, values[best], nodes[which[best]]
 
 
 def _paths(index: OntologyIndex, walks: Sequence[Walk], reached: _Sums, language: Language) -> list[OntologyPath]:
@@ -137,16 +228,6 @@ def _paths(index: OntologyIndex, walks: Sequence[Walk], reached: _Sums, language
         text = word_steps(steps)
         found.append(OntologyPath(kind=ref.kind, key=ref.key, label=label, steps=steps, weight=weight, text=text))
     return found
-
-
-def _note_path(
-    index: OntologyIndex, walks: Sequence[Walk], notes: _Sums, note: int, language: Language
-) -> EvidencePath:
-    value, number, node = float(notes.best[note]), int(notes.walk[note]), int(notes.node[note])
-    label, note_id = label_of(index.graph, node, language), index.notes.ids[note]
-    last = PathStep(source=label, relation=str(step_words()["named_in"][language]), target=note_id)
-    steps = (*word_way(walks[number].way_to(node), index.graph, language), last)
-    return EvidencePath(note_id=note_id, steps=steps, weight=round(value, _DIGITS), text=word_steps(steps))
 
 
 def _capabilities(

@@ -94,23 +94,21 @@ def to_nodes(ontology: Ontology) -> Iterator[GraphNodeRecord]:
     yield GraphNodeRecord(HEAD, ontology.id, ontology.id, {"form": head})
     for ref, element in ontology.elements():
         form = element.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"attributes"})
-        labels = element.labels
-        names = {
-            "preferred": list(dict.fromkeys((*labels.zh[:1], *labels.en[:1]))),
-            "synonyms": list(dict.fromkeys((*labels.zh[1:], *labels.en[1:]))),
-        }
+        zh, en = element.labels.zh, element.labels.en
+        preferred, synonyms = (list(dict.fromkeys((*zh[part], *en[part]))) for part in (slice(1), slice(1, None)))
+        names = {"preferred": preferred, "synonyms": synonyms}
         properties = {"form": form, **names, "confidence": element.confidence}
-        yield GraphNodeRecord(ref.kind, ref.key, labels.preferred("en"), properties)
+        yield GraphNodeRecord(ref.kind, ref.key, element.labels.preferred("en"), properties)
 
 
 def to_edges(ontology: Ontology) -> Iterator[GraphEdgeRecord]:
     """Yield the edges, weighed by rule and confidence; what the notes show is added when they are linked."""
-    seen: set[tuple[Ref, Ref, str]] = set()
+    first: dict[tuple[Ref, Ref, str], Element] = {}
     for source, target, kind, element in _edges(ontology):
-        if (source, target, kind) not in seen:
-            seen.add((source, target, kind))
-            parts = {"rule": element.strength, "confidence": element.confidence}
-            yield GraphEdgeRecord((source.kind, source.key), (target.kind, target.key), kind, mixed(parts), parts)
+        first.setdefault((source, target, kind), element)
+    for (source, target, kind), element in first.items():
+        parts = {"rule": element.strength, "confidence": element.confidence}
+        yield GraphEdgeRecord((source.kind, source.key), (target.kind, target.key), kind, mixed(parts), parts)
 
 
 def _edges(ontology: Ontology) -> Iterator[tuple[Ref, Ref, str, Element]]:

@@ -3,18 +3,114 @@
 The strength of a way is the product of its edges' weights, of the decay of every hop and of the hub damping of every
 node passed. All factors are at most 1 and the decay is less, so a way through a circle is never the strongest one: the
 walk cannot go round. Level by level, in numpy; at most `FAN_OUT` neighbours of a node are followed, the strongest.
+
+An edge can be walked either way, with a factor that says how much is kept: from a relation to its range class all of
+it, from a class to one of its samples little. A node with many neighbours passes less to each (hub damping). What a
+class inherits counts as its own, a little less for every generation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theworld.deadline import Deadline
-from theworld.ontology.graph import OntologyGraph
+from theworld.ontology.lookup import Lookup
+from theworld.ontology.model import EdgeKind, Ref
+from theworld.stores.ledger.graph_tables import GraphEdgeRecord, NodeKey
+
+FACTORS: Mapping[tuple[EdgeKind, str, str], tuple[float, float]] = {
+    ("INHERITS", "OntologyClass", "OntologyClass"): (0.9, 0.6),
+    ("HAS_ATTRIBUTE", "OntologyClass", "Attribute"): (0.8, 0.9),
+    ("HAS_RELATION", "OntologyClass", "Relation"): (0.8, 1.0),
+    ("HAS_CAPABILITY", "OntologyClass", "Capability"): (0.9, 0.9),
+    ("REFERS_TO", "Relation", "OntologyClass"): (1.0, 0.8),
+    ("REFERS_TO", "Capability", "OntologyClass"): (0.8, 0.8),
+    ("REFERS_TO", "Capability", "Attribute"): (0.8, 0.8),
+    ("REFERS_TO", "EntitySample", "OntologyClass"): (0.6, 0.3),
+    ("REFERS_TO", "EntitySample", "EntitySample"): (1.0, 1.0),
+}
+"""What is kept of an edge's weight walking it forward and backward, by kind and the kinds of its ends."""
+INHERITED = 0.9
+"""What is kept for every generation of inheritance."""
+HUB = 16
+"""Neighbours from which on a node counts as a hub."""
+
+
+class Step(NamedTuple):
+    """One way along one edge, as it is reported in a path."""
+
+    kind: EdgeKind
+    forward: bool
+    relations: tuple[str, ...] = ()
+    """The relations that an edge between two samples states."""
+    inherited: bool = False
+    """Whether the class has it only by inheritance."""
+
+
+class OntologyGraph:
+    """Nodes numbered from 0, and for each its neighbours, the strongest first. Never changed after it was made."""
+
+    def __init__(self, lookup: Lookup, edges: Sequence[GraphEdgeRecord]) -> None:
+        self.lookup = lookup
+        self.refs: tuple[Ref, ...] = tuple(lookup.elements)
+        self.number: Mapping[NodeKey, int] = {ref: i for i, ref in enumerate(self.refs)}
+        rows = [row for edge in edges for row in self._both_ways(edge)]
+        rows += self._inherited(edges)
+        numbers: dict[Step, int] = {}
+        for *_, one in rows:
+            numbers.setdefault(one, len(numbers))
+        self.steps: tuple[Step, ...] = tuple(numbers)
+        n = len(self.refs)
+        source, target = (np.array([row[end] for row in rows], dtype=np.int64) for end in (0, 1))
+        weight = np.array([row[2] for row in rows], dtype=np.float64)
+        step = np.array([numbers[row[3]] for row in rows], dtype=np.int64)
+        order = np.lexsort((step, target, -weight, source))
+        degree = np.bincount(source, minlength=n)
+        self.targets: NDArray[np.int64] = target[order]
+        self.weights: NDArray[np.float64] = weight[order]
+        self.step_of: NDArray[np.int64] = step[order]
+        self.starts: NDArray[np.int64] = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
+        capabilities = [i for i, ref in enumerate(self.refs) if ref.kind == "Capability"]
+        self.capabilities: NDArray[np.int64] = np.array(capabilities, dtype=np.int64)
+        """Numbers of the nodes that are capabilities, ascending."""
+        self.damping: NDArray[np.float64] = 1.0 / (1.0 + np.log(np.maximum(degree / HUB, 1.0)))
+
+    def _both_ways(self, edge: GraphEdgeRecord) -> Iterator[_Row]:
+        source, target = self.number.get(edge.source), self.number.get(edge.target)
+        if source is None or target is None:
+            return
+        kind = cast(EdgeKind, edge.kind)
+        relations: tuple[str, ...] = ()
+        if edge.source[0] == edge.target[0] == "EntitySample":
+            facts = self.lookup.samples[edge.source[1]].facts
+            relations = tuple(id_ for id_, targets in facts.items() if edge.target[1] in targets)
+        forward, backward = FACTORS[kind, edge.source[0], edge.target[0]]
+        yield source, target, edge.weight * forward, Step(kind, True, relations)
+        yield target, source, edge.weight * backward, Step(kind, False, relations)
+
+    def _inherited(self, edges: Sequence[GraphEdgeRecord]) -> Iterator[_Row]:
+        """Yield for every class what the classes above it have."""
+        own: dict[str, list[GraphEdgeRecord]] = {}
+        for edge in edges:
+            if edge.kind in _INHERITABLE:
+                own.setdefault(edge.source[1], []).append(edge)
+        for one in self.lookup.ontology.classes:
+            child = self.number[Ref("OntologyClass", one.id)]
+            for ancestor, depth in self.lookup.ancestors(one.id).items() if one.inherits else ():
+                for edge in own.get(ancestor, ()) if depth else ():
+                    for source, target, weight, step in self._both_ways(edge):
+                        ends = (child, target) if step.forward else (source, child)
+                        yield *ends, weight * INHERITED**depth, step._replace(inherited=True)
+
+
+_INHERITABLE = frozenset({"HAS_ATTRIBUTE", "HAS_RELATION", "HAS_CAPABILITY"})
+_Row = tuple[int, int, float, Step]
+"""One way along an edge: source, target, weight, step."""
+
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -9,8 +9,7 @@ from typing import Any
 
 import yaml
 
-from theworld.ontology.graph import OntologyGraph, Step
-from theworld.ontology.walking import Way
+from theworld.ontology.walking import OntologyGraph, Step, Way
 from theworld.state import PathStep
 from theworld.text import Language
 

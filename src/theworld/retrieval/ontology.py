@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from theworld.deadline import Deadline
-from theworld.ontology.index import OntologyIndex, OntologyIndexes
 from theworld.ontology.questions.descriptions import Described
 from theworld.ontology.questions.names import QueryMatches
-from theworld.ontology.retrieval import NESTED, Findings, find
+from theworld.ontology.retrieval import NESTED, Findings, OntologyIndex, OntologyIndexes, find
 from theworld.retrieval.evidence_paths import telling_steps
 from theworld.retrieval.notes import NoteSource
 from theworld.settings import OntologySettings

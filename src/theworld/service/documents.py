@@ -18,7 +18,7 @@ from theworld.errors import TheWorldError
 from theworld.ingestion import IngestReport, SourceDocument, ingest, ingest_given
 from theworld.ingestion.readers import read_source
 from theworld.ingestion.report import FailedSource
-from theworld.ingestion.watching import watch
+from theworld.ingestion.sources import watch
 from theworld.models.registry import Models
 from theworld.native_memory import release_memory
 from theworld.settings import Settings

@@ -2,7 +2,8 @@
 
 Understood: OpenAI chat completions and responses, LangChain messages, Anthropic content blocks, Gemini parts and Ollama
 messages, each as plain dicts or as the SDK's objects, one call or many, or the whole message or response around them;
-in texts calls as tags with parameters, and Python calls with keyword arguments.
+in texts calls as tags with parameters, and Python calls with keyword arguments. These, and the whole answer as one
+scalar, are the last resorts for texts without a usable fragment.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from itertools import zip_longest
 from types import NoneType
 from typing import Any
 
-from theworld.structure.reading.fragments import read_any
+from theworld.structure.fitting.targets import Target
+from theworld.structure.reading.foreign import without_comments
+from theworld.structure.reading.fragments import answer_start, find_fences, read_any
 from theworld.structure.reading.repairing import literal, repair_json
 from theworld.structure.report import Repair
 
@@ -158,3 +161,15 @@ def _read_argument(text: str, position: int) -> tuple[Any, int]:
             return quoted[0][1:-1], quoted.end()
     bare = BARE.match(text, position)
     return (literal(bare[0].strip()), bare.end()) if bare else (None, position)
+
+
+def last_resorts(text: str, target: Target) -> Iterator[tuple[str, Any, tuple[Repair, ...]]]:
+    """Yield the name of a strategy, plain data to fit to the target, and what it took; cheapest first."""
+    answer = text[answer_start(text) :]
+    for index, (arguments, repairs) in enumerate(read_text_calls(answer)):
+        yield f"tool_text_{index}", arguments, repairs
+    if target.kind == "other":
+        texts = [answer, *(answer[fence.start : fence.end] for fence in find_fences(answer))]
+        for index, written in enumerate(texts):
+            scalar = without_comments(written).strip().strip("\"'`*").strip()
+            yield f"scalar_{index}", literal(scalar), ()

@@ -54,16 +54,12 @@ def shorten(text: str, limit: int = ERROR_CHARACTERS) -> str:
 
 def describe_attempts(attempts: Iterable[Attempt]) -> list[dict[str, str]]:
     """Return attempts with their errors as text; an error of pydantic in one line, field by field."""
-    return [
-        {"strategy": name, "error": error if isinstance(error, str) else _in_one_line(error)}
-        for name, error in attempts
-    ]
-
-
-def _in_one_line(error: BaseException) -> str:
-    if not isinstance(error, ValidationError):
-        return shorten(f"{type(error).__name__}: {error}", 1000)
-    items = error.errors(include_url=False, include_context=False, include_input=False)
-    fields = [f"{'.'.join(map(str, item['loc'])) or 'value'}: {item['msg']}" for item in items[:SHOWN_FIELDS]]
-    more = [f"and {len(items) - SHOWN_FIELDS} more"] if len(items) > SHOWN_FIELDS else []
-    return shorten("; ".join([*fields, *more]), 1000)
+    found = []
+    for name, error in attempts:
+        told = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        if isinstance(error, ValidationError):
+            items = error.errors(include_url=False, include_context=False, include_input=False)
+            fields = [f"{'.'.join(map(str, item['loc'])) or 'value'}: {item['msg']}" for item in items[:SHOWN_FIELDS]]
+            told = "; ".join([*fields, *([f"and {len(items) - SHOWN_FIELDS} more"] if items[SHOWN_FIELDS:] else [])])
+        found.append({"strategy": name, "error": told if isinstance(error, str) else shorten(told, 1000)})
+    return found

@@ -43,16 +43,16 @@ def register_extraction_strategy(strategy: ExtractionStrategy) -> None:
         _registered[strategy.name] = strategy
 
 
-def unregister_extraction_strategy(name: str) -> None:
-    """Remove a strategy; nothing happens when there is none of that name."""
-    with _lock:
-        _registered.pop(name, None)
-
-
 def registered_strategies() -> tuple[ExtractionStrategy, ...]:
     """Return the registered strategies in order."""
     with _lock:
         return tuple(_registered.values())
+
+
+def unregister_extraction_strategy(name: str) -> None:
+    """Remove a strategy; nothing happens when there is none of that name."""
+    with _lock:
+        _registered.pop(name, None)
 
 
 def _yaml_fulltext(text: str, model_class: Any) -> Any:

@@ -15,7 +15,7 @@ CLEANING = frozenset({"comment", "trailing-comma", "control"})
 """Kinds of repair that only clean: no value is touched by them, and what is left is valid JSON."""
 
 SYNTAX = CLEANING - {"control"} | frozenset(
-    "call closer ellipsis escape joined key line-break literal missing-colon quote syntax table unquoted".split()
+    "call closer ellipsis escape joined key line-break literal missing-colon quote syntax unquoted".split()
 )
 """Kinds of repair that touch marks and names only: every value is what it was."""
 

@@ -1,7 +1,7 @@
 """One search through one text: every strategy, every fragment, and the choice between the candidates.
 
 Order of the strategies: `direct_json`, `markdown_X`, `braced_X`, `bracket_X`, `cleaned_json`, then repaired fragments,
-what lies inside fragments, tables, calls written as text, and at last `plugin_<name>`.
+what lies inside fragments, calls written as text, and at last `plugin_<name>`.
 The first three kinds compete: the candidate that fills most of the wanted fields wins, then the last. What a repaired
 fragment lost is found out only where it matters: for the report, and between several candidates.
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from theworld.structure.calls import last_resorts
 from theworld.structure.errors import Attempt
 from theworld.structure.fitting.coercion import fit
 from theworld.structure.fitting.targets import Target, arguments_of_call, count_filled
@@ -27,7 +28,6 @@ from theworld.structure.reading.fragments import (
     unbraced_fields,
 )
 from theworld.structure.report import CLEANING, Alternative, ParseReport, Path, Repair
-from theworld.structure.rescue import last_resorts
 
 MOST_FITTED = 256
 """Most fragments of one text, and values inside them, that are fitted rather than just validated."""
@@ -100,24 +100,25 @@ class Search:
         found = self._direct() or self._from_region(start, len(self.text))
         if found is None and start:
             found = self._from_region(0, start)
-        return found or self._rescue() or self._plugins()
+        for name, value, known in last_resorts(self.text, self.target) if found is None else ():
+            try:
+                validated, repairs = self._fit(value)
+            except (ValueError, RecursionError) as error:
+                self._failed(name, error)
+                continue
+            return Candidate(validated, name, None, known + repairs)
+        return found or self._plugins()
 
     def report(self, found: Candidate) -> ParseReport[Any]:
         """Return the report about the winner."""
-        alternatives = tuple(self._alternatives(found))
-        strategy = found.strategy(self.text)
-        return ParseReport(
-            found.value, strategy, found.repairs, found.truncated, alternatives, tried=tuple(self.attempts)
-        )
-
-    def _alternatives(self, chosen: Candidate) -> Iterator[Alternative]:
-        """Yield the candidates that were not chosen, best first."""
-        rest = [candidate for candidate in self.candidates if candidate is not chosen]
-        filled = count_filled(chosen.value) if rest else 0
+        rest = [candidate for candidate in self.candidates if candidate is not found]
+        filled, alternatives = count_filled(found.value) if rest else 0, list[Alternative]()
         for other in sorted(rest, key=Candidate.rank, reverse=True) if len(rest) > 1 else rest:
             count = count_filled(other.value)
             why = "fills fewer fields" if count < filled else "less complete, further inside, or earlier in the text"
-            yield Alternative(other.strategy(self.text), other.value, count, why)
+            alternatives.append(Alternative(other.strategy(self.text), other.value, count, why))
+        how = found.strategy(self.text), found.repairs, found.truncated, tuple(alternatives)
+        return ParseReport(found.value, *how, tried=tuple(self.attempts))
 
     def ordered_attempts(self) -> list[Attempt]:
         """Return the attempts in the documented order of strategies."""
@@ -234,27 +235,14 @@ class Search:
         if fragment.error:
             return
         for place, (path, value) in enumerate(nested_values(fragment.value)):
-            if self._worth_trying(value) or arguments_of_call(value, self.target.fields) is not None:
+            if self.target.fields:  # what cannot be the target is skipped, so that large wrappers cost little
+                worth = isinstance(value, dict) and not self.target.fields.isdisjoint(value)
+            else:
+                worth = isinstance(value, list) == (self.target.kind == "list") or self.target.kind == "other"
+            if worth or arguments_of_call(value, self.target.fields) is not None:
                 candidate = self._fitted(value, fragment, path, place)
                 if candidate is not None:
                     yield candidate
-
-    def _worth_trying(self, value: Any) -> bool:
-        """Skip what cannot be the target, so that large wrappers cost little."""
-        if self.target.fields:
-            return isinstance(value, dict) and not self.target.fields.isdisjoint(value)
-        return isinstance(value, list) == (self.target.kind == "list") or self.target.kind == "other"
-
-    def _rescue(self) -> Candidate | None:
-        """Try the strategies for texts that hold no usable fragment."""
-        for name, value, known in last_resorts(self.text, self.target):
-            try:
-                validated, repairs = self._fit(value)
-            except (ValueError, RecursionError) as error:
-                self._failed(name, error)
-                continue
-            return Candidate(validated, name, None, known + repairs)
-        return None
 
     def _plugins(self) -> Candidate | None:
         """Try the strategies from outside; whatever they raise is noted."""

@@ -56,16 +56,7 @@ def load_yaml(text: str) -> Any:
     """Load YAML with the safe loader; plain scalars only, bounded."""
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"longer than {MAX_CHARACTERS} characters: not tried as YAML")
-    _check_events(text)
-    try:
-        return yaml.load(text, Loader=_PlainLoader)  # noqa: S506 - a subclass of the safe loader
-    except RecursionError as error:
-        raise ValueError("nested too deeply for YAML") from error
-
-
-def _check_events(text: str) -> None:
-    """Refuse depth and aliases before anything is built; the event parser keeps its own stack."""
-    depth = aliases = 0
+    depth = aliases = 0  # looked at before anything is built; the event parser keeps its own stack
     for event in yaml.parse(text, Loader=_PlainLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         aliases += isinstance(event, yaml.AliasEvent)
@@ -73,6 +64,10 @@ def _check_events(text: str) -> None:
             raise ValueError(f"YAML nested deeper than {MAX_DEPTH} levels")
         if aliases > MAX_ALIASES:
             raise ValueError(f"more than {MAX_ALIASES} YAML aliases")
+    try:
+        return yaml.load(text, Loader=_PlainLoader)  # noqa: S506 - a subclass of the safe loader
+    except RecursionError as error:
+        raise ValueError("nested too deeply for YAML") from error
 
 
 def _as_tree(item: Any, nodes: count[int], depth: int) -> Any:

@@ -101,8 +101,17 @@ def tenant_rows(tenant: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str
     given = {name: [tuple(row) for row in tenant.get(name, ())] for name in TABLES}
     lines = [(*row[:2], bank_of[row[2]], *row[2:]) for row in given["credit_line"]]
     changes, limits = _changes(given["credit_change"], lines)
-    companies = [row[0] for row in given["company"]]
-    accounts = list(_accounts(companies, lines, facts))
+    # One account per company and branch that lends to it.
+    branches: dict[str, list[str]] = {row[0]: [] for row in given["company"]}
+    for row in lines:
+        if row[3] not in branches[row[1]]:
+            branches[row[1]].append(row[3])
+    first = facts["first_day"]
+    accounts = [
+        (f"A-{c}-{i}", c, branch, first - timedelta(days=400 + 10 * i), 200 + (len(c) * 137 + i * 311) % 4000)
+        for c, its in branches.items()
+        for i, branch in enumerate(its, start=1)
+    ]
     shares = [(f"S-{i:02}", *row) for i, row in enumerate(given["shareholding"], start=1)]
     return given | {
         "credit_line": [(*row[:5], limits[row[0]], *row[6:]) for row in lines],
@@ -126,18 +135,6 @@ def _changes(rows: Sequence[Row], lines: Sequence[Row]) -> tuple[list[Row], dict
         company, bank = line_of[line][1:3]
         found.append((f"CC-{i:03}-{line}", line, company, bank, day, kind, amount, limits[line], reason))
     return found, limits
-
-
-def _accounts(companies: Sequence[str], lines: Sequence[Row], facts: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield one account per company and branch that lends to it."""
-    branches: dict[str, list[str]] = {company: [] for company in companies}
-    for row in lines:
-        if row[3] not in branches[row[1]]:
-            branches[row[1]].append(row[3])
-    for company, its in branches.items():
-        for i, branch in enumerate(its, start=1):
-            balance = 200 + (len(company) * 137 + i * 311) % 4000
-            yield f"A-{company}-{i}", company, branch, facts["first_day"] - timedelta(days=400 + 10 * i), balance
 
 
 def _transactions(tenant: Mapping[str, Any], accounts: Sequence[Row], facts: Mapping[str, Any]) -> Iterator[Row]:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from theworld.errors import IngestionError
-from theworld.ingestion.readers import beir, converted, html, markdown, notebook, rst, source_code, tables
-from theworld.ingestion.readers.document import Reader, SourceDocument, is_text, read_plain
+from theworld.ingestion.readers import converted, html, markdown, notebook, source_code, tables
+from theworld.ingestion.readers.document import Reader, SourceDocument, is_text, needs_extra, read_plain
 from theworld.ingestion.report import FailedSource
 
-READERS: dict[str, Reader] = dict.fromkeys((".txt", ".text"), read_plain) | {
-    extension: module.read
-    for module in (markdown, rst, html, converted, notebook, beir, tables, source_code)
-    for extension in module.EXTENSIONS
+
+def _read_rst(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
+    if find_spec("docutils") is None:
+        raise needs_extra(path)
+    from theworld.ingestion.readers.rst import read
+
+    return read(path, root)
+
+
+_MODULES = (markdown, html, converted, notebook, tables, source_code)
+READERS: dict[str, Reader] = {
+    **dict.fromkeys((".txt", ".text"), read_plain),
+    **{extension: module.read for module in _MODULES for extension in module.EXTENSIONS},
+    **dict.fromkeys((".rst", ".rest"), _read_rst),
+    ".jsonl": tables.read_lines,
 }
 """Reader by file extension, lower case with the dot."""
 
@@ -30,7 +42,7 @@ def read_source(path: Path, root: Path | None = None) -> Iterator[SourceDocument
             where=str(path),
             remedy=f"Supported: any text, and {', '.join(sorted(READERS))}.",
         )
-    yield from rst.read(path, root) if reader is rst.read else (reader or read_plain)(path)
+    yield from _read_rst(path, root) if reader is _read_rst else (reader or read_plain)(path)
 
 
 __all__ = ["READERS", "Reader", "SourceDocument", "read_source"]

@@ -124,31 +124,27 @@ converting = _Converting()
 
 
 def _make() -> Callable[[tuple[bytes, Path, float, int]], tuple[str, str]]:
-    """Return what converts, in the process itself, within so many seconds more and with so many bytes more."""
-
-    def within(question: tuple[bytes, Path, float, int]) -> tuple[str, str]:
-        data, path, seconds, memory = question
-        try:
-            _limit(seconds, memory)
-            return convert(data, path)
-        except MemoryError:
-            reason = f"reading it takes more than {memory:,} bytes of memory"
-            raise IngestionError(reason, where=str(path), remedy=_HARMFUL) from None
-
-    return within
+    """Return what converts in the process itself."""
+    return _convert_within
 
 
-def _limit(seconds: float, memory: int) -> None:
-    if sys.platform == "win32":
-        return
-    import resource
+def _convert_within(question: tuple[bytes, Path, float, int]) -> tuple[str, str]:
+    """Convert a file within so many seconds more and with so many bytes more."""
+    data, path, seconds, memory = question
+    try:
+        if sys.platform != "win32":
+            import resource
 
-    used = int(time.process_time() + seconds) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (used, resource.RLIM_INFINITY))
-    with suppress(OSError, ValueError):  # systems other than Linux
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-        most = pages * resource.getpagesize() + memory
-        resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+            used = int(time.process_time() + seconds) + 1
+            resource.setrlimit(resource.RLIMIT_CPU, (used, resource.RLIM_INFINITY))
+            with suppress(OSError, ValueError):  # systems other than Linux
+                pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+                most = pages * resource.getpagesize() + memory
+                resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+        return convert(data, path)
+    except MemoryError:
+        reason = f"reading it takes more than {memory:,} bytes of memory"
+        raise IngestionError(reason, where=str(path), remedy=_HARMFUL) from None
 
 
 def convert(data: bytes, path: Path) -> tuple[str, str]:

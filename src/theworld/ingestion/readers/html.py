@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
@@ -45,7 +46,12 @@ def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the page's one document, titled by <title>, else by its first <h1>, else by the file's name."""
     if find_spec("markdownify") is None:
         raise needs_extra(path)
-    soup = BeautifulSoup(_markup(path), "html.parser")
+    data = read_bytes(path)
+    declared, markup = _DECLARED.search(data[:4096]), None
+    if declared and b"\x00" not in data[:4096]:
+        with suppress(LookupError, UnicodeDecodeError):
+            markup = data.decode(declared[1].decode("ascii")).removeprefix("\ufeff")
+    soup = BeautifulSoup(read_text(path) if markup is None else markup, "html.parser")
     title = _text_of(soup.title) or _text_of(soup.h1) or title_from_name(path)
     metadata = {"lang": lang} if isinstance(soup.html, Tag) and (lang := str(soup.html.get("lang", ""))) else {}
     _drop(soup)
@@ -59,18 +65,6 @@ def markdown_of(markup: str) -> str:
     soup = BeautifulSoup(markup, "html.parser")
     _drop(soup)
     return _to_text(soup)
-
-
-def _markup(path: Path) -> str:
-    """Return the page's text by its declared encoding, else as any other text file."""
-    data = read_bytes(path)
-    declared = _DECLARED.search(data[:4096])
-    if declared and b"\x00" not in data[:4096]:
-        try:
-            return data.decode(declared[1].decode("ascii")).removeprefix("\ufeff")
-        except (LookupError, UnicodeDecodeError):
-            pass
-    return read_text(path)
 
 
 def _text_of(tag: Tag | None) -> str:

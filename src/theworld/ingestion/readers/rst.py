@@ -1,29 +1,43 @@
-"""reStructuredText of docutils and Sphinx. Offsets refer to the Markdown that `rst_markdown` writes of it."""
+"""reStructuredText of docutils and Sphinx as Markdown: headings, lists, tables and code as the other formats have them.
+
+Offsets refer to the Markdown. Each node gives blocks of lines. Block quotes are flattened (in RST an indented list is
+one), field lists, option lists and definitions become lists whose items begin with a bold term, admonitions become
+quotes with a bold label.
+"""
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from docutils import nodes
+from docutils.core import publish_doctree
 
 from theworld.ingestion.readers.document import (
     LONGEST_LINE,
     SourceDocument,
-    needs_extra,
     plain_metadata,
     read_plain,
     read_text,
     require_text,
 )
 from theworld.ingestion.readers.markdown import described
+from theworld.ingestion.readers.notebook import fenced
+from theworld.ingestion.readers.rst_directives import CROSS_REFERENCE, register_unknown, sphinx_known
+from theworld.ingestion.readers.tables import markdown_table
 
-if TYPE_CHECKING:
-    from docutils import nodes
+_BREAK = re.compile(r"[ \t]*\n[ \t]*")
+_CHINESE = r"[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]"
+_BETWEEN_CHINESE = re.compile(f"(?<={_CHINESE}) (?={_CHINESE})")
+_MISREAD = re.compile(r"(?=(?:#{1,6}|>|[-+*])(?:\s|\Z)|(?:-{2,}|={2,}|`{3,}|~{3,})\Z)")
+"""Beginnings of a paragraph that would be markup."""
+_PROBLEM = re.compile(r"\A[`|*:\w-]*?[`|*]+|[`|*]+_{0,2}\Z|(?<=\w)_{1,2}\Z")
+_OPTION = re.compile(r"\s*:[\w-]+:")
 
-EXTENSIONS = (".rst", ".rest")
 
 _SETTINGS: Mapping[str, Any] = {
     "_disable_config": True,
@@ -42,13 +56,6 @@ _SETTINGS: Mapping[str, Any] = {
 def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     """Yield the file's one document; `include` and the like may name files below `root` (the file's folder)."""
     text = require_text(read_text(path), path)
-    if find_spec("docutils") is None:
-        raise needs_extra(path)
-    from docutils.core import publish_doctree
-
-    from theworld.ingestion.readers.rst_directives import register_unknown, sphinx_known
-    from theworld.ingestion.readers.rst_markdown import MarkdownWriter
-
     settings = {**_SETTINGS, "root_prefix": str(root or path.parent)}
     try:
         with sphinx_known(), warnings.catch_warnings():
@@ -58,20 +65,212 @@ def read(path: Path, root: Path | None = None) -> Iterator[SourceDocument]:
     except Exception:  # docutils fails on some texts with whatever it comes upon: then it is read as it is written
         yield from read_plain(path)
         return
-    fields = _front_matter(tree)
+    fields: dict[str, str] = {}  # those before the text, and those docutils knows (author, date)
+    for info in list(tree.findall(nodes.docinfo))[:1]:
+        for field in info.children:
+            name, said = field.children if isinstance(field, nodes.field) else (None, field)
+            fields[name.astext() if name is not None else field.tagname] = said.astext()  # type: ignore[attr-defined]
+        info.parent.remove(info)
     markdown = require_text(MarkdownWriter(tree).text(), path)
     yield replace(described(markdown, path), metadata=plain_metadata(fields))
 
 
-def _front_matter(tree: nodes.document) -> dict[str, str]:
-    """Take the fields before the text, and those docutils knows (author, date), out of the tree."""
-    from docutils import nodes
+class MarkdownWriter:
+    """Writes one document tree."""
 
-    for info in tree.findall(nodes.docinfo):
-        fields = {}
-        for field in info.children:
-            name, body = field.children if isinstance(field, nodes.field) else (None, field)
-            fields[name.astext() if name is not None else field.tagname] = body.astext()  # type: ignore[attr-defined]
-        info.parent.remove(info)
-        return fields
-    return {}
+    def __init__(self, tree: nodes.document) -> None:
+        self._tree = tree
+        self._writers: list[tuple[Any, Callable[[Any], Iterable[str]]]] = [
+            ((nodes.Admonition, nodes.topic), self._admonition),
+            ((nodes.title, nodes.rubric, nodes.caption), lambda node: [_bold(self._line(node))]),
+            ((nodes.literal_block, nodes.doctest_block, nodes.math_block), _fenced),
+            ((nodes.bullet_list, nodes.enumerated_list), self._list),
+            (
+                (nodes.definition_list, nodes.field_list, nodes.option_list),
+                lambda node: _as_list(("- ", self._term(term)) for term in node.children),
+            ),
+            (nodes.table, self._table),
+            (nodes.line_block, lambda node: ["\n".join(self._verses(node))]),
+            ((nodes.footnote, nodes.citation), self._footnote),
+            (nodes.system_message, _kept_of_error),
+            (nodes.raw, lambda node: [_words_of(node)]),
+            (nodes.attribution, lambda node: [f"— {self._line(node)}"]),
+            (nodes.image, lambda node: [str(node.get("alt", ""))]),
+            ((nodes.Invisible, nodes.transition, nodes.label, nodes.decoration), lambda _: []),
+            (nodes.TextElement, self._paragraph),
+        ]
+
+    def text(self) -> str:
+        """Return the whole tree as Markdown."""
+        return "\n\n".join(self._blocks(self._tree, 0)) + "\n"
+
+    def _blocks(self, node: nodes.Element, depth: int) -> list[str]:
+        return [block for child in node.children for block in self._written(child, depth) if block.strip()]
+
+    def _written(self, node: nodes.Node, depth: int) -> Iterator[str]:
+        """Yield the blocks of a node; what shows nothing yields none."""
+        if isinstance(node, nodes.section):
+            yield from self._blocks(node, depth + 1)
+        elif isinstance(node, nodes.title) and isinstance(node.parent, nodes.section | nodes.document):
+            yield f"{'#' * min(max(depth, 1), 6)} {self._line(node)}"
+        elif isinstance(node, nodes.Element):
+            write = next((write for kinds, write in self._writers if isinstance(node, kinds)), None)
+            yield from write(node) if write else self._blocks(node, depth)
+
+    def _paragraph(self, node: nodes.Element) -> list[str]:
+        line = self._line(node)
+        return [f"\\{line}" if _MISREAD.match(line) else line]
+
+    def _line(self, node: nodes.Node) -> str:
+        """Return running text on one line; no blank where a line of Chinese was broken."""
+        return _BETWEEN_CHINESE.sub("", _BREAK.sub(" ", self._inline(node))).strip()
+
+    def _inline(self, node: nodes.Node) -> str:
+        words = "".join(map(self._inline, node.children)) if not isinstance(node, nodes.Text) else node.astext()
+        if not isinstance(node, nodes.Element):
+            return words
+        if isinstance(node, nodes.inline) and CROSS_REFERENCE in node["classes"]:  # shows the heading it leads to
+            target = self._tree.ids.get(self._tree.nameids.get(node["names"][0]) or "")
+            heading = self._line(target[0]) if isinstance(target, nodes.section) else ""
+            return heading or words
+        show = next((show for kinds, show in _INLINE if isinstance(node, kinds)), None)
+        return show(node, words) if show else words
+
+    def _admonition(self, node: nodes.Element) -> list[str]:
+        label = "" if isinstance(node.children[0], nodes.title) else f"**{node.tagname.capitalize()}**"
+        blocks = [label, *self._blocks(node, 0)]
+        return ["\n".join(f"> {line}".rstrip() for line in "\n\n".join(filter(None, blocks)).split("\n"))]
+
+    def _list(self, node: nodes.Element) -> list[str]:
+        first, numbered = int(node.get("start", 1)), isinstance(node, nodes.enumerated_list)
+        items = [_without_list_of_one(child) for child in node.children if isinstance(child, nodes.list_item)]
+        return _as_list(
+            (
+                f"{first + place}. " if numbered else "- ",
+                self._term(item) if isinstance(item, nodes.definition_list_item) else self._blocks(item, 0),
+            )
+            for place, item in enumerate(items)
+        )
+
+    def _footnote(self, node: nodes.Element) -> list[str]:
+        label = next(iter(node.findall(nodes.label)), None)
+        first, *rest = self._blocks(node, 0) or [""]
+        return [f"[{label.astext()}] {first}" if label is not None else first, *rest]
+
+    def _term(self, node: nodes.Element) -> list[str]:
+        """Return the blocks of a term (a field, an option) and what is said of it."""
+
+        def inside(*kinds: type[nodes.Element]) -> list[nodes.Element]:
+            return [one for one in node.children if isinstance(one, kinds)]
+
+        term = ", ".join(
+            _bold(self._line(one).rstrip(":：")) for one in inside(nodes.term, nodes.field_name, nodes.option_group)
+        )
+        if more := ", ".join(map(self._line, inside(nodes.classifier))):
+            term += f" ({more})"
+        said = inside(nodes.definition, nodes.field_body, nodes.description)
+        blocks = [block for body in said for block in self._blocks(body, 0)]
+        runs_on = bool(said) and bool(said[0].children) and isinstance(said[0].children[0], nodes.paragraph)
+        return [f"{term}: {blocks[0]}", *blocks[1:]] if blocks and runs_on else [term, *blocks]
+
+    def _verses(self, node: nodes.Element) -> Iterator[str]:
+        for child in node.children:
+            if isinstance(child, nodes.line_block):
+                yield from self._verses(child)
+            elif words := self._line(child):
+                yield f"{words}  "
+
+    def _table(self, node: nodes.Element) -> Iterator[str]:
+        """Yield a table's title and the table; a cell of several blocks becomes one line."""
+        if isinstance(node.children[0], nodes.title):
+            yield _bold(self._line(node.children[0]))
+        rows = [
+            [
+                (" ".join(self._blocks(cell, 0)), cell.get("morecols", 0) + 1, cell.get("morerows", 0) + 1)
+                for cell in row.children
+                if isinstance(cell, nodes.entry)
+            ]
+            for row in node.findall(nodes.row)
+        ]
+        yield markdown_table(rows, header=next(iter(node.findall(nodes.thead)), None) is not None)
+
+
+def _bold(words: str) -> str:
+    return f"**{words.replace('**', '')}**"
+
+
+def _as_list(items: Iterable[tuple[str, list[str]]]) -> list[str]:
+    """Return marks and blocks as a list: blocks after the first are indented and set apart by blank lines."""
+    written = []
+    for mark, blocks in items:
+        first, *more = "\n\n".join(blocks).split("\n")
+        written.append([mark + first, *(" " * len(mark) + line if line else "" for line in more)])
+    gap = "\n\n" if any("" in lines for lines in written) else "\n"
+    return [gap.join("\n".join(lines) for lines in written)]
+
+
+def _without_list_of_one(item: nodes.Element) -> nodes.Element:
+    """Return a list's item, or the only item of the list that is all it holds (`- term` with its definition below)."""
+    inner = item.children[0] if len(item.children) == 1 else None
+    one = isinstance(inner, nodes.definition_list | nodes.bullet_list) and len(inner.children) == 1
+    return inner.children[0] if one else item  # type: ignore[union-attr, return-value]
+
+
+def _fenced(node: nodes.Element) -> list[str]:
+    text = node.astext()
+    if isinstance(node, nodes.math_block):
+        return [f"$$\n{text}\n$$"]
+    classes: list[str] = node.get("classes", [])
+    language = next((name for name in classes if name != "code"), "")
+    return [fenced(text, language)]
+
+
+def _code_span(text: str) -> str:
+    mark = "`" * (1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+    return f"{mark} {text} {mark}" if "`" in text else f"{mark}{text}{mark}" if text.strip() else text
+
+
+def _link(words: str, address: str) -> str:
+    if not re.match(r"(?:https?|ftp|mailto):", address) or address in {words, f"mailto:{words}"}:
+        return words
+    return f"[{words}]({address})"
+
+
+def _words_of(node: nodes.Element) -> str:
+    """Return the words of raw HTML; what is raw for other formats is not shown."""
+    if "html" not in str(node.get("format", "")):
+        return ""
+    from theworld.ingestion.readers.html import markdown_of
+
+    return markdown_of(node.astext()).strip()
+
+
+def _kept_of_error(node: nodes.system_message) -> Iterator[str]:
+    """Yield the source of what docutils could not parse, without the line of the directive and its options."""
+    for block in node.findall(nodes.literal_block):
+        lines = block.astext().split("\n")
+        kept = [line for line in lines if not _OPTION.match(line) and not line.lstrip().startswith("..")]
+        if any(line.strip() for line in kept):
+            text = "\n".join(kept).strip("\n")
+            yield from _fenced(nodes.literal_block(text, text))
+
+
+def _wrapped(mark: str) -> Callable[[nodes.Element, str], str]:
+    return lambda _node, words: f"{mark}{words}{mark}" if words.strip() else words
+
+
+_INLINE: list[tuple[Any, Callable[[nodes.Element, str], str]]] = [
+    ((nodes.literal, nodes.literal_block), lambda node, _: _code_span(node.astext())),
+    (nodes.problematic, lambda node, _: _PROBLEM.sub("", node.astext())),
+    (nodes.image, lambda node, _: str(node.get("alt", ""))),
+    (nodes.option_group, lambda node, _: ", ".join(option.astext() for option in node.children)),
+    ((nodes.footnote_reference, nodes.citation_reference), lambda node, _: f"[{node.astext()}]"),
+    (nodes.raw, lambda node, _: _words_of(node)),
+    (nodes.target, lambda _, words: words),
+    ((nodes.system_message, nodes.Invisible), lambda _node, _words: ""),
+    (nodes.reference, lambda node, words: _link(words, str(node.get("refuri", "")))),
+    (nodes.emphasis, _wrapped("*")),
+    (nodes.strong, _wrapped("**")),
+    (nodes.math, _wrapped("$")),
+]
+"""How the kinds of running text are shown, given the words inside; others are the words."""

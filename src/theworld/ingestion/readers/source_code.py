@@ -89,13 +89,8 @@ def read(path: Path) -> Iterator[SourceDocument]:
     text = require_text(read_text(path), path)
     kind = path.suffix.lower()
     symbols = _python_symbols(text) if kind in {".py", ".pyi"} else symbols_of(text, kind)
-    yield SourceDocument(path.name, text, blocks=tuple(code_blocks(text, symbols)))
-
-
-def code_blocks(text: str, symbols: Sequence[Symbol] = ()) -> Iterator[Block]:
-    """Yield the blocks of a text in order: those of its symbols, and what lies between them."""
     code = _Code(text)
-    yield from code.within(symbols, 0, len(code.lines), ())
+    yield SourceDocument(path.name, text, blocks=tuple(code.within(symbols, 0, len(code.lines), ())))
 
 
 class _Code:
@@ -222,15 +217,9 @@ def _name(node: Node) -> str | None:
     elif node.type == "impl_item":
         named = node.child_by_field_name("type")
     elif node.type in _FUNCTIONS or node.type in _TYPES:
-        named = node.child_by_field_name("name") or _declared(node)
+        named = node.child_by_field_name("name") or node.child_by_field_name("declarator")
+        while named is not None and (deeper := named.child_by_field_name("declarator")) is not None:
+            named = deeper  # what a declarator of C names, below pointers and parameters
     else:
         named = None
     return " ".join(named.text.decode().split()) if named is not None and named.text else None
-
-
-def _declared(node: Node) -> Node | None:
-    """Return what a declarator of C names, below pointers and parameters."""
-    inner = node.child_by_field_name("declarator")
-    while inner is not None and (deeper := inner.child_by_field_name("declarator")) is not None:
-        inner = deeper
-    return inner

@@ -1,10 +1,10 @@
-"""An ontology as a picture: Mermaid text, or an SVG that needs nothing else."""
+"""An ontology as a picture: an SVG that needs nothing else."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import combinations
 from typing import NamedTuple
@@ -25,67 +25,7 @@ LINE, PADDING, SPREAD = 16, 10, 230
 """Height of a text line, space around text in a box, and distance of neighbours, in pixels."""
 
 
-class Link(NamedTuple):
-    """What stands between two classes of a picture."""
-
-    source: str
-    target: str
-    labels: tuple[str, ...]
-    """Names of the relations; empty for INHERITS."""
-
-
-def shown_classes(ontology: Ontology, around: Sequence[str] = (), hops: int = 1) -> tuple[OntologyClass, ...]:
-    """Return all classes, or those at most so many relations or inheritances away from the given ones."""
-    if not around:
-        return ontology.classes
-    near: dict[str, set[str]] = defaultdict(set)
-    for link in _links(Lookup(ontology), {one.id for one in ontology.classes}, "en"):
-        near[link.source].add(link.target)
-        near[link.target].add(link.source)
-    kept = set(around)
-    for _ in range(hops):
-        kept |= {other for one in kept for other in near[one]}
-    return tuple(one for one in ontology.classes if one.id in kept)
-
-
-def _links(lookup: Lookup, shown: Collection[str], language: Language) -> list[Link]:
-    """Return what joins the shown classes; relations between the same two share a line."""
-    found = [
-        Link(one.id, parent, ())
-        for one in lookup.ontology.classes
-        for parent in one.inherits
-        if one.id in shown and parent in shown
-    ]
-    labels: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for relation in lookup.ontology.relations:
-        if relation.source in shown and relation.target in shown:
-            labels[relation.source, relation.target].append(relation.labels.preferred(language))
-    return found + [Link(source, target, tuple(names)) for (source, target), names in labels.items()]
-
-
-def to_mermaid(ontology: Ontology, language: Language = "en", around: Sequence[str] = (), hops: int = 1) -> str:
-    """Return a Mermaid class diagram: classes with attributes and capabilities, INHERITS, relations by name."""
-    lookup = Lookup(ontology)
-    classes = shown_classes(ontology, around, hops)
-    ids = {one.id: f"c{i}" for i, one in enumerate(classes)}
-    lines = ["classDiagram"]
-    for one in classes:
-        lines.append(f'  class {ids[one.id]}["{_quoted(one.labels.preferred(language)) or one.id}"] {{')
-        lines += [f"    {_quoted(a.labels.preferred(language))} {a.type}" for a in one.attributes]
-        lines += [f"    {_quoted(lookup.capabilities[c].labels.preferred(language))}()" for c in one.capabilities]
-        lines.append("  }")
-    for link in _links(lookup, ids, language):
-        if link.labels:
-            names = _quoted(" / ".join(link.labels)).replace(":", " ")
-            lines.append(f"  {ids[link.source]} --> {ids[link.target]} : {names}")
-        else:
-            lines.append(f"  {ids[link.target]} <|-- {ids[link.source]}")
-    return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    """Return a text without what Mermaid takes for its own."""
-    return "".join(c if c not in '"[]{}()<>~`' else " " for c in text).strip()
+Point = tuple[float, float]
 
 
 class _Box(NamedTuple):
@@ -95,7 +35,6 @@ class _Box(NamedTuple):
     height: float
 
 
-Point = tuple[float, float]
 _HEAD = """\
 <defs>
 <marker id="a" viewBox="0 0 10 10" refX="10" refY="5" markerWidth="8" markerHeight="8" orient="auto">
@@ -113,29 +52,50 @@ def to_svg(ontology: Ontology, language: Language = "en", around: Sequence[str] 
     Raises OntologyError for more than `MOST_DRAWN` classes.
     """
     lookup = Lookup(ontology)
-    classes = shown_classes(ontology, around, hops)
+    classes, links = _shown(ontology, language, around, hops)
     if len(classes) > MOST_DRAWN:
         raise OntologyError(
             f"it has {len(classes)} classes to draw, which is more than {MOST_DRAWN}.",
             where=ontology.id,
-            remedy="Draw what is around one of them (--around), or all as Mermaid text (--format mermaid).",
+            remedy="Draw what is around one of them (--around).",
         )
-    links = _links(lookup, {one.id for one in classes}, language)
     boxes = {one.id: _box(one, lookup, language) for one in classes}
-    centres = _spread(boxes, _stress_layout([one.id for one in classes], links))
-    loops = max((_width(label) for link in links if link.source == link.target for label in link.labels), default=0)
+    centres = _spread(boxes, _stress_layout(list(boxes), [ends for ends, _ in links]))
+    loops = max((_width(label) for (a, b), labels in links if a == b for label in labels), default=0)
     width = max((x + boxes[id_].width / 2 for id_, (x, _) in centres.items()), default=0) + 40 + loops
     height = max((y + boxes[id_].height / 2 for id_, (_, y) in centres.items()), default=0) + 40
-    lines, labels = zip(*(_drawn_link(link, boxes, centres) for link in links), strict=True) if links else ((), ())
+    drawn = [_drawn_link(*ends, labels, boxes, centres) for ends, labels in links]
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONTS}" font-size="12">',
         f"<title>{escape(ontology.description.of(language) or ontology.id)}</title>{_HEAD}",
-        *lines,
+        *(line for line, _ in drawn),
         *(_drawn_box(box, *centres[id_]) for id_, box in boxes.items()),
-        *filter(None, labels),
+        *(labels for _, labels in drawn if labels),
     ]
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+Link = tuple[tuple[str, str], list[str]]
+"""Source and target, and the names of the relations between them; none where the source inherits the target."""
+
+
+def _shown(
+    ontology: Ontology, language: Language, around: Sequence[str], hops: int
+) -> tuple[list[OntologyClass], list[Link]]:
+    """Return all classes, or those at most so many links away from the given ones, and the links between them."""
+    shown = {one.id for one in ontology.classes}
+    links = [((one.id, parent), list[str]()) for one in ontology.classes for parent in one.inherits]
+    relations: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for relation in ontology.relations:
+        relations[relation.source, relation.target].append(relation.labels.preferred(language))
+    links += relations.items()  # relations between the same two share a line
+    if around:
+        shown = set(around)
+        for _ in range(hops):
+            shown |= {end for ends, _ in links if shown & {*ends} for end in ends}
+    links = [(ends, labels) for ends, labels in links if shown >= {*ends}]
+    return [one for one in ontology.classes if one.id in shown], links
 
 
 def _width(text: str) -> float:
@@ -151,14 +111,14 @@ def _box(one: OntologyClass, lookup: Lookup, language: Language) -> _Box:
     return _Box(lines, "#eef4fb" if one.table else "#f6f2e8", width, LINE * len(lines) + 2 * PADDING)
 
 
-def _stress_layout(ids: Sequence[str], links: Sequence[Link]) -> dict[str, Point]:
+def _stress_layout(ids: Sequence[str], links: Sequence[tuple[str, str]]) -> dict[str, Point]:
     """Return places whose distances follow the graph's, by stress majorization (Gansner, Koren and North, 2004)."""
     n = len(ids)
     place = {id_: i for i, id_ in enumerate(ids)}
     distance = np.full((n, n), np.inf)
     np.fill_diagonal(distance, 0)
-    for link in links:
-        a, b = place[link.source], place[link.target]
+    for source, target in links:
+        a, b = place[source], place[target]
         if a != b:
             distance[a, b] = distance[b, a] = 1
     for k in range(n):
@@ -206,26 +166,28 @@ def _edge_point(box: _Box, centre: Point, towards: Point) -> Point:
     return centre[0] + dx / scale, centre[1] + dy / scale
 
 
-def _drawn_link(link: Link, boxes: Mapping[str, _Box], centres: Mapping[str, Point]) -> tuple[str, str]:
-    """Return the line of a link and its label, which is empty for INHERITS."""
-    style = 'stroke="#456" marker-end="url(#a)"' if link.labels else 'stroke="#555" marker-end="url(#i)"'
-    box, centre, other = boxes[link.source], centres[link.source], centres[link.target]
-    if link.source == link.target:
+def _drawn_link(
+    source: str, target: str, labels: Sequence[str], boxes: Mapping[str, _Box], centres: Mapping[str, Point]
+) -> tuple[str, str]:
+    """Return the line of a link and its labels, which are empty for INHERITS."""
+    style = 'stroke="#456" marker-end="url(#a)"' if labels else 'stroke="#555" marker-end="url(#i)"'
+    box, centre, other = boxes[source], centres[source], centres[target]
+    if source == target:
         x, y, anchor = centre[0] + box.width / 2, centre[1] - box.height / 2, "start"
         drawn = f'<path d="M{x:.0f} {y + 14:.0f}c40 -10 40 -44 -24 -14" fill="none" {style}/>'
-        x, y = x + 30, y - 6 - 13 * (len(link.labels) - 1)
+        x, y = x + 30, y - 6 - 13 * (len(labels) - 1)
     else:
-        (x1, y1), (x2, y2) = _edge_point(box, centre, other), _edge_point(boxes[link.target], other, centre)
+        (x1, y1), (x2, y2) = _edge_point(box, centre, other), _edge_point(boxes[target], other, centre)
         drawn = f'<line x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}" {style}/>'
-        x, y, anchor = (x1 + x2) / 2, (y1 + y2) / 2 - 6 * (len(link.labels) - 1), "middle"
+        x, y, anchor = (x1 + x2) / 2, (y1 + y2) / 2 - 6 * (len(labels) - 1), "middle"
     lines = "".join(
-        f'<tspan x="{x:.0f}" dy="{13 if i else 0}">{escape(label)}</tspan>' for i, label in enumerate(link.labels)
+        f'<tspan x="{x:.0f}" dy="{13 if i else 0}">{escape(label)}</tspan>' for i, label in enumerate(labels)
     )
     told = (
         f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" fill="#246" font-size="11" '
         f'paint-order="stroke" stroke="#fff" stroke-width="4">{lines}</text>'
     )
-    return drawn, told if link.labels else ""
+    return drawn, told if labels else ""
 
 
 def _drawn_box(box: _Box, x: float, y: float) -> str:

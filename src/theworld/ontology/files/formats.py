@@ -62,10 +62,8 @@ class _Dumper(yaml.SafeDumper):
 def to_yaml(ontology: Ontology) -> str:
     """Return the YAML form, without what is default; reading it again gives the same ontology."""
     plain = ontology.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    text: str = yaml.dump(
-        plain, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120, default_flow_style=None
-    )
-    return text
+    dumped = yaml.dump(plain, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120, default_flow_style=None)
+    return str(dumped)
 
 
 def to_json(ontology: Ontology) -> str:

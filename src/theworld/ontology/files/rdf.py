@@ -173,7 +173,13 @@ class _Reader:
             form["inherits"] = [self.ids[parent] for parent in _ordered(parents) if parent in self._forms]
         relations = list(self._relations())
         found["classes"] = list(self._forms.values())
-        found["relations"] = [*relations, *self._related()]
+        pairs = {(s, o) for s in self._forms for o in self._objects(s, SKOS.related) if o in self._forms}
+        for source, target in sorted(pairs, key=str):
+            if (target, source) not in pairs or str(source) < str(target):
+                ids, labels = (self.ids[source], self.ids[target]), {"zh": ["相关"], "en": ["related to"]}
+                related = {"id": f"related_{ids[0]}_{ids[1]}", "source": ids[0], "target": ids[1]}
+                relations.append(related | {"labels": labels})
+        found["relations"] = relations
         found["capabilities"] = [self._capability(one) for one in self._capabilities]
         found["samples"] = list(self._samples())
         return found
@@ -281,7 +287,13 @@ class _Reader:
     def _typed(self, one: Node, ranges: list[Any], values: list[Any] | None) -> dict[str, Any]:
         form: dict[str, Any] = {}
         for unit in (unit for predicate in self._units for unit in self._objects(one, predicate)):
-            form.setdefault("unit", self._unit(unit))
+            if isinstance(unit, Literal):
+                words = {language_of(unit) or "en": str(unit)}
+            else:
+                told = (unit, None, None) in self._graph
+                named = self._labels(unit, _local(unit)) if told else {"en": [_local(unit)]}
+                words = {language: names[0] for language, names in named.items()}
+            form.setdefault("unit", words)
         if self._own(one).get("type"):
             return form
         if values:
@@ -296,20 +308,6 @@ class _Reader:
             form["stored"] = _plain(code)
         self.used.update(t for t in self._graph.triples((one, None, None)) if t[1] in (RDF.type, *_OF_SCHEME))
         return form
-
-    def _unit(self, unit: Node) -> dict[str, str]:
-        if isinstance(unit, Literal):
-            return {language_of(unit) or "en": str(unit)}
-        names = self._labels(unit, _local(unit)) if (unit, None, None) in self._graph else {"en": [_local(unit)]}
-        return {language: found[0] for language, found in names.items()}
-
-    def _related(self) -> Iterator[dict[str, Any]]:
-        pairs = {(s, o) for s in self._forms for o in self._objects(s, SKOS.related) if o in self._forms}
-        for source, target in sorted(pairs, key=str):
-            if (target, source) not in pairs or str(source) < str(target):
-                ids = self.ids[source], self.ids[target]
-                labels = {"zh": ["相关"], "en": ["related to"]}
-                yield {"id": f"related_{ids[0]}_{ids[1]}", "labels": labels, "source": ids[0], "target": ids[1]}
 
     def _capability(self, one: Node) -> dict[str, Any]:
         """Return a capability; classes that point to it, or that it points to, offer it, or are its input or output."""

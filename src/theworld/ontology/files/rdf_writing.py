@@ -11,7 +11,7 @@ from typing import Any
 from rdflib import OWL, RDF, RDFS, SKOS, XSD, Graph, Literal, Namespace, URIRef
 
 from theworld.ontology.files.rdf import TW
-from theworld.ontology.model import Attribute, Element, Ontology
+from theworld.ontology.model import Element, Ontology
 
 _DATATYPE = {"string": XSD.string, "integer": XSD.integer, "number": XSD.decimal, "date": XSD.date}
 _DATATYPE |= {"boolean": XSD.boolean, "enum": XSD.string}
@@ -34,7 +34,10 @@ def to_rdf(ontology: Ontology, kind: str) -> str:
         for parent in one.inherits:
             graph.add((subject, RDFS.subClassOf, base[f"class-{parent}"]))
         for attribute in one.attributes:
-            _write_attribute(graph, base, one.id, attribute)
+            owned = base[f"attribute-{one.id}.{attribute.id}"]
+            _write(graph, owned, attribute, OWL.DatatypeProperty, set())
+            graph.add((owned, RDFS.domain, subject))
+            graph.add((owned, RDFS.range, _DATATYPE[attribute.type]))
     for relation in ontology.relations:
         subject = base[f"relation-{relation.id}"]
         _write(graph, subject, relation, OWL.ObjectProperty, {"source", "target"})
@@ -51,13 +54,6 @@ def to_rdf(ontology: Ontology, kind: str) -> str:
             for target in targets:
                 graph.add((subject, base[f"relation-{relation_id}"], base[f"sample-{target}"]))
     return graph.serialize(format=kind)
-
-
-def _write_attribute(graph: Graph, base: Namespace, owner: str, attribute: Attribute) -> None:
-    subject = base[f"attribute-{owner}.{attribute.id}"]
-    _write(graph, subject, attribute, OWL.DatatypeProperty, set())
-    graph.add((subject, RDFS.domain, base[f"class-{owner}"]))
-    graph.add((subject, RDFS.range, _DATATYPE[attribute.type]))
 
 
 def _write(graph: Graph, subject: URIRef, element: Element, kind: URIRef, told: set[str]) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
 from pydantic import ValidationError
@@ -15,16 +15,13 @@ from theworld.errors import OntologyError
 from theworld.ontology.files.checking import SINGULAR, Location, Problem, find_problems
 from theworld.ontology.model import Ontology
 
+if TYPE_CHECKING:
+    pass
+
 Format = Literal["yaml", "json", "turtle", "xml", "json-ld"]
 ENDINGS: dict[str, Format] = {
-    ".yaml": "yaml",
-    ".yml": "yaml",
-    ".json": "json",
-    ".ttl": "turtle",
-    ".rdf": "xml",
-    ".owl": "xml",
-    ".xml": "xml",
-    ".jsonld": "json-ld",
+    **{".yaml": "yaml", ".yml": "yaml", ".json": "json", ".ttl": "turtle", ".jsonld": "json-ld"},
+    **{".rdf": "xml", ".owl": "xml", ".xml": "xml"},
 }
 MOST_UNFOLDING = 10
 """Values a character of the text may stand for, by aliases: a small file must not unfold into an endless one."""
@@ -63,7 +60,15 @@ def parse_ontology(text: str, *, where: str = "ontology", with_lines: bool = Tru
     try:
         ontology = Ontology.model_validate(data)
     except ValidationError as error:
-        raise wrong([*doubled, *_schema_problems(error, data, lines)], where) from error
+        for item in error.errors(include_url=False, include_context=False):
+            location, given = tuple(item["loc"]), item["input"]
+            field = ".".join(str(part) for part in location if isinstance(part, str)) or "the whole"
+            unknown = item["type"] == "extra_forbidden"
+            what = "unknown name" if unknown else item["msg"].removeprefix("Value error, ")
+            shown = f", got {given!r}" if isinstance(given, str | int | float | bool) else ""
+            element, line = _element_at(location, data), _line(location, lines)
+            doubled.append(Problem(location, element, f"{field}: {what}{shown}", line))
+        raise wrong(doubled, where) from error
     problems = [*doubled, *(replace(one, line=_line(one.location, lines)) for one in find_problems(ontology))]
     if problems:
         raise wrong(problems, where)
@@ -122,11 +127,7 @@ class _Composition:
             return self._mapping(node, location, loader)
         if isinstance(node, yaml.SequenceNode):
             return [self._value(child, (*location, i), loader) for i, child in enumerate(node.value)]
-        return self._scalar(node, loader)
-
-    @staticmethod
-    def _scalar(node: yaml.Node, loader: Any) -> Any:
-        """Return a plain value; a code (`010`), a clock time (`12:30`) and a date are meant as they are written."""
+        # A code (`010`), a clock time (`12:30`) and a date are meant as they are written.
         kind = node.tag.removeprefix("tag:yaml.org,2002:")
         as_written = kind == "timestamp" or (kind in {"int", "float"} and not _NUMBER.fullmatch(str(node.value)))
         return node.value if as_written else loader.construct_object(node)
@@ -151,19 +152,6 @@ def _line(location: Location, lines: dict[Location, int]) -> int:
     while location not in lines and location:
         location = location[:-1]
     return lines.get(location, 0)
-
-
-def _schema_problems(error: ValidationError, data: Any, lines: dict[Location, int]) -> list[Problem]:
-    found = []
-    for item in error.errors(include_url=False, include_context=False):
-        location: Location = tuple(item["loc"])
-        said = item["msg"].removeprefix("Value error, ")
-        field = ".".join(str(part) for part in location if isinstance(part, str)) or "the whole"
-        what = "unknown name" if item["type"] == "extra_forbidden" else said
-        given = item["input"]
-        shown = f", got {given!r}" if isinstance(given, str | int | float | bool) else ""
-        found.append(Problem(location, _element_at(location, data), f"{field}: {what}{shown}", _line(location, lines)))
-    return found
 
 
 def _element_at(location: Location, data: Any) -> str:

@@ -143,7 +143,16 @@ class DescriptionReader:
             read.append(self._resolved(text, clause))
             used |= {clause.head} if _known(read[-1]) else set()
         read += [self._of_class(text, head, samples, language) for head in classes if head not in used]
-        read += [self._asked_class(text, head, one, relations, language) for head in classes for one in samples]
+        which = description_words()[language]["which"]
+        asks = re.compile(rf"{which}\s*$" if language == "zh" else rf"\b{which} $", re.IGNORECASE)
+        for head, other in product(classes, samples):
+            if asks.search(text[: head.start]):  # what of a class a name is tied to: 位于哪座城市, in which city
+                fitting = self._tied(head, other)
+                ties = {fact.relation for fact in fitting.values()}
+                said = [one for one in relations if ties & {named.partition(":")[2] for named in one.ids}]
+                places = tuple((one.start, one.end) for one in (head, other, *said))
+                place = min(head.start, other.start), max(head.end, other.end)
+                read.append(_placed(text, place, fitting, True, places))
         return sorted(
             (one for one in read if one is not None and _known(one)),
             key=lambda one: (one.described.asked, len(one.described.samples), one.end - one.start, one.start),
@@ -182,19 +191,6 @@ class DescriptionReader:
         names = (label for id_ in (sample, *both) for label in self._lookup.samples[id_].labels.all())
         own = {token for label in names for token in tokens(label)}
         return own.union(*(words for _, words in self._kinds(sample)))
-
-    def _asked_class(
-        self, text: str, head: Span, other: Span, relations: Sequence[Span], language: Language
-    ) -> _Placed | None:
-        """Return what of a class a name is tied to, where the question asks for it: 位于哪座城市, in which city."""
-        which = description_words()[language]["which"]
-        if not re.search(rf"{which}\s*$" if language == "zh" else rf"\b{which} $", text[: head.start], re.IGNORECASE):
-            return None
-        fitting = self._tied(head, other)
-        ties = {fact.relation for fact in fitting.values()}
-        said = [one for one in relations if ties & {named.partition(":")[2] for named in one.ids}]
-        places = tuple((one.start, one.end) for one in (head, other, *said))
-        return _placed(text, (min(head.start, other.start), max(head.end, other.end)), fitting, True, places)
 
     def _tied(self, head: Span, other: Span) -> dict[str, Fact]:
         return {
@@ -251,11 +247,8 @@ def spans_of(found: Sequence[Found[Name]], kind: str, how: Container[str] = SCOR
     named = [
         one._replace(payloads=tuple(n for n in one.payloads if n.ref.kind == kind and n.kind in how)) for one in found
     ]
+    relation = kind == "Relation"
     return [
-        Span(
-            one.start,
-            one.end,
-            tuple(f"{n.kind}:{n.ref.key}" if kind == "Relation" else n.ref.key for n in one.payloads),
-        )
-        for one in longest([one for one in named if one.payloads])
+        Span(start, end, tuple(f"{name.kind}:{name.ref.key}" if relation else name.ref.key for name in names))
+        for start, end, _, _, names in longest([one for one in named if one.payloads])
     ]

@@ -18,14 +18,16 @@ from theworld.ontology.questions.names import (
     SCORES,
     Match,
     Name,
+    NumberConstraint,
     QueryMatches,
     Range,
     distinct_names,
+    load_comparisons,
     named_elements,
+    number_constraints,
     owner_of,
     parts_of_relations,
 )
-from theworld.ontology.questions.numbers import NumberConstraint, load_comparisons, number_constraints
 from theworld.questions import Question, read_question
 from theworld.text import tokens
 from theworld.text.phrases import Found, PhraseTable, longest, units

@@ -15,8 +15,8 @@ import numpy as np
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from theworld.ontology.index import OntologyIndex
 from theworld.ontology.model import NodeKind, Ref
+from theworld.ontology.retrieval import OntologyIndex
 from theworld.ontology.wording import label_of, told
 from theworld.service.api.access import Querying
 from theworld.service.api.replies import GUARDED, Code, documented, must_exist

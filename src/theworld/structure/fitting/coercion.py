@@ -17,9 +17,16 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from theworld.structure.fitting import remedies
-from theworld.structure.fitting.annotations import Place, only_list_field, options_of, places_at, tags_of
 from theworld.structure.fitting.remedies import Remedied, fold, labels_of
-from theworld.structure.fitting.targets import Target, named_fields
+from theworld.structure.fitting.targets import (
+    Place,
+    Target,
+    named_fields,
+    only_list_field,
+    options_of,
+    places_at,
+    tags_of,
+)
 from theworld.structure.report import Path, Repair
 
 MAX_ROUNDS = 5
@@ -121,8 +128,12 @@ class _Fitting:
             return self._rename(spot.path[:-1], spot.parent)
         if any(place.strict for place in spot.places):
             return False
-        if spot.item is None:
-            return self._drop_null(spot)
+        if spot.item is None:  # a null is left out where the field has a default but takes none
+            optional = isinstance(spot.parent, dict) and bool(spot.places) and all(p.has_default for p in spot.places)
+            if optional:
+                del spot.parent[spot.key]
+                self.repairs.append(Repair("null", "null where a value is optional: the default is used", spot.path))
+            return optional
         if kind.startswith("union_tag_"):
             tag = str(context.get("discriminator", "")).strip("'")
             return self._retag(spot, tag, context) if kind == "union_tag_invalid" else self._infer_tag(spot, tag)
@@ -153,14 +164,6 @@ class _Fitting:
             if name:
                 return {name: spot.item}, f"the list is the model's only field {name}"
         return remedies.as_object(spot.item)
-
-    def _drop_null(self, spot: _Spot) -> bool:
-        """Leave out a null where the field has a default but takes no null."""
-        if not isinstance(spot.parent, dict) or not spot.places or not all(place.has_default for place in spot.places):
-            return False
-        del spot.parent[spot.key]
-        self.repairs.append(Repair("null", "null where a value is optional: the default is used", spot.path))
-        return True
 
     def _rename(self, path: Path, data: Any) -> bool:
         """Give keys written in another style (`First Name`, `maxResults`) the name of their field."""

@@ -141,8 +141,11 @@ def _read(text: str) -> Repaired:
     if not isinstance(value, (dict, list)):
         raise ValueError("json_repair found no object or array")
     cut = parser.index > len(written)
-    if cut and written.rstrip().endswith(":"):
-        _end_with_null(value)
+    last = value if cut and written.rstrip().endswith(":") else None
+    while last and isinstance(last, (dict, list)):  # null where the text breaks off before the last value
+        place = next(reversed(last)) if isinstance(last, dict) else len(last) - 1
+        last[place] = None if last[place] == "" else last[place]
+        last = last[place]
     if BLANK in written or "\\u" in written:
         value = _without_blanks(value)
     end = min(parser.index, len(written))
@@ -199,15 +202,6 @@ def parser_class() -> Any:
             return word[0]
 
     return Parser
-
-
-def _end_with_null(value: Any) -> None:
-    """Make the last value null where the text breaks off before it."""
-    while value and isinstance(value, (dict, list)):
-        last = next(reversed(value)) if isinstance(value, dict) else len(value) - 1
-        if value[last] == "":
-            value[last] = None
-        value = value[last]
 
 
 def _without_blanks(value: Any) -> Any:
