@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from theworld.text import entity_key, tokens
 from theworld.text.language import CJK_RANGES
@@ -71,9 +71,9 @@ def capitalised_names(text: str) -> Iterator[tuple[Place, str]]:
             yield (start, start + len(written)), " ".join(written.split())
 
 
-def name_tokens(text: str, language: str) -> frozenset[str]:
-    """Return the index tokens of what is written as a name: capitalised within a sentence; in Chinese, Latin words."""
-    within = (name for (start, _), name in capitalised_names(text) if not _SENTENCE_BEGINS.search(text[:start]))
+def name_tokens(text: str, language: str, written: Sequence[tuple[Place, str]]) -> frozenset[str]:
+    """Return the index tokens of names written in a sentence, not at its beginning; in Chinese, of its Latin words."""
+    within = (name for (start, _), name in written if not _SENTENCE_BEGINS.search(text[:start]))
     names = (word.group() for word in _WORD.finditer(text)) if language == "zh" else within
     found = {token for name in names for token in tokens(name)} - function_words()
     return frozenset(token for token in found if len(token) > 1 and not token.isdigit())

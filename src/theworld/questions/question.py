@@ -126,7 +126,7 @@ class Question:
     @_Once
     def name_tokens(self) -> frozenset[str]:
         """Index tokens of what is written as a name within a sentence, numbers left out."""
-        return name_tokens(self.text, self.language)
+        return name_tokens(self.text, self.language, self.written_names)
 
     @_Once
     def names(self) -> Callable[[str], bool]:
