@@ -9,8 +9,8 @@ A SET holds corpus/ and questions.jsonl, a FOLDER is in the BEIR layout. Two log
   on a question, weighed by how much (nDCG@10 by document), each set counting by the square root of its mean gain. Twice
   the fitted weights are used: in between, the mixture of both lists loses to either;
 - sureness (`src/theworld/answers/sureness.py`): whether the gold documents are there, each question asked twice, once
-  with its gold documents hidden; by the language of the notes. `ANSWERABLE` of the weight lies on questions whose
-  gold documents are there, so that a confidence below .3 declines about one answerable question in ten.
+  with its gold documents hidden; by the language of the notes. Half of the weight lies on questions whose gold
+  documents are there.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ from theworld.state import Candidate, ChannelResult, Context, QueryState, Update
 
 Array = NDArray[np.float64]
 DEADLINE_MS = 60_000
-ANSWERABLE = 0.55
 LOW = 0.3
 WEIGHTS = {"sparse": 0.45, "dense": 0.55}
 SHARPNESS = 2.0
@@ -120,8 +119,7 @@ def sureness_rows(questions: Sequence[Asked], language: str) -> tuple[Array, Arr
         if candidates and (language == "zh") == ("zh" in {one.question.language, candidates[0].language})
     ]
     there = np.array([float(one) for _, one in kept])
-    no = 1 - ANSWERABLE
-    weight = np.where(there > 0, ANSWERABLE / max(there.sum(), 1), no / max((1 - there).sum(), 1))
+    weight = np.where(there > 0, 0.5 / max(there.sum(), 1), 0.5 / max((1 - there).sum(), 1))
     return np.array([found for found, _ in kept]), there, weight
 
 

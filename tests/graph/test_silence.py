@@ -32,11 +32,11 @@ def test_what_no_document_says_gets_no_short_answer(resources: Resources, questi
     assert output["result"].short == ""
 
 
-def test_a_third_of_what_no_document_says_is_silent_or_unsure(resources: Resources) -> None:
+def test_half_of_what_no_document_says_is_silent_or_unsure(resources: Resources) -> None:
     """Evidence alone cannot tell a near miss about a known person; and the best BM25 grows with the store."""
     graph = build_graph(resources)
     sureness = [graph.invoke({"question": question})["result"].sureness for question in UNANSWERED]
-    assert 3 * sum(one in {"none", "unsure"} for one in sureness) >= len(UNANSWERED)
+    assert 2 * sum(one in {"none", "unsure"} for one in sureness) >= len(UNANSWERED)
 
 
 @pytest.mark.parametrize(("question", "held"), ANSWERED)
