@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable
 from importlib import metadata
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -168,12 +169,6 @@ def test_long_answers_hold_more_than_the_first_screen_shows() -> None:
     assert score(question, answered("草" * 700 + "needle"))["on the first screen"] == 0.0
 
 
-def results_row(answer: DocumentAnswer) -> dict[str, Any]:
-    """The fields by which a results file names an answer."""
-    same = {name: getattr(answer, name) for name in ("id", "kind", "confidence")}
-    return same | {"answer": answer.text, "files": list(answer.files), "notes": list(answer.notes)}
-
-
 def test_measures_agree_with_the_reference_scorer(report: DocumentsReport, small: QuestionSet) -> None:
     assert shares_of(report) == EXPECTED["results"]
     assert shares_of(floor_of(small)) == EXPECTED["floor"]
@@ -189,7 +184,8 @@ def test_measures_agree_on_the_development_sets(folder: Path) -> None:
     reference = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reference)
     report, questions = floor_of(load_question_set(folder)), reference.read(folder / "questions.jsonl")
-    rows = {answer.id: results_row(answer) for answer in report.answers}
+    given = {answer.id: asdict(answer) | {"answer": answer.text} for answer in report.answers}
+    rows = {name: dict(row) for name, row in given.items()}
     # Some are declined, some unsure, some worse, so that every measure has something to count.
     for number, row in enumerate(rows.values()):
         row["confidence"] = [None, 0.1, 0.3, 0.9][number % 4]
@@ -201,11 +197,8 @@ def test_measures_agree_on_the_development_sets(folder: Path) -> None:
         for r in rows.values()
     ]
     members = [file for file, _ in corpus_texts(folder / "corpus")]
-    for mine, given in (
-        (report, {answer.id: results_row(answer) for answer in report.answers}),
-        (DocumentsReport(report.questions, changed), rows),
-    ):
-        wanted = reference.measure(questions, given, members, 0.3)
+    for mine, theirs in ((report, given), (DocumentsReport(report.questions, changed), rows)):
+        wanted = reference.measure(questions, theirs, members, 0.3)
         assert shares_of(mine) == {
             name: {"share": round(sum(values) / len(values), 6), "of": len(values)} for name, values in wanted.items()
         }
