@@ -27,6 +27,7 @@ def given_rows(rows, **changes):
         "named": zeros,
         "title_links": square,
         "shared_links": square,
+        "same_title": square,
     }
     return CoverInput(**(values | changes))
 
@@ -49,6 +50,14 @@ def test_a_title_link_brings_the_second_hop():
     assert order(given_rows(rows, title_links=links.T), weights) == [0, 1, 2]
     backwards = dataclasses.replace(PLAIN, title_back=0.5)
     assert order(given_rows(rows, title_links=links.T), backwards) == [0, 2, 1]
+
+
+def test_a_note_of_another_title_comes_before_one_more_of_the_same():
+    same = np.zeros((3, 3), dtype=np.float32)
+    same[0, 1] = same[1, 0] = 1
+    rows = [[1, 0, 0], [0, 0.6, 0], [0, 0, 0.5]]
+    assert order(given_rows(rows, same_title=same), dataclasses.replace(PLAIN, same_title=0.0)) == [0, 1, 2]
+    assert order(given_rows(rows, same_title=same)) == [0, 2, 1]
 
 
 def test_links_of_later_choices_fade():

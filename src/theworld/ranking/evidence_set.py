@@ -20,7 +20,6 @@ from theworld.ranking.greedy_cover import (
     CoverInput,
     CoverWeights,
     Floats,
-    coverage_of,
     greedy_cover,
     importance_of,
 )
@@ -29,7 +28,7 @@ from theworld.ranking.pointwise import distinct
 from theworld.ranking.second_hop import SecondHop, Space, joined_by
 from theworld.state import Candidate, ScoreScale
 from theworld.stores.protocols import DenseStore, GraphStore
-from theworld.stores.token_codes import TokenCodes, best_cosines
+from theworld.stores.token_codes import best_cosines
 
 OTHER_LANGUAGE = 0.5
 """What coverage counts in notes of another language than the query's: their embedder may not know its words."""
@@ -54,8 +53,8 @@ class Scores:
     """Candidate index -> (m,) best similarity by query unit."""
     pooled: dict[int, float] = field(default_factory=dict)
     """Candidate index -> pooled similarity."""
-    codes: dict[int, TokenCodes] = field(default_factory=dict)
-    """Candidate index -> its token vectors; empty for words."""
+    codes: set[int] = field(default_factory=set)
+    """Candidate indexes with token vectors; none for words."""
     idf: Floats = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
 
 
@@ -159,10 +158,10 @@ class EvidenceSetReranker:
         if 2 * len(_with_tokens(scores)) < len(candidates):
             given = replace(given, agreement=given.agreement * WORDS_ALONE)
         hop = SecondHop(
-            question.text,
+            question,
+            [f"{one.title} {one.text}" for one in candidates],
             joined_by([(link.source, link.target, link.via) for link in links]),
-            [self._space(column, candidates, tenant) for column in columns if column.scores.codes],
-            lambda cosines: coverage_of(cosines, self._weights.similarity_floor),
+            [self._space(space, kind, candidates, tenant) for space, kind in sorted(scores.items()) if kind.codes],
             deadline,
         )
         choices = greedy_cover(
@@ -186,21 +185,22 @@ class EvidenceSetReranker:
             if 2 * len(both & kind.rows.keys()) > len(kind.rows):
                 here /= 2.0  # its notes have units of another kind too, which count the other half
             importance = (importance_of(kind.idf, self._weights.idf_power) * here).astype(np.float32)
-            columns.append(_Column(space, start, kind, importance))
+            columns.append(_Column(start, kind, importance))
             start += len(kind.idf)
         return columns
 
-    def _space(self, column: _Column, candidates: Sequence[Candidate], tenant: str) -> Space:
-        embedder = self._embedder_of(column.space)
+    def _space(self, space: str, kind: Scores, candidates: Sequence[Candidate], tenant: str) -> Space:
+        embedder = self._embedder_of(space)
         if embedder is None:
-            raise ValueError(f"the embedder of {column.space} is gone")
-        kind = column.scores
+            raise ValueError(f"the embedder of {space} is gone")
+
+        def embed(text: str) -> Floats:
+            return embedder.embed_query(text).vector
 
         def cosines(vector: Floats, chosen: Sequence[int]) -> Floats:
-            return self._dense.cosines(column.space, vector, [candidates[i].note_id for i in chosen], tenant)
+            return self._dense.cosines(space, vector, [candidates[i].note_id for i in chosen], tenant)
 
-        covered = {i: coverage_of(row, self._weights.similarity_floor) for i, row in kind.rows.items()}
-        return Space(embedder.embed_query, cosines, kind.codes, kind.pooled, column.importance, covered)
+        return Space(embed, cosines, kind.codes)
 
     def _links(self, question: Question, candidates: Sequence[Candidate], tenant: str) -> list[_NoteLink]:
         """Return the links among the candidates, but no title links over what the question itself names."""
@@ -217,7 +217,6 @@ class EvidenceSetReranker:
 class _Column(NamedTuple):
     """The query units of one kind among those of all kinds."""
 
-    space: str
     start: int
     scores: Scores
     importance: Floats
@@ -262,6 +261,7 @@ def _assemble(
         named=linked * np.array([names_title(question, c.title) for c in candidates], dtype=np.float32),
         title_links=titled,
         shared_links=shared,
+        same_title=linked * _same(candidates),
     )
 
 
@@ -288,6 +288,14 @@ def _agreement(candidates: Sequence[Candidate]) -> Floats:
         if found := {i: c.channels[channel].score for i, c in enumerate(candidates) if channel in c.channels}:
             standing[list(found)] += weight * np.asarray(min_max(list(found.values())), dtype=np.float32)
     return standing
+
+
+def _same(candidates: Sequence[Candidate]) -> Floats:
+    """Return (n, n): 1 where two candidates have one title, zero diagonal."""
+    _, titles = np.unique([candidate.title for candidate in candidates], return_inverse=True)
+    same: Floats = (titles[:, None] == titles).astype(np.float32)
+    np.fill_diagonal(same, 0.0)
+    return same
 
 
 def _walk(candidates: Sequence[Candidate]) -> Floats:

@@ -2,9 +2,9 @@
 
 A pointwise score hurts multi-hop questions, since the second note looks irrelevant to the question by itself. Here a
 note's gain is the idf-weighted similarity it adds over the query tokens, a bonus when a link joins it to a chosen
-note, a bonus when the query names its title, and small priors: its similarity as a whole, and the graph's walk. It is
-greedy maximisation of a monotone submodular coverage function (Nemhauser, Wolsey and Fisher 1978) with
-late-interaction similarities (ColBERT, SIGIR 2020).
+note, a bonus when the query names its title, and small priors: its similarity as a whole, and the graph's walk; it
+loses a little for each chosen note of the same title. It is greedy maximisation of a monotone submodular coverage
+function (Nemhauser, Wolsey and Fisher 1978) with late-interaction similarities (ColBERT, SIGIR 2020).
 
 A link leads on: from the note that names a title to the note that has it, less so back. What the question itself names
 needs no link to be found, and the links of a later choice say less. After the first few choices little is left to
@@ -48,8 +48,11 @@ class CoverWeights:
     """Bonus, times the link's rarity weight, of a note that shares an entity with a chosen note."""
     fading: float = 0.4
     """The links and lifts of the choice after s others count 1 / (1 + fading s)."""
-    second_hop: float = 0.5
-    """Weight of how much better a note suits the question asked with a name of a chosen note (see `second_hop`)."""
+    second_hop: float = 0.04
+    """Bonus for each standard deviation by which a note stands out for what is left of the question, asked of a name
+    of a chosen note (see `second_hop`)."""
+    same_title: float = 0.06
+    """What a note loses for each chosen note of the same title: five notes about one film say little about its cast."""
     late_order: float = 0.05
     """Weight of the given order from the choice after `LATE` others on."""
 
@@ -80,6 +83,8 @@ class CoverInput:
     """(n, n) 1 where the row's note names the column's title and the query does not, zero diagonal."""
     shared_links: Floats
     """(n, n) rarity weight of the rarest shared entity, symmetric, zero diagonal."""
+    same_title: Floats
+    """(n, n) 1 where two notes have the same title, symmetric, zero diagonal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +147,7 @@ def greedy_cover(given: CoverInput, weights: CoverWeights, steps: int, follow: F
             covered = np.maximum(covered, similarity[index])
             adds = inner_products(np.maximum(similarity - covered, 0.0), importance)
         choices.append(Choice(index, float(gain[index]), merit, min(float(covered @ importance), 1.0)))
+        standing = standing - weights.same_title * given.same_title[index]
         fade = 1.0 + weights.fading * step
         link = np.maximum(link, bonds[index] / fade)
         if follow is not None and step < LATE:
