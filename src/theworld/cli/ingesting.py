@@ -141,7 +141,8 @@ def show_report(out: Console, report: IngestReport, store: Path) -> None:
         parts.append(f"{counted(report.skipped, 'file')} of other kinds ({others}) passed over")
     speed = report.rates.get("total", 0.0)
     rate = f" ({speed:.{0 if speed >= 10 else 1}f} notes/s)" if report.notes else ""
-    out.print(f"{', '.join(parts)} in {total:.1f} s{rate}. Store: {store}")
+    place = f" Store: {store}" if store.exists() else ""
+    out.print(f"{', '.join(parts)} in {total:.1f} s{rate}.{place}")
     if report.remade:
         out.print(f"{report.remade} of them made anew: this version reads or divides documents in another way.")
     if report.failed:

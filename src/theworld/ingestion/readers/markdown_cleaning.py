@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection
 from bs4 import BeautifulSoup
 
 from theworld.ingestion.readers.tables import html_table
+from theworld.text.language import has_ideographs
 
 _FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[ \t]*(?P=mark)[`~]*[ \t]*(?:\n|\Z)", re.M | re.S)
 _SPAN = re.compile(r"(?P<mark>`+)(?!`)(?:[^`\n]|\n(?!\s*\n)|`(?!(?P=mark)))+?(?P=mark)(?!`)")
@@ -22,7 +23,8 @@ _TABLE = re.compile(r"<table\b.*?</table\s*>", re.I | re.S)
 _PRE = re.compile(r"[ \t]*<pre\b[^>]*>(.*?)</pre\s*>", re.I | re.S)
 _SCRIPT = re.compile(r"<(script|style)\b[^>]*>.*?</\1\s*>", re.I | re.S)
 _COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}|\{#[^}\n]*#\}", re.S)
-_TEMPLATE = re.compile(r"\{%-?.*?-?%\}|\{\{[<%].*?[%>]\}\}", re.S)
+_TEMPLATE = re.compile(r"\{%-?.*?-?%\}|\{\{[<%](?P<shortcode>.*?)[%>]\}\}", re.S)
+_VERSION = re.compile(r"v?\d+(?:\.\d+)+\S*")
 _MODULE = re.compile(
     r"^(?:import\s.+?\sfrom\s+['\"].+?['\"];?|import\s+['\"].+?['\"];?|export\s+(?:const|default)\s[^\n]*)[ \t]*\n",
     re.M,
@@ -34,9 +36,8 @@ _INDENTING = re.compile(
 )
 """The line above the indented content of an admonition or tab of MkDocs."""
 _INDENT = 4
-_BREAK = re.compile(r"<br\s*/?>", re.I)
 _INLINE = frozenset(
-    "a abbr b big cite code del dfn em embed font i iframe img input ins kbd label mark q s samp small source span "
+    "a abbr b big br cite code del dfn em embed font i iframe img input ins kbd label mark q s samp small source span "
     "strike strong sub summary sup svg time u var video wbr".split()
 )
 _BLOCK = frozenset(
@@ -77,18 +78,25 @@ def outside(code: re.Pattern[str], text: str, change: Callable[[str], str]) -> s
 def _prose(text: str, components: Collection[str]) -> str:
     if "<table" in text.lower():
         text = _TABLE.sub(lambda table: f"\n\n{html_table(BeautifulSoup(table[0], 'html.parser'))}\n\n", text)
-    for pattern in (_SCRIPT, _COMMENT, _TEMPLATE, _MODULE):
+    for pattern in (_SCRIPT, _COMMENT, _MODULE):
         text = pattern.sub("", text)
+    text = _TEMPLATE.sub(_shown, text)
     # Of an admonition's first line its title is kept, else its kind.
     text = _WRAPPER.sub(lambda line: f"**{(line['title'] or line['kind']).strip()}**" if line["kind"] else "", text)
     text = _ROW.sub(lambda row: _PADDING.sub(lambda gap: "---" if gap[0][0] == "-" else " ", row[0]), text)
 
     def without_tags(piece: str) -> str:
         if "<" in piece:
-            piece = _TAG.sub(lambda tag: _instead_of(tag, components), _BREAK.sub(" ", piece))
+            piece = _TAG.sub(lambda tag: _instead_of(tag, components), piece)
         return html.unescape(piece).replace("\xa0", " ") if "&" in piece else piece
 
     return outside(_SPAN, text, without_tags)
+
+
+def _shown(tag: re.Match[str]) -> str:
+    """Return the values of a shortcode that its page shows: versions and words, not paths and single names."""
+    values = (tag["shortcode"] or "").split('"')[1::2]
+    return " ".join(v for v in values if _VERSION.fullmatch(v) or ("/" not in v and (" " in v or has_ideographs(v))))
 
 
 def _instead_of(tag: re.Match[str], components: Collection[str]) -> str:
@@ -103,7 +111,7 @@ def _instead_of(tag: re.Match[str], components: Collection[str]) -> str:
     if name.lower() not in _INLINE | _BLOCK or (name[0].isupper() and tag["after"] is not None and not closing):
         return tag.group()
     if name.lower() in _INLINE:
-        return "**" if name.lower() == "summary" else ""
+        return {"summary": "**", "br": " "}.get(name.lower(), "")
     if name.lower() == "li":
         return "" if closing else "\n- "
     if name[0] in "hH" and name[1:].isdigit():
