@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,6 +51,14 @@ def test_sources_repeat_no_passage_and_say_how_sure(cli, store: Path) -> None:
     result = json.loads(cli("ask", QUESTION, "--store", store, "--json").out)["result"]
     assert any(line.startswith(f"{result['sureness']} · {result['kind']} · ") for line in done.out.splitlines())
     assert ("See also: " in done.out) == bool(result["see_also"])
+
+
+def test_beside_the_answer_to_a_chinese_question_all_is_chinese(cli, store: Path) -> None:
+    done = cli("ask", "Rush 乐队的鼓手是谁？", "--store", store)
+    sources = done.out[done.out.index("\n出处\n") :]
+    assert re.search(r"\[1\] rush\.md .*，第 \d+-\d+ 字", sources)
+    assert re.search(r"^(有把握|很可能|不确定) · \S+ · 置信度 0\.\d+ · 模型调用 0 次 · \d+ 毫秒$", sources, re.M)
+    assert re.search(r"^检索：.*语义 \d+.* → 引用 \d 处$", sources, re.M)
 
 
 def test_marked_words_stand_out_on_a_terminal_only(cli, store: Path) -> None:

@@ -23,6 +23,12 @@ PATHS_SHOWN = 5
 ROWS_SHOWN = 20
 CHANNELS = ("sparse", "dense", "graph", "ontology")
 BAR_CHARACTERS = 30
+CHINESE = {
+    **{"sure": "有把握", "likely": "很可能", "unsure": "不确定"},
+    **{"entity": "简短答案", "extractive": "段落", "generated": "模型撰写", "computed": "数据库计算", "none": "未作答"},
+    **{"sparse": "词语", "dense": "语义", "graph": "图谱", "ontology": "本体"},
+}
+"""Words beside the answer to a Chinese question."""
 
 
 def console() -> Console:
@@ -151,23 +157,37 @@ def show_answer_text(out: Console, answer: QueryOutput) -> None:
         show_table(out, table)
 
 
+def _is_chinese(answer: QueryOutput) -> bool:
+    from theworld.text import detect_language  # late: not every command needs the readers of texts
+
+    return detect_language(answer.question) == "zh"
+
+
 def show_understood(out: Console, answer: QueryOutput) -> None:
     """Print the stand-alone question, where it is another than the one asked."""
     if answer.query != answer.question:
-        out.print(Text(f"Understood as: {printable(answer.query)}", style="italic"))
+        label = "理解为：" if _is_chinese(answer) else "Understood as: "
+        out.print(Text(f"{label}{printable(answer.query)}", style="italic"))
 
 
 def how_found(answer: QueryOutput) -> str:
     """Return in one line what each channel brought and what became of it, as the stages counted it."""
     counts = {name: number for stage in answer.stages for name, number in stage.counts.items()}
-    brought = [f"{name} {counts[key]}" for name in CHANNELS if (key := f"{name}_hits") in counts]
-    steps = [f"searched: {', '.join(brought)}"] if brought else []
-    if answer.tables:
-        steps.append(f"{counted(len(answer.tables), 'statement')} over the database")
-    reranked = sum(candidate.rerank_rank is not None for candidate in answer.candidates)
+    zh, statements, cited = _is_chinese(answer), len(answer.tables), len(answer.citations)
+    brought = [
+        f"{CHINESE[name] if zh else name} {counts[key]}" for name in CHANNELS if (key := f"{name}_hits") in counts
+    ]
+    steps = [f"检索：{'、'.join(brought)}" if zh else f"searched: {', '.join(brought)}"] if brought else []
+    if statements:
+        steps.append(f"数据库语句 {statements} 条" if zh else f"{counted(statements, 'statement')} over the database")
     if brought:
-        steps.append(f"{reranked} reranked" if reranked else "not reranked")
-    steps.append(f"{counted(len(answer.citations), 'source')} cited")
+        reranked = sum(candidate.rerank_rank is not None for candidate in answer.candidates)
+        steps.append(
+            (f"重排 {reranked} 条" if zh else f"{reranked} reranked")
+            if reranked
+            else ("未重排" if zh else "not reranked")
+        )
+    steps.append(f"引用 {cited} 处" if zh else f"{counted(cited, 'source')} cited")
     return " → ".join(steps)
 
 
@@ -199,27 +219,30 @@ def visible(text: str) -> str:
 
 def headline(answer: QueryOutput, elapsed_ms: float) -> str:
     """Return how sure it is, kind, confidence, model calls, tokens, cost and time in one line."""
-    tokens = answer.usage.prompt_tokens + answer.usage.completion_tokens
+    tokens, calls = answer.usage.prompt_tokens + answer.usage.completion_tokens, answer.usage.calls
     sureness = answer.result.sureness if answer.result else "none"
+    zh = _is_chinese(answer)
+    words = [*([sureness] if sureness != "none" else []), answer.kind]
     parts = [
-        *([sureness] if sureness != "none" else []),
-        answer.kind,
-        f"confidence {answer.confidence:.2f}",
-        counted(answer.usage.calls, "LLM call"),
-        *([f"{tokens} tokens"] if tokens else []),
+        *(CHINESE.get(word, word) if zh else word for word in words),
+        f"置信度 {answer.confidence:.2f}" if zh else f"confidence {answer.confidence:.2f}",
+        f"模型调用 {calls} 次" if zh else counted(calls, "LLM call"),
+        *([f"{tokens} 个 token" if zh else f"{tokens} tokens"] if tokens else []),
         *(f"{currency} {amount:.4f}" for currency, amount in answer.usage.cost.items()),
     ]
-    return " · ".join([*parts, f"{elapsed_ms:.0f} ms"])
+    return " · ".join([*parts, f"{elapsed_ms:.0f} {'毫秒' if zh else 'ms'}"])
 
 
 def show_sources(out: Console, answer: QueryOutput, *, quotes: bool = False) -> None:
     """Print the citations with their places, and with their quotes where the answer does not show them, or always."""
     passages = answer.result.passages if answer.result and not quotes else ()
     shown = {(passage.number, passage.start, passage.end) for passage in passages}
+    zh = _is_chinese(answer)
     if answer.citations:
-        out.print("\nSources")
+        out.print("\n出处" if zh else "\nSources")
     for citation in answer.citations:
-        place = f"{citation.source or citation.document_id}, characters {citation.start}-{citation.end}"
+        place = f"{citation.start}-{citation.end}"
+        place = f"{citation.source or citation.document_id}{f'，第 {place} 字' if zh else f', characters {place}'}"
         out.print(f"  [{citation.number}] {printable(citation.place)} ({printable(place)})")
         if (citation.number, citation.start, citation.end) not in shown and citation.quote.strip():
             quote = printable(citation.quote)

@@ -33,22 +33,28 @@ def distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def rerank_in_batches(
     candidates: Sequence[Candidate],
-    texts: Sequence[str],
     score: Score,
+    graph: GraphStore,
     *,
+    tenant: str,
     top_k: int,
     deadline: Deadline,
     batch_size: int,
 ) -> Reranking:
-    """Return the candidates by relevance; equal ones keep their order.
+    """Return the candidates by relevance, each read with its bridge note; equal ones keep their order.
 
     No batch is begun that would not end in time if it took as long as the one before. What is scored is kept when it
     covers the first `top_k` candidates, whatever ended the scoring; the reason says which.
     """
+    try:
+        notes = distinct(candidates)
+        texts = evidence_texts(notes, graph, tenant)
+    except Exception as error:  # the contract: failures are an outcome
+        return Reranking((), "error", f"failed, the fused order is kept: {type(error).__name__}: {error}")
     relevances: list[float] = []
-    ended, took = "", 0.0
+    ended, took, asked = "", 0.0, len(notes)
     failure: Outcome = "timeout"
-    while len(relevances) < len(candidates) and not ended:
+    while len(relevances) < asked and not ended:
         if deadline.remaining_ms() <= took:
             ended = "out of time"
             break
@@ -61,18 +67,12 @@ def rerank_in_batches(
         except Exception as error:  # the contract: failures are an outcome
             ended, failure = f"failed: {type(error).__name__}: {error}", "error"
         took = (time.perf_counter() - begun) * 1000
-    return _concluded(candidates, relevances, ended, failure, top_k)
-
-
-def _concluded(
-    candidates: Sequence[Candidate], relevances: Sequence[float], ended: str, failure: Outcome, top_k: int
-) -> Reranking:
-    scored, asked = len(relevances), len(candidates)
-    if scored < min(top_k, asked):
-        reason = f"{ended} after {scored} of {asked} candidates, {min(top_k, asked)} needed; the fused order is kept"
+    scored, needed = len(relevances), min(top_k, asked)
+    if scored < needed:
+        reason = f"{ended} after {scored} of {asked} candidates, {needed} needed; the fused order is kept"
         return Reranking((), failure, reason)
     order = sorted(range(scored), key=lambda i: (-relevances[i], i))
-    ranked = tuple(Ranked(candidates[i].note_id, relevances[i], relevances[i]) for i in order)
+    ranked = tuple(Ranked(notes[i].note_id, relevances[i], relevances[i]) for i in order)
     if not ended:
         return Reranking(ranked, "complete")
     return Reranking(ranked, "partial", f"{ended} after {scored} of {asked}; the others follow in fused order")
@@ -178,9 +178,6 @@ class CrossEncoderReranker:
         def score(texts: Sequence[str]) -> list[float]:
             return [sigmoid(float(logit)) for logit in self._model.logits(query, texts)]
 
-        try:
-            notes = distinct(candidates)
-            texts = evidence_texts(notes, self._graph, tenant)
-        except Exception as error:  # the contract: failures are an outcome
-            return Reranking((), "error", f"failed, the fused order is kept: {type(error).__name__}: {error}")
-        return rerank_in_batches(notes, texts, score, top_k=top_k, deadline=deadline, batch_size=self._batch_size)
+        return rerank_in_batches(
+            candidates, score, self._graph, tenant=tenant, top_k=top_k, deadline=deadline, batch_size=self._batch_size
+        )

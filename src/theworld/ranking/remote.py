@@ -16,7 +16,7 @@ from theworld.models.endpoint import BrokenReplyError, retry_after
 from theworld.models.onnx_encoder import encodable
 from theworld.ranking.contract import Reranking
 from theworld.ranking.loop_thread import LoopThread
-from theworld.ranking.pointwise import distinct, evidence_texts, rerank_in_batches, sigmoid
+from theworld.ranking.pointwise import rerank_in_batches, sigmoid
 from theworld.state import Candidate, ScoreScale
 from theworld.stores.protocols import GraphStore
 
@@ -150,12 +150,9 @@ class RemoteReranker:
             found = self._thread.run(lambda: self._ask(query, texts, deadline), deadline)
             return [sigmoid(logit) for logit in found] if self._protocol.logits else found
 
-        try:
-            notes = distinct(candidates)
-            texts = evidence_texts(notes, self._graph, tenant)
-        except Exception as error:  # the contract: failures are an outcome
-            return Reranking((), "error", f"failed, the fused order is kept: {type(error).__name__}: {error}")
-        found = rerank_in_batches(notes, texts, score, top_k=top_k, deadline=deadline, batch_size=self._batch_size)
+        found = rerank_in_batches(
+            candidates, score, self._graph, tenant=tenant, top_k=top_k, deadline=deadline, batch_size=self._batch_size
+        )
         return Reranking(found.ranked, found.outcome, self._masked(found.reason))
 
     def close(self) -> None:
