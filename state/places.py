@@ -12,6 +12,8 @@ PATH_SEPARATOR = " › "
 """Between the parts of a place or section path."""
 
 _FILE = re.compile(r".*[^\s.]\.[A-Za-z][A-Za-z0-9]{0,7}")
+_OF_ITS_FOLDER = frozenset({"index", "_index", "readme", "__init__"})
+"""Names of files, without their ending, that say nothing without their folder."""
 _QUERY = re.compile(r"[?#]")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -29,14 +31,17 @@ def place_of(document_id: str, source: str, title: str, section: Sequence[str]) 
 
 
 def _file_name(document_id: str, source: str) -> str:
-    """Return the name of the document's own file or page, "" where there is none.
+    """Return the name of the document's own file or page, with its folder if need be; "" where there is none.
 
     A path as source is not looked at: the file may hold many documents.
     """
     address = source.partition("://")[2]
     page = unquote(_QUERY.split(address.partition("/")[2])[0])
-    names = (PurePosixPath(path).name for path in (document_id, page))
-    return next((name for name in names if _FILE.fullmatch(name)), "")
+    found = next(
+        (path for path in map(PurePosixPath, (document_id, page)) if _FILE.fullmatch(path.name)), PurePosixPath()
+    )
+    folder = found.parent.name if found.stem.casefold() in _OF_ITS_FOLDER else ""
+    return f"{folder}/{found.name}" if folder else found.name
 
 
 def _words(text: str) -> list[str]:

@@ -28,6 +28,9 @@ SECTION = ("Parental leave", "Eligibility")
         ("4711", "", "", ("Who",), "4711 › Who"),
         ("hr/leave.md", "/x/hr/leave.md", "Time off", (), "leave.md › Time off"),
         ("hr/leave.md", "", "", (), "leave.md"),
+        ("guides/s3/_index.md", "", "Amazon S3", ("Setup",), "s3/_index.md › Amazon S3 › Setup"),
+        ("4711", "https://a.example/guides/s3/index.html", "S3", ("Setup",), "s3/index.html › S3 › Setup"),
+        ("README.md", "", "Leave", ("Who",), "README.md › Leave › Who"),
         ("git.html", "", "git(1)", ("git(1)", "Git (1)", "Options"), "git.html › git(1) › Options"),
     ],
 )

@@ -60,6 +60,7 @@ def serve(
     chosen = settings.service.model_copy(update={k: v for k, v in given.items() if v is not None})
     settings = settings.model_copy(update={"service": chosen})
     _check(settings)
+    error_console().print(f"Loading the models and opening {settings.store} ...")
     # Worker processes load the settings anew.
     os.environ["THEWORLD_STORE"] = str(settings.store.absolute())
     for name in ("host", "port", "workers"):

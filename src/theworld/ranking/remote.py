@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import httpx
 from pydantic import AliasChoices, BaseModel, Field, FiniteFloat, SecretStr, TypeAdapter, ValidationError
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
-from theworld.deadline import Deadline
+from theworld.deadline import Deadline, DeadlineExceededError
 from theworld.errors import SettingsError
 from theworld.models.endpoint import BrokenReplyError, retry_after
 from theworld.models.onnx_encoder import encodable
 from theworld.ranking.contract import Reranking
-from theworld.ranking.loop_thread import LoopThread
 from theworld.ranking.pointwise import rerank_in_batches, sigmoid
 from theworld.state import Candidate, ScoreScale
 from theworld.stores.protocols import GraphStore
 
+T = TypeVar("T")
 Kind: TypeAlias = Literal["cohere", "tei"]
 _EXCERPT = 200
 
@@ -195,6 +197,59 @@ class RemoteReranker:
 
     def _masked(self, text: str) -> str:
         return text.replace(self._key, "***") if len(self._key) >= _SHORTEST_KEY else text
+
+
+class LoopThread:
+    """An event loop on a thread of its own, so that plain functions can wait for I/O that is cut off exactly.
+
+    Runs coroutines for any thread; at its deadline one is cancelled, so that nothing outlives its request.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._running: tuple[asyncio.AbstractEventLoop, threading.Thread] | None = None
+
+    def run(self, work: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
+        """Return what `work()` returns; DeadlineExceededError as soon as the deadline has passed."""
+
+        async def limited() -> T:
+            try:
+                async with asyncio.timeout(deadline.remaining_ms() / 1000):
+                    return await work()
+            except TimeoutError as error:
+                raise DeadlineExceededError(f"no complete answer within {deadline.budget_ms:.0f} ms") from error
+
+        return asyncio.run_coroutine_threadsafe(limited(), self._loop()).result()
+
+    def close(self, last: Callable[[], Awaitable[None]]) -> None:
+        """Cancel what is under way, run `last()`, end the thread; nothing happens when it never ran."""
+        with self._lock:
+            running, self._running = self._running, None
+        if running is None:
+            return
+        loop, thread = running
+
+        async def finish() -> None:
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            await last()
+
+        asyncio.run_coroutine_threadsafe(finish(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._running is None:
+                loop = asyncio.new_event_loop()
+                thread = threading.Thread(target=loop.run_forever, name=self._name, daemon=True)
+                thread.start()
+                self._running = loop, thread
+            return self._running[0]
 
 
 def is_transient(error: BaseException) -> bool:
