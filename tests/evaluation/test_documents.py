@@ -6,8 +6,8 @@ import importlib.util
 import json
 import shutil
 from collections.abc import Callable
-from importlib import metadata
 from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 

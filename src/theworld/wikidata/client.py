@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import unicodedata
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any, Self
 
 from theworld.errors import WikidataUnavailableError
@@ -29,9 +28,7 @@ class WikidataClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
