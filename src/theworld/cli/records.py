@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -14,7 +12,6 @@ from theworld.errors import StoreError
 
 if TYPE_CHECKING:
     from theworld.service.explain.replay import Replay
-    from theworld.settings import Settings
     from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
 
 NOT_EXACT = 1
@@ -37,8 +34,10 @@ def explain(
     """Show what a request did: route, every channel's ranks, fusion, reranking, paths, answer, times, fallbacks."""
     from theworld.service.explain.explanation import as_mermaid, as_text
     from theworld.service.explain.explanation import explain as explain_record
+    from theworld.stores.ledger.request_log import RequestJournal
 
-    with _journal(settings_for(store)) as journal:
+    with opened_ledger(settings_for(store)) as ledger:
+        journal = RequestJournal(ledger)
         record = _record(journal, request_id)
         tenant = record.request["tenant"]
         found = explain_record(
@@ -72,6 +71,7 @@ def replay(
     from theworld.graph import open_resources
     from theworld.service.explain.replay import replay as replay_record
     from theworld.service.requests.strategies import read_strategy
+    from theworld.stores.ledger.request_log import RequestJournal
 
     chosen = [read_strategy(text, where="--strategy") for text in strategies or []]
     names = [strategy.name for strategy in chosen]
@@ -80,8 +80,8 @@ def replay(
             f'two strategies are called {twice[0]!r}; give each a "name".', param_hint="--strategy"
         )
     settings = settings_for(store)
-    with _journal(settings) as journal:
-        record = _record(journal, request_id)
+    with opened_ledger(settings) as ledger:
+        record = _record(RequestJournal(ledger), request_id)
     with open_resources(settings) as resources:
         found = {strategy.name: replay_record(record, resources, strategy=strategy) for strategy in chosen}
         again = None if chosen else replay_record(record, resources)
@@ -105,14 +105,6 @@ def _print_replay(found: Replay) -> None:
         typer.echo(f"{stage}:")
         for difference in differences:
             typer.echo(f"  {printable(difference)}")
-
-
-@contextmanager
-def _journal(settings: Settings) -> Iterator[RequestJournal]:
-    from theworld.stores.ledger.request_log import RequestJournal
-
-    with opened_ledger(settings) as ledger:
-        yield RequestJournal(ledger)
 
 
 def _record(journal: RequestJournal, request_id: str) -> RequestRecord:

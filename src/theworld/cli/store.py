@@ -240,19 +240,16 @@ def doctor(store: StoreOption = None, as_json: JsonFlag = False) -> None:
     if as_json:
         print_json({"healthy": not failed, "findings": [asdict(found) for found in findings]})
     else:
-        _show_findings(console(), findings, failed)
+        table = plain_table(("", "Check", "Found", "ms"), right=["ms"])
+        for found in findings:
+            message = Text(printable(found.said))
+            if found.remedy:
+                message.append(f"\n{printable(found.remedy)}", style="bold")
+            table.add_row(
+                Text(found.status, style=_STYLES[found.status]), found.subject, message, f"{found.elapsed_ms:.0f}"
+            )
+        console().print(table, soft_wrap=False)
+        warnings = sum(found.status == "warning" for found in findings)
+        console().print(f"\n{counted(failed, 'failure')}, {counted(warnings, 'warning')}.")
     if failed:
         raise typer.Exit(FAILED)
-
-
-def _show_findings(out: Console, findings: list[Finding], failed: int) -> None:
-    table = plain_table(("", "Check", "Found", "ms"), right=["ms"])
-    for found in findings:
-        message = Text(printable(found.said))
-        if found.remedy:
-            message.append(f"\n{printable(found.remedy)}", style="bold")
-        status = Text(found.status, style=_STYLES[found.status])
-        table.add_row(status, found.subject, message, f"{found.elapsed_ms:.0f}")
-    out.print(table, soft_wrap=False)
-    warnings = sum(found.status == "warning" for found in findings)
-    out.print(f"\n{counted(failed, 'failure')}, {counted(warnings, 'warning')}.")

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from importlib import resources
 from typing import Any
 
-import yaml
-
+from theworld.places import load_table
 from theworld.text import entity_key, fold, tokens
 from theworld.text.folding import simplified
 
 
 @cache
 def _table() -> Mapping[str, Mapping[str, str]]:
-    file = resources.files("theworld.entities").joinpath("data/demonyms.yaml")
-    loaded: dict[str, dict[str, str]] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    loaded = load_table("theworld.entities", "data/demonyms.yaml")
     plurals = {f"{word}s": country for word, country in loaded["adjectives"].items() if word.endswith("an")}
     return {**loaded, "peoples": {**plurals, **loaded["peoples"]}}
 

@@ -26,7 +26,7 @@ from theworld.entities.schema import (
     JudgedEntity,
     JudgeOutput,
     read_entity,
-    read_model,
+    read_text,
 )
 from theworld.state import EntityCandidate
 from theworld.structure import StructureParseError, parse_with_report
@@ -138,7 +138,7 @@ def parse_llm_output(
     model: str | None = None,
 ) -> dict[str, Any]:
     """Return the JudgeOutput dict a model's text means. Only a QID among `candidates` can be matched."""
-    entity, model = read_entity(label, type_hint), read_model(model)
+    entity, model = read_entity(label, type_hint), read_text(model, "model")
     reply = read_reply(txt)
     if reply is None:
         return unmatched(entity, REASON_UNREADABLE, model=model).as_dict()

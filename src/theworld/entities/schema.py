@@ -42,15 +42,11 @@ class InvalidMentionError(TheWorldError, ValueError):
 
 def read_entity(label: Any, type_hint: Any = None) -> JudgedEntity:
     """Return the mention to judge; what no JSON can hold (a lone surrogate) is replaced."""
-    return JudgedEntity(label=_text(label, "label") or "", type_hint=_text(type_hint, "type_hint"))
+    return JudgedEntity(label=read_text(label, "label") or "", type_hint=read_text(type_hint, "type_hint"))
 
 
-def read_model(model: Any) -> str | None:
-    """Return the name of the model that judged."""
-    return _text(model, "model")
-
-
-def _text(value: Any, name: str) -> str | None:
+def read_text(value: Any, name: str) -> str | None:
+    """Return a text as JSON can hold it; all but the label may be missing."""
     if value is None and name != "label":
         return None
     if not isinstance(value, str):

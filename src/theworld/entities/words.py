@@ -6,10 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from importlib import resources
 
-import yaml
-
+from theworld.places import load_table
 from theworld.text import tokens
 from theworld.text.folding import simplified
 
@@ -24,9 +22,7 @@ _PHRASE_ENDS = re.compile(
 
 
 def _load(name: str) -> dict[str, list[str]]:
-    file = resources.files("theworld.entities").joinpath(f"data/{name}.yaml")
-    loaded: dict[str, list[str]] = yaml.safe_load(file.read_text(encoding="utf-8"))
-    return loaded
+    return load_table("theworld.entities", f"data/{name}.yaml")
 
 
 @lru_cache(maxsize=20_000)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import yaml
-
+from theworld.places import load_table
 from theworld.text import Language
 
 _STYLE = (
@@ -22,11 +19,8 @@ _STYLE = (
 )
 
 
-@cache
 def _words() -> dict[str, Any]:
-    text = (files("theworld.evaluation") / "data" / "failures.yaml").read_text("utf-8")
-    found: dict[str, Any] = yaml.safe_load(text)
-    return found
+    return load_table("theworld.evaluation", "data/failures.yaml")
 
 
 def _say(key: str, language: Language, **values: object) -> str:

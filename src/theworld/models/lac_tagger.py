@@ -10,12 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
-
-import yaml
 
 from theworld.checksums import check_weights
 from theworld.errors import ModelError
@@ -25,6 +22,7 @@ from theworld.models.onnx_encoder import load_session
 from theworld.models.spans import FACT, NAME, Span, facts_of, mentions_of, type_of_time
 from theworld.models.taggers import capitalised_of, titles_of
 from theworld.native_memory import release_memory
+from theworld.places import load_table
 from theworld.state import Mention, MentionType
 from theworld.text import split_sentences
 
@@ -54,8 +52,8 @@ def type_by_ending(name: str, kind_found: MentionType) -> MentionType:
 
 @lru_cache(maxsize=1)
 def _endings() -> dict[str, Any]:
-    text = files("theworld.models").joinpath("data/name_endings.yaml").read_text(encoding="utf-8")
-    return {name: tuple(words.split()) for name, words in yaml.safe_load(text).items()}
+    table = load_table("theworld.models", "data/name_endings.yaml")
+    return {name: tuple(words.split()) for name, words in table.items()}
 
 
 _KINDS: dict[str, MentionType | Literal["time"]] = {

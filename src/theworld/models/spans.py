@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
-import yaml
-
+from theworld.places import load_table
 from theworld.state import Mention, MentionType
 from theworld.text import entity_key
 
@@ -88,12 +86,9 @@ def _unpaired(text: str, start: int, end: int, at: int) -> bool:
     return partner is not None and partner not in text[start:end]
 
 
-@lru_cache(maxsize=1)
 def word_lists() -> dict[str, Any]:
     """Return the lists by name."""
-    text = files("theworld.models").joinpath("data/mentions.yaml").read_text(encoding="utf-8")
-    lists: dict[str, Any] = yaml.safe_load(text)
-    return lists
+    return load_table("theworld.models", "data/mentions.yaml")
 
 
 def either(words: Iterable[str]) -> str:

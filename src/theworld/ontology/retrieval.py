@@ -24,6 +24,7 @@ from theworld.ontology.walking import HOPS, Floats, Ints, OntologyGraph, Walk, w
 from theworld.ontology.wording import label_of, step_words, word_steps, word_way
 from theworld.state import EvidencePath, PathStep
 from theworld.state.ontology import CandidateCapability, OntologyPath
+from theworld.stores.array_folder import places_of
 from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord, GraphTables
 from theworld.text import Language
 
@@ -51,10 +52,8 @@ class NamedNotes:
         Worth is the link's weight times ln(1 + N/df) / ln(1 + N), the rarity of the node: 1 for an element that one
         note of N names, little for one in every note.
         """
-        count = self._first[nodes + 1] - self._first[nodes]
-        which = np.repeat(np.arange(len(nodes)), count)
-        within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-        rows = self._first[nodes][which] + within
+        which = np.repeat(np.arange(len(nodes)), self._first[nodes + 1] - self._first[nodes])
+        rows = places_of(self._first, nodes)
         return which, self._notes[rows], self._worth[rows]
 
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import yaml
-
 from theworld.ontology.walking import OntologyGraph, Step, Way
+from theworld.places import load_table
 from theworld.state import PathStep
 from theworld.text import Language
 
 
-@cache
 def step_words() -> dict[str, Any]:
     """Return data/step_words.yaml."""
-    words: dict[str, Any] = yaml.safe_load((files("theworld.ontology") / "data" / "step_words.yaml").read_text("utf-8"))
-    return words
+    return load_table("theworld.ontology", "data/step_words.yaml")
 
 
 def label_of(graph: OntologyGraph, node: int, language: Language) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Literal, NamedTuple, Protocol, get_args
 
-import yaml
-
+from theworld.places import load_table
 from theworld.questions import Question, read_question
 from theworld.settings import Settings
 from theworld.state import Context
@@ -83,7 +81,7 @@ class Features(NamedTuple):
 @cache
 def signals() -> dict[str, re.Pattern[str]]:
     """Return one pattern per section, compiled from data/signals.yaml."""
-    table = yaml.safe_load((files("theworld.routing") / "data" / "signals.yaml").read_text("utf-8"))
+    table = load_table("theworld.routing", "data/signals.yaml")
     return {kind: _pattern(words) for kind, words in table.items()}
 
 

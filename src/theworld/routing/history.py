@@ -32,14 +32,10 @@ def with_history(choice: Choice, outcomes: Mapping[str, tuple[int, int]]) -> Cho
     tried, wide = outcomes.get(choice.path, (0, 0)), outcomes.get("hybrid", (0, 0))
     if choice.path in {"hybrid", "none"} or min(tried[1], wide[1]) < ATTEMPTS_THAT_COUNT:
         return choice
-    own, other = (_rate(*counts) for counts in (tried, wide))
+    own, other = ((successes + _PRIOR[0]) / (attempts + sum(_PRIOR)) for successes, attempts in (tried, wide))
     said = f"history: {choice.path} succeeded {tried[0]} of {tried[1]} times, hybrid {wide[0]} of {wide[1]}"
     confidence = max(0.0, min(1.0, choice.confidence - max(0.0, other - own)))
     return choice._replace(confidence=confidence, reasons=(*choice.reasons, said))
-
-
-def _rate(successes: int, attempts: int) -> float:
-    return (successes + _PRIOR[0]) / (attempts + sum(_PRIOR))
 
 
 class RememberedHistory:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import yaml
-
 from theworld.ontology import Attribute
+from theworld.places import load_table
 from theworld.sql.engines import Rows
 from theworld.sql.mapping import DatabaseMapping, Join
 from theworld.sql.plan import Plan
@@ -22,11 +19,9 @@ ROWS_TOLD = 5
 """Rows told in a sentence; the table has all."""
 
 
-@cache
 def words(language: Language) -> Mapping[str, Any]:
     """Return the phrases of a language."""
-    text = (files("theworld.sql") / "data" / "words.yaml").read_text("utf-8")
-    table: Mapping[str, Any] = yaml.safe_load(text)[language]
+    table: Mapping[str, Any] = load_table("theworld.sql", "data/words.yaml")[language]
     return table
 
 

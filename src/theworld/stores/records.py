@@ -15,7 +15,6 @@ from theworld.models.protocols import Embedded
 from theworld.state import PATH_SEPARATOR, Mention
 from theworld.stores.token_codes import TokenCodes
 
-Metadata = Mapping[str, str | int | float | bool | list[str]]
 Filters = Mapping[str, str | list[str]]
 """Metadata that must match: every key, any of its values (compared as strings)."""
 

@@ -89,7 +89,7 @@ def build_snapshot(
     if out.exists() and not replace:
         raise StoreError("the file exists.", where=str(out), remedy="Choose another name or give --replace.")
     partial = out.with_name(out.name + ".partial")
-    with Dump(dump) as source, _named_errors(partial):
+    with closing(Dump(dump)) as source, _named_errors(partial):
         out.parent.mkdir(parents=True, exist_ok=True)
         with closing(_open(partial)) as connection:
             building = _Building(connection, progress or (lambda _part, _done, _total: None))

@@ -13,8 +13,6 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from theworld.errors import IngestionError
 
@@ -77,12 +75,8 @@ class Dump:
         elif head.startswith(_BZIP2):
             self._stream = bz2.BZ2File(self._raw)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the file."""
         self._stream.close()
         self._raw.close()
 

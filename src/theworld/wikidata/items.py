@@ -13,11 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-import yaml
+from theworld.places import load_table
 
 CHAINS: Mapping[str, tuple[str, ...]] = {
     "zh": ("zh-hans", "zh", "zh-cn", "zh-sg", "zh-my", "zh-hant", "zh-tw", "zh-hk", "zh-mo"),
@@ -70,12 +68,9 @@ class Item:
         return next((texts[code] for code in FALLBACK.get(language, FALLBACK["en"]) if code in texts), None)
 
 
-@cache
 def key_properties() -> Mapping[str, Mapping[str, str]]:
     """Return property -> language -> name, in the order they are shown."""
-    file = resources.files("theworld.wikidata").joinpath("data/properties.yaml")
-    loaded: dict[str, dict[str, str]] = yaml.safe_load(file.read_text(encoding="utf-8"))
-    return loaded
+    return load_table("theworld.wikidata", "data/properties.yaml")
 
 
 def read_item(entity: Any) -> Item:

@@ -11,11 +11,10 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date, timedelta
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
+from theworld.places import load_table
 
 SEED = 20240630
 Row = tuple[Any, ...]
@@ -59,8 +58,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 
 def load_facts() -> dict[str, Any]:
     """Return what facts.yaml holds."""
-    facts: dict[str, Any] = yaml.safe_load((files("theworld.demo.credit") / "facts.yaml").read_text("utf-8"))
-    return facts
+    return load_table("theworld.demo.credit", "facts.yaml")
 
 
 def build_database(file: Path, *, last_day: date | None = None) -> Path:

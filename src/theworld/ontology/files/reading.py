@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import yaml
 from pydantic import ValidationError
@@ -14,9 +14,6 @@ from pydantic import ValidationError
 from theworld.errors import OntologyError
 from theworld.ontology.files.checking import SINGULAR, Location, Problem, find_problems
 from theworld.ontology.model import Ontology
-
-if TYPE_CHECKING:
-    pass
 
 Format = Literal["yaml", "json", "turtle", "xml", "json-ld"]
 ENDINGS: dict[str, Format] = {

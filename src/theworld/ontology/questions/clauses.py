@@ -12,25 +12,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
-from importlib.resources import files
 from itertools import product
 from typing import Any, NamedTuple
 
-import yaml
-
+from theworld.places import load_table
 from theworld.questions import read_question
 from theworld.text import Language
 from theworld.text.phrases import units
 
 
-@cache
 def description_words() -> dict[str, Any]:
     """Return data/descriptions.yaml."""
-    words: dict[str, Any] = yaml.safe_load(
-        (files("theworld.ontology") / "data" / "descriptions.yaml").read_text("utf-8")
-    )
-    return words
+    return load_table("theworld.ontology", "data/descriptions.yaml")
 
 
 class Span(NamedTuple):

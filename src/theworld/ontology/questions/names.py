@@ -7,14 +7,12 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Literal, NamedTuple
-
-import yaml
 
 from theworld.ontology.lookup import End, Lookup
 from theworld.ontology.model import Attribute, Ref
 from theworld.ontology.questions.clauses import description_words
+from theworld.places import load_table
 from theworld.questions import Question
 from theworld.text.language import has_ideographs
 from theworld.text.phrases import units
@@ -41,7 +39,7 @@ class NumberConstraint(NamedTuple):
 @cache
 def load_comparisons() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], Mapping[str, Comparison]]:
     """Return the patterns of the words before and behind a number, and what each word says."""
-    table = yaml.safe_load((files("theworld.ontology") / "data" / "comparisons.yaml").read_text("utf-8"))
+    table = load_table("theworld.ontology", "data/comparisons.yaml")
     sides: dict[str, dict[str, Comparison]] = {"before": {}, "after": {}}
     for comparison, words in table.items():
         for side, known in sides.items():

@@ -17,12 +17,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import IntEnum
-from functools import cache
-from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
 import orjson
-import yaml
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
@@ -39,6 +36,7 @@ from theworld.errors import (
     StoreError,
     StoreLockedError,
 )
+from theworld.places import load_table
 from theworld.retrieval.channel import LATE
 from theworld.service.requests.limiter import TooManyError
 from theworld.service.requests.running import Run
@@ -95,12 +93,9 @@ class ErrorEnvelope(BaseModel):
     trace_id: str = Field(description="Names this request in the server's log")
 
 
-@cache
 def load_messages() -> dict[int, dict[str, str]]:
     """Read what codes say, once."""
-    text = (files("theworld.service.api") / "data" / "messages.yaml").read_text("utf-8")
-    found: dict[int, dict[str, str]] = yaml.safe_load(text)
-    return found
+    return load_table("theworld.service.api", "data/messages.yaml")
 
 
 def message_of(code: Code, language: str, what: str = "") -> str:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, Field
 
 from theworld.nodes.fuse_candidates import fuse_by
+from theworld.places import load_table
 from theworld.ranking.fusion import RRF_K, Fused, Ranking
 from theworld.ranking.graph_share import channel_weights
 from theworld.stores.ledger.request_log import RequestRecord
@@ -186,11 +184,8 @@ SHOWN = 5
 _LABEL = 40
 
 
-@cache
 def _words() -> dict[str, dict[str, str]]:
-    text = (files("theworld.service.explain") / "data" / "words.yaml").read_text("utf-8")
-    found: dict[str, dict[str, str]] = yaml.safe_load(text)
-    return found
+    return load_table("theworld.service.explain", "data/words.yaml")
 
 
 class Speaker:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import yaml
+from theworld.places import load_table
 
 _CJK = re.compile("[\u4e00-\u9fff]")
 
 
-@cache
 def glossary() -> Mapping[str, Any]:
     """Return data/glossary.yaml."""
-    return dict(yaml.safe_load((files("theworld.sql") / "data" / "glossary.yaml").read_text("utf-8")))
+    return load_table("theworld.sql", "data/glossary.yaml")
 
 
 @cache

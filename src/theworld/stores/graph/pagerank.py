@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theworld.stores.array_folder import Rows
+from theworld.stores.array_folder import Rows, places_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +156,15 @@ class _Pushing:
         self._waiting[active] = 0.0
         self._settled[active] += self._restart * mass
         passed = (1.0 - self._restart) * mass
-        before = np.cumsum(lengths)
-        count = int(before[-1])
-        edges = np.arange(count) + np.repeat(self._starts[self._nodes[active]] - before + lengths, lengths)
+        edges = places_of(self._starts, self._nodes[active])
         numbers = self._numbers(self._targets[edges])
         flow = np.repeat(passed, lengths) * self._weights[edges]
-        if count * _FEW < self._met:
+        if len(edges) * _FEW < self._met:
             np.add.at(self._waiting, numbers, flow)
         else:
             self._waiting[: self._met] += np.bincount(numbers, flow, minlength=self._met)
         self._waiting[: len(self._home)] += passed[lengths == 0].sum() * self._home
-        self._edges += count + len(active)
+        self._edges += len(edges) + len(active)
 
     def _numbers(self, nodes: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the numbers of nodes; those not met before are met."""
