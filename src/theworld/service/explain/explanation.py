@@ -184,6 +184,10 @@ SHOWN = 5
 _LABEL = 40
 
 
+def _words() -> dict[str, dict[str, str]]:
+    return load_table("theworld.service.explain", "data/words.yaml")
+
+
 class Speaker:
     """Says the texts of data/words.yaml in one language, filled in."""
 
@@ -195,8 +199,7 @@ class Speaker:
         filled = {
             name: 0.0 if value is None and name.endswith("_ms") else value for name, value in (values or {}).items()
         }
-        texts = load_table("theworld.service.explain", "data/words.yaml")[key]
-        return str(texts[self._language]).format(**{**filled, **more})
+        return _words()[key][self._language].format(**{**filled, **more})
 
 
 def as_text(found: Explanation, language: Language) -> str:
