@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 from langgraph.errors import GraphBubbleUp
@@ -48,7 +47,7 @@ class degrading:  # noqa: N801 - a context manager, called like a function
         """Begin the block."""
         return self
 
-    def __exit__(self, _kind: object, error: BaseException | None, _traceback: TracebackType | None) -> bool:
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> bool:
         """Return whether the block's error is noted."""
         if (
             not isinstance(error, Exception)

@@ -71,7 +71,7 @@ def features_of(
 
 def _features(mention: MentionInText, candidate: Mapping[str, Any], type_hint: str | None) -> Features:
     label, description = candidate.get("label") or "", candidate.get("description") or ""
-    facts = _facts(candidate)
+    facts = f"{candidate.get('description') or ''}; {candidate.get('key_props_excerpt') or ''}"
     described = set(entry_tokens(description)) - set(tokens(mention.label)) - FUNCTION_WORDS
     fit, agreement = _fit(mention, candidate, label), _type(type_hint, facts)
     return Features(
@@ -131,7 +131,3 @@ def _type(type_hint: str | None, facts: str) -> float:
     if said is None or hint is None:
         return 0.0
     return 1.0 if fits_type(hint, said) else -1.0
-
-
-def _facts(candidate: Mapping[str, Any]) -> str:
-    return f"{candidate.get('description') or ''}; {candidate.get('key_props_excerpt') or ''}"

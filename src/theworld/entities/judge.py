@@ -97,7 +97,9 @@ class DeterministicJudge:
         probabilities = self._weights.probabilities(features)
         best = max(range(len(candidates)), key=lambda index: (round(probabilities[index], 9), -index))
         confidence = self._weights.calibration.confidence(probabilities[best])
-        reason = _explain(candidates[best], features[best], probabilities[best])
+        shown = [f"{name} {value:.2f}" for name, value in asdict(features[best]).items() if abs(value) >= 0.005]
+        entry = f"{candidates[best].get('id')} {candidates[best].get('label') or ''}"
+        reason = f"{entry}: {', '.join(shown)} (probability {probabilities[best]:.2f})"
         if confidence < self._min_confidence:
             return unmatched(entity, f"none fits; closest: {reason}", 1.0 - confidence)
         return judged(entity, candidates[best], confidence, reason)
@@ -115,8 +117,3 @@ def _readable(candidate: Any) -> dict[str, Any]:
     if isinstance(given.get("sitelinks"), int):
         found["sitelinks"] = given["sitelinks"]
     return found if "id" in found else {}
-
-
-def _explain(candidate: Mapping[str, Any], features: Features, probability: float) -> str:
-    parts = ", ".join(f"{name} {value:.2f}" for name, value in asdict(features).items() if abs(value) >= 0.005)
-    return f"{candidate.get('id')} {candidate.get('label') or ''}: {parts} (probability {probability:.2f})"

@@ -48,10 +48,10 @@ class CoverWeights:
     """Bonus, times the link's rarity weight, of a note that shares an entity with a chosen note."""
     fading: float = 0.4
     """The links and lifts of the choice after s others count 1 / (1 + fading s)."""
-    second_hop: float = 0.04
+    second_hop: float = 0.035
     """Bonus for each standard deviation by which a note stands out for what is left of the question, asked of a name
     of a chosen note (see `second_hop`)."""
-    same_title: float = 0.06
+    same_title: float = 0.04
     """What a note loses for each chosen note of the same title: five notes about one film say little about its cast."""
     late_order: float = 0.05
     """Weight of the given order from the choice after `LATE` others on."""
