@@ -24,7 +24,7 @@ from chaos_measures import damage, disk, kills, load, serving
 from chaos_measures.results import Results
 from environment import environment
 
-from theworld.places import cache_folder
+from theworld.data_files import cache_folder
 
 PARTS = {"kills": kills, "damage": damage, "disk": disk, "clock": serving, "load": load}
 

@@ -24,7 +24,7 @@ LEAVES = {
     "native_memory",
     "retry_after",
     "extras",
-    "places",
+    "data_files",
     "checksums",
 }
 MACHINERY = LEAVES | {"structure", "models", "stores", "wikidata", "ontology", "sql"}
@@ -43,7 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     "native_memory": set(),
     "retry_after": set(),
     "extras": {"errors"},
-    "places": set(),
+    "data_files": set(),
     "prompts": LEAVES | {"prompts"},
     "structure": LEAVES | {"structure"},
     "models": LEAVES | {"models"},

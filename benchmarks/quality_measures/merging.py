@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from theworld.data_files import cache_folder
 from theworld.evaluation.datasets import Dataset, Query, read_corpus
-from theworld.places import cache_folder
 
 
 def merge_datasets(datasets: Sequence[Dataset], folder: Path | None = None) -> tuple[Dataset, list[Dataset]]:

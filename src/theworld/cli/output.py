@@ -182,11 +182,8 @@ def how_found(answer: QueryOutput) -> str:
         steps.append(f"数据库语句 {statements} 条" if zh else f"{counted(statements, 'statement')} over the database")
     if brought:
         reranked = sum(candidate.rerank_rank is not None for candidate in answer.candidates)
-        steps.append(
-            (f"重排 {reranked} 条" if zh else f"{reranked} reranked")
-            if reranked
-            else ("未重排" if zh else "not reranked")
-        )
+        said = (f"重排 {reranked} 条", "未重排") if zh else (f"{reranked} reranked", "not reranked")
+        steps.append(said[0] if reranked else said[1])
     steps.append(f"引用 {cited} 处" if zh else f"{counted(cited, 'source')} cited")
     return " → ".join(steps)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from theworld.places import load_table
+from theworld.data_files import load_table
 from theworld.text import entity_key, fold, tokens
 from theworld.text.folding import simplified
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from theworld.places import load_table
+from theworld.data_files import load_table
 from theworld.text import Language
 
 _STYLE = (

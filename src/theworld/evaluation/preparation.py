@@ -7,10 +7,10 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from theworld import __version__
+from theworld.data_files import cache_folder
 from theworld.errors import IngestionError
 from theworld.evaluation.datasets import Dataset
 from theworld.evaluation.documents.question_set import QuestionSet
-from theworld.places import cache_folder
 from theworld.settings import Settings
 from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.records import content_hash

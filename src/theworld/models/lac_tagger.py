@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from theworld.checksums import check_weights
+from theworld.data_files import load_table
 from theworld.errors import ModelError
 from theworld.extras import import_package
 from theworld.models.lazy import Lazy
@@ -22,7 +23,6 @@ from theworld.models.onnx_encoder import load_session
 from theworld.models.spans import FACT, NAME, Span, facts_of, mentions_of, type_of_time
 from theworld.models.taggers import capitalised_of, titles_of
 from theworld.native_memory import release_memory
-from theworld.places import load_table
 from theworld.state import Mention, MentionType
 from theworld.text import split_sentences
 

@@ -53,8 +53,6 @@ class Scores:
     """Candidate index -> (m,) best similarity by query unit."""
     pooled: dict[int, float] = field(default_factory=dict)
     """Candidate index -> pooled similarity."""
-    codes: set[int] = field(default_factory=set)
-    """Candidate indexes with token vectors; none for words."""
     idf: Floats = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
 
 
@@ -126,7 +124,6 @@ class EvidenceSetReranker:
             if space not in scores:
                 scores[space] = Scores(idf=self._dense.token_idf(space, [int(i) for i in units.ids]))
             kind = scores[space]
-            kind.codes.update(have)
             kind.rows.update(zip(have, best_cosines(units, list(have.values())), strict=True))
             pooled = self._dense.cosines(space, asked.vector, [left[i].note_id for i in have], tenant)
             kind.pooled.update(zip(have, pooled.tolist(), strict=True))
@@ -143,10 +140,11 @@ class EvidenceSetReranker:
         scores: dict[str, Scores],
         deadline: Deadline,
     ) -> Reranking:
+        texts = [f"{candidate.title} {candidate.text}" for candidate in candidates]
         words = scores.get("")
         if words is not None:
             rows = sorted(words.rows)
-            cover = lexical_cover(question, [f"{candidates[i].title} {candidates[i].text}" for i in rows])
+            cover = lexical_cover(question, [texts[i] for i in rows])
             words.rows = dict(zip(rows, cover.similarity, strict=True))
             words.pooled = dict(zip(rows, cover.pooled.tolist(), strict=True))
             words.idf = cover.idf
@@ -159,9 +157,9 @@ class EvidenceSetReranker:
             given = replace(given, agreement=given.agreement * WORDS_ALONE)
         hop = SecondHop(
             question,
-            [f"{one.title} {one.text}" for one in candidates],
+            texts,
             joined_by([(link.source, link.target, link.via) for link in links]),
-            [self._space(space, kind, candidates, tenant) for space, kind in sorted(scores.items()) if kind.codes],
+            [self._space(space, kind, candidates, tenant) for space, kind in sorted(scores.items()) if space],
             deadline,
         )
         choices = greedy_cover(
@@ -200,7 +198,7 @@ class EvidenceSetReranker:
         def cosines(vector: Floats, chosen: Sequence[int]) -> Floats:
             return self._dense.cosines(space, vector, [candidates[i].note_id for i in chosen], tenant)
 
-        return Space(embed, cosines, kind.codes)
+        return Space(embed, cosines, kind.rows.keys())
 
     def _links(self, question: Question, candidates: Sequence[Candidate], tenant: str) -> list[_NoteLink]:
         """Return the links among the candidates, but no title links over what the question itself names."""

@@ -82,9 +82,11 @@ class SecondHop:
         `gain` says how good each candidate is by now, -inf for those chosen; names that lead to the best are asked.
         """
         lift = np.zeros(len(gain), dtype=np.float32)
+        if not self.links or self.out_of_time or len(self.hops) == HOPS:
+            return lift
         self.held |= token_set(self.texts[chosen])
-        names = self._names(chosen, gain) if len(self.hops) < HOPS and not self.out_of_time else []
-        self.out_of_time |= bool(names) and self.deadline.remaining_ms() < LEAST_MS
+        names = self._names(chosen, gain)
+        self.out_of_time = bool(names) and self.deadline.remaining_ms() < LEAST_MS
         if not names or self.out_of_time:
             return lift
         began, reached = time.perf_counter(), set[int]()

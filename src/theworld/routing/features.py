@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Literal, NamedTuple, Protocol, get_args
 
-from theworld.places import load_table
+from theworld.data_files import load_table
 from theworld.questions import Question, read_question
 from theworld.settings import Settings
 from theworld.state import Context

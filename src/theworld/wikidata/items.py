@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from theworld.places import load_table
+from theworld.data_files import load_table
 
 CHAINS: Mapping[str, tuple[str, ...]] = {
     "zh": ("zh-hans", "zh", "zh-cn", "zh-sg", "zh-my", "zh-hant", "zh-tw", "zh-hk", "zh-mo"),

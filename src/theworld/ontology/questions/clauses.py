@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-from theworld.places import load_table
+from theworld.data_files import load_table
 from theworld.questions import read_question
 from theworld.text import Language
 from theworld.text.phrases import units

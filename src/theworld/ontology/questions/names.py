@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple
 
+from theworld.data_files import load_table
 from theworld.ontology.lookup import End, Lookup
 from theworld.ontology.model import Attribute, Ref
 from theworld.ontology.questions.clauses import description_words
-from theworld.places import load_table
 from theworld.questions import Question
 from theworld.text.language import has_ideographs
 from theworld.text.phrases import units

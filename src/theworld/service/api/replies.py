@@ -27,6 +27,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from theworld.data_files import load_table
 from theworld.deadline import DeadlineExceededError
 from theworld.errors import (
     InvalidQuestionError,
@@ -36,7 +37,6 @@ from theworld.errors import (
     StoreError,
     StoreLockedError,
 )
-from theworld.places import load_table
 from theworld.retrieval.channel import LATE
 from theworld.service.requests.limiter import TooManyError
 from theworld.service.requests.running import Run

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from theworld.places import load_table
+from theworld.data_files import load_table
 
 _CJK = re.compile("[\u4e00-\u9fff]")
 

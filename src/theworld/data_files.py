@@ -1,4 +1,4 @@
-"""Where data lies: the tables in the packages, and a user's caches, which can be made or fetched anew."""
+"""Files of data: the tables in the packages, and a user's caches, which can be made or fetched anew."""
 
 from __future__ import annotations
 
