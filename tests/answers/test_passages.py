@@ -106,10 +106,17 @@ def test_a_long_note_is_cut_at_its_parts(name: str, question: str, text: str, le
     assert all(line in text.splitlines() for line in quote.splitlines()), "no line is cut"
 
 
+def test_what_is_announced_is_shown_with_the_line_that_announces_it() -> None:
+    text = "A secret door.\n\nA secret lane.\n\nTo protect a secret folder:\n\n```\nauth /x\n```\n\nOther words."
+    document = Document((LEAVE, text))
+    (passage,) = shown("protect a secret folder", document.candidates(0), document, limit=72)
+    assert passage.text == "…\nTo protect a secret folder:\n\n```\nauth /x\n```"
+
+
 @pytest.mark.parametrize(
     ("question", "text", "limit", "quote"),
     [
-        ("beech", "Amber is old. Beech is tall and slow. Cedar smells.", 48, "Beech is tall and slow."),
+        ("beech", "Amber is old. Beech is tall and slow. Cedar smells.", 48, "…\nBeech is tall and slow."),
         ("上海", "北京零度左右。上海明天三度有雨。广州九度。", 26, "上海明天三度有雨。"),
         ("beech", "beech " * 30, 46, "beech beech beech beech beech"),
         ("长", "很长" * 60, 36, "很长" * 10),
@@ -275,7 +282,7 @@ def test_a_part_of_a_code_block_opens_with_its_fence() -> None:
     assert inside.text.startswith("```sh\nmake step-")
     assert "make step-30" in inside.text
     (after,) = shown("rest well", document.candidates(0), document, limit=64)
-    assert after.text == "Then rest well."
+    assert after.text == "…\nThen rest well.", "what was left out before it is marked"
     late = Document((LEAVE, "make step-41\nmake step-42\n```\n\n" + "Then rest well. " * 9, "Run:\n\n```sh"))
     (led,) = shown("rest", late.candidates(0), late, limit=160)
     assert "```" not in led.text

@@ -83,9 +83,12 @@ def test_what_is_not_known_has_its_usual_value() -> None:
     assert signs(candidates(**LISTS["good"]), ASKED["en"], few)[2] == USUAL["meaning"]
 
 
-def test_a_note_that_a_channel_did_not_find_has_nothing_of_it() -> None:
+def test_a_note_outside_a_list_counts_like_the_last_one_in_it() -> None:
     first_by_graph = candidates(dense=[-1, 0.9], sparse=[-1, 9.0], covered=[0.5, 0.4])
-    assert signs(first_by_graph, ASKED["en"], NOTES)[1:3] == (0.0, 0.0)
+    words = ChannelResult(channel="sparse", hits=[("n#1", 9.0), ("n#2", 4.0)])
+    seen = signs(first_by_graph, ASKED["en"], {**NOTES, "sparse": words})[1:3]
+    assert seen == pytest.approx((math.log(5.0), (0.5 - 0.3) / 0.1))
+    assert signs(first_by_graph, ASKED["en"], NOTES)[1] == 0.0
 
 
 @pytest.mark.parametrize(

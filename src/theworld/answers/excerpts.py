@@ -14,11 +14,10 @@ from typing import NamedTuple
 from theworld.questions.words import QuestionWords
 from theworld.state import Candidate
 from theworld.text import last_break, split_sentences
-from theworld.text.layout import announces
+from theworld.text.layout import FENCE, announces
 
 FENCES = 20
 """Characters kept for the lines that open and close a code block of which a part is shown."""
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+")
 """The line between a table's header and its rows."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -60,7 +59,8 @@ def _best_run(note: Candidate, words: QuestionWords, room: int, shown: str) -> t
     while True:
         after = last + 1 < len(units) and units[last + 1][1] - units[first][0] <= room
         before = first > 0 and units[last][1] - units[first - 1][0] <= room
-        if after and (not before or covered[last + 1] >= covered[first - 1]):
+        follows = announces(note.text[slice(*units[last])])  # what is announced says it, whatever words it has
+        if after and (follows or not before or covered[last + 1] >= covered[first - 1]):
             last += 1
         elif before:
             first -= 1
@@ -91,7 +91,7 @@ def _open_fence(text: str) -> str:
     """Return the line that opens the code block in which a text ends, without line ends; "" where it ends in none."""
     opening = ""
     for line in text.splitlines():
-        if _FENCE.match(line):
+        if FENCE.match(line):
             opening = "" if opening else line.rstrip()
     return opening
 
@@ -103,7 +103,7 @@ def _units(text: str, room: int, *, inside_code: bool) -> list[tuple[int, int]]:
     fenced = inside_code
     for start, end in lines:
         line = text[start:end]
-        fenced ^= bool(_FENCE.match(line))
+        fenced ^= bool(FENCE.match(line))
         if line.strip() or fenced:
             paragraphs[-1].append((start, end))
         elif paragraphs[-1]:
@@ -120,4 +120,4 @@ def _units(text: str, room: int, *, inside_code: bool) -> list[tuple[int, int]]:
 
 def opens_block(line: str) -> bool:
     """Return whether what follows a line is read as a part of the same code block or table."""
-    return is_row(line) or _FENCE.match(line) is not None
+    return is_row(line) or FENCE.match(line) is not None

@@ -46,7 +46,7 @@ LONGEST_GAP = 4
 FRAME = 8
 """Characters around a passage: its number, and the line ends to its place and to the next."""
 ELSEWHERE = "…"
-"""Between the introduction of a list and items that do not follow it at once."""
+"""Where something is left out: before a piece of a note, or between the introduction of a list and later items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,10 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> lis
         if len(note.text) <= room:
             piece = _Piece(note, 0, len(note.text), lead)
         elif not taken or room >= LEAST_SHARE * limit:
-            start, end, lead = best_excerpt(note, words, max(room, 1), lead, "\n".join(one.text for one in taken))
-            piece = _Piece(note, start, end, lead)
+            shown = "\n".join(one.text for one in taken)
+            start, end, lead = best_excerpt(note, words, max(room, 1), lead, shown)
+            marked = start > 0 and end - start + len(ELSEWHERE) < room
+            piece = _Piece(note, start, end, lead or ELSEWHERE * marked)
         else:
             break
         if piece.text.strip() and (not taken or _shown(piece) <= left):
@@ -203,7 +205,7 @@ def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
     first, last = run.pieces[0], run.pieces[-1]
     last_line = first.lead[first.lead.rfind("\n") + 1 :]
     # Beneath a table's header or a fence nothing stands between a lead and what does not follow it at once.
-    apart = "" if opens_block(last_line) else f"{ELSEWHERE}\n"
+    apart = "" if opens_block(last_line) or first.lead == ELSEWHERE else f"{ELSEWHERE}\n"
     text = f"{first.lead}\n{apart}{run.text}" if first.lead else run.text
     levels = zip(*(piece.note.section for piece in run.pieces), strict=False)
     section = tuple(names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from theworld.questions import Question
 from theworld.state import Candidate, ChannelResult, Sureness
@@ -20,8 +21,8 @@ WEIGHTS = {"en": (-4.75, 0.72, 0.3, 3.79, -1.91), "zh": (-3.97, 0.58, 0.4, 4.13,
 """Of SIGNS; "en" where question and best note are English."""
 USUAL = {"words": 2.7, "meaning": 4.5, "coverage": 0.5}
 """About the medians of questions that documents answer."""
-SURE, LIKELY = 0.8, 0.3
-"""Probabilities from which an answer is called sure, and likely; below, unsure."""
+SURE, LIKELY = 0.8, 0.5
+"""Probabilities from which an answer is called sure, and likely: more probable than not; below, unsure."""
 ENOUGH_NOTES = 30
 """Notes from which BM25 is taken as it is: among fewer, every word is common and no score is high."""
 
@@ -43,20 +44,27 @@ def signs(
     meaning: how many standard deviations its similarity lies above the mean of all notes; coverage: the share of the
     question that it covers; unknown names: 1 where what the question writes as a name is in none of the candidates.
     What is not known (the channel failed, the best note is in another language than the question, there are too few
-    notes, another reranker has no coverage) has its usual value; a note that a channel has not found has 0.
+    notes, another reranker has no coverage) has its usual value; a note that is not in a channel's list can score no
+    more there than the last one that is, and is taken to.
     """
     best, dense, notes = ranked[0], found.get("dense"), searched_notes(found, filtered=filtered)
     same = (question.language == "zh") == (best.language == "zh")
     rarer = _rarest(ENOUGH_NOTES) / _rarest(notes)
     words, meaning = USUAL["words"], USUAL["meaning"]
     if same and any("sparse" in candidate.channels for candidate in ranked):
-        hit = best.channels.get("sparse")
-        words = math.log1p(rarer * max(hit.score, 0.0)) if hit else 0.0
+        words = math.log1p(rarer * max(_score(best, found, "sparse"), 0.0))
     if dense and dense.deviation > 0 and notes >= ENOUGH_NOTES:
-        hit = best.channels.get("dense")
-        meaning = (hit.score - dense.mean) / dense.deviation if hit else 0.0
+        meaning = (_score(best, found, "dense") - dense.mean) / dense.deviation
     coverage = USUAL["coverage"] if best.covered is None else best.covered
     return 1.0, words, meaning, coverage, float(_unknown_names(question, ranked))
+
+
+def _score(note: Candidate, found: Found, channel: Literal["sparse", "dense"]) -> float:
+    """Return a note's score in a channel, or the most that it can be where the channel's list ends before it."""
+    if hit := note.channels.get(channel):
+        return hit.score
+    hits = found[channel].hits if channel in found else ()
+    return hits[-1][1] if hits else 0.0
 
 
 def _unknown_names(question: Question, ranked: Sequence[Candidate]) -> bool:

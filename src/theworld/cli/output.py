@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from theworld.state import EntityJudgement, EvidencePath, QueryOutput, QueryTable
 
 QUOTE_CHARACTERS = 160
+NEAREST = 2
+"""Notes named where none was enough for an answer."""
 NO_CANDIDATES = "无候选"
 """Reason of the judgement of a name that no entry has."""
 PATHS_SHOWN = 5
@@ -158,9 +160,9 @@ def show_answer_text(out: Console, answer: QueryOutput) -> None:
 
 
 def _is_chinese(answer: QueryOutput) -> bool:
-    from theworld.text import detect_language  # late: not every command needs the readers of texts
+    from theworld.questions import read_question  # late: not every command needs the readers of texts
 
-    return detect_language(answer.question) == "zh"
+    return read_question(answer.question).language == "zh"
 
 
 def show_understood(out: Console, answer: QueryOutput) -> None:
@@ -231,10 +233,21 @@ def headline(answer: QueryOutput, elapsed_ms: float) -> str:
 
 
 def show_sources(out: Console, answer: QueryOutput, *, quotes: bool = False) -> None:
-    """Print the citations with their places, and with their quotes where the answer does not show them, or always."""
+    """Print the citations with their places, and with their quotes where the answer does not show them, or always.
+
+    Where nothing found was enough for an answer, the nearest notes, to judge oneself.
+    """
     passages = answer.result.passages if answer.result and not quotes else ()
     shown = {(passage.number, passage.start, passage.end) for passage in passages}
     zh = _is_chinese(answer)
+    if answer.kind == "none" and answer.candidates:
+        out.print("\n最接近的段落（不足以作答）" if zh else "\nNearest passages, not enough to answer")
+        from theworld.state.places import place_of  # late: help needs no models of the state
+
+        for note in answer.candidates[:NEAREST]:
+            place = place_of(note.document_id, note.source, note.title, note.section)
+            out.print(f"  {printable(place)}")
+            out.print(Text(f"      {_shortened(note.text)}", style="dim"))
     if answer.citations:
         out.print("\n出处" if zh else "\nSources")
     for citation in answer.citations:
@@ -242,9 +255,12 @@ def show_sources(out: Console, answer: QueryOutput, *, quotes: bool = False) -> 
         place = f"{citation.source or citation.document_id}{f'，第 {place} 字' if zh else f', characters {place}'}"
         out.print(f"  [{citation.number}] {printable(citation.place)} ({printable(place)})")
         if (citation.number, citation.start, citation.end) not in shown and citation.quote.strip():
-            quote = printable(citation.quote)
-            short = quote if len(quote) <= QUOTE_CHARACTERS else quote[: QUOTE_CHARACTERS - 1] + "…"
-            out.print(Text(f"      {short}", style="dim"))
+            out.print(Text(f"      {_shortened(citation.quote)}", style="dim"))
+
+
+def _shortened(quote: str) -> str:
+    quote = printable(quote)
+    return quote if len(quote) <= QUOTE_CHARACTERS else quote[: QUOTE_CHARACTERS - 1] + "…"
 
 
 def entity_in_words(judgement: EntityJudgement) -> str:

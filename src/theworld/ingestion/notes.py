@@ -19,7 +19,7 @@ from theworld.settings import NoteSettings
 from theworld.stores.records import NoteKind
 from theworld.text import Language, cjk_share, detect_language, last_break, split_sentences
 from theworld.text.language import MIXED_SHARE
-from theworld.text.layout import announces
+from theworld.text.layout import FENCE, announces
 
 JOINED: Mapping[Language, int] = {"en": 600, "zh": 450}
 """Characters up to which small notes of several sections are joined; with fewer a note says too little by itself."""
@@ -28,7 +28,8 @@ LONGEST_HEADING = 200
 LONGEST_LEAD = 400
 """Characters of a lead; of a longer one, its end is kept for an introduction, its beginning for a table."""
 PASSAGE_FACTOR = 2
-"""A ready-made passage stays whole up to this many limits: one passage, one note, as its relevance marks say."""
+"""A ready-made passage stays whole up to this many limits: one passage, one note, as its relevance marks say; and so does
+the row of a table, which cannot be read in parts."""
 SAMPLE = 200_000
 """Characters of a document by which its language is told."""
 
@@ -230,18 +231,30 @@ def _smaller(text: str, part: tuple[int, int], room: int, kind: NoteKind) -> Ite
         if end > start:
             yield part
         return
+    longest = room
     if kind in {"code", "table", "list"}:
-        spans = [(match.start(), match.end()) for match in _LINE.finditer(text, start, end)]
+        spans = _lines(text, start, end, room, whole_code=kind == "list")
+        longest = PASSAGE_FACTOR * room if kind == "table" else room
     else:
         spans = [(start + one.start, start + one.end) for one in split_sentences(text[start:end])]
     for begin, right in spans:
         left = begin
-        while right - left > room:  # a line or sentence above the limit
+        while right - left > longest:  # a line or sentence above the limit
             cut = last_break(text, left + room // 2, left + room)
             yield left, cut
             left = _trimmed(text, cut, right)[0]
         if text[left:right].strip():
             yield left, right
+
+
+def _lines(text: str, start: int, end: int, room: int, *, whole_code: bool) -> list[tuple[int, int]]:
+    """Return the lines of text[start:end]; the code blocks among them whole, where they fit."""
+    lines = [(match.start(), match.end()) for match in _LINE.finditer(text, start, end)]
+    fences = [i for i, line in enumerate(lines) if whole_code and FENCE.match(text[slice(*line)])]
+    for opening, closing in reversed(list(zip(fences[::2], fences[1::2], strict=False))):
+        if lines[closing][1] - lines[opening][0] <= room:
+            lines[opening : closing + 1] = [(lines[opening][0], lines[closing][1])]
+    return lines
 
 
 def _joined(groups: Iterable[_Group], fit: Callable[[_Group, _Group], bool]) -> Iterator[_Group]:

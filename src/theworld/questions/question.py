@@ -12,6 +12,7 @@ an argument and are made by `theworld.questions.words` and `theworld.answers.com
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,14 +27,17 @@ from theworld.questions.words import QuestionWords, content_words
 from theworld.text import Language, detect_language, fold, tokens
 from theworld.text.folding import simplified
 from theworld.text.identity import names_in
+from theworld.text.language import has_ideographs
 from theworld.text.phrases import Unit, units
 from theworld.text.quantities import Quantity, find_quantities
 from theworld.text.time_ranges import TimeRange, find_time_ranges
+from theworld.text.tokens import function_words
 
 KEPT = 64
 """Questions whose readings are remembered; one request reads a handful."""
 LONGEST_KEPT = 2_000
 """Characters of a question whose readings are remembered."""
+_LATIN_WORD = re.compile(r"[A-Za-z]+")
 T = TypeVar("T")
 
 
@@ -148,6 +152,13 @@ _kept = lru_cache(maxsize=KEPT)(Question)
 
 @lru_cache(maxsize=KEPT)
 def _language_of(text: str) -> Language:
+    """Return a question's language: one with Chinese characters and no English function word is Chinese.
+
+    Commands, products and names in it stay Latin and may be most of its characters: "br log truncate 怎么用？".
+    """
+    if has_ideographs(text):
+        words = {word.lower() for word in _LATIN_WORD.findall(text) if not word.isupper()}
+        return "zh" if function_words().isdisjoint(words) else detect_language(text)
     return detect_language(text)
 
 

@@ -8,6 +8,8 @@ LONGEST_TERM = 100
 _COLON = re.compile(r"[:：][\s*_]*\Z")
 _TERM = re.compile(rf"\s*(?:[-*+]\s+|\d+[.)]\s+)?\*\*[^*\n]{{1,{LONGEST_TERM}}}\*\*\s*\Z")
 _LINE_END = 20
+FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+"""A line that opens or closes a code block."""
 
 
 def ends_with_colon(text: str, end: int | None = None) -> bool:
