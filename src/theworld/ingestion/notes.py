@@ -28,8 +28,8 @@ LONGEST_HEADING = 200
 LONGEST_LEAD = 400
 """Characters of a lead; of a longer one, its end is kept for an introduction, its beginning for a table."""
 PASSAGE_FACTOR = 2
-"""A ready-made passage stays whole up to this many limits: one passage, one note, as its relevance marks say; and so does
-the row of a table, which cannot be read in parts."""
+"""A ready-made passage stays whole up to this many limits: one passage, one note, as its relevance marks say; so does a
+table's row, which cannot be read in parts."""
 SAMPLE = 200_000
 """Characters of a document by which its language is told."""
 
