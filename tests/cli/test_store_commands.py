@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from theworld import __version__
+from theworld.cli.ingesting import counting
 from theworld.settings import Settings
 from theworld.settings.sources import leaves
 
@@ -167,3 +168,15 @@ def test_progress_is_told_in_lines_where_there_is_no_terminal(
     assert done.code == 0
     assert any(line.startswith("Making notes: ") and " of " in line for line in done.err.splitlines())
     assert "\x1b[" not in done.err
+
+
+def test_the_rate_and_the_time_left_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("theworld.cli.ingesting.LINES_EVERY_S", 0.0)
+    with counting("Indexing") as told:
+        for done in (100, 200, 300):
+            told(done, 1000)
+            time.sleep(0.05)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert re.fullmatch(r"Indexing: 300 of 1,000, (\d{3}|[\d,]{5})/s, 0:00:\d\d left", last), last

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,6 @@ from theworld.cli.output import counted, error_console, print_troubles, printabl
 
 if TYPE_CHECKING:
     from theworld.ingestion import IngestReport
-    from theworld.ingestion.report import Part
     from theworld.models.registry import Models
     from theworld.settings import Settings
 
@@ -41,13 +41,17 @@ class ProgressBars:
         self._tasks: dict[str, TaskID] = {}
         self._due = time.monotonic() + LINES_EVERY_S
 
-    def start(self, part: Part, total: int) -> None:
+    def start(self, part: str, total: int) -> None:
         """Show a bar; without a total it only pulses."""
         self._tasks[part] = self._progress.add_task(LABELS.get(part, part), total=total or None)
 
-    def advance(self, part: Part, steps: int) -> None:
+    def advance(self, part: str, steps: int) -> None:
         """Move a bar on."""
-        self._progress.advance(self._tasks[part], steps)
+        self.update(part, advance=steps)
+
+    def update(self, part: str, **reached: Any) -> None:
+        """Move a bar as `Progress.update` says."""
+        self._progress.update(self._tasks[part], **reached)
         if self._progress.disable and time.monotonic() >= self._due:
             self._due = time.monotonic() + LINES_EVERY_S
             task = self._progress.tasks[self._tasks[part]]
@@ -60,12 +64,14 @@ class ProgressBars:
 
 
 class _Done(ProgressColumn):
-    """How much is done, of how much: in bytes where files are read."""
+    """How much is done, of how much, in a second, and the time left: in bytes where files are read."""
 
     def render(self, task: Task) -> Text:
         show = decimal if task.description == LABELS["read"] else "{:,}".format
-        done = show(int(task.completed))
-        return Text(done if task.total is None else f"{done} of {show(int(task.total))}", style="progress.download")
+        speed, left = task.finished_speed or task.speed, task.time_remaining
+        told = show(int(task.completed)) + (f" of {show(int(task.total))}" if task.total is not None else "")
+        told += f", {show(round(speed))}/s" if speed else ""
+        return Text(told + (f", {timedelta(seconds=left)} left" if left else ""), style="progress.download")
 
 
 @contextmanager
@@ -80,8 +86,9 @@ def progress_bars(out: Console) -> Iterator[Progress]:
 def counting(label: str) -> Iterator[Callable[[int, int], None]]:
     """Show how much of some work is done; yields what is told it, and of how much."""
     with progress_bars(error_console()) as progress:
-        task = progress.add_task(label, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total or 1)
+        bars = ProgressBars(progress)
+        bars.start(label, 0)
+        yield lambda done, total: bars.update(label, completed=done, total=total or 1)
 
 
 def ingest_paths(

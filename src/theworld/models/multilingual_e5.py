@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from theworld.checksums import check_weights
 from theworld.errors import ModelError
-from theworld.extras import import_package
 from theworld.models.lazy import package_file, weights_id
-from theworld.models.onnx_encoder import LocalEmbedder, encodable, session_options, token_vectors, unit
+from theworld.models.onnx_encoder import LocalEmbedder, encodable, new_session, token_vectors, unit
 from theworld.models.protocols import Embedded, FloatArray
 
 GRAPH = Path(__file__).parent / "data" / "e5_small.onnx"
@@ -248,7 +247,6 @@ def _unpacked(blocks: NDArray[np.uint8]) -> FloatArray:
 
 def _session(content: PackedWeights) -> Any:
     """Return the graph with the weights in it."""
-    runtime = import_package("onnxruntime", "onnxruntime")
     arrays: dict[str, NDArray[Any]] = {}
     for name, tensor in content.tensors.items():
         if name.startswith("emb.") and not name.startswith("emb.ln"):
@@ -262,7 +260,4 @@ def _session(content: PackedWeights) -> Any:
             arrays[f"{name[:-1]}scales"] = np.ascontiguousarray(blocks[:, :, :2]).view("<f2").astype(np.float32).ravel()
         else:
             arrays[name] = content.floats(name)
-    options = session_options(runtime)
-    values = [runtime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array)) for array in arrays.values()]
-    options.add_external_initializers(list(arrays), values)
-    return runtime.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
+    return new_session(GRAPH.read_bytes(), arrays)

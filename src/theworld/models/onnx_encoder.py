@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -186,21 +185,27 @@ def token_vectors(ids: Any, hidden: FloatArray) -> TokenVectors:
     return TokenVectors(np.asarray(ids, dtype=np.int32), scaled)
 
 
-def session_options(runtime: ModuleType) -> Any:
-    """Return options of onnxruntime: one thread, and no arena, which never gives memory back."""
+def new_session(model: str | bytes, weights: Mapping[str, Any]) -> Any:
+    """Return an onnxruntime session for a file or a graph, with the weights it lacks by name.
+
+    One thread, no arena, which never gives memory back, and no fused sums and norms: 7 % slower than apart.
+    """
+    runtime = import_package("onnxruntime", "onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False
     options.log_severity_level = 3
-    return options
+    values = [runtime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array)) for array in weights.values()]
+    options.add_external_initializers(list(weights), values)
+    return runtime.InferenceSession(
+        model, options, providers=["CPUExecutionProvider"], disabled_optimizers=["SkipLayerNormFusion"]
+    )
 
 
 def load_session(model: Path) -> Any:
     """Return an onnxruntime session for a file."""
-    runtime = import_package("onnxruntime", "onnxruntime")
     try:
-        return runtime.InferenceSession(str(model), session_options(runtime), providers=["CPUExecutionProvider"])
+        return new_session(str(model), {})
     except Exception as error:  # onnxruntime raises its own classes, all derived from Exception
         raise ModelError(f"not a usable ONNX model ({error})", where=str(model)) from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, LiteralString, TypeVar
+from typing import Any, TypeVar
 
 from neo4j import Transaction
 
@@ -82,13 +82,13 @@ class Neo4jGraph(RemoteProjection):
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`, in one transaction."""
-        touched, steps = make_batch(self._ledger, changes)
+        batch = make_batch(self._ledger, changes)
         with self._lock:
             self._prepare()
             expected, self._applied = self.applied, None
             self._client.write(
                 lambda transaction: write_batch(
-                    transaction, self._ledger, touched, steps, expected=expected, upto=upto, where=self.where
+                    transaction, self._ledger, batch, expected=expected, upto=upto, where=self.where
                 )
             )
             self._applied = upto
@@ -247,22 +247,17 @@ def _weighty(weights: Mapping[str, float]) -> dict[str, float]:
     return {name: weight for name, weight in weights.items() if weight > 0 and math.isfinite(weight)}
 
 
-Steps = Sequence[tuple[LiteralString, Sequence[Any], str]]
-"""Statements in their order, each with its rows and the name that they have in it."""
+Batch = tuple[list[str], list[dict[str, Any]]]
+"""Notes that go, and the rows of those that are put."""
 
 
-def make_batch(ledger: str, changes: Iterable[NoteChange]) -> tuple[list[str], Steps]:
-    """Return the notes touched, and what is done to them; of several changes of one note the last counts."""
-    touched: list[str] = []
+def make_batch(ledger: str, changes: Iterable[NoteChange]) -> Batch:
+    """Return what a transaction writes; of several changes of one note the last counts."""
     removed: list[str] = []
-    notes: list[dict[str, Any]] = []
-    entities: dict[str, dict[str, Any]] = {}
-    titled: list[dict[str, Any]] = []
-    mentioned: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     latest = {(change.tenant, change.note_id): change for change in changes}
     for change in latest.values():
         note = identifier(ledger, change.tenant, "note", change.note_id)
-        touched.append(note)
         facts = note_facts(change)
         if facts is None:
             removed.append(note)
@@ -276,23 +271,14 @@ def make_batch(ledger: str, changes: Iterable[NoteChange]) -> tuple[list[str], S
                 mentions.setdefault(key, []).append(surface)
         named = {"uid": note, "ledger": ledger, "id": change.note_id, "document": facts.document_id}
         more = {"title": facts.title, "terms": sorted(facts.terms), "sequence": change.sequence}
-        notes.append(named | more)
         uids = {key: identifier(ledger, change.tenant, "entity", key) for key in (*titles, *mentions)}
-        entities.update((uid, {"uid": uid, "ledger": ledger, "key": key}) for key, uid in uids.items())
-        titled += [{"note": note, "entity": uids[key], "name": min(names)} for key, names in titles.items()]
-        mentioned += [{"note": note, "entity": uids[key], "surfaces": some} for key, some in mentions.items()]
-    return touched, (
-        (cypher.REMOVE_NOTES, removed, "uids"),
-        (cypher.PUT_NOTES, notes, "rows"),
-        (cypher.PUT_ENTITIES, list(entities.values()), "rows"),
-        (cypher.PUT_TITLES, titled, "rows"),
-        (cypher.PUT_MENTIONS, mentioned, "rows"),
-    )
+        titled = [[uids[key], key, min(names)] for key, names in titles.items()]
+        mentioned = [[uids[key], key, surfaces] for key, surfaces in mentions.items()]
+        rows.append({"facts": named | more, "titled": titled, "mentioned": mentioned})
+    return removed, rows
 
 
-def write_batch(
-    transaction: Transaction, ledger: str, touched: list[str], steps: Steps, *, expected: int, upto: int, where: str
-) -> None:
+def write_batch(transaction: Transaction, ledger: str, batch: Batch, *, expected: int, upto: int, where: str) -> None:
     """Write a batch and how far it goes; StoreError when another process has written since `expected` was read."""
     locked = transaction.run(cypher.LOCK_STATE, given={"ledger": ledger, "format": cypher.FORMAT})
     applied = locked.values()[0][0]
@@ -302,9 +288,15 @@ def write_batch(
             where=where,
             remedy="Run one writer at a time; what is missing is written by the next `theworld sync`.",
         )
+    removed, rows = batch
+    touched = [*removed, *(row["facts"]["uid"] for row in rows)]
     loose = transaction.run(cypher.DETACH, given={"uids": touched}).values()[0][0]
-    for text, rows, name in (*steps, (cypher.REMOVE_ORPHANS, loose, "uids")):
-        if rows:
-            transaction.run(text, given={name: rows}).consume()
+    for text, name, some in (
+        (cypher.REMOVE_NOTES, "uids", removed),
+        (cypher.PUT_NOTES, "rows", rows),
+        (cypher.REMOVE_ORPHANS, "uids", loose),
+    ):
+        if some:
+            transaction.run(text, given={name: some}).consume()
     state = {"ledger": ledger, "applied": upto, "format": cypher.FORMAT, "clearing": False}
     transaction.run(cypher.SET_STATE, given=state).consume()

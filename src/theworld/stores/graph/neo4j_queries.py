@@ -57,26 +57,16 @@ REMOVE_NOTES: LiteralString = """
 UNWIND $given.uids AS uid MATCH (n:TheWorldNote {uid: uid}) DELETE n
 """
 
+# Each note with all that it names, in one pass: each relationship for itself would be matched to both its ends again.
 PUT_NOTES: LiteralString = """
-UNWIND $given.rows AS row MERGE (n:TheWorldNote {uid: row.uid}) SET n = row
-"""
-
-PUT_ENTITIES: LiteralString = """
-UNWIND $given.rows AS row MERGE (e:TheWorldEntity {uid: row.uid}) ON CREATE SET e = row
-"""
-
-PUT_TITLES: LiteralString = """
 UNWIND $given.rows AS row
-MATCH (n:TheWorldNote {uid: row.note})
-MATCH (e:TheWorldEntity {uid: row.entity})
-CREATE (n)-[:TITLED {name: row.name}]->(e)
-"""
-
-PUT_MENTIONS: LiteralString = """
-UNWIND $given.rows AS row
-MATCH (n:TheWorldNote {uid: row.note})
-MATCH (e:TheWorldEntity {uid: row.entity})
-CREATE (n)-[:MENTIONS {surfaces: row.surfaces}]->(e)
+MERGE (n:TheWorldNote {uid: row.facts.uid}) SET n = row.facts
+FOREACH (one IN row.titled |
+  MERGE (e:TheWorldEntity {uid: one[0]}) ON CREATE SET e.key = one[1], e.ledger = row.facts.ledger
+  CREATE (n)-[:TITLED {name: one[2]}]->(e))
+FOREACH (one IN row.mentioned |
+  MERGE (e:TheWorldEntity {uid: one[0]}) ON CREATE SET e.key = one[1], e.ledger = row.facts.ledger
+  CREATE (n)-[:MENTIONS {surfaces: one[2]}]->(e))
 """
 
 REMOVE_ORPHANS: LiteralString = """

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any
 from zlib import crc32
 
@@ -48,15 +49,25 @@ class Checked:
 def row_sum(table: FromClause, values: Mapping[str, Any] | RowMapping) -> int:
     """Return the sum of a row given by column name; what is missing counts as NULL."""
     found = 0
-    for column in table.columns:
-        value = values.get(column.name)
-        if value is None or column.name in _OWN:
+    for name, heading, is_float in _summed(table):
+        if (value := values.get(name)) is None:
             continue
-        if isinstance(column.type, Float):
+        if is_float:
             value = float(value)
-        content = value if isinstance(value, bytes) else json.dumps(value, sort_keys=True).encode()
-        found = crc32(content, crc32(column.name.encode(), found))
+        # A number as JSON has it: for each, an encoder would be made.
+        content = value if isinstance(value, bytes) else (str(value) if type(value) is int else _json(value)).encode()
+        found = crc32(content, crc32(heading, found))
     return found
+
+
+_json = json.JSONEncoder(sort_keys=True).encode
+
+
+@cache
+def _summed(table: FromClause) -> list[tuple[str, bytes, bool]]:
+    """Return the columns that a sum is of, with what stands for each in it, and whether they hold floats."""
+    columns = [column for column in table.columns if column.name not in _OWN]
+    return [(column.name, column.name.encode(), isinstance(column.type, Float)) for column in columns]
 
 
 def check_rows(connection: Connection, metadata: MetaData, where: str) -> None:
