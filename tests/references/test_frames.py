@@ -13,6 +13,7 @@ from theworld.references.frames import topic_change
 
 DATA = Path(__file__).parent / "data"
 TABLE = yaml.safe_load((DATA / "frames.yaml").read_text(encoding="utf-8"))
+CONVERSATIONS = yaml.safe_load((DATA / "conversations.yaml").read_text(encoding="utf-8"))
 COMPLETE = yaml.safe_load((DATA / "complete_questions.yaml").read_text(encoding="utf-8"))
 BEFORE = {
     "en": ["How do I turn off notifications?", "In the settings."],
@@ -29,6 +30,14 @@ def test_dialogues(case: dict[str, Any]) -> None:
     found = ReferenceResolver().resolve(case["asked"], talk(case["turns"]))
     assert found.standalone_query == case["alone"]
     assert list(found.options) == case.get("options", [])
+
+
+@pytest.mark.parametrize("case", CONVERSATIONS, ids=lambda case: case["asked"])
+def test_conversations_over_documents(case: dict[str, Any]) -> None:
+    alone = ReferenceResolver().resolve(case["asked"], talk(case["turns"])).standalone_query or ""
+    wanted = [one if isinstance(one, list) else [one] for one in case["holds"]]
+    assert not [one for one in wanted if not any(text.casefold() in alone.casefold() for text in one)], alone
+    assert not [text for text in case.get("lacks", ()) if text.casefold() in alone.casefold()], alone
 
 
 @pytest.mark.parametrize(("language", "question"), [(code, text) for code in COMPLETE for text in COMPLETE[code]])

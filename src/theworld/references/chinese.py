@@ -1,11 +1,7 @@
 """Chinese follow-ups: an ellipsis gets the frame of the question before, an ordinal its item, a pronoun its antecedent.
 
-1. "X呢？": X takes the place of its like in the question before, or is asked of its topic.
-2. "第二种": the item is looked up in the list that the last answers offered.
-3. "还有呢？", "怎么走？": what says nothing of its own continues the question before.
-4. 它, 这家公司, 那里: the name that the last answer gives, else the topic of the last question.
-5. What is dependent and has no sure antecedent (那一步, 接着, 不对) keeps its words and gets the question before in
-   brackets, with the beginning of its answer for what may point at that.
+A pronoun stands for the name that the last answer gives, else for the topic of the last question. What has no sure
+antecedent keeps its words and gets the question before in brackets, with the beginning of an answer that may be meant.
 """
 
 from __future__ import annotations
@@ -15,31 +11,32 @@ from dataclasses import replace
 from functools import cache
 
 from theworld.references.chinese_topics import (
+    PUNCTUATION,
     TIME,
     any_of,
     asks_for,
     bare,
     joined_names,
     name_given,
-    says_nothing,
+    says_little,
     topic_of,
 )
-from theworld.references.context import Antecedent, FollowUp, Standalone, with_context
-from theworld.references.frames import refilled
+from theworld.references.context import Antecedent, FollowUp, Standalone, in_frame, with_context
+from theworld.references.frames import REFILLED, refill
 from theworld.references.history import last_answer, text_of, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 
-LONGEST_FRAGMENT = 12
-"""Characters of a question that says nothing of its own."""
-LONGEST_SEQUEL = 15
-"""Characters of a query beyond which 接着 follows on something in the query itself."""
 MOST_UNLIKE = 3
 """Characters by which fillers of one place may differ in length."""
 _ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)\s*的?呢$")
-_POINTING = re.compile("(?<!在)[这那](?:一?[个种类步款条项件样点次些]|时|之后|以后)(?!们|么)")
-_CORRECTS = re.compile("^(?:不是|等等|等一下|说错|搞错|抱歉|不好意思|哦不|啊不|不对)")
-_SEQUEL = re.compile("接着|然后|接下来|下一步")
+_POINTING = re.compile(
+    "^其中(?!间)|^该(?![不怎如去是])..(?=[有的是能会在由]|支持|需要|可以)|(?<!在)[这那](?:[一几]?[个种类步款条项件样点次些]|时|之后|以后)(?!们|么)"
+)
+_SEQUEL = re.compile(
+    "^(?:不是|等等|等一下|说错|搞错|抱歉|不好意思|哦不|啊不|不对)|^(?=.{1,15}$)(?:还有|除此|除了[这它]|那?[不没].{1,5}(?:行吗|可以吗|会怎么?样|怎么办)$|.*?(?:接着|然后|接下来|下一步))"
+)
+"""A correction, or a short query that goes on; in a longer one 接着 follows on something in the query itself."""
 _PLACE = re.compile("[那这][里儿边]|当地")
 _GOVERNED = re.compile(
     r"(?:怎么|怎样|如何|为什么|为何|什么时候|何时|能不能|可以|应该|需要|想|要|把|将|给|对|让|用|从|跟|在)[^，。,的是]{0,4}$"
@@ -67,30 +64,21 @@ class ChineseFollowUp(FollowUp):
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
         self.folded = fold_in_place(self.query)
         self.text = bare(self.folded)
-        return self.item() or self._about() or self._fragment() or self._pronouns() or self._dependent()
+        return self.item() or self._about() or self._pronouns() or self._dependent()
 
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
         match = _ABOUT.match(self.text)
-        if match is None or is_continuation(self.text) or _pronoun().search(match["value"]):
+        if match is None or self.before is None or is_continuation(self.text) or _pronoun().search(match["value"]):
             return None
-        base = self.question_before(_is_follow_up)
-        if base is None or not (topic_tokens(match["value"]) or TIME.search(self.text)):
+        if not (topic_tokens(match["value"]) or TIME.search(self.text)):
             return None
         start = self.folded.find(self.text) + match.start("value")
-        value, question = self.query[start : start + len(match["value"])].strip(), base.text.strip(" ？?。！!")
-        reason = "the question before, with one thing changed"
-        return self.changed(_filled(value, question), self.whole, "continuation", reason, base)
-
-    def _fragment(self) -> Standalone | None:
-        """ "还有呢？", "怎么走？": the question before goes on with what says nothing of its own."""
-        short = len(self.text) <= LONGEST_FRAGMENT and not _pronoun().search(self.text)
-        own = any_of("attributes").sub("", self.text, count=1)
-        if not (is_continuation(self.text) or (short and says_nothing(own))):
-            return None
-        base = self.question_before(_is_follow_up)
-        query = f"{bare(base.text)}，{self.query.strip()}" if base else None
-        return self.changed(query, self.whole, "continuation", "the question before, continued", base) if base else None
+        value = self.query[start : start + len(match["value"])].strip()
+        own, root = in_frame(self.before.text)
+        question = root if root and _ABOUT.match(bare(own)) else own
+        query = _filled(value, question.strip(" ？?。！!")) or with_context(value, self.before.text)
+        return refill(self, value) or self.changed(query, self.whole, "continuation", REFILLED, self.before)
 
     def _pronouns(self) -> Standalone | None:
         matches = _pronoun().finditer(self.folded)
@@ -100,7 +88,7 @@ class ChineseFollowUp(FollowUp):
         word, span = match.group(), self.span(match)
         found = Antecedent(self.forced, -1) if self.forced else self._antecedent(word)
         if found is None:
-            return self.in_context(span, "pronoun", answered=True)
+            return self.in_context(span, "pronoun")
         plural = "们" in word or "些" in word
         options = () if self.forced or plural or _PLACE.fullmatch(word) else joined_names(found.text)
         used = Antecedent(options[0], found.source) if options else found
@@ -127,42 +115,33 @@ class ChineseFollowUp(FollowUp):
         return Antecedent(topic, before.source) if topic and not _UNSURE.search(before.text) else None
 
     def _dependent(self) -> Standalone:
-        """Read 这种, 那一步, a correction or a sequel (接着) that names nothing it could refer to."""
+        """Read 这种, 那一步, a correction, a sequel (接着), and what names nothing it could be about ("怎么走？")."""
         match = _POINTING.search(self.folded)
         if match and not _bound(self.folded[: match.start()], 3):
-            return self.in_context(self.span(match), "pronoun", answered=True)
-        sequel = _SEQUEL.search(self.folded) if len(self.text) <= LONGEST_SEQUEL else None
-        match = _CORRECTS.match(self.folded) or sequel
-        return self.in_context(self.span(match), "continuation", answered=False) if match else Standalone()
+            return self.in_context(self.span(match), "pronoun")
+        attribute = any_of("attributes").match(self.text)
+        if is_continuation(self.text) or says_little(self.text[attribute.end() if attribute else 0 :]):
+            return self.in_context(self.whole, "continuation")
+        match = _SEQUEL.match(self.folded.rstrip(PUNCTUATION))
+        return self.in_context(self.span(match), "continuation") if match else Standalone()
 
 
 def is_continuation(text: str) -> bool:
-    """Return whether a folded text asks to go on: "还有呢", "详细一点", "还有什么原因"."""
-    more = f"(?:{any_of('continuing_heads').pattern}).*" if len(text) <= LONGEST_FRAGMENT else "(?!)"
-    return bool(re.fullmatch(f"(?:{any_of('continuations').pattern})[呢吗吧啊呀么嘛]*|{more}", text))
+    """Return whether a folded text asks to go on: "接着说", "详细一点吧"."""
+    return bool(re.fullmatch(f"(?:{any_of('continuations').pattern})[呢吗吧啊呀么嘛]*", text))
 
 
-def _is_follow_up(text: str) -> bool:
-    folded = bare(fold_in_place(text))
-    return bool(_ABOUT.match(folded) or is_continuation(folded))
-
-
-def _filled(value: str, question: str) -> str:
-    topic, folded = topic_of(question), fold_in_place(value)
-    if TIME.fullmatch(folded):
-        time = TIME.search(fold_in_place(question))
-        return question[: time.start()] + value + question[time.end() :] if time else f"{value}，{question}"
-    if any_of("attributes").fullmatch(folded):
+def _filled(value: str, question: str) -> str | None:
+    topic = topic_of(question)
+    if any_of("attributes").fullmatch(fold_in_place(value)):
         return f"{topic or question}的{value}"
-    if text := refilled(value, question):
-        return text
     latin = [] if has_ideographs(value) else _LATIN_WORDS.findall(question)
     if len(latin) == 1:  # of "怎么在 nginx 上部署" the like of express is nginx
         return question.replace(latin[0], value)
     alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
-    if topic and alike and topic in question and not asks_for(question):
+    if topic and alike and topic in question and value[0] not in "不没" and not asks_for(question):
         return question.replace(topic, value, 1)
-    return with_context(value, question) or value
+    return None
 
 
 def _bound(before: str, least: int = 2) -> bool:
@@ -173,5 +152,4 @@ def _bound(before: str, least: int = 2) -> bool:
     before = _GOVERNED.sub("", before)
     if before.endswith("的") and least > 2:
         return False
-    rest = any_of("openers").sub("", before)
-    return bool(topic_tokens(any_of("verbs").sub("", rest))) and len(bare(rest)) >= least
+    return bool(topic_tokens(before)) and len(bare(before)) >= least

@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 
 from theworld.references.config import load_table
-from theworld.references.history import answering, topic_of_text, topic_tokens
+from theworld.references.history import answering, generic_chinese, topic_of_text, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.quantities import either
@@ -15,6 +15,7 @@ LONGEST_TOPIC = 24
 LONGEST_NAME = 14
 """Characters of an answer that is nothing but a name."""
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
+_NAMES_ITS_TOPIC = re.compile("[a-z0-9]|^(?:什么|啥)(?:是|叫)|^[^的]+是(?:什么|啥)(?:意思)?$")
 TIME = re.compile(
     r"(?:\d{2,4}年(?:\d{1,2}月(?:\d{1,2}[日号])?)?|\d{1,2}月(?:\d{1,2}[日号])?|(?:上|下|这|本)?(?:周|星期|礼拜)[一二三四五六日天]|大?[前后明今昨]天"
     r"|[去今明前后]年|(?:上|下|这|本)个?月|[春夏秋冬][天季]|早上|上午|中午|下午|晚上)"
@@ -31,7 +32,6 @@ _JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对�
 _SAYS = re.compile("都[很是不有没]|很|非常|更|没有|由|.比|.是")
 _WHO = re.compile("谁|哪位")
 _BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
-_BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 
 
@@ -41,14 +41,15 @@ def any_of(name: str) -> re.Pattern[str]:
     return re.compile(either(load_table("chinese")[name]))
 
 
-@cache
-def _nothing() -> re.Pattern[str]:
-    return re.compile(f"(?:{either([*load_table('chinese')['empty_words'], *load_table('topics')['cn']])})*")
+def says_little(text: str) -> bool:
+    """Return whether a folded question names so little that what it asks about is what the turn before asked about.
 
-
-def says_nothing(text: str) -> bool:
-    """Return whether a folded text is made of question words, particles and words that name no topic."""
-    return _nothing().fullmatch(text) is not None
+    That is a word ("谁设计的？"), or a verb and its object after a question word ("什么时候付尾款？"); of 1,555
+    self-contained questions 2 say as little. "什么是X" asks what X is.
+    """
+    asking = generic_chinese().match(text)
+    most = 3 if asking and asking.end() > 1 else 2
+    return len(generic_chinese().sub("", text)) <= most and not _NAMES_ITS_TOPIC.search(text)
 
 
 def bare(text: str) -> str:
@@ -104,7 +105,7 @@ def name_given(question: str, answer: str, *, person: bool) -> str:
 
     That is the first run of characters that neither the question has nor a verb, a particle or a time is: "郭守敬" of
     "《授时历》由郭守敬等人编成" after "《授时历》是谁编的？". Unless that sentence is all, or says the predicate of the
-    question again, the name has to be there twice. Else a passage that begins with its title is about that.
+    question again, the name has to be there twice.
     """
     asked = fold_in_place(question)
     name = name_in_answer(answer)
@@ -121,10 +122,7 @@ def name_given(question: str, answer: str, *, person: bool) -> str:
     name = next((name for run in runs if len(run) > 1 and (name := name_in_answer(run))), "")
     predicate = bare(asked[who.end() :]).removesuffix("的")
     again = len(predicate) > 1 and predicate in folded
-    if again or sentence.strip() == answer.strip() or answer.count(name) > 1:
-        return name
-    about = _BEGINS_WITH_ITS_TITLE.match(answer)
-    return about[1] if about and about[1] not in asked else ""
+    return name if again or sentence.strip() == answer.strip() or answer.count(name) > 1 else ""
 
 
 def joined_names(topic: str) -> tuple[str, ...]:

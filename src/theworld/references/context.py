@@ -33,7 +33,7 @@ LONGEST_INLINE = 40
 _STEP = re.compile("step|phase|point|number|[步点条项]", re.IGNORECASE)
 _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
 _CLOSING = " \t\n?？!！.。"
-_OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)[\s?？!！.。]*$")
+_OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
 _ITEM_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\(?\d{1,2}[.)、）]|[①-⑩])[ \t]*(.+)$")
 _PART = "[^,，.。;；:：!?！？、]+"
 _ENUMERATION = re.compile(rf"{_PART}(?:(?:、|,\s+){_PART})*(?:,?\s+(?:and|or)\s+|[和与或、]){_PART}")
@@ -44,10 +44,9 @@ RANKS = {word: rank for rank, words in enumerate(_COUNTED) for word in words.spl
 RANKS |= dict.fromkeys(("last", "latter", "后", "最后"), -1)
 _ORDINAL = re.compile(
     r"\b(?:the|that)\s+(?P<en>first|second|third|fourth|fifth|last|latter|former)\b"
-    r"(?:\s+(?:one|item|option|step|point|number|phase|way|kind|case)\b|(?=\W*$))"
-    r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:一|那)[个种条项步点款类]"
+    r"(?:\s+(?:one|item|option|step|point|number|phase|way|kind|case)\b(?! of\b)|(?=\W*$))"
+    r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:(?:一|那)[个种条项步点款类]|(?<=[前后])者)"
 )
-_LATIN = re.compile("[A-Za-z]{2}")
 _SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about)\b|[那呢么还有]|\W)*")
 
 
@@ -97,11 +96,17 @@ def with_context(query: str, *added: str) -> str | None:
     return query[:end] + (f"（{flat}）" if chinese else f" ({flat})") + query[end:] if flat else None
 
 
+def in_frame(text: str) -> tuple[str, str]:
+    """Return a question without its own context, and what that goes back to: "Q3 (A; Q2; Q1)?" -> "Q3?", "Q1"."""
+    if match := _OWN_CONTEXT.search(text):
+        return text[: match.start()] + match[3], (match[1] or match[2] or "").replace("；", "; ").split("; ")[-1]
+    return text, ""
+
+
 def _flat(text: str) -> str:
-    """Return a text whose own context stands behind it without brackets: "Q2 (Q1)?" -> "Q2; Q1"."""
-    while match := _OWN_CONTEXT.search(text):
-        text = text[: match.start()] + (f"; {match[1]}" if match[1] else f"；{match[2]}")
-    return text
+    """Return a question and what it goes back to; what lies between would outweigh the words asked now."""
+    own, root = in_frame(text)
+    return f"{own.rstrip(_CLOSING)}{'；' if has_ideographs(own) else '; '}{root}" if root else own
 
 
 class FollowUp:
@@ -118,18 +123,10 @@ class FollowUp:
 
     @cached_property
     def before(self) -> Antecedent | None:
-        """The user's last question, made to stand alone."""
-        return self.question_before(lambda _: False)
-
-    def question_before(self, passed: Callable[[str], bool]) -> Antecedent | None:
-        """Return the user's last question, made to stand alone; neither small talk nor what is `passed` and unclear."""
-        for index in (index for index in self.recent if self.history[index].role == "user"):
-            text = text_of(self.history[index]).strip()
-            alone = self.alone(text, self.history[:index]) if text and not is_small_talk(text) else ""
-            unclear = alone == text or _OWN_CONTEXT.search(alone)
-            if alone and not (unclear and passed(text)):
-                return Antecedent(alone, index)
-        return None
+        """The user's last question, made to stand alone; small talk is none."""
+        asked = ((i, text_of(self.history[i]).strip()) for i in self.recent if self.history[i].role == "user")
+        index, text = next(((i, text) for i, text in asked if text and not is_small_talk(text)), (-1, ""))
+        return Antecedent(self.alone(text, self.history[:index]), index) if text else None
 
     def span(self, match: re.Match[str]) -> Span:
         """Return where a match stands, with the query's own words."""
@@ -159,7 +156,8 @@ class FollowUp:
         )
         index, items = next(((i, items) for i, items in offers if len(items) > max(rank, 1)), (-1, []))
         if not items:
-            return None
+            listed = match["en"] or span.phrase.endswith(("者", "步"))  # but for "第一个电池"
+            return self.in_context(span, "pronoun") if listed else None
         chosen = Antecedent(items[rank], index)
         return self.changed(self._with_item(span, items, chosen), span, "pronoun", "an item of a list", chosen)
 
@@ -179,14 +177,15 @@ class FollowUp:
         question = "" if asked is None else self.alone(text_of(self.history[asked]), self.history[:asked])
         if len(text) > LONGEST_INLINE or _STEP.search(span.phrase):
             return with_context(self.query, text, question) or text
-        named = _LATIN.search(text) if has_ideographs(self.query) else text in {name.text for name in names_in(text)}
+        chinese = has_ideographs(self.query)
+        named = not has_ideographs(text) if chinese else text in {name.text for name in names_in(text)}
         return (None if named else with_context(before + text + after, question)) or before + text + after
 
-    def in_context(self, span: Span, kind: Kind, *, answered: bool) -> Standalone:
+    def in_context(self, span: Span, kind: Kind) -> Standalone:
         """Return the query with the question before it, and the beginning of its answer if that may be meant."""
         if self.before is None:
             return Standalone()
-        answer = Antecedent(*last_answer(self.history)) if answered else Antecedent("", -1)
+        answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
         alone = with_context(self.query, beginning(answer.text), self.before.text)
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
 
@@ -198,11 +197,13 @@ def dependent(span: Span, kind: Kind) -> Detected:
 
 
 def beginning(answer: str) -> str:
-    """Return an answer's first sentence without mark-up, cut at a word's end; of one that announces a list nothing."""
-    plain = " ".join(_MARKUP.sub(lambda mark: mark[1] or " ", answer.partition("\n")[0]).split())
+    """Return an answer's first sentence without mark-up, or the items of a list it begins with, cut at a word's end."""
+    first, _, rest = answer.partition("\n")
+    announced = first.rstrip().endswith((":", "："))
+    items = _ITEM_LINE.findall(rest if announced else answer if _ITEM_LINE.match(answer) else "")
+    said = ", ".join(items) if items or announced else first
+    plain = " ".join(_MARKUP.sub(lambda mark: mark[1] or " ", said).split())
     sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", plain)[0].strip(_CLOSING)
-    if sentence.endswith((":", "：")):
-        return ""
     cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
     return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
 

@@ -1,13 +1,9 @@
 """English follow-ups: an ellipsis gets the last question's frame, an ordinal its item, a pronoun its antecedent.
 
-1. "And Berlin?", "In 2019?": the value takes the place of its like in the question before.
-2. "the second one": the item is looked up in the list that the last answers offered.
-3. A pronoun stands for the heading of the conversation, "it" for another thing that the last question named; without a
-   heading for the name that the last answer gives, or for a name of the last questions that agrees with it and is all
-   that they are about. The last question is read in its stand-alone form, so that a chain of pronouns keeps its
-   antecedent.
-4. What is dependent and has no sure antecedent ("that", "and ...", a question without content words) keeps its words
-   and gets the heading, or the question before, in brackets.
+A pronoun stands for the heading of the conversation, or without one for the name that the last answer gives, or a name
+of the last questions that agrees with it and is all that they are about. The last question is read in its stand-alone
+form, so that a chain of pronouns keeps its antecedent. What is dependent and has no sure antecedent keeps its words and
+gets the heading, or the question before, in brackets.
 """
 
 from __future__ import annotations
@@ -19,9 +15,10 @@ from itertools import pairwise
 
 from theworld.references.context import Antecedent, FollowUp, Standalone, dependent, with_context
 from theworld.references.detection import Kind, Span
-from theworld.references.frames import refilled
+from theworld.references.frames import refill
 from theworld.references.history import answering, last_answer, text_of, topic_tokens
 from theworld.references.names import is_heading, looks_like_person, names_in, sure_names
+from theworld.state import Message
 from theworld.text import tokens, without_qualifier
 
 _PRONOUN = re.compile(
@@ -34,31 +31,40 @@ _POSSESSIVE = re.compile(
     re.IGNORECASE,
 )
 _EXPLETIVE = re.compile(
-    r"\b(?:(?:is|was|be)\s+it|it\s+(?:is|was|takes?|means?|costs?))\s+(?:\w+\s+)?(?:that|to)\b", re.IGNORECASE
+    r"\b(?:(?:is|was|be)\s+it|it\s+(?:is|was|takes?|means?|costs?))\s+(?:\w+\s+)?(?:that|to)\b"
+    r"|\b(?:an?|if the) [\w-]+.*\bits?\b",
+    re.IGNORECASE,
 )
-"""It stands for the clause that follows: "Is it safe to ...", "What does it mean that ..."."""
+"""It stands for the clause that follows ("Is it safe to ..."), or for what came before ("May a pot boil if it ...")."""
 _DEMONSTRATIVE = re.compile(
-    r"(?:\b(?:this|these|those(?!\s+who\b))\b"
+    r"(?:\b(?:this|these|those(?!\s+who\b)|such\s+an?|the\s+(?!only)[\w-]+\s+ones?(?!\s+(?:who|that|which|of|with|in)\b))\b"
     r"|(?:^|[,;:]|\b(?:is|was|are|were|did|does|do|has|have|had|will|would|can|could|of|in|on|at|to|by|for|from|with|about"
     r"|after|before|like|during|than|since|until|over|and|or|but|so|why|how|what|when|where|who|because))\s*\bthat\b"
     r"|\bthat\W*$)(?!\s+(?:he|she|they|it|the|you|i|we|of)\b)",
     re.IGNORECASE,
 )
 _CONTINUES = re.compile(
-    r"^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)"
-    r"|^(?:for|in|on|at|with|from|by|of)\b"
-    r"(?!.*\b(?:what|who|how|when|where|which|why|is|are|was|were|do|does|did|can|i|you)\b)",
+    r"^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)",
     re.IGNORECASE,
 )
-_ADDS = re.compile(r"\b(?:else|others?|another|more|next)\b|^\W*any", re.IGNORECASE)
+_ASKING = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|wh(?:at|ich|om?|ose|en|ere|y)|how"
+_ASKS = re.compile(
+    rf"^\W*(?:(?:up|to|in|on|at|for|from|by|with|of|so)\s+){{0,2}}"
+    rf"(?!(?:what|who)(?:['’]s|\s+(?:is|are|was|were))\s+(?:an?\s+)?[\w-]+\W*$)(?:{_ASKING})\b",
+    re.IGNORECASE,
+)
+"""A question, but for one that asks what a thing is: "What is a semaphore?"."""
+_ADDS = re.compile(
+    r"\b(?:else|others?|another|more|next)\b|^\W*any|^(?:\S+\s+){1,2}the(?:\s+\S+){1,2}\s*$", re.IGNORECASE
+)
+"""More of what was asked about, or a thing of it: "What's the size limit?"."""
 _ELLIPSIS = re.compile(
-    r"^\W*(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+(?:(?:in|on|for|at|of|with|to|from|by)\s+)?"
-    r"(?P<value>[^?.!]{1,60}?)\s*[?.!]*\s*$",
+    r"^\W*(?P<mark>(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+)?"
+    r"(?P<value>(?:[^?.!]|\.(?=\w)){1,60}?)\s*[?.!]*\s*$",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(
-    r"\b(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|what|which|who|when|where|why|how|if|it|its|he|his"
-    r"|him|she|her|they|their|them|this|that|these|those|there|else|other|the)\b",
+    rf"\b(?:{_ASKING}|if|it|its|he|his|him|she|her|they|their|them|this|that|these|those|there|else|other)\b",
     re.IGNORECASE,
 )
 _ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|which|what)\b", re.IGNORECASE)
@@ -67,7 +73,7 @@ LONGEST_DEPENDENT, LONGEST_WITH_NAMES = 13, 10
 """Words of a query beyond which its pronouns are taken to stand for something in it."""
 MOST_OWN_WORDS = 2
 """Content words up to which a question is about its one name, and "else" or "another" means the question before."""
-MOST_OPTIONS = 5
+LONGEST_FRAGMENT, MOST_OPTIONS = 4, 5
 
 
 class EnglishFollowUp(FollowUp):
@@ -76,23 +82,21 @@ class EnglishFollowUp(FollowUp):
     def rewritten(self) -> Standalone:
         """Return the query with its antecedents inserted, or its context added; untouched where it needs neither."""
         self.heading = self._find_heading()
-        heading = self.heading.text if self.heading else ""
-        self.topic = topic_tokens(heading) or frozenset(tokens(heading))
         self.names = self._salient_names()
         mentioned = " ".join(name.text for name in self.names)
         self.named = [name for name in names_in(self.query) if not name.opening or name.text in mentioned]
-        self.names_topic = bool(self.topic & frozenset(tokens(self.query)))
         self.long = len(self.query.split()) > (LONGEST_WITH_NAMES if self.named else LONGEST_DEPENDENT)
         item = None if self.named else self.item()
         return self._filled() or item or self._pronouns() or self._dependent()
 
     def _find_heading(self) -> Antecedent | None:
-        """Return the topic where it was stated as such: by a label, or by a first message that is a title."""
+        """Return the topic where it was stated as such: by a label, or a title and a section as first messages."""
         for index in range(len(self.history) - 1, -1, -1):
             if label := self.history[index].topic:
                 return Antecedent(label, index)
-        text = " ".join(text_of(self.history[0]).split())
-        return Antecedent(without_qualifier(text).strip(' ."“”'), 0) if is_heading(text) else None
+        title, section = (" ".join(text_of(message).split()) for message in [*self.history, Message("user", "")][:2])
+        labelled = is_heading(title) and is_heading(section)
+        return Antecedent(without_qualifier(title).strip(' ."“”'), 0) if labelled else None
 
     def _salient_names(self) -> list[Antecedent]:
         """Return the names of the last turns, each once: the last question's, those asked about, those in answers."""
@@ -107,11 +111,8 @@ class EnglishFollowUp(FollowUp):
     def _filled(self) -> Standalone | None:
         """ "And Berlin?": the last question with the value in the place of its like."""
         match = _ELLIPSIS.match(self.query)
-        if match is None or self.before is None or _CLAUSE.search(match["value"]):
-            return None
-        question = refilled(match["value"], self.before.text)
-        reason = "the question before, with one thing changed"
-        return self.changed(question, self.whole, "continuation", reason, self.before) if question else None
+        elliptic = match and not _CLAUSE.search(match["value"]) and (match["mark"] or _is_fragment(self.query))
+        return refill(self, match["value"]) if match and elliptic else None
 
     def _pronouns(self) -> Standalone | None:
         """Replace the pronouns that stand for something before the query, the first of each kind; None without any."""
@@ -129,8 +130,6 @@ class EnglishFollowUp(FollowUp):
         meant = [name.text for _, _, name in found.values() if name]
         if not meant:
             return next((self._in_context(span, "pronoun") for span, _, _ in found.values()), None)
-        if "person" in found and len(meant) > len(set(meant)):
-            found = {"person": found["person"]}  # the other pronoun stands for something else
         query = self.query
         used: list[Antecedent] = []
         for span, ending, name in sorted(found.values(), reverse=True):
@@ -144,7 +143,7 @@ class EnglishFollowUp(FollowUp):
 
     def _bound(self, pronoun: re.Match[str], kind: str) -> bool:
         """Whether a name before the pronoun in the query is its antecedent, or a clause that follows "it"."""
-        if self.long or (kind == "it" and (self.names_topic or _EXPLETIVE.search(self.query))):
+        if self.long or pronoun[kind] == "IT" or (kind == "it" and _EXPLETIVE.search(self.query)):
             return True
         return any(name.start < pronoun.start() for name in self.named)
 
@@ -166,13 +165,12 @@ class EnglishFollowUp(FollowUp):
         answered = self._name_given()
         if answered and self._goes_on_with(answered.text, kind):
             return answered
-        candidates = [named] if person else [named, *self.names[:1]] if kind == "it" else []
-        return next((name for name in candidates if name and (person or self._is_subject(name))), None)
-
-    def _is_subject(self, name: Antecedent) -> bool:
-        """Whether the last question is about one name and little else, so that "it" can mean nothing but that."""
-        question = self.before.text if self.before else ""
-        return name.text in question and len(topic_tokens(question) - topic_tokens(name.text)) < MOST_OWN_WORDS
+        if person or kind == "they" or self.before is None:
+            return named if person else None
+        # "It" can mean nothing but the one name that the last question is about, with little else.
+        asked, own = self.before.text, topic_tokens(self.before.text)
+        alike = (name for name in [named, *self.names[:1]] if name and name.text in asked)
+        return next((name for name in alike if len(own - topic_tokens(name.text)) < MOST_OWN_WORDS), None)
 
     def _goes_on_with(self, name: str, kind: str) -> bool:
         """Whether a pronoun stands for the name just given, not for whom or what the question already spoke of."""
@@ -181,9 +179,8 @@ class EnglishFollowUp(FollowUp):
             return False
         if kind == "it":
             return not (looks_like_person(name) and asked.lower().lstrip().startswith("who"))
-        return looks_like_person(name) and not any(
-            " " in other.text and looks_like_person(other.text) for other in sure_names(asked)
-        )
+        others = (other.text for other in sure_names(asked) if " " in other.text)
+        return looks_like_person(name) and not any(map(looks_like_person, others))
 
     def _name_giving(self) -> Antecedent | None:
         """Return the sentence that answers a question for a name."""
@@ -195,23 +192,23 @@ class EnglishFollowUp(FollowUp):
     def _name_given(self) -> Antecedent | None:
         """Return the first new name of the answer, if it is all that this says or the question asks who."""
         answer, question = self._name_giving(), self.before.text if self.before else ""
-        known = frozenset(tokens(question))
-        new = (name for name in names_in(answer.text if answer else "") if not frozenset(tokens(name.text)) <= known)
-        name = next(new, None)
-        if answer is None or name is None:
+        known, names = frozenset(tokens(question)), names_in(answer.text if answer else "")
+        name = next((name for name in names if not frozenset(tokens(name.text)) <= known), None)
+        if answer is None or name is None or answer.text[: name.start].rstrip()[-1:].isdigit():  # of a number: a unit
             return None
         alone = len(answer.text.split()) <= len(name.text.split()) + 2
-        who = re.search(r"\bwho", question[:12], re.IGNORECASE) and not name.opening
+        who = "who" in question[:12].lower() and not name.opening
         return Antecedent(name.text, answer.source) if alone or who else None
 
     def _dependent(self) -> Standalone:
         """Find what makes a query without pronouns depend on the turns before: "that", "and", "else", nothing named."""
-        if self.names_topic or self.long:
+        if self.long:
             return Standalone()
         if match := _DEMONSTRATIVE.search(self.query):
             return self._in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
-        bare = not self.named and len(own) <= (MOST_OWN_WORDS if _ADDS.search(self.query) else 0)
+        most = MOST_OWN_WORDS if _ADDS.search(self.query) else 1 if _ASKS.match(self.query) else 0
+        bare = (not self.named and len(own) <= most) or _is_fragment(self.query)
         match = _CONTINUES.match(self.query)
         again = {name.text for name in self.named} & {name.text for name in self.names}
         if again or not (match or bare):
@@ -220,12 +217,15 @@ class EnglishFollowUp(FollowUp):
 
     def _in_context(self, span: Span, kind: Kind) -> Standalone:
         """Return the query with the heading of the conversation, or else with the question before it, in brackets."""
-        if self.names_topic:
-            return Standalone()
         if self.heading is None:
-            return self.in_context(span, kind, answered=kind == "pronoun")
+            return self.in_context(span, kind)
         alone = with_context(self.query, self.heading.text)
         return self.changed(alone, span, kind, "the heading", self.heading, sure=False)
+
+
+def _is_fragment(text: str) -> bool:
+    """Return whether a few words with a question mark have no verb of their own: "E501?", "Without a licence?"."""
+    return text.rstrip().endswith("?") and len(text.split()) <= LONGEST_FRAGMENT and not _CLAUSE.search(text)
 
 
 def _side_by_side(said: Antecedent | None) -> tuple[Antecedent, ...]:

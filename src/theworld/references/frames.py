@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 
+from theworld.references.chinese_topics import TIME
 from theworld.references.config import LANGUAGES, load_table
-from theworld.references.context import FollowUp, Standalone, with_context
+from theworld.references.context import FollowUp, Standalone, in_frame, with_context
 from theworld.references.names import names_in, sure_names
 from theworld.state import ReferenceType
 from theworld.text.dates import MONTH
@@ -22,6 +23,8 @@ from theworld.text.folding import fold_in_place
 CORRECTED = "the question before, with what was meant"
 LONGEST_FILLER = 60
 _GAP = r"[\s,.!，。！、:：—-]*"
+_NUMBER = r"(?<!\d)\d+(?:[.,]\d+)*(?![A-Za-z\d]|[.,]\d)"
+REFILLED = "the question before, with one thing changed"
 _LIKES = (
     re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})(?:s\b)?"),
     re.compile(
@@ -29,9 +32,13 @@ _LIKES = (
         r"|spring|summer|autumn|fall|winter)\b",
         re.IGNORECASE,
     ),
-    re.compile(r"\b\d[\d.,]*\b"),
+    TIME,
+    re.compile(_NUMBER),
+    re.compile(r"(?<![\w./-])[A-Za-z\d./-]*[-_./](?:[\w./-]*[A-Za-z\d])"),
 )
-"""Years, days and seasons, numbers: a value takes the place of its like."""
+"""Years, days and seasons, numbers, terms that are written like code: a value takes the place of its like."""
+_NUMBERED = re.compile(rf"(?P<what>.*?[^\W\d])[ \t]*{_NUMBER}")
+"""A number with what it counts or names: "exit code 143", "E501"."""
 
 
 @cache
@@ -65,20 +72,34 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
     if match is None or before is None:
         return None
     value = follow_up.query[slice(*match.span("value"))].strip()
-    filled = refilled(value, before.text)
-    query = filled or with_context(value, before.text)
-    alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before, sure=filled is not None)
+    query = with_context(value, before.text)
+    alone = refill(follow_up, value) or follow_up.changed(
+        query, follow_up.whole, "continuation", CORRECTED, before, sure=False
+    )
     references = tuple(
         found._replace(kind="correction", reference_type=ReferenceType.CORRECTION) for found in alone.references
     )
-    return replace(alone, references=references)
+    return replace(alone, references=references, reason=CORRECTED)
 
 
-def refilled(value: str, frame: str) -> str | None:
-    """Return a question with a value in the place of its like: of a year, a day, a number or a name."""
-    value = re.sub(r"^(?:the|a|an)\s+", "", value, flags=re.IGNORECASE)
-    kind = next((pattern for pattern in _LIKES if pattern.fullmatch(value)), None)
-    places = [match.span() for match in kind.finditer(frame)] if kind else []
-    if not places and names_in(value):
+def refill(follow_up: FollowUp, value: str) -> Standalone | None:
+    """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
+    if follow_up.before is None:
+        return None
+    own, root = in_frame(follow_up.before.text)
+    text = refilled(value, own, named=True)
+    query = ((root and with_context(text, root)) or text) if text else refilled(value, root, named=False)
+    return follow_up.changed(query, follow_up.whole, "continuation", REFILLED, follow_up.before) if query else None
+
+
+def refilled(value: str, frame: str, *, named: bool) -> str | None:
+    """Return a question with a value in the place of its like, or where that may be `named`, of the last name."""
+    value = re.sub(r"(?i)^(?:(?:in|on|for|at|of|with|to|from|by)\s+)?(?:(?:the|an?)\s+)?", "", value)
+    folded = fold_in_place(value)
+    kind = next((pattern for pattern in _LIKES if pattern.fullmatch(folded)), None)
+    if kind is None and (numbered := _NUMBERED.fullmatch(folded)):
+        kind = re.compile(rf"(?<![A-Za-z\d]){re.escape(numbered['what'])}\s*{_NUMBER}", re.IGNORECASE)
+    places = [match.span() for match in kind.finditer(fold_in_place(frame))] if kind else []
+    if named and not places and names_in(value):
         places = [(name.start, name.start + len(name.text)) for name in sure_names(frame)]
     return frame[: places[-1][0]] + value + frame[places[-1][1] :] if places else None

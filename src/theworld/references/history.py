@@ -104,7 +104,8 @@ LONGEST_TEXT = 20_000
 
 
 @cache
-def _generic_chinese() -> re.Pattern[str]:
+def generic_chinese() -> re.Pattern[str]:
+    """Return the pattern of Chinese words that name no topic, those of `data/topics.yaml`."""
     return re.compile(either(load_table("topics")["cn"]))
 
 
@@ -115,7 +116,7 @@ def _generic_english() -> frozenset[str]:
 
 def topic_tokens(phrase: str) -> frozenset[str]:
     """Return the index tokens of a phrase that name a topic; empty where none does."""
-    stripped = _generic_chinese().sub(" ", fold_in_place(phrase))
+    stripped = generic_chinese().sub(" ", fold_in_place(phrase))
     return frozenset(token for token in tokens(stripped) if token not in _generic_english())
 
 
@@ -140,7 +141,7 @@ def topic_of_text(text: str, longest: int = 40) -> str:
     """Return what a text is about in its own words: its longest run of words that name a topic, or its start."""
     runs: list[str] = [""]
     for piece in re.split(r"[\s，。！？；：、,.!?;:\"'（）()「」《》]+", text):
-        named = [part for part in _generic_chinese().split(fold_in_place(piece)) if topic_tokens(part)]
+        named = [part for part in generic_chinese().split(fold_in_place(piece)) if topic_tokens(part)]
         if named and piece.isascii():
             runs[-1] = f"{runs[-1]} {piece}".strip()
         else:
