@@ -36,7 +36,8 @@ LEAST_SHARE = 0.08
 LEAD_SHARE = 0.5
 """Share of what is left that a lead may take; a longer one is left out."""
 FIRST_SHARE = 0.75
-"""Share of the limit that one note may take where others follow it: the second best often holds what it lacks."""
+"""Share of the limit that one note may take where others follow it: the second best often holds what it lacks. The best
+note is shown whole where it fits at all."""
 NEIGHBOURS = 3
 """Notes on each side of the first that it may grow by."""
 SEE_ALSO = 3
@@ -131,7 +132,7 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> lis
         room = left - len(_place(note)) - FRAME
         lead = note.lead if len(note.lead) < LEAD_SHARE * room else ""
         room -= len(lead) + 3 * bool(lead)
-        if len(ranked) > 1:
+        if len(ranked) > 1 and (taken or len(note.text) > room):
             room = min(room, int(FIRST_SHARE * limit))
         if len(note.text) <= room:
             piece = _Piece(note, 0, len(note.text), lead)
