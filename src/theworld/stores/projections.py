@@ -88,6 +88,8 @@ class ProjectionFeeder:
     projection: Projection
     parts: NoteParts
     batch: int
+    least_share: float = 0.0
+    """A batch is at least so large beside what is there: of one whose batches rewrite a part of that."""
     durable: bool = True
     """False for a projection in memory, which every process builds for itself."""
 
@@ -104,12 +106,10 @@ class ProjectionFeeder:
             projection.clear()
         while projection.applied < last:
             before = projection.applied
-            changes, upto = ledger.changes(before, self.batch, self.parts)
+            changes, upto = ledger.changes(before, max(self.batch, int(self.least_share * before)), self.parts)
             projection.apply(changes, upto)
             yield upto - before
-        settle = getattr(projection, "settle", None)
-        if settle is not None:  # it does part of its work once for all batches
-            settle()
+        getattr(projection, "settle", lambda: None)()  # part of the work of some, once for all batches
 
     def lag(self, last: int) -> int | None:
         """Return how many changes it has not seen; None when the server cannot be asked."""
@@ -155,7 +155,7 @@ class Projections:
         names, large = NoteParts(text=False, vectors=False), 1000 if "graph" in servers else 5000
         self.feeders = (
             ProjectionFeeder("sparse", self.sparse, words, 2000 if "sparse" in servers else 8192),
-            ProjectionFeeder("dense", self.dense, vectors, 4096),
+            ProjectionFeeder("dense", self.dense, vectors, 4096, 0.0 if "dense" in servers else 1 / 16),
             ProjectionFeeder("graph", self.graph, names, large, durable=not graph_in_memory),
             ProjectionFeeder("ontology", OntologyLinks(ledger), words, 2000),
         )

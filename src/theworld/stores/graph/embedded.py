@@ -26,7 +26,7 @@ FORMAT = 5
 _DIGITS = 12
 """Ranks are rounded to this many decimals, so that equal ones tie."""
 _MOST_PENDING = 50_000
-"""Changes that are held in memory before they are written."""
+"""Changes held in memory before all is written anew; in a larger graph an eighth of what it has."""
 _NO_ARRAYS = joined(None, {}, RankingParameters())
 
 
@@ -79,7 +79,7 @@ class MappedGraph:
             for tenant, note_id, facts in new:
                 self._pending.setdefault(tenant, {})[note_id] = facts
             self._applied = upto
-            if sum(map(len, self._pending.values())) >= _MOST_PENDING:
+            if sum(map(len, self._pending.values())) >= max(_MOST_PENDING, self._saved.applied // 8):
                 self.settle()
 
     def settle(self) -> None:
