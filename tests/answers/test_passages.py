@@ -113,6 +113,13 @@ def test_what_is_announced_is_shown_with_the_line_that_announces_it() -> None:
     assert passage.text == "…\nTo protect a secret folder:\n\n```\nauth /x\n```"
 
 
+def test_an_announcement_alone_is_no_further_passage() -> None:
+    code = "```\n" + "auth /x\n" * 30 + "```"
+    document = Document((LEAVE, "Protect it."), (PAY, f"To protect a secret folder:\n\n{code}"))
+    passages = shown("protect a secret folder", document.candidates(0, 1), document, limit=96)
+    assert [passage.text for passage in passages] == ["Protect it."]
+
+
 @pytest.mark.parametrize(
     ("question", "text", "limit", "quote"),
     [

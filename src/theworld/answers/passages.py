@@ -22,6 +22,7 @@ from theworld.questions.words import QuestionWords
 from theworld.state import Candidate, Passage
 from theworld.state.places import place_of
 from theworld.stores.records import StoredNote
+from theworld.text.layout import announces
 
 Note = Candidate | StoredNote
 ReadNotes = Callable[[Sequence[str]], Sequence[StoredNote]]
@@ -143,7 +144,8 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> lis
             piece = _Piece(note, start, end, lead or ELSEWHERE * marked)
         else:
             break
-        if piece.text.strip() and (not taken or _shown(piece) <= left):
+        cut_short = not piece.whole and announces(piece.text)  # what it announces is left out, and it says nothing else
+        if piece.text.strip() and (not taken or (_shown(piece) <= left and not cut_short)):
             taken.append(piece)
             left -= _shown(piece)
         if not piece.whole and left < LEAST_SHARE * limit:
