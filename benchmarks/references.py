@@ -101,9 +101,24 @@ def half(row: dict[str, Any]) -> int:
     return int(hashlib.sha256(row["dialog_id"].encode()).hexdigest(), 16) % 2
 
 
+def changed_recall(rows: list[dict[str, Any]], index: Bm25, where: dict[Any, int]) -> dict[str, str]:
+    """Of the questions changed, by antecedent and by context: found in the first five only then, only as typed."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        passage = where.get((row["dialog_id"], row["turn"]))
+        if passage is not None and row["predicted"] != row["current"]:
+            ours, raw = passage in index.top(row["predicted"], 5), passage in index.top(row["current"], 5)
+            counts[row["changed by"]].update(asked=1, gained=ours and not raw, lost=raw and not ours)
+    return {
+        f"  {way} ({n['asked']}): gained / lost": f"{n['gained']} / {n['lost']}" for way, n in sorted(counts.items())
+    }
+
+
 def rewriting(rows: list[dict[str, Any]], resolver: ReferenceResolver, every: list[dict[str, Any]]) -> dict[str, Any]:
     for row in rows:
-        row["predicted"] = resolver.resolve(row["current"], messages_of(row)).standalone_query or row["current"]
+        found = resolver.resolve(row["current"], messages_of(row))
+        row["predicted"] = found.standalone_query or row["current"]
+        row["changed by"] = "context" if str(found.metadata["evidence"]).startswith("context") else "antecedent"
     figures: dict[str, Any] = {"questions": len(rows)}
     plain = {id(r): " ".join(words(r["rewrite"])) for r in rows}
     for name in ("current", "predicted"):
@@ -121,6 +136,7 @@ def rewriting(rows: list[dict[str, Any]], resolver: ReferenceResolver, every: li
         kind = "title + answer" if titled else "answer only"
         figures[f"recall@5 ({kind}) raw / ours / gold"] = f"{raw:.1f} / {ours:.1f} / {gold:.1f}"
         figures[f"  share of the gap closed ({kind})"] = 100 * (ours - raw) / (gold - raw)
+        figures |= {f"{name} ({kind})": value for name, value in changed_recall(rows, index, where).items()}
     return figures
 
 

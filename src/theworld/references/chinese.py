@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cache
 
 from theworld.references.chinese_topics import (
-    PUNCTUATION,
     TIME,
     any_of,
     asks_for,
@@ -27,8 +26,7 @@ from theworld.references.history import last_answer, text_of, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import has_ideographs
 
-MOST_UNLIKE = 3
-"""Characters by which fillers of one place may differ in length."""
+MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length
 _ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)\s*的?呢$")
 _POINTING = re.compile(
     "^其中(?!间)|^该(?![不怎如去是])..(?=[有的是能会在由]|支持|需要|可以)|(?<!在)[这那](?:[一几]?[个种类步款条项件样点次些]|时|之后|以后)(?!们|么)"
@@ -120,10 +118,9 @@ class ChineseFollowUp(FollowUp):
         if match and not _bound(self.folded[: match.start()], 3):
             return self.in_context(self.span(match), "pronoun")
         attribute = any_of("attributes").match(self.text)
-        if is_continuation(self.text) or says_little(self.text[attribute.end() if attribute else 0 :]):
-            return self.in_context(self.whole, "continuation")
-        match = _SEQUEL.match(self.folded.rstrip(PUNCTUATION))
-        return self.in_context(self.span(match), "continuation") if match else Standalone()
+        little = says_little(self.text[attribute.end() if attribute else 0 :])
+        goes_on = little or is_continuation(self.text) or _SEQUEL.match(self.text)
+        return self.in_context(self.whole, "continuation") if goes_on else Standalone()
 
 
 def is_continuation(text: str) -> bool:
@@ -139,7 +136,8 @@ def _filled(value: str, question: str) -> str | None:
     if len(latin) == 1:  # of "怎么在 nginx 上部署" the like of express is nginx
         return question.replace(latin[0], value)
     alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
-    if topic and alike and topic in question and value[0] not in "不没" and not asks_for(question):
+    condition = value[0] in "不没" or value.endswith(("的话", "时", "后"))
+    if topic and alike and topic in question and not condition and not asks_for(question):
         return question.replace(topic, value, 1)
     return None
 

@@ -44,8 +44,7 @@ def any_of(name: str) -> re.Pattern[str]:
 def says_little(text: str) -> bool:
     """Return whether a folded question names so little that what it asks about is what the turn before asked about.
 
-    That is a word ("谁设计的？"), or a verb and its object after a question word ("什么时候付尾款？"); of 1,555
-    self-contained questions 2 say as little. "什么是X" asks what X is.
+    A word ("谁设计的？"), or a verb and its object after a question word: of 1,555 self-contained questions 2 do.
     """
     asking = generic_chinese().match(text)
     most = 3 if asking and asking.end() > 1 else 2

@@ -1,9 +1,8 @@
 """English follow-ups: an ellipsis gets the last question's frame, an ordinal its item, a pronoun its antecedent.
 
 A pronoun stands for the heading of the conversation, or without one for the name that the last answer gives, or a name
-of the last questions that agrees with it and is all that they are about. The last question is read in its stand-alone
-form, so that a chain of pronouns keeps its antecedent. What is dependent and has no sure antecedent keeps its words and
-gets the heading, or the question before, in brackets.
+of the last questions that agrees with it and is all that they are about. What has no sure antecedent keeps its words
+and gets the heading, or the question before, in brackets.
 """
 
 from __future__ import annotations
@@ -86,6 +85,8 @@ class EnglishFollowUp(FollowUp):
         mentioned = " ".join(name.text for name in self.names)
         self.named = [name for name in names_in(self.query) if not name.opening or name.text in mentioned]
         self.long = len(self.query.split()) > (LONGEST_WITH_NAMES if self.named else LONGEST_DEPENDENT)
+        short = self.query.rstrip().endswith("?") and len(self.query.split()) <= LONGEST_FRAGMENT
+        self.fragment = short and not _CLAUSE.search(self.query)  # "E501?", "Without a licence?"
         item = None if self.named else self.item()
         return self._filled() or item or self._pronouns() or self._dependent()
 
@@ -111,7 +112,7 @@ class EnglishFollowUp(FollowUp):
     def _filled(self) -> Standalone | None:
         """ "And Berlin?": the last question with the value in the place of its like."""
         match = _ELLIPSIS.match(self.query)
-        elliptic = match and not _CLAUSE.search(match["value"]) and (match["mark"] or _is_fragment(self.query))
+        elliptic = match and not _CLAUSE.search(match["value"]) and (match["mark"] or self.fragment)
         return refill(self, match["value"]) if match and elliptic else None
 
     def _pronouns(self) -> Standalone | None:
@@ -159,18 +160,25 @@ class EnglishFollowUp(FollowUp):
         person = kind in {"he", "she"}
         if self.forced:
             return Antecedent(self.forced, -1)
-        named = next((name for name in self.names if looks_like_person(name.text) is person), None)
+        answer, asked = last_answer(self.history)[0], self.before.text if self.before else ""
+        said = {name for match in _PRONOUN.finditer(answer) for name in ("he", "she") if match[name]}
+        other = asked if person and said and kind not in said else ""  # whom the answer calls she is not he
+        alike = (name for name in self.names if looks_like_person(name.text) is person and name.text not in other)
+        named = next(alike, None)
         if self.heading:
             return named if person and named and not looks_like_person(self.heading.text) else self.heading
+        both = _side_by_side(self._name_giving())
+        if kind == "they" and both and all(looks_like_person(name.text) for name in both):
+            return Antecedent(" and ".join(name.text for name in both), both[0].source)
         answered = self._name_given()
         if answered and self._goes_on_with(answered.text, kind):
             return answered
-        if person or kind == "they" or self.before is None:
+        if person or kind == "they":
             return named if person else None
         # "It" can mean nothing but the one name that the last question is about, with little else.
-        asked, own = self.before.text, topic_tokens(self.before.text)
-        alike = (name for name in [named, *self.names[:1]] if name and name.text in asked)
-        return next((name for name in alike if len(own - topic_tokens(name.text)) < MOST_OWN_WORDS), None)
+        own = topic_tokens(asked)
+        about = (name for name in [named, *self.names[:1]] if name and name.text in asked)
+        return next((name for name in about if len(own - topic_tokens(name.text)) < MOST_OWN_WORDS), None)
 
     def _goes_on_with(self, name: str, kind: str) -> bool:
         """Whether a pronoun stands for the name just given, not for whom or what the question already spoke of."""
@@ -208,7 +216,7 @@ class EnglishFollowUp(FollowUp):
             return self._in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
         most = MOST_OWN_WORDS if _ADDS.search(self.query) else 1 if _ASKS.match(self.query) else 0
-        bare = (not self.named and len(own) <= most) or _is_fragment(self.query)
+        bare = (not self.named and len(own) <= most) or self.fragment
         match = _CONTINUES.match(self.query)
         again = {name.text for name in self.named} & {name.text for name in self.names}
         if again or not (match or bare):
@@ -221,11 +229,6 @@ class EnglishFollowUp(FollowUp):
             return self.in_context(span, kind)
         alone = with_context(self.query, self.heading.text)
         return self.changed(alone, span, kind, "the heading", self.heading, sure=False)
-
-
-def _is_fragment(text: str) -> bool:
-    """Return whether a few words with a question mark have no verb of their own: "E501?", "Without a licence?"."""
-    return text.rstrip().endswith("?") and len(text.split()) <= LONGEST_FRAGMENT and not _CLAUSE.search(text)
 
 
 def _side_by_side(said: Antecedent | None) -> tuple[Antecedent, ...]:
