@@ -150,7 +150,7 @@ class FollowUp:
         answers = [(i, text_of(self.history[i])) for i in self.recent if self.history[i].role == "assistant"]
         # A list that was shown line by line is chosen from before one within a sentence, though that is nearer.
         offers = (
-            (i, [stripped for item in read(text) if (stripped := item.strip(_CLOSING + ";；"))])
+            (i, [stripped for item in read(text) if (stripped := _plain(item).strip(_CLOSING + ";；"))])
             for read in (_ITEM_LINE.findall, _enumeration)
             for i, text in answers
         )
@@ -202,13 +202,17 @@ def beginning(answer: str) -> str:
     announced = first.rstrip().endswith((":", "："))
     items = _ITEM_LINE.findall(rest if announced else answer if _ITEM_LINE.match(answer) else "")
     said = ", ".join(items) if items or announced else first
-    plain = " ".join(_MARKUP.sub(lambda mark: mark[1] or " ", said).split())
-    sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", plain)[0].strip(_CLOSING)
+    sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", _plain(said))[0].strip(_CLOSING)
     cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
     return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
 
 
 def _enumeration(answer: str) -> list[str]:
-    """Return the items of the first enumeration within a sentence: "sencha, assam and oolong"."""
-    found = _ENUMERATION.search(answer[: LONGEST_CONTEXT * 3])
-    return _SEPARATOR.split(found.group()) if found else []
+    """Return the items of the first enumeration within a sentence: "sencha, assam and oolong"; clauses are none."""
+    found = (_SEPARATOR.split(match.group()) for match in _ENUMERATION.finditer(answer[: LONGEST_CONTEXT * 3]))
+    return next((items for items in found if max(map(len, items)) <= LONGEST_INLINE), [])
+
+
+def _plain(text: str) -> str:
+    """Return a text without mark-up, on one line."""
+    return " ".join(_MARKUP.sub(lambda mark: mark[1] or " ", text).split())
