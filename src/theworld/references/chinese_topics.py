@@ -32,6 +32,7 @@ _JOINED = re.compile(r"^(?P<first>.{1,16}?)(?:和|与|跟|还是|、|vs\.?|对�
 _SAYS = re.compile("都[很是不有没]|很|非常|更|没有|由|.比|.是")
 _WHO = re.compile("谁|哪位")
 _BESIDE_A_NAME = r"等人?|[由被是在的了和与为]|[^\w·•‧・]"
+_BEGINS_WITH_ITS_TITLE = re.compile(r"《([^》]{2,12})》：\W*(?:\1\W+)?\1[，,（(]")
 _NAME = re.compile(rf"[{CJK_RANGES}\w·•.\- ]+")
 
 
@@ -104,7 +105,7 @@ def name_given(question: str, answer: str, *, person: bool) -> str:
 
     That is the first run of characters that neither the question has nor a verb, a particle or a time is: "郭守敬" of
     "《授时历》由郭守敬等人编成" after "《授时历》是谁编的？". Unless that sentence is all, or says the predicate of the
-    question again, the name has to be there twice.
+    question again, the name has to be there twice. Else a passage that begins with its title is about that.
     """
     asked = fold_in_place(question)
     name = name_in_answer(answer)
@@ -121,7 +122,10 @@ def name_given(question: str, answer: str, *, person: bool) -> str:
     name = next((name for run in runs if len(run) > 1 and (name := name_in_answer(run))), "")
     predicate = bare(asked[who.end() :]).removesuffix("的")
     again = len(predicate) > 1 and predicate in folded
-    return name if again or sentence.strip() == answer.strip() or answer.count(name) > 1 else ""
+    if again or sentence.strip() == answer.strip() or answer.count(name) > 1:
+        return name
+    about = _BEGINS_WITH_ITS_TITLE.match(answer)
+    return about[1] if about and about[1] not in asked else ""
 
 
 def joined_names(topic: str) -> tuple[str, ...]:
