@@ -165,5 +165,5 @@ def test_progress_is_told_in_lines_where_there_is_no_terminal(
     monkeypatch.setattr("theworld.cli.ingesting.LINES_EVERY_S", 0.0)
     done = cli("ingest", documents, "--store", tmp_path / "told.store")
     assert done.code == 0
-    assert any(line.startswith("Making notes: ") and " of " in line for line in done.err.splitlines())
+    assert re.search(r"^Making notes: \d+ of \d+, [\d.]+/s, about \d+ s left$", done.err, re.MULTILINE)
     assert "\x1b[" not in done.err

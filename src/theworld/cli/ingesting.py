@@ -51,7 +51,7 @@ class ProgressBars:
         if self._progress.disable and time.monotonic() >= self._due:
             self._due = time.monotonic() + LINES_EVERY_S
             task = self._progress.tasks[self._tasks[part]]
-            self._progress.console.print(f"{task.description}: {_Done().render(task)}")
+            self._progress.console.print(f"{task.description}: {_Done().render(task)}{_Left().render(task)}")
 
     def stopping(self) -> None:
         """Say that Ctrl-C was heard."""
@@ -68,10 +68,22 @@ class _Done(ProgressColumn):
         return Text(done if task.total is None else f"{done} of {show(int(task.total))}", style="progress.download")
 
 
+class _Left(ProgressColumn):
+    """How fast it goes, and how long it takes still at the pace since its start."""
+
+    def render(self, task: Task) -> Text:
+        pace = task.completed / task.elapsed if task.elapsed else 0.0
+        if not pace or task.remaining is None:
+            return Text("")
+        rate = decimal(int(pace)) if task.description == LABELS["read"] else f"{pace:.{0 if pace >= 10 else 1}f}"
+        left = task.remaining / pace
+        return Text(f", {rate}/s, about {f'{left / 60:.0f} min' if left >= 90 else f'{left:.0f} s'} left")
+
+
 @contextmanager
 def progress_bars(out: Console) -> Iterator[Progress]:
     """Show progress while entered, on a terminal only."""
-    columns = (TextColumn("{task.description}"), BarColumn(), _Done(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), _Done(), _Left(), TimeElapsedColumn())
     with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
         yield progress
 
