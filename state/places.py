@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
@@ -18,19 +17,24 @@ _QUERY = re.compile(r"[?#]")
 _WORD = re.compile(r"[^\W_]+")
 
 
-def place_of(document_id: str, source: str, title: str, section: Sequence[str]) -> str:
-    """Return the file's name, the title unless the file is named so, and the headings."""
+def place_of(document_id: str, source: str, title: str, section: Sequence[str], *, whole_path: bool = False) -> str:
+    """Return the file's name or whole path, the title unless the file is named so, and the headings.
+
+    A part that is the one before it, or that one without its brackets, says nothing new and is left out.
+    """
     headings = [" ".join(heading.split()) for heading in section if heading.strip()]
     title = " ".join(title.split())
-    name = _file_name(document_id, source)
+    name = _file_name(document_id, source, whole_path=whole_path)
     named_so = title and _words(title) in (_words(name), _words(PurePosixPath(name).stem))
     parts = [name, "" if named_so else title] if name else [title or document_id]
     shown = [part for part in (*parts, *headings) if part]
-    kept = [part for before, part in pairwise(["", *shown]) if _words(part) != _words(before)]
+    bare = [part.replace("（", " (").partition(" (")[0] for part in shown]
+    before = [([],), *zip(map(_words, shown), map(_words, bare), strict=True)]
+    kept = [part for part, names in zip(shown, before, strict=False) if _words(part) not in names]
     return PATH_SEPARATOR.join(kept or shown)
 
 
-def _file_name(document_id: str, source: str) -> str:
+def _file_name(document_id: str, source: str, *, whole_path: bool = False) -> str:
     """Return the name of the document's own file or page, with its folder if need be; "" where there is none.
 
     A path as source is not looked at: the file may hold many documents.
@@ -40,6 +44,8 @@ def _file_name(document_id: str, source: str) -> str:
     found = next(
         (path for path in map(PurePosixPath, (document_id, page)) if _FILE.fullmatch(path.name)), PurePosixPath()
     )
+    if whole_path and found.name:
+        return str(found)
     folder = found.parent.name if found.stem.casefold() in _OF_ITS_FOLDER else ""
     return f"{folder}/{found.name}" if folder else found.name
 

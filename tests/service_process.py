@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 
 START_S = 300
-RUNNING = re.compile(r"Uvicorn running on (http://[\d.]+:\d+)")
+RUNNING = re.compile(r"(?:Uvicorn running on|Open) (http://[\d.]+:\d+)")
 THEWORLD = [sys.executable, "-c", "import sys; from theworld.cli.app import run; sys.exit(run(sys.argv[1:]))"]
 
 

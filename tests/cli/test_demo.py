@@ -87,7 +87,9 @@ def test_a_turn_is_printed_with_its_lines_how_sure_and_how_found() -> None:
         note_id=note.note_id, steps=(PathStep(source="A", relation="mentions", target="B"),), text="A → B"
     )
     answered = output(passage("1. Open\n   it")).model_copy(update={"candidates": [note], "paths": [path]})
-    assert how_found(answered) == "by words (rank 1), the graph (rank 3); A → B"
+    assert how_found(answered) == "found by words (rank 1), the graph (rank 3); A → B"
+    chinese = answered.model_copy(update={"question": "哪一年？"})
+    assert how_found(chinese) == "检索依据：词语（第 1 位）、图谱（第 3 位）; A → B"
     out = Console(file=io.StringIO(), highlight=False, markup=False, soft_wrap=True)
     show_turn(out, Turn(asked("how-to", whole=["2. Close"]), answered, 7.0))
     assert out.file.getvalue().splitlines() == [  # type: ignore[attr-defined]

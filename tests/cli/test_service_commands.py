@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
+import sys
 
 import pytest
 
@@ -55,6 +57,7 @@ def test_explain_and_replay_of_a_request_on_record(cli, own):
     told = cli("explain", "abc", "--store", own)
     assert told.code == 0
     assert "Neil Peart" in told.out
+    assert cli("explain", "--store", own).out == told.out, "without an id it is the last request"
     assert "理由" in cli("explain", "abc", "--language", "zh", "--store", own).out
     assert json.loads(cli("explain", "abc", "--format", "json", "--store", own).out)["request"]["request_id"] == "abc"
     assert cli("explain", "abc", "--format", "mermaid", "--store", own).out.startswith("flowchart")
@@ -101,5 +104,24 @@ def test_a_replay_that_differs_says_so_and_exits_with_1(cli, own, tmp_path):
     ],
 )
 def test_serve_says_on_which_terms_it_is_open(own, capsys, service, said):
-    serve._check(Settings(store=own, service=service))
+    serve._check(Settings(store=own, service={"port": 0} | service))
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_port_in_use_is_told_before_models_are_loaded(cli, own):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        refused = cli("serve", "--store", own, "--port", str(port))
+    assert refused.code == 2
+    assert f"port {port} of 127.0.0.1" in refused.err
+    assert "--port" in refused.err
+    assert "Loading" not in refused.err
+
+
+def test_a_service_without_its_packages_says_how_to_install_them(cli, own, monkeypatch):
+    monkeypatch.setitem(sys.modules, "theworld.service.api.access", None)
+    refused = cli("serve", "--store", own, "--port", "0")
+    assert refused.code == 2
+    assert refused.err.startswith(
+        "theworld: `theworld serve` needs theworld.service.api.access. Install it: pip install"
+    )

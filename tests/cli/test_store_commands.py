@@ -166,7 +166,7 @@ def test_progress_is_told_in_lines_where_there_is_no_terminal(
     monkeypatch.setattr("theworld.cli.ingesting.LINES_EVERY_S", 0.0)
     done = cli("ingest", documents, "--store", tmp_path / "told.store")
     assert done.code == 0
-    assert any(line.startswith("Making notes: ") and " of " in line for line in done.err.splitlines())
+    assert re.search(r"^Making notes: \d+ of \d+, [\d.]+/s, about \d+ s left$", done.err, re.MULTILINE)
     assert "\x1b[" not in done.err
 
 
@@ -179,4 +179,4 @@ def test_the_rate_and_the_time_left_are_told(
             told(done, 1000)
             time.sleep(0.05)
     last = capsys.readouterr().err.splitlines()[-1]
-    assert re.fullmatch(r"Indexing: 300 of 1,000, (\d{3}|[\d,]{5})/s, 0:00:\d\d left", last), last
+    assert re.fullmatch(r"Indexing: 300 of 1,000, [\d,]{3,5}/s, about \d+ s left", last), last

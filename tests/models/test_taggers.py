@@ -101,6 +101,8 @@ def test_type_of_time(surface: str, expected: str | None) -> None:
         ("約12公里", "quantity", "12公里"),
         ("about 12 km", "quantity", "12 km"),
         ("About a Boy", "work", "About a Boy"),
+        ("###", "quantity", None),
+        ("#12", "number", "#12"),
         ("' “” -", "other", None),
         ("the", "other", "the"),
     ],

@@ -119,6 +119,20 @@ def test_what_is_left_is_named() -> None:
     assert answer.text.endswith("\n\nSee also: d.md › Tea")
 
 
+def test_documents_of_one_file_name_are_told_apart_by_their_paths() -> None:
+    names = ["v1/tea.md", "v2/tea.md", "v2/pay.md"]
+    found = [
+        candidate(3, section=("Tea",), note_id=f"{name}#0", document_id=name, title="Drinks", text=f"{TEXTS[3]} {name}")
+        for name in names
+    ]
+    answer = answered(candidates=found)
+    assert answer is not None
+    places = ["v1/tea.md › Drinks › Tea", "v2/tea.md › Drinks › Tea", "pay.md › Drinks › Tea"]
+    assert [citation.place for citation in answer.citations] == places
+    assert all(f"{place} [" in answer.text for place in places)
+    assert not answer.see_also
+
+
 @pytest.mark.parametrize("candidates", [[], [candidate(0, channels={}, final_score=0.0)]], ids=["none", "weak"])
 def test_weak_evidence_is_no_answer(candidates: list[Candidate]) -> None:
     assert answered(candidates=candidates, answers={"min_evidence": 0.99}) is None

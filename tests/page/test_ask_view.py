@@ -25,6 +25,8 @@ def test_an_answer_comes_with_evidence_and_its_document_opens_at_the_passage(vis
     assert seen.page.inner_text(".sureness .chip:first-child") in {"Sure", "Likely", "Not sure"}
     cards = seen.page.locator(".evidence-card")
     assert cards.count() >= 1
+    assert seen.page.locator(".evidence-quote.rendered > p mark").count() >= 1, "rendered, with the question's words"
+    assert seen.page.locator("[data-tool=account]").inner_text() == "Tenant", "no key is needed on this machine"
     seen.page.click(".rendered a.cite >> nth=0")
     seen.page.wait_for_selector(".document-text mark")
     quoted = seen.page.inner_text(".document-text mark")
@@ -35,6 +37,22 @@ def test_an_answer_comes_with_evidence_and_its_document_opens_at_the_passage(vis
         " return a.top >= b.top - 1 && a.top < b.bottom }"
     )
     assert seen.page.locator(".document-text mark").first.evaluate(inside), "the passage is in sight"
+    seen.unharmed()
+
+
+def test_the_first_screen_says_what_there_is_and_asks_a_title_that_is_a_question(visit, site):
+    made = {"id": "how.md", "title": "How to wind the Quillonian clock", "text": "Turn the brass key **twice**."}
+    assert httpx.post(f"{site}/api/v1/documents", json={"documents": [made]}).json()["data"]["written"] == 1
+    seen = visit(site)
+    seen.go()
+    seen.page.click(f".welcome button:has-text('{made['title']}')")
+    seen.page.wait_for_selector(".rendered strong:has-text('twice')")
+    seen.go("?")
+    held = httpx.get(f"{site}/api/v1/store").json()["data"]["documents"]
+    seen.page.evaluate("sessionStorage.clear()")
+    seen.page.reload()
+    seen.page.wait_for_selector(f".welcome p:has-text('Documents here: {held}')")
+    assert httpx.request("DELETE", f"{site}/api/v1/documents", json={"ids": ["how.md"]}).json()["data"]["deleted"] == 1
     seen.unharmed()
 
 

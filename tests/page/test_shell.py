@@ -78,6 +78,8 @@ def test_signing_in_with_a_key_opens_its_tenant_alone(visit, copy_of_demo, monke
         seen.page.fill("#key", "wrong")
         seen.page.click("#signin button[type=submit]")
         seen.page.wait_for_selector("#signin[open] .problem")
+        assert seen.page.inner_text("#signin code") == "theworld keys create"
+        assert seen.page.inner_text("[data-tool=account]") == "Sign in"
         seen.page.fill("#key", token)
         seen.page.click("#signin button[type=submit]")
         seen.page.wait_for_selector(".node-graph")

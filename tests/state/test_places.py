@@ -31,6 +31,12 @@ SECTION = ("Parental leave", "Eligibility")
         ("guides/s3/_index.md", "", "Amazon S3", ("Setup",), "s3/_index.md › Amazon S3 › Setup"),
         ("4711", "https://a.example/guides/s3/index.html", "S3", ("Setup",), "s3/index.html › S3 › Setup"),
         ("README.md", "", "Leave", ("Who",), "README.md › Leave › Who"),
+        (
+            *("basic_auth.md", "", "basic_auth (Caddyfile directive)", ("basic_auth", "Examples")),
+            "basic_auth.md › basic_auth (Caddyfile directive) › Examples",
+        ),
+        ("4711", "", "登录（指令）", ("登录", "示例"), "登录（指令） › 示例"),
+        ("4711", "", "Setup and use", ("Setup", "Setup (Linux)"), "Setup and use › Setup › Setup (Linux)"),
         ("git.html", "", "git(1)", ("git(1)", "Git (1)", "Options"), "git.html › git(1) › Options"),
     ],
 )

@@ -95,7 +95,7 @@ def ask(
     history: HistoryOption = None,
     as_json: JsonFlag = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show entities, evidence paths and the time of each stage.")
+        bool, typer.Option("--verbose", "--why", "-v", help="Show entities, evidence paths and the time of each stage.")
     ] = False,
     tenant: TenantOption = "default",
     filters: FilterOption = None,

@@ -16,7 +16,17 @@ from rich.text import Text
 from theworld.cli.ask import run_question
 from theworld.cli.ingesting import ingest_paths, show_report
 from theworld.cli.options import settings_for
-from theworld.cli.output import answer_in_colours, console, entity_in_words, headline, path_in_words, printable
+from theworld.cli.output import (
+    CHINESE,
+    answer_in_colours,
+    console,
+    entity_in_words,
+    headline,
+    is_chinese,
+    path_in_words,
+    printable,
+    show_understood,
+)
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -146,10 +156,9 @@ def show_turn(out: Console, turn: Turn) -> None:
     out.print(f"   {mark} {headline(output, turn.elapsed_ms)}", style=style)
     for reason in turn.missing:
         out.print(f"     expected: {reason}", style="red")
-    if output.query != output.question:
-        out.print(f"     understood as: {printable(output.query)}", style="dim")
+    show_understood(out, output, indent=INDENT)
     if found := how_found(output):
-        out.print(f"     found {found}", style="dim")
+        out.print(f"     {found}", style="dim")
     for judgement in output.judgements if turn.question.entities else ():
         if judgement.label in turn.question.entities:
             out.print(f"     entity: {entity_in_words(judgement)}", style="dim")
@@ -161,7 +170,10 @@ def how_found(output: QueryOutput) -> str:
     """Return in one line which channels found the first cited note, at which rank, and a path to it or on from it."""
     cited = [citation.note_id for citation in output.citations]
     note = next((one for one in output.candidates if one.note_id in cited[:1]), None)
-    found = note.channels if note else {}
-    ranks = [f"{what} (rank {found[name].rank})" for name, what in CHANNELS.items() if name in found]
+    ranks = {name: note.channels[name].rank for name in CHANNELS if note and name in note.channels}
+    if is_chinese(output):
+        said = "检索依据：" + "、".join(f"{CHINESE[name]}（第 {rank} 位）" for name, rank in ranks.items())
+    else:
+        said = "found by " + ", ".join(f"{CHANNELS[name]} (rank {rank})" for name, rank in ranks.items())
     path = next((path for one in cited[:2] for path in output.paths if path.note_id == one and path.steps), None)
-    return "; ".join([*(["by " + ", ".join(ranks)] if ranks else []), *([path_in_words(path)] if path else [])])
+    return "; ".join([*([said] if ranks else []), *([path_in_words(path)] if path else [])])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import timedelta
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
@@ -64,14 +63,17 @@ class ProgressBars:
 
 
 class _Done(ProgressColumn):
-    """How much is done, of how much, in a second, and the time left: in bytes where files are read."""
+    """How much is done, of how much, and the time left at the pace so far: in bytes where files are read."""
 
     def render(self, task: Task) -> Text:
         show = decimal if task.description == LABELS["read"] else "{:,}".format
-        speed, left = task.finished_speed or task.speed, task.time_remaining
         told = show(int(task.completed)) + (f" of {show(int(task.total))}" if task.total is not None else "")
-        told += f", {show(round(speed))}/s" if speed else ""
-        return Text(told + (f", {timedelta(seconds=left)} left" if left else ""), style="progress.download")
+        pace = task.completed / task.elapsed if task.elapsed else 0.0
+        if pace and task.remaining is not None:
+            left = task.remaining / pace
+            rate = show(round(pace)) if pace >= 10 else f"{pace:.1f}"
+            told += f", {rate}/s, about {f'{left / 60:.0f} min' if left >= 90 else f'{left:.0f} s'} left"
+        return Text(told, style="progress.download")
 
 
 @contextmanager

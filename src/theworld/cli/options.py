@@ -101,14 +101,16 @@ def opened_ledger(settings: Settings) -> Iterator[Database]:
 
 
 @contextmanager
-def service_needed(command: str, what: str) -> Iterator[None]:
+def service_needed(command: str) -> Iterator[None]:
     """Import parts of the service; SettingsError that says how to install it where one is missing."""
     from theworld.extras import install_command
 
     try:
         yield
     except ImportError as error:
-        raise SettingsError(f"{what} needs {error.name}", where=command, remedy=install_command("service")) from error
+        raise SettingsError(
+            f"`theworld {command}` needs {error.name}", remedy=f"Install it: {install_command('service')}"
+        ) from error
 
 
 def check_writable(file: Path | None, option: str) -> None:

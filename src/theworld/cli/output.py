@@ -159,23 +159,24 @@ def show_answer_text(out: Console, answer: QueryOutput) -> None:
         show_table(out, table)
 
 
-def _is_chinese(answer: QueryOutput) -> bool:
+def is_chinese(answer: QueryOutput) -> bool:
+    """Return whether the question is Chinese, in whose language the words beside its answer are."""
     from theworld.questions import read_question  # late: not every command needs the readers of texts
 
     return read_question(answer.question).language == "zh"
 
 
-def show_understood(out: Console, answer: QueryOutput) -> None:
-    """Print the stand-alone question, where it is another than the one asked."""
+def show_understood(out: Console, answer: QueryOutput, *, indent: int = 0) -> None:
+    """Print the stand-alone question, where it is another than the one asked, `indent` spaces in."""
     if answer.query != answer.question:
-        label = "理解为：" if _is_chinese(answer) else "Understood as: "
-        out.print(Text(f"{label}{printable(answer.query)}", style="italic"))
+        label = "理解为：" if is_chinese(answer) else "Understood as: "
+        out.print(Text(f"{' ' * indent}{label}{printable(answer.query)}", style="italic"))
 
 
 def how_found(answer: QueryOutput) -> str:
     """Return in one line what each channel brought and what became of it, as the stages counted it."""
     counts = {name: number for stage in answer.stages for name, number in stage.counts.items()}
-    zh, statements, cited = _is_chinese(answer), len(answer.tables), len(answer.citations)
+    zh, statements, cited = is_chinese(answer), len(answer.tables), len(answer.citations)
     brought = [
         f"{CHINESE[name] if zh else name} {counts[key]}" for name in CHANNELS if (key := f"{name}_hits") in counts
     ]
@@ -220,7 +221,7 @@ def headline(answer: QueryOutput, elapsed_ms: float) -> str:
     """Return how sure it is, kind, confidence, model calls, tokens, cost and time in one line."""
     tokens, calls = answer.usage.prompt_tokens + answer.usage.completion_tokens, answer.usage.calls
     sureness = answer.result.sureness if answer.result else "none"
-    zh = _is_chinese(answer)
+    zh = is_chinese(answer)
     words = [*([sureness] if sureness != "none" else []), answer.kind]
     parts = [
         *(CHINESE.get(word, word) if zh else word for word in words),
@@ -239,7 +240,7 @@ def show_sources(out: Console, answer: QueryOutput, *, quotes: bool = False) -> 
     """
     passages = answer.result.passages if answer.result and not quotes else ()
     shown = {(passage.number, passage.start, passage.end) for passage in passages}
-    zh = _is_chinese(answer)
+    zh = is_chinese(answer)
     if answer.kind == "none" and answer.candidates:
         out.print("\n最接近的段落（不足以作答）" if zh else "\nNearest passages, not enough to answer")
         from theworld.state.places import place_of  # late: help needs no models of the state

@@ -12,18 +12,20 @@ from theworld.errors import StoreError
 
 if TYPE_CHECKING:
     from theworld.service.explain.replay import Replay
-    from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
+    from theworld.stores.ledger.database import Database
+    from theworld.stores.ledger.request_log import RequestRecord
 
 NOT_EXACT = 1
 
 
 RequestId = Annotated[
-    str, typer.Argument(metavar="REQUEST_ID", help="request_id of one of the service's replies (X-Request-Id).")
+    str,
+    typer.Argument(metavar="[REQUEST_ID]", help="request_id of a reply of the service; the last.", show_default=False),
 ]
 
 
 def explain(
-    request_id: RequestId,
+    request_id: RequestId = "",
     *,
     store: StoreOption = None,
     form: Annotated[
@@ -37,9 +39,8 @@ def explain(
     from theworld.stores.ledger.request_log import RequestJournal
 
     with opened_ledger(settings_for(store)) as ledger:
-        journal = RequestJournal(ledger)
-        record = _record(journal, request_id)
-        tenant = record.request["tenant"]
+        journal, record = RequestJournal(ledger), _record(ledger, request_id)
+        request_id, tenant = record.request["request_id"], record.request["tenant"]
         found = explain_record(
             record, journal.feedback(request_id, tenant=tenant), journal.arms(request_id, tenant=tenant)
         )
@@ -52,7 +53,7 @@ def explain(
 
 
 def replay(
-    request_id: RequestId,
+    request_id: RequestId = "",
     *,
     strategies: Annotated[
         list[str] | None,
@@ -71,7 +72,6 @@ def replay(
     from theworld.graph import open_resources
     from theworld.service.explain.replay import replay as replay_record
     from theworld.service.requests.strategies import read_strategy
-    from theworld.stores.ledger.request_log import RequestJournal
 
     chosen = [read_strategy(text, where="--strategy") for text in strategies or []]
     names = [strategy.name for strategy in chosen]
@@ -81,7 +81,7 @@ def replay(
         )
     settings = settings_for(store)
     with opened_ledger(settings) as ledger:
-        record = _record(RequestJournal(ledger), request_id)
+        record = _record(ledger, request_id)
     with open_resources(settings) as resources:
         found = {strategy.name: replay_record(record, resources, strategy=strategy) for strategy in chosen}
         again = None if chosen else replay_record(record, resources)
@@ -107,15 +107,22 @@ def _print_replay(found: Replay) -> None:
             typer.echo(f"  {printable(difference)}")
 
 
-def _record(journal: RequestJournal, request_id: str) -> RequestRecord:
-    """Return the record, whoever's it is: the command line belongs to the store's owner."""
+def _record(ledger: Database, request_id: str) -> RequestRecord:
+    """Return the record, without an id the last, whoever's it is: the command line belongs to the store's owner."""
+    from sqlalchemy import select
+
+    from theworld.stores.ledger.request_log import RequestJournal
+    from theworld.stores.ledger.service_tables import RequestLog
+
+    last = select(RequestLog.request_id).where(RequestLog.arm == "main").order_by(RequestLog.id.desc()).limit(1)
+    journal, request_id = RequestJournal(ledger), request_id or ledger.glance(last) or ""
     tenant = journal.tenant_of(request_id)
     record = journal.read(request_id, tenant=tenant) if tenant is not None else None
     if record is None:
         raise StoreError(
-            f"there is no request {request_id!r} on record",
+            f"there is no request {request_id!r} on record" if request_id else "no request is on record yet",
             where="the request log",
             remedy="The service (`theworld serve`) puts requests on record under the request_id of its replies, for "
-            "service.retention_days; `theworld ask` keeps none: its --json shows what it did.",
+            "service.retention_days; `theworld ask` keeps none: its --why shows what it did, --json all of it.",
         )
     return record

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import socket
 import sys
 import tempfile
 import time
@@ -71,6 +72,8 @@ def serve(
 
     from theworld.service.runtime import SHUTDOWN_S
 
+    if chosen.page:
+        logging.getLogger("uvicorn.error").addFilter(_say_open)
     with ExitStack() as stack:
         if chosen.workers > 1:
             shared = stack.enter_context(tempfile.TemporaryDirectory(prefix="theworld-metrics-"))
@@ -82,6 +85,14 @@ def serve(
         )  # fmt: skip
 
 
+def _say_open(record: logging.LogRecord) -> bool:
+    """Reword Uvicorn's line of where it listens: what to do with the address is news to who never met Uvicorn."""
+    for name in ("msg", "color_message"):
+        said = str(getattr(record, name, "")).replace("Uvicorn running on", "Open")
+        setattr(record, name, said.replace("(Press CTRL+C to quit)", "in a browser (Ctrl-C stops)"))
+    return True
+
+
 def _check(settings: Settings) -> None:
     """Say on which terms the service is open; refuse, before models are loaded, what cannot work."""
     from theworld.ingestion.sources import check_watchable
@@ -89,9 +100,17 @@ def _check(settings: Settings) -> None:
     from theworld.stores.ledger.opening import ledger_exists, open_database
     from theworld.stores.opening import check_folder
 
-    with service_needed("theworld serve", "the service"):
+    with service_needed("serve"):
         from theworld.service.api.access import is_loopback
     chosen, out = settings.service, error_console()
+    try:
+        family = socket.AF_INET6 if ":" in chosen.host else socket.AF_INET
+        socket.create_server((chosen.host, chosen.port), family=family).close()
+    except OSError as error:
+        raise SettingsError(
+            f"port {chosen.port} of {chosen.host} cannot be opened: {error.strerror}",
+            remedy="Choose another with --port (or --host), or stop what uses it.",
+        ) from error
     if chosen.watch:
         check_watchable(chosen.watch)
     check_folder(settings.store, create=True, has_ledger=settings.ledger.url is None)
@@ -127,7 +146,7 @@ def mcp(
 
     settings = settings_for(store)
     require_ledger(settings)
-    with service_needed("theworld mcp", "this command"):
+    with service_needed("mcp"):
         from theworld.service.api.access import Caller
         from theworld.service.mcp import Asker, make_server
         from theworld.service.runtime import open_service

@@ -17,6 +17,7 @@ TITLE, NAME, FACT, GUESS = range(4)
 _EDGE = " \t\r\n\u3000\"'“”‘’«»《》〈〉「」『』,，.。;；:：!！?？、-–—·*_/\\|~…"
 _PAIRS = {")": "(", "]": "[", "）": "（", "】": "【", "}": "{"}
 _OPENING = {opening: closing for closing, opening in _PAIRS.items()}
+_AMOUNTS = frozenset({"quantity", "number"})
 _ARTICLE = re.compile(r"(?:the|an?)\s+")
 _ANY_ARTICLE = re.compile(r"(?:[Tt]he|THE|[Aa]n?)\s+")
 _POSSESSIVE = re.compile(r"['’][sS]?\Z")
@@ -51,21 +52,22 @@ def mentions_of(text: str, spans: Iterable[Span]) -> list[Mention]:
 def clean(text: str, span: Span) -> Span | None:
     """Shrink a span: edge punctuation, articles, possessives and unpaired brackets go, and `about` before a number.
 
-    None when nothing is left.
+    None when nothing is left, or neither letter nor digit of an amount (`###` before a heading).
     A capitalised article stays in a title (`The Godfather`), where it may be part of the name.
     """
     start, end = span.start, span.end
     while True:
         before = (start, end)
         start, end = _trim_edges(text, start, end)
-        if span.type in {"quantity", "number"}:
+        if span.type in _AMOUNTS:
             start = number_start(text, start, end)
         article = (_ARTICLE if span.type == "work" else _ANY_ARTICLE).match(text, start, end)
         start = article.end() if article else start
         possessive = _POSSESSIVE.search(text, start, end)
         end = possessive.start() if possessive else end
         if (start, end) == before:
-            return span._replace(start=start, end=end) if start < end else None
+            amount = span.type not in _AMOUNTS or any(c.isalnum() for c in text[start:end])
+            return span._replace(start=start, end=end) if start < end and amount else None
 
 
 def _trim_edges(text: str, start: int, end: int) -> tuple[int, int]:

@@ -13,6 +13,7 @@ export class Api {
   constructor(onKeyNeeded) {
     this.language = "en";
     this.onKeyNeeded = onKeyNeeded;
+    this.needsKey = false;  // until the server has asked for one
     this.key = sessionStorage.getItem("theworld.key") || "";
     this.tenant = sessionStorage.getItem("theworld.tenant") || "";
   }

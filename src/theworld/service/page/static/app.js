@@ -65,7 +65,7 @@ function showError(error) {
 
 function drawNavigation(view) {
   const link = (name) =>
-    el("a", { href: `#/${name}`, "aria-current": name === view ? "page" : null }, t(`${name}.title`));
+    el("a", { href: `#/${name}`, title: t(`${name}.hint`), "aria-current": name === view ? "page" : null }, t(`${name}.title`));
   const nav = byId("nav");
   nav.setAttribute("aria-label", t("shell.navigation"));
   nav.replaceChildren(...VIEWS.map(link));
@@ -85,9 +85,13 @@ function drawTools() {
     el("label", { class: "tool-select" }, el("span", { class: "unseen" }, t("shell.theme")), themeChoice(theme)),
     el("button", { type: "button", class: "quiet", "data-tool": "language", lang: other, onclick: change },
       other === "zh" ? "中文" : "English"),
-    el("button", { type: "button", class: "quiet", "data-tool": "account", onclick: () => askForKey() },
-      api.tenant ? `${t("shell.account")}: ${api.tenant}` : t("shell.account")),
+    el("button", { type: "button", class: "quiet", "data-tool": "account", title: account() === "shell.account" ? null : t("shell.tenant_help").replaceAll("`", ""), onclick: () => askForKey() },
+      api.tenant ? `${t(account())}: ${api.tenant}` : t(account())),
   );
+}
+
+function account() {  // on the machine itself no key is needed: only whose documents are asked can be chosen
+  return api.needsKey || api.key ? "shell.account" : "shell.tenant_only";
 }
 
 function themeChoice(theme) {
@@ -104,7 +108,12 @@ function applyTheme(theme) {
 
 function askForKey(reason = "") {
   const dialog = byId("signin");
+  if (reason) {
+    api.needsKey = true;
+    drawTools();
+  }
   if (dialog.open) return;
+  const withKey = account() === "shell.account";
   const key = el("input", { type: "password", id: "key", value: api.key, autocomplete: "off", spellcheck: "false" });
   const tenant = el("input", { type: "text", id: "tenant", value: api.tenant, autocomplete: "off", maxlength: "128" });
   const enter = (event) => {
@@ -117,11 +126,11 @@ function askForKey(reason = "") {
   fill(
     dialog,
     el("form", { onsubmit: enter, "aria-labelledby": "signin-title" },
-      el("h2", { id: "signin-title" }, t("shell.signin")),
+      el("h2", { id: "signin-title" }, t(account())),
       reason && el("p", { class: "problem", role: "alert" }, reason),
-      el("p", { class: "muted" }, t("shell.signin_help")),
-      el("label", { for: "key" }, t("shell.key")), key,
-      el("label", { for: "tenant" }, t("shell.tenant")), tenant,
+      el("p", { class: "muted" }, ...t(withKey ? "shell.signin_help" : "shell.tenant_help").split("`").map((part, place) => (place % 2 ? el("code", {}, part) : part))),
+      withKey && [el("label", { for: "key" }, t("shell.key")), key],
+      el("label", { for: "tenant" }, t(withKey ? "shell.tenant" : "shell.tenant_only")), tenant,
       el("p", { class: "actions" },
         el("button", { type: "submit", class: "primary" }, t("shell.enter")),
         el("button", { type: "button", onclick: () => dialog.close() }, t("shell.cancel")),
@@ -129,7 +138,7 @@ function askForKey(reason = "") {
           t("shell.signout")))),
   );
   dialog.showModal();
-  announce(t("shell.signin"));
+  announce(t(account()));
 }
 
 const loaded = new Map();

@@ -20,16 +20,32 @@ function characters(text) {
   return lastCharacters;
 }
 
-/** One citation as a card that opens its document. */
-export function citationCard(citation, passage, t, open) {
-  const shown = passage ? marked(passage.text, passage.marks ?? []) : [citation.quote];
+/** The cleaned HTML of a passage, without its place, with every occurrence of the words that its text marks in <mark>. */
+function rendered(section, passage) {
+  section.querySelector(".place").remove();
+  const edge = (character) => (/\w/.test(character) ? "\\b" : "");
+  const words = (passage.marks ?? []).map(([start, end]) => characters(passage.text).slice(start, end).join(""));
+  const literal = (word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const pattern = words.sort((a, b) => b.length - a.length).map((word) => edge(word[0]) + literal(word) + edge(word.at(-1))).join("|");
+  const texts = [], walker = document.createTreeWalker(section, NodeFilter.SHOW_TEXT);
+  while (pattern && walker.nextNode()) texts.push(walker.currentNode);
+  for (const text of texts) {
+    const parts = text.data.split(new RegExp(`(${pattern})`, "u"));
+    text.replaceWith(...parts.map((part, place) => (place % 2 ? el("mark", {}, part) : part)));
+  }
+  return section.childNodes;
+}
+
+/** One citation as a card that opens its document; `section` is its passage in the answer's HTML, where it has one. */
+export function citationCard(citation, passage, section, t, open) {
+  const shown = passage && section ? rendered(section, passage) : [citation.quote];
   return el("li", { class: "evidence-card", id: `evidence-${citation.number}` },
     el("button", { type: "button", class: "evidence-open", "data-number": citation.number, onclick: () => open(citation) },
       el("span", { class: "cite" }, citation.number),
       el("span", { class: "evidence-title" }, citation.title || citation.document_id),
       citation.section?.length ? el("span", { class: "evidence-path" }, citation.section.join(" › ")) : null,
       el("span", { class: "unseen" }, t("ask.open_document"))),
-    el("div", { class: "evidence-quote", tabindex: "0", role: "group", "aria-label": t("ask.quote", { n: citation.number }) }, ...shown));
+    el("div", { class: section ? "evidence-quote rendered" : "evidence-quote", tabindex: "0", role: "group", "aria-label": t("ask.quote", { n: citation.number }) }, ...shown));
 }
 
 /** Show the whole document with the cited passages marked, the first of them in sight. */

@@ -1,6 +1,7 @@
 // Ask: threads and scope, the dialogue, and the evidence of the chosen answer.
 
 import { citationCard, openDocument } from "../evidence.js";
+import { ApiError } from "../api.js";
 import * as talk from "../conversation.js";
 import { announce, duration, el, fill, setCleaned } from "../dom.js";
 import { drawScope } from "../scope.js";
@@ -89,7 +90,7 @@ function drawLog(thread) {
   const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 80;
   const kept = new Map([...log.children].filter((node) => node.turn && node.turn.state === node.state && node.state !== "running").map((node) => [node.turn, node]));
   const nodes = thread.turns.map((turn) => (kept.get(turn) ?? drawTurn(turn)));
-  if (!nodes.length) nodes.push(welcome());
+  if (!nodes.length) nodes.push(view.welcome ??= welcome());
   if (nodes.length !== log.children.length || nodes.some((node, place) => node !== log.children[place])) log.replaceChildren(...nodes);
   if (atEnd || talk.runningTurn()) show(log.lastElementChild);
   const turn = talk.runningTurn();
@@ -105,8 +106,22 @@ function show(node) {  // by the log alone where it scrolls, so that the page st
 }
 
 function welcome() {
-  const { t } = view;
-  return el("div", { class: "welcome" }, el("h2", {}, t("ask.welcome")), el("p", { class: "muted" }, t("ask.welcome_more")));
+  const { t } = view, held = el("div", {});
+  tellStore(held);
+  return el("div", { class: "welcome" }, el("h2", {}, t("ask.welcome")), el("p", { class: "muted" }, t("ask.welcome_more")), held);
+}
+
+async function tellStore(place) {  // how much there is to ask, and titles that are questions themselves
+  const { t, api } = view, begin = t("ask.example");
+  try {
+    const store = await api.get("/api/v1/store");
+    const { documents } = await api.get("/api/v1/documents", { search: begin, limit: 50 });
+    const titles = documents.map((document) => document.title).filter((title) => title.toLowerCase().startsWith(begin));
+    fill(place, el("p", { class: "muted" }, t(store.documents ? "ask.held" : "ask.empty", { n: store.documents })),
+      ...titles.slice(0, 3).map((title) => el("button", { type: "button", class: "option", onclick: () => talk.ask(api, title) }, title)));
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;  // the next question says it too
+  }
 }
 
 function drawTurn(turn) {
@@ -213,6 +228,7 @@ function drawEvidence() {
   const nearest = turn?.nearest ?? [];
   const shown = nearest.length ? nearest : turn?.citations ?? [];
   const heading = nearest.length ? t("ask.nearest") : t("ask.evidence");
-  const cards = shown.map((citation) => citationCard(citation, turn.marks?.[citation.number], t, (item) => showDocument(item, shown)));
+  const sections = setCleaned(el("div"), turn?.answer_html ?? "").querySelectorAll("section.passage");
+  const cards = shown.map((citation) => citationCard(citation, turn.marks?.[citation.number], sections[citation.number - 1], t, (item) => showDocument(item, shown)));
   fill(evidence, el("h2", {}, heading), shown.length ? el("ol", { class: "evidence-list" }, ...cards) : el("p", { class: "muted" }, t("ask.no_evidence_yet")));
 }
