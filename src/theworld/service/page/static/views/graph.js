@@ -159,7 +159,7 @@ function opener(side, notes) {
 
 function drawNotes(side, notes, open) {
   const { t } = view;
-  const cards = notes.map((citation) => citationCard(citation, null, t, open));
+  const cards = notes.map((citation) => citationCard(citation, null, null, t, open));
   fill(side, el("h3", {}, t("graph.notes")), notes.length ? el("ol", { class: "evidence-list" }, cards) : el("p", { class: "muted" }, t("graph.no_notes")));
 }
 
