@@ -48,11 +48,11 @@ def test_the_curl_examples(live, number, said):
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_the_curl_example_of_the_readme(copy_of_demo):
-    """Over the document that answers it among others; test_documents.py holds that both READMEs show the same."""
+def test_the_curl_example_of_the_readme(tmp_path):
+    """Over the folder that the READMEs ingest before it; test_documents.py holds that both show the same."""
     request = re.search(r"(?m)^\$ (curl .*(?:\n +.*)*)\n(.*)$", (ROOT / "README.md").read_text("utf-8"))
-    settings = settings_over(copy_of_demo())
-    ingest_paths([ROOT / "docs" / "postgresql.md"], settings)
+    settings = settings_over(tmp_path / "my.store")
+    ingest_paths([ROOT / "docs"], settings)
     with open_service(settings, bound_to="127.0.0.1") as service, listening(create_app(service)) as url:
         command = shlex.split(HERE.sub(url, request[1]).replace("\\\n", " "))
         said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout

@@ -156,10 +156,10 @@ def _language_of(text: str) -> Language:
 
     Commands, products and names in it stay Latin and may be most of its characters: "br log truncate 怎么用？".
     """
-    if has_ideographs(text):
+    if (language := detect_language(text)) == "en" and has_ideographs(text):
         words = {word.lower() for word in _LATIN_WORD.findall(text) if not word.isupper()}
-        return "zh" if function_words().isdisjoint(words) else detect_language(text)
-    return detect_language(text)
+        return "zh" if function_words().isdisjoint(words) else "en"
+    return language
 
 
 def read_question(text: str, language: str | None = None) -> Question:
