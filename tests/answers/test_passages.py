@@ -113,15 +113,6 @@ def test_what_is_announced_is_shown_with_the_line_that_announces_it() -> None:
     assert passage.text == "…\nTo protect a secret folder:\n\n```\nauth /x\n```"
 
 
-def test_a_long_block_of_the_best_note_may_take_the_room_of_the_others() -> None:
-    code = "```\n" + "scale out\n" * 16 + "```"
-    document = Document(
-        (LEAVE, f"To scale the cluster of the harbour out:\n\n{code}\n\n{'Other words. ' * 9}"), (PAY, "Scale it.")
-    )
-    passages = shown("scale out", document.candidates(0, 1), document, limit=250)
-    assert passages[0].text == f"To scale the cluster of the harbour out:\n\n{code}"
-
-
 def test_an_announcement_alone_is_no_further_passage() -> None:
     code = "```\n" + "auth /x\n" * 30 + "```"
     document = Document((LEAVE, "Protect it."), (PAY, f"To protect a secret folder:\n\n{code}"))

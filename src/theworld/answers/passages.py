@@ -133,13 +133,15 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> lis
         room = left - len(_place(note)) - FRAME
         lead = note.lead if len(note.lead) < LEAD_SHARE * room else ""
         room -= len(lead) + 3 * bool(lead)
-        whole = room
-        if len(ranked) > 1 and (taken or len(note.text) > whole):
-            room = min(whole, int(FIRST_SHARE * limit))
+        if len(ranked) > 1 and (taken or len(note.text) > room):
+            room = min(room, int(FIRST_SHARE * limit))
         if len(note.text) <= room:
             piece = _Piece(note, 0, len(note.text), lead)
         elif not taken or room >= LEAST_SHARE * limit:
-            piece = _cut(note, words, lead, taken, room=room, whole=whole)
+            shown = "\n".join(one.text for one in taken)
+            start, end, lead = best_excerpt(note, words, max(room, 1), lead, shown)
+            marked = start > 0 and end - start + len(ELSEWHERE) < room
+            piece = _Piece(note, start, end, lead or ELSEWHERE * marked)
         else:
             break
         cut_short = not piece.whole and announces(piece.text)  # what it announces is left out, and it says nothing else
@@ -149,16 +151,6 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> lis
         if not piece.whole and left < LEAST_SHARE * limit:
             break
     return taken
-
-
-def _cut(note: Candidate, words: QuestionWords, lead: str, taken: Sequence[_Piece], *, room: int, whole: int) -> _Piece:
-    """Return the part of a note that says most in `room`; of the best note in the `whole`, where it fills no half."""
-    shown = "\n".join(one.text for one in taken)
-    cut = best_excerpt(note, words, max(room, 1), lead, shown)
-    if not taken and 2 * (cut.end - cut.start) < room:
-        room, cut = whole, best_excerpt(note, words, max(whole, 1), lead, shown)
-    marked = cut.start > 0 and cut.end - cut.start + len(ELSEWHERE) < room
-    return _Piece(note, cut.start, cut.end, cut.lead or ELSEWHERE * marked)
 
 
 def _shown(piece: _Piece) -> int:
