@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service_cases import CHINESE, LOCAL, TWO_HOP, settings_over
+from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.demo import load_questions
 from theworld.ingestion import SourceDocument
 from theworld.service.documents import DocumentWriter
@@ -20,6 +21,9 @@ def record_of(service, request_id):
     assert record is not None
     return record
 
+
+PATIENT = {"deadline_ms": BACKGROUND_DEADLINE_MS}
+"""A busy machine misses the usual deadline at times, and a request that fell back is not what its replay is."""
 
 BODIES = [
     ("ask", {"question": TWO_HOP}),
@@ -40,8 +44,8 @@ BODIES = [
 
 @pytest.mark.parametrize(("path", "body"), BODIES, ids=[f"{p}-{i}" for i, (p, _) in enumerate(BODIES)])
 def test_a_request_replays_byte_for_byte(service, call, path, body):
-    if path == "ask":
-        body = {**body, "stream": False}
+    body = body | PATIENT if path != "retrieval/route" else body
+    body = body | {"stream": False} if path == "ask" else body
     data = call(f"/api/v1/{path}", body)
     found = replay(record_of(service, data["request_id"]), service.resources, service.graph)
     assert found.differences == {}
@@ -50,8 +54,10 @@ def test_a_request_replays_byte_for_byte(service, call, path, body):
 
 
 def test_the_demos_questions_replay_byte_for_byte(service, call):
-    ids = [call("/api/v1/ask", {"question": q.question, "stream": False})["request_id"] for q in load_questions()]
-    assert all(replay(record_of(service, i), service.resources, service.graph).exact for i in ids)
+    asked = [{"question": q.question, "stream": False, **PATIENT} for q in load_questions()]
+    records = [record_of(service, call("/api/v1/ask", body)["request_id"]) for body in asked]
+    found = [replay(record, service.resources, service.graph) for record in records]
+    assert [one.differences for one in found if not one.exact] == []
 
 
 def test_what_a_changed_store_does_is_told_stage_by_stage(copy_of_demo):

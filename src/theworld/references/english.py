@@ -215,7 +215,7 @@ class EnglishFollowUp(FollowUp):
         if match := _DEMONSTRATIVE.search(self.query):
             return self._in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
-        most = MOST_OWN_WORDS if _ADDS.search(self.query) else 1 if _ASKS.match(self.query) else 0
+        most = MOST_OWN_WORDS if _ADDS.search(self.query) else 1 if not self.heading and _ASKS.match(self.query) else 0
         bare = (not self.named and len(own) <= most) or self.fragment
         match = _CONTINUES.match(self.query)
         again = {name.text for name in self.named} & {name.text for name in self.names}
