@@ -44,9 +44,8 @@ BODIES = [
 
 @pytest.mark.parametrize(("path", "body"), BODIES, ids=[f"{p}-{i}" for i, (p, _) in enumerate(BODIES)])
 def test_a_request_replays_byte_for_byte(service, call, path, body):
-    body = body | PATIENT if path != "retrieval/route" else body
-    body = body | {"stream": False} if path == "ask" else body
-    data = call(f"/api/v1/{path}", body)
+    more = {"ask": PATIENT | {"stream": False}, "retrieval/route": {}}.get(path, PATIENT)
+    data = call(f"/api/v1/{path}", body | more)
     found = replay(record_of(service, data["request_id"]), service.resources, service.graph)
     assert found.differences == {}
     assert found.exact
@@ -55,8 +54,8 @@ def test_a_request_replays_byte_for_byte(service, call, path, body):
 
 def test_the_demos_questions_replay_byte_for_byte(service, call):
     asked = [{"question": q.question, "stream": False, **PATIENT} for q in load_questions()]
-    records = [record_of(service, call("/api/v1/ask", body)["request_id"]) for body in asked]
-    found = [replay(record, service.resources, service.graph) for record in records]
+    ids = [call("/api/v1/ask", body)["request_id"] for body in asked]
+    found = [replay(record_of(service, i), service.resources, service.graph) for i in ids]
     assert [one.differences for one in found if not one.exact] == []
 
 

@@ -36,7 +36,7 @@ STANDING = {"sparse": 0.45, "dense": 0.55}
 """What words and vectors count in their agreement, as in the baseline that gains are measured against."""
 WORDS_ALONE = 10.0
 """How much more agreement counts where most notes have no token vectors, of which only the shared words are known."""
-LINKED = (0.25, 0.5)
+LINKED = (0.6, 0.85)
 """Shares of the graph up to which its links, its walk and named titles count nothing, and from which they count in
 full."""
 BY_VECTORS = "en"
