@@ -35,7 +35,7 @@ def retrieve_dense(
             limit=plan.top_k,
         )
         hits = [(hit.note_id, hit.score) for hit in found.hits]
-        searched = f"spaces: {', '.join(spaces)}"
-        return ranked("dense", hits, begun, searched, mean=found.mean, deviation=found.deviation)
+        known = {"mean": found.mean, "deviation": found.deviation, "searched": sum(spaces.values())}
+        return ranked("dense", hits, begun, f"spaces: {', '.join(spaces)}", **known)
 
     return search_channel("dense", state, runtime, settings, search)

@@ -53,6 +53,7 @@ class ChannelResult(Value):
     hits: tuple[tuple[str, float], ...] = Field(default=(), description="(note id, score), best first")
     mean: float = Field(default=0.0, description="Mean of the scores of all notes searched, where it is known")
     deviation: float = Field(default=0.0, description="Their standard deviation; 0 where it is not known")
+    searched: int = Field(default=0, description="Notes it could find without filters; 0 where that is not known")
     elapsed_ms: float = Field(default=0.0, description="Time the channel took")
     note: str = Field(default="", description="What the channel did, in words (seeds, spaces)")
 

@@ -13,7 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theworld.answers import probability, sureness_of
-from theworld.answers.sureness import LIKELY, SIGNS, SURE, USUAL, WEIGHTS, searched_notes, signs
+from theworld.answers.sureness import (
+    FEWEST_NOTES,
+    LIKELY,
+    SIGNS,
+    SURE,
+    USUAL,
+    USUAL_NOTES,
+    WEIGHTS,
+    searched_notes,
+    signs,
+)
 from theworld.questions import read_question
 from theworld.state import Candidate, ChannelHit, ChannelResult, Sureness
 
@@ -79,7 +89,7 @@ def test_what_is_not_known_has_its_usual_value() -> None:
     assert signs(unheard, ASKED["en"], {}) == usual
     elsewhere = [one.model_copy(update={"covered": None}) for one in unheard]
     assert signs(elsewhere, ASKED["en"], {})[3] == USUAL["coverage"]
-    few = {"dense": NOTES["dense"].model_copy(update={"hits": NOTES["dense"].hits[:3]})}
+    few = {"dense": NOTES["dense"].model_copy(update={"searched": FEWEST_NOTES - 1})}
     assert signs(candidates(**LISTS["good"]), ASKED["en"], few)[2] == USUAL["meaning"]
 
 
@@ -127,20 +137,24 @@ def test_nothing_found_is_no_evidence() -> None:
     assert probability([], ASKED["en"], NOTES) == 0.0
 
 
-def test_few_notes_are_enough_where_they_share_the_words() -> None:
-    """The same note alone, and among thirty that share nothing else with the question: BM25 is a tenth."""
-    rarer = math.log1p(29.5 / 1.5) / math.log1p(0.5 / 1.5)
-    one = {"dense": ChannelResult(channel="dense", hits=[("d#0", 0.5)])}
-    alone, among = (candidates([0.5], [score], [0.5]) for score in (0.9, 0.9 * rarer))
-    assert probability(alone, ASKED["en"], one) == pytest.approx(probability(among, ASKED["en"], {}))
+def test_how_sure_it_is_does_not_depend_on_the_size_of_the_store() -> None:
+    """BM25 grows with the rarity of a word, and the best of all cosines with their number."""
+    seen = {}
+    for notes in (FEWEST_NOTES, USUAL_NOTES, 10**6):
+        score, cosine = 2.0 * math.log1p((notes - 0.5) / 1.5), 0.3 + 0.1 * math.sqrt(2 * math.log(notes))
+        found = {"dense": NOTES["dense"].model_copy(update={"searched": notes})}
+        seen[notes] = probability(candidates([cosine], [score], [0.5]), ASKED["en"], found)
+    assert seen[FEWEST_NOTES] == pytest.approx(seen[USUAL_NOTES]) == pytest.approx(seen[10**6])
+    alone = candidates([0.5], [0.2], [0.5])
+    one = {"dense": ChannelResult(channel="dense", searched=1)}
     assert probability(alone, ASKED["en"], {}) < probability(alone, ASKED["en"], one)
 
 
-@pytest.mark.parametrize(("hits", "filtered", "notes"), [(0, 0, 30), (3, 0, 3), (30, 0, 30), (400, 0, 30), (3, 1, 30)])
-def test_notes_are_counted_where_all_of_them_were_searched(hits: int, filtered: int, notes: int) -> None:
-    found = ChannelResult(channel="dense", hits=[(f"d#{n}", 0.5) for n in range(hits)])
+@pytest.mark.parametrize(("searched", "filtered", "notes"), [(0, 0, USUAL_NOTES), (3, 0, 3), (3, 1, USUAL_NOTES)])
+def test_notes_are_counted_where_all_of_them_were_searched(searched: int, filtered: int, notes: int) -> None:
+    found = ChannelResult(channel="dense", searched=searched)
     assert searched_notes({"dense": found}, filtered=bool(filtered)) == notes
-    assert searched_notes({}, filtered=False) == 30
+    assert searched_notes({}, filtered=False) == USUAL_NOTES
 
 
 def test_the_words_for_a_probability() -> None:

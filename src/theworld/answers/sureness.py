@@ -23,16 +23,18 @@ USUAL = {"words": 2.7, "meaning": 4.5, "coverage": 0.5}
 """About the medians of questions that documents answer."""
 SURE, LIKELY = 0.8, 0.5
 """Probabilities from which an answer is called sure, and likely: more probable than not; below, unsure."""
-ENOUGH_NOTES = 30
-"""Notes from which BM25 is taken as it is: among fewer, every word is common and no score is high."""
+USUAL_NOTES = 1000
+"""About as many as in the stores that the weights were fitted on."""
+FEWEST_NOTES = 30
+"""Notes below which it says nothing how far one stands out among them."""
 
 Found = Mapping[str, ChannelResult]
 
 
 def searched_notes(found: Found, *, filtered: bool) -> int:
-    """Return how many notes meaning was searched among, as far as ENOUGH_NOTES; those, where that is not known."""
+    """Return how many notes were searched, USUAL_NOTES where that is not known: filters pass an unknown part."""
     dense = found.get("dense")
-    return min(len(dense.hits), ENOUGH_NOTES) if dense and dense.hits and not filtered else ENOUGH_NOTES
+    return dense.searched if dense and dense.searched and not filtered else USUAL_NOTES
 
 
 def signs(
@@ -40,21 +42,23 @@ def signs(
 ) -> tuple[float, ...]:
     """Return the signs of ranked candidates for a question, in the order of SIGNS, from what the channels found.
 
-    words: log of 1 + the best note's BM25, as it would be if a word of one note were as rare as among ENOUGH_NOTES;
-    meaning: how many standard deviations its similarity lies above the mean of all notes; coverage: the share of the
-    question that it covers; unknown names: 1 where what the question writes as a name is in none of the candidates.
+    words: log of 1 + the best note's BM25; meaning: how many standard deviations its similarity lies above the mean of
+    all notes; coverage: the share of the question that it covers; unknown names: 1 where what the question writes as a
+    name is in none of the candidates. In a larger store a word of one note is rarer, and the best of all notes stands
+    out further by chance, so that words and meaning are as they would be among USUAL_NOTES.
     What is not known (the channel failed, the best note is in another language than the question, there are too few
     notes, another reranker has no coverage) has its usual value; a note that is not in a channel's list can score no
     more there than the last one that is, and is taken to.
     """
     best, dense, notes = ranked[0], found.get("dense"), searched_notes(found, filtered=filtered)
     same = (question.language == "zh") == (best.language == "zh")
-    rarer = _rarest(ENOUGH_NOTES) / _rarest(notes)
+    rarer = _rarest(USUAL_NOTES) / _rarest(notes)
     words, meaning = USUAL["words"], USUAL["meaning"]
     if same and any("sparse" in candidate.channels for candidate in ranked):
         words = math.log1p(rarer * max(_score(best, found, "sparse"), 0.0))
-    if dense and dense.deviation > 0 and notes >= ENOUGH_NOTES:
+    if dense and dense.deviation > 0 and notes >= FEWEST_NOTES:
         meaning = (_score(best, found, "dense") - dense.mean) / dense.deviation
+        meaning += _highest(USUAL_NOTES) - _highest(notes)
     coverage = USUAL["coverage"] if best.covered is None else best.covered
     return 1.0, words, meaning, coverage, float(_unknown_names(question, ranked))
 
@@ -77,6 +81,11 @@ def _unknown_names(question: Question, ranked: Sequence[Candidate]) -> bool:
 def _rarest(notes: int) -> float:
     """Return BM25's weight of a word that one of so many notes has."""
     return math.log1p((notes - 0.5) / 1.5)
+
+
+def _highest(notes: int) -> float:
+    """Return about how many standard deviations the highest of so many random values lies above their mean."""
+    return math.sqrt(2 * math.log(notes))
 
 
 def probability(ranked: Sequence[Candidate], question: Question, found: Found, *, filtered: bool = False) -> float:

@@ -112,8 +112,8 @@ def _left_out(channel: Channel, error: Exception) -> str:
     return f"the {channel} channel failed and is left out: {said(error)}"
 
 
-def ranked(channel: Channel, hits: list[tuple[str, float]], begun: float, note: str = "", **spread: float) -> Update:
-    """Return the update that puts one channel's ranked list into the state, with `mean` and `deviation` if known."""
+def ranked(channel: Channel, hits: list[tuple[str, float]], begun: float, note: str = "", **known: float) -> Update:
+    """Return the update that puts one channel's ranked list into the state; `known`: mean, deviation, searched."""
     elapsed = (time.perf_counter() - begun) * 1000
-    result = ChannelResult(channel=channel, hits=tuple(hits), elapsed_ms=elapsed, note=note, **spread)
+    result = ChannelResult(channel=channel, hits=tuple(hits), elapsed_ms=elapsed, note=note, **known)
     return {"channel_results": {channel: result}}

@@ -31,11 +31,12 @@ def merge_spaces(results: Mapping[str, DenseResult]) -> DenseResult:
 
 def nearest(
     query: str, *, dense: DenseStore, embedder_of: EmbedderOf, tenant: str, filters: Filters, limit: int
-) -> tuple[DenseResult, list[str]]:
-    """Return the nearest notes over all spaces, and the names of the spaces searched."""
-    embedders = {space: embedder for space in sorted(dense.spaces(tenant)) if (embedder := embedder_of(space))}
+) -> tuple[DenseResult, dict[str, int]]:
+    """Return the nearest notes over all spaces, and how many notes the tenant has in each space searched."""
+    counts = dense.spaces(tenant)
+    embedders = {space: embedder for space in sorted(counts) if (embedder := embedder_of(space))}
     results: dict[str, DenseResult] = {}
     for space, embedder in embedders.items():
         vector = embedder.embed_query(query).vector
         results[space] = dense.search(space, vector, tenant=tenant, filters=filters, limit=limit)
-    return replace(found := merge_spaces(results), hits=found.hits[:limit]), list(results)
+    return replace(found := merge_spaces(results), hits=found.hits[:limit]), {space: counts[space] for space in results}
