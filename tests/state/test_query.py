@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langgraph.types import Overwrite
 
-from theworld.state import Answer, Degradation, QueryInput, QueryOutput, QueryState, Update, new_question
+from theworld.state.query import Answer, Degradation, QueryInput, QueryOutput, QueryState, Update, new_question
 from theworld.state.query import append
 
 
