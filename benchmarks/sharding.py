@@ -30,7 +30,7 @@ MODELS = 33.6 / 2
 WRITER = 1 / (1 / 1820 + 1 / (0.7 * 1440) + 1 / 1240)
 """Notes a second of one writer: links, a ledger on PostgreSQL at .7 of SQLite's pace, Neo4j ("Size", "Servers")."""
 REPLAY = {"OpenSearch": 2300.0, "Neo4j": 1240.0, "Qdrant": 20_000 / 120}
-QUESTIONS, SHARDS = 200_000, 20
+QUESTIONS, SHARDS, CORES = 200_000, 20, (2, 16, 64, 256, 1024)
 
 
 def main() -> None:
@@ -41,15 +41,13 @@ def main() -> None:
     chance = np.random.default_rng(arguments.seed)
     print(environment())
     show("shards asked | quiet: P50 / P95 / P99, ms | busy | questions with a late shard, %", fan_out(chance))
-    limits = Settings().notes
-    read = [one for file in find_sources(arguments.folders).files for one in read_file(file, limits)]
+    read = [one for file in find_sources(arguments.folders).files for one in read_file(file, Settings().notes)]
     sizes = np.array([len(list(one[1])) for one in read if isinstance(one, tuple)])
     print(f"\n{len(sizes)} documents: {sizes.mean():.1f} notes in the mean, {sizes.max()} at most")
     show("notes | shards | fullest over mean | links within a shard", documents(sizes, chance))
     show("skew | largest tenant | by hash | largest first | the same, divided above half", tenants(chance))
     print(f"\none core makes {MODELS:.1f} notes/s, one writer takes {WRITER:.0f}: {WRITER / MODELS:.0f} cores")
-    cores = (2, 16, 64, 256, 1024)
-    show(" | ".join(["notes | shards", *(f"{n} cores" for n in cores)]), filling(cores))
+    show(" | ".join(["notes | shards", *(f"{n} cores" for n in CORES)]), filling(CORES))
     show(f"notes a shard | {' | '.join(REPLAY)} | without the ledger: anew on 16 cores", recovery())
 
 
