@@ -2,6 +2,8 @@
 
     python benchmarks/chaos.py kills --times 1000              # ingest, update, delete, re-embed, sync, serve uploads
     python benchmarks/chaos.py kills --times 50 --slow-disk    # the same while every flush takes 30 ms longer
+    python benchmarks/chaos.py ingest --kills 150              # driver and workers of an ingestion by several processes
+    python benchmarks/chaos.py ingest --kills 50 --engine ray  # the same of Ray, and one of two simulated machines
     python benchmarks/chaos.py damage --times 1000             # flipped bits, cut, emptied and removed files
     python benchmarks/chaos.py disk --times 40                 # no file may grow beyond a random size
     python benchmarks/chaos.py clock --times 3                 # the clock jumps by up to two days, every second
@@ -20,13 +22,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from chaos_measures import damage, disk, kills, load, serving
+from chaos_measures import damage, disk, ingesting, kills, load, serving
 from chaos_measures.results import Results
 from environment import environment
 
 from theworld.data_files import cache_folder
 
-PARTS = {"kills": kills, "damage": damage, "disk": disk, "clock": serving, "load": load}
+PARTS = {"kills": kills, "ingest": ingesting, "damage": damage, "disk": disk, "clock": serving, "load": load}
 
 
 def main() -> int:

@@ -23,9 +23,8 @@ from theworld.state import (
     QueryInput,
     Update,
     context_of,
-    new_question,
 )
-from theworld.state.query import MAX_QUESTION_CHARACTERS
+from theworld.state.query import MAX_QUESTION_CHARACTERS, new_question
 
 REFRESH_SHARE = 0.25
 """Of the time for retrieval, what may be waited for news: without them the notes already known can still answer."""

@@ -1,5 +1,8 @@
 """What flows through the graph: the state, its schemas and its values. Imports nothing else of the project."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from theworld.state.answer_scores import AnswerScores, EntityEvidence, EvidencePart
 from theworld.state.answers import Answer, AnswerKind, Citation, EntityCandidate, EntityJudgement, Passage, Sureness
 from theworld.state.candidates import (
@@ -24,20 +27,13 @@ from theworld.state.ontology import (
     OntologyPath,
 )
 from theworld.state.places import PATH_SEPARATOR, place_of
-from theworld.state.query import (
-    Context,
-    QueryInput,
-    QueryOutput,
-    QueryState,
-    Update,
-    context_at,
-    context_of,
-    new_question,
-)
 from theworld.state.references import Message, ReferenceMatch, ReferenceScope, ReferenceType, ResolvedReference
 from theworld.state.routes import ChannelPlan, Intent, RouteDecision, RoutePath
 from theworld.state.tables import QueryTable, TableColumn
 from theworld.state.traces import Degradation, ModelUsage, StageTrace
+
+if TYPE_CHECKING:
+    from theworld.state.query import Context, QueryInput, QueryOutput, QueryState, Update, context_at, context_of
 
 __all__ = [
     "EVIDENCE_NOTES",
@@ -89,6 +85,12 @@ __all__ = [
     "Value",
     "context_at",
     "context_of",
-    "new_question",
     "place_of",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the graph's schemas on first use: they need LangGraph, and processes that only make notes do not."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("theworld.state.query"), name)

@@ -94,9 +94,9 @@ def _context() -> Any:
     return context
 
 
-def start(arguments: list[object], log: Path) -> BaseProcess:
-    """Start a command of the program in a process of its own, which writes what it says into a file."""
-    process: BaseProcess = _context().Process(target=_command, args=(list(map(str, arguments)), log))
+def start(arguments: list[object], log: Path, command: Callable[[list[str], Path], None] | None = None) -> BaseProcess:
+    """Start a command, by default of the program, in a process of its own, which writes what it says into a file."""
+    process: BaseProcess = _context().Process(target=command or _command, args=(list(map(str, arguments)), log))
     process.start()
     return process
 

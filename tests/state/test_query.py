@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from langgraph.types import Overwrite
 
-from theworld.state import Answer, Degradation, QueryInput, QueryOutput, QueryState, Update, new_question
-from theworld.state.query import append
+from theworld.state.query import Answer, Degradation, QueryInput, QueryOutput, QueryState, Update, append, new_question
 
 
 def test_an_update_knows_every_key_of_state_and_output_and_no_other() -> None:

@@ -52,8 +52,7 @@ class RayEngine:
                 "models that were put in by hand run in this process only.", remedy="Use the engine `local`."
             )
         self._load, self._settings, self._watch, self._progress = load, settings, watch, progress
-        self._address = address
-        self._started = False
+        self._address, self._started = address, False
         self.processes = 1
 
     def __enter__(self) -> Self:
