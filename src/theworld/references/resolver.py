@@ -209,10 +209,10 @@ def _standalone(
 
     `antecedent` overrides the choice among equally good antecedents.
     """
-    if not history or len(query) > LONGEST_DEPENDENT or depth > DEEPEST:
-        return Standalone()
     if (start := topic_change(query)) is not None:
         return Standalone(query[start:].strip() or None, reason="another topic is announced")
+    if not history or len(query) > LONGEST_DEPENDENT or depth > DEEPEST:
+        return Standalone()
     rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
     follow_up = rules(query, history, antecedent, partial(_alone, depth + 1))
     return corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
