@@ -47,7 +47,7 @@ _ORDINAL = re.compile(
     r"(?:\s+(?:one|item|option|step|point|number|phase|way|kind|case)\b(?! of\b)|(?=\W*$))"
     r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:(?:一|那)[个种条项步点款类]|(?<=[前后])者)"
 )
-_SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about)\b|[那呢么还有]|\W)*")
+_SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about|to|for|in|on|at|with|from|of)\b|[那呢么还有]|\W)*")
 
 
 @dataclass(frozen=True)

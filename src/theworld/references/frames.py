@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from theworld.references.chinese_topics import TIME
+from theworld.references.chinese_topics import ASKING, TIME, says_little, topic_of
 from theworld.references.config import LANGUAGES, load_table
 from theworld.references.context import FollowUp, Standalone, in_frame, with_context
 from theworld.references.names import names_in, sure_names
@@ -86,6 +86,9 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
             return None
         value, rejected = (follow_up.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
         query = before.text
+        if ASKING.search(value) and not says_little(value):  # a question of its own
+            topic = topic_of(in_frame(query)[0]) if rejected else ""
+            query = f"{topic}的{value}" if topic and rejected not in topic else value
         for start, end in _places(_filler(rejected), query)[::-1]:
             query = query[:start] + _filler(value) + query[end:]
         alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before)
@@ -96,7 +99,8 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
             alone = refill(follow_up, value) or follow_up.changed(
                 query, follow_up.whole, "continuation", CORRECTED, before, sure=False
             )
-        references = (found._replace(kind="correction", reference_type=ReferenceType.CORRECTION) for found in alone.references)
+        kind = ReferenceType.CORRECTION
+        references = (found._replace(kind="correction", reference_type=kind) for found in alone.references)
         return replace(alone, references=tuple(references), reason=CORRECTED)
     return None
 
