@@ -28,8 +28,8 @@ from theworld.text.language import has_ideographs
 
 MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length
 _ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)\s*的?呢$")
-_BY_WHOM = re.compile("谁|[由用被靠](?:什么|哪|几)")
-"""Who did something or with what: the thing it was done to stays the topic."""
+_BY_WHAT = re.compile("[由用被靠](?:什么|哪|几)")
+"""What something was done with or by: what the next turn speaks of may be either."""
 _PLACE = re.compile("[那这][里儿边]|当地")
 _GOVERNED = re.compile(
     r"(?:怎么|怎样|如何|为什么|为何|什么时候|何时|能不能|可以|应该|需要|想|要|把|将|给|对|让|用|从|跟|在)[^，。,的是]{0,4}$"
@@ -112,11 +112,13 @@ class ChineseFollowUp(FollowUp):
             return Antecedent(label, before.source)
         asked = text_of(self.history[before.source])
         thing = word.startswith(("它", "其"))
-        if asks_for(asked) and not (_PLACE.fullmatch(word) or (thing and _BY_WHOM.search(asked))):
+        if asks_for(asked) and not (_PLACE.fullmatch(word) or (thing and "谁" in asked)):
             compared = joined_names(bare(re.split("[谁哪]", fold_in_place(asked))[0]))
             answer, said = last_answer(self.history)
             chosen = [name for name in compared if name in fold_in_place(answer)]
-            name = chosen[0] if len(chosen) == 1 else "和".join(compared) or name_given(asked, answer, person=not thing)
+            name = chosen[0] if len(chosen) == 1 else "和".join(compared)
+            if not (name or (thing and _BY_WHAT.search(asked))):
+                name = name_given(asked, answer, person=not thing)
             return Antecedent(name, before.source if compared else said) if name else None
         own, root = in_frame(before.text)
         about = root if root and says_little(bare(fold_in_place(own))) else before.text
