@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from theworld.references.config import load_table
 from theworld.references.detection import Detected, Kind, Span
-from theworld.references.history import last_answer, text_of
+from theworld.references.history import last_answer, text_of, topic_tokens
 from theworld.references.names import names_in
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.folding import fold_in_place
@@ -181,12 +181,16 @@ class FollowUp:
         named = not has_ideographs(text) if chinese else text in {name.text for name in names_in(text)}
         return (None if named else with_context(before + text + after, question)) or before + text + after
 
-    def in_context(self, span: Span, kind: Kind) -> Standalone:
-        """Return the query with the question before it, and the beginning of its answer if that may be meant."""
+    def in_context(self, span: Span, kind: Kind, *, whole: bool = False) -> Standalone:
+        """Return the query with the question before it, and the beginning of its answer if that may be meant.
+
+        Of both what names something is enough; a filler ("For tables?") needs the `whole` question.
+        """
         if self.before is None:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
-        alone = with_context(self.query, beginning(answer.text), self.before.text)
+        said = [beginning(answer.text), *([self.before.text] if whole else in_frame(self.before.text))]
+        alone = with_context(self.query, *(said if whole else map(named_words, said)))
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
 
 
@@ -205,6 +209,11 @@ def beginning(answer: str) -> str:
     sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", _plain(said))[0].strip(_CLOSING)
     cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
     return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
+
+
+def named_words(text: str) -> str:
+    """Return the words of an English text that name something: as context the others only outweigh what is asked now."""
+    return text if has_ideographs(text) else " ".join(word for word in text.split() if topic_tokens(word))
 
 
 def _enumeration(answer: str) -> list[str]:

@@ -221,12 +221,13 @@ class EnglishFollowUp(FollowUp):
         again = {name.text for name in self.named} & {name.text for name in self.names}
         if again or not (match or bare):
             return Standalone()
-        return self._in_context(self.span(match) if match else self.whole, "continuation")
+        filler = match is not None or self.fragment
+        return self._in_context(self.span(match) if match else self.whole, "continuation", whole=filler)
 
-    def _in_context(self, span: Span, kind: Kind) -> Standalone:
+    def _in_context(self, span: Span, kind: Kind, *, whole: bool = False) -> Standalone:
         """Return the query with the heading of the conversation, or else with the question before it, in brackets."""
         if self.heading is None:
-            return self.in_context(span, kind)
+            return self.in_context(span, kind, whole=whole)
         alone = with_context(self.query, self.heading.text)
         return self.changed(alone, span, kind, "the heading", self.heading, sure=False)
 
