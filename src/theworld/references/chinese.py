@@ -53,14 +53,18 @@ def _pronoun() -> re.Pattern[str]:
 @cache
 def _pointing() -> re.Pattern[str]:
     """Return the pattern of what points at something said: 其中, 该设置有, 这种, 那时."""
-    after, units = any_of("after_said").pattern, f"[这那](?:[一几]?(?:{any_of('pointed_units').pattern})|{any_of('pointed_times').pattern})"
+    after, units = (
+        any_of("after_said").pattern,
+        f"[这那](?:[一几]?(?:{any_of('pointed_units').pattern})|{any_of('pointed_times').pattern})",
+    )
     return re.compile(f"^其中(?!间)|^该(?![不怎如去是])..(?={after})|(?<!在){units}(?!们|么)")
 
 
 @cache
 def _sequel() -> re.Pattern[str]:
-    """Return the pattern of what rejects or goes on; in a longer query 接着 follows on something in the query itself."""
-    rejects, more, order, ways = (any_of(name).pattern for name in ("rejections", "additions", "orders", "asked_of_ways"))
+    """Return the pattern of what rejects or goes on; in a longer query 接着 follows on something in it."""
+    names = ("rejections", "additions", "orders", "asked_of_ways")
+    rejects, more, order, ways = (any_of(name).pattern for name in names)
     return re.compile(rf"^(?:{rejects})|^(?=.{{1,15}}$)(?:{more}|那?[不没].{{1,5}}(?:{ways})$|.*?(?:{order}))")
 
 

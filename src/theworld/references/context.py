@@ -106,7 +106,7 @@ def in_frame(text: str) -> tuple[str, str]:
 def _flat(text: str) -> str:
     """Return a question and what it goes back to; what lies between would outweigh the words asked now."""
     own, root = in_frame(text)
-    return f"{own.rstrip(_CLOSING)}{'；' if has_ideographs(own) else '; '}{root}" if root else own
+    return own.rstrip(_CLOSING) + (("；" if has_ideographs(own) else "; ") + root) * bool(root)
 
 
 class FollowUp:
@@ -212,7 +212,7 @@ def beginning(answer: str) -> str:
 
 
 def named_words(text: str) -> str:
-    """Return the words of an English text that name something: as context the others only outweigh what is asked now."""
+    """Return the words of an English text that name something: the others only outweigh what is asked now."""
     return text if has_ideographs(text) else " ".join(word for word in text.split() if topic_tokens(word))
 
 

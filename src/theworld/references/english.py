@@ -47,16 +47,11 @@ _CONTINUES = re.compile(
     re.IGNORECASE,
 )
 _ASKING = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|wh(?:at|ich|om?|ose|en|ere|y)|how"
-_ASKS = re.compile(
-    rf"^\W*(?:(?:up|to|in|on|at|for|from|by|with|of|so)\s+){{0,2}}"
-    rf"(?!(?:what|who)(?:['’]s|\s+(?:is|are|was|were))\s+(?:an?\s+)?[\w-]+\W*$)(?:{_ASKING})\b",
+_ADDS = re.compile(
+    r"\b(?:else|others?|another|more|next)\b|\bthere\W*$|^\W*any|^\W*(?:what|how|which)\S*\s(?:\S+\s+)?the(?:\s+\S+){1,2}\s*$",
     re.IGNORECASE,
 )
-"""A question, but for one that asks what a thing is: "What is a semaphore?"."""
-_ADDS = re.compile(
-    r"\b(?:else|others?|another|more|next)\b|^\W*any|^(?:\S+\s+){1,2}the(?:\s+\S+){1,2}\s*$", re.IGNORECASE
-)
-"""More of what was asked about, or a thing of it: "What's the size limit?"."""
+"""More of what was asked about, or what it has: "What's the size limit?"; where and who ask about a thing itself."""
 _ELLIPSIS = re.compile(
     r"^\W*(?P<mark>(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+)?"
     r"(?P<value>(?:[^?.!]|\.(?=\w)){1,60}?)\s*[?.!]*\s*$",
@@ -215,7 +210,8 @@ class EnglishFollowUp(FollowUp):
         if match := _DEMONSTRATIVE.search(self.query):
             return self._in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
-        most = MOST_OWN_WORDS if _ADDS.search(self.query) else 1 if not self.heading and _ASKS.match(self.query) else 0
+        few = not self.heading and self.query.rstrip().endswith("?") and len(self.query.split()) < LONGEST_FRAGMENT
+        most = MOST_OWN_WORDS if _ADDS.search(self.query) else int(few)
         bare = (not self.named and len(own) <= most) or self.fragment
         match = _CONTINUES.match(self.query)
         again = {name.text for name in self.named} & {name.text for name in self.names}

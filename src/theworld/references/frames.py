@@ -1,8 +1,8 @@
 """What a turn does with the frame of the question before: it drops it, or puts something else in its place.
 
 - A change of topic ("换个话题，…") drops the frame: the words that announce it are no part of the query.
-- A correction ("No, I meant X, not Y", "不是Y，我问的是X") keeps the frame and puts X in the place of Y, or of its like: a
-  year for a year, a name for a name. Where nothing is alike the filler stands before its frame in brackets.
+- A correction ("I meant X, not Y", "不是Y，我问的是X") keeps the frame and puts X in the place of Y, or of its like:
+  a year for a year, a name for a name. Where nothing is alike the filler stands before its frame in brackets.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
         if query == before.text:
             if not match["head"]:
                 continue
-            query = with_context(value, before.text)
-            alone = refill(follow_up, value) or follow_up.changed(
-                query, follow_up.whole, "continuation", CORRECTED, before, sure=False
+            framed = with_context(value, before.text)
+            alone = refill(follow_up, value) or replace(
+                follow_up.changed(framed, follow_up.whole, "continuation", CORRECTED, before), sure=False
             )
         kind = ReferenceType.CORRECTION
         references = (found._replace(kind="correction", reference_type=kind) for found in alone.references)
