@@ -6,12 +6,12 @@ import re
 from functools import cache, lru_cache
 
 from theworld.references.config import load_table
-from theworld.references.history import answering, generic_chinese, topic_of_text, topic_tokens
+from theworld.references.history import answering, generic_chinese, named_words, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.quantities import either
 
-LONGEST_TOPIC = 24
+LONGEST_TOPIC, LONGEST_LABEL = 24, 40
 LONGEST_NAME = 14
 """Characters of an answer that is nothing but a name."""
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
@@ -79,7 +79,7 @@ def topic_of(question: str) -> str:
 
 def topic_in(text: str) -> str:
     """Return what a text in either language is about, in its own words."""
-    return (topic_of(text) if has_ideographs(text) else "") or topic_of_text(text)
+    return (topic_of(text) if has_ideographs(text) else "") or (named_words(text) or text).strip()[:LONGEST_LABEL]
 
 
 def asks_for(question: str) -> bool:

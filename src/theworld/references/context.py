@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from theworld.references.config import load_table
 from theworld.references.detection import Detected, Kind, Span
-from theworld.references.history import last_answer, text_of, topic_tokens
+from theworld.references.history import last_answer, named_words, text_of
 from theworld.references.names import names_in
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.folding import fold_in_place
@@ -116,6 +116,8 @@ class FollowUp:
     before it) -> the question with its own antecedents.
     """
 
+    heading: Antecedent | None = None
+
     def __init__(self, query: str, history: Sequence[Message], forced: str | None, alone: Alone) -> None:
         self.query, self.history, self.forced, self.alone = query, history, forced, alone
         self.recent = range(len(history) - 1, max(-1, len(history) - 1 - LOOK_BACK), -1)
@@ -182,10 +184,13 @@ class FollowUp:
         return (None if named else with_context(before + text + after, question)) or before + text + after
 
     def in_context(self, span: Span, kind: Kind, *, whole: bool = False) -> Standalone:
-        """Return the query with the question before it, and the beginning of its answer if that may be meant.
+        """Return the query with the heading, or the question before and the beginning of an answer that may be meant.
 
-        Of both what names something is enough; a filler ("For tables?") needs the `whole` question.
+        Of these what names something is enough, more outweighs what is asked now; a filler needs the `whole` question.
         """
+        if heading := self.heading:
+            alone = with_context(self.query, heading.text)
+            return self.changed(alone, span, kind, "the heading", heading, sure=False)
         if self.before is None:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
@@ -209,11 +214,6 @@ def beginning(answer: str) -> str:
     sentence = re.split(r"(?<=[.!?])\s|(?<=[。！？])", _plain(said))[0].strip(_CLOSING)
     cut = sentence[: LONGEST_ANSWER // 2 if has_ideographs(sentence) else LONGEST_ANSWER]
     return sentence if cut == sentence else cut.rpartition(" ")[0] or cut
-
-
-def named_words(text: str) -> str:
-    """Return the words of an English text that name something: the others only outweigh what is asked now."""
-    return text if has_ideographs(text) else " ".join(word for word in text.split() if topic_tokens(word))
 
 
 def _enumeration(answer: str) -> list[str]:

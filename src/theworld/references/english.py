@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from theworld.references.context import Antecedent, FollowUp, Standalone, dependent, with_context
-from theworld.references.detection import Kind, Span
+from theworld.references.context import Antecedent, FollowUp, Standalone, dependent
+from theworld.references.detection import Span
 from theworld.references.frames import refill
 from theworld.references.history import answering, last_answer, text_of, topic_tokens
 from theworld.references.names import is_heading, looks_like_person, names_in, sure_names
@@ -125,7 +125,7 @@ class EnglishFollowUp(FollowUp):
                 found[nature] = self.span(match), ending, (*rivals, self._antecedent(kind))[0]
         meant = [name.text for _, _, name in found.values() if name]
         if not meant:
-            return next((self._in_context(span, "pronoun") for span, _, _ in found.values()), None)
+            return next((self.in_context(span, "pronoun") for span, _, _ in found.values()), None)
         query = self.query
         used: list[Antecedent] = []
         for span, ending, name in sorted(found.values(), reverse=True):
@@ -155,11 +155,8 @@ class EnglishFollowUp(FollowUp):
         person = kind in {"he", "she"}
         if self.forced:
             return Antecedent(self.forced, -1)
-        answer, asked = last_answer(self.history)[0], self.before.text if self.before else ""
-        said = {name for match in _PRONOUN.finditer(answer) for name in ("he", "she") if match[name]}
-        other = asked if person and said and kind not in said else ""  # whom the answer calls she is not he
-        alike = (name for name in self.names if looks_like_person(name.text) is person and name.text not in other)
-        named = next(alike, None)
+        asked = self.before.text if self.before else ""
+        named = next((name for name in self.names if looks_like_person(name.text) is person), None)
         if self.heading:
             return named if person and named and not looks_like_person(self.heading.text) else self.heading
         both = _side_by_side(self._name_giving())
@@ -208,7 +205,7 @@ class EnglishFollowUp(FollowUp):
         if self.long:
             return Standalone()
         if match := _DEMONSTRATIVE.search(self.query):
-            return self._in_context(self.span(match), "pronoun")
+            return self.in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
         few = not self.heading and self.query.rstrip().endswith("?") and len(self.query.split()) < LONGEST_FRAGMENT
         most = MOST_OWN_WORDS if _ADDS.search(self.query) else int(few)
@@ -218,14 +215,7 @@ class EnglishFollowUp(FollowUp):
         if again or not (match or bare):
             return Standalone()
         filler = match is not None or self.fragment
-        return self._in_context(self.span(match) if match else self.whole, "continuation", whole=filler)
-
-    def _in_context(self, span: Span, kind: Kind, *, whole: bool = False) -> Standalone:
-        """Return the query with the heading of the conversation, or else with the question before it, in brackets."""
-        if self.heading is None:
-            return self.in_context(span, kind, whole=whole)
-        alone = with_context(self.query, self.heading.text)
-        return self.changed(alone, span, kind, "the heading", self.heading, sure=False)
+        return self.in_context(self.span(match) if match else self.whole, "continuation", whole=filler)
 
 
 def _side_by_side(said: Antecedent | None) -> tuple[Antecedent, ...]:

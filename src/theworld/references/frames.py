@@ -81,9 +81,9 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
 
     Where nothing says that something was meant, the question before must hold what is rejected.
     """
+    if (before := follow_up.before) is None:
+        return None
     for match in _given(fold_in_place(follow_up.query)):
-        if (before := follow_up.before) is None:
-            return None
         value, rejected = (follow_up.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
         query = before.text
         if ASKING.search(value) and not says_little(value):  # a question of its own
