@@ -117,6 +117,8 @@ class FollowUp:
     """
 
     heading: Antecedent | None = None
+    nested = False
+    """Whether it is an earlier question, whose sentences are frames for what comes after it."""
 
     def __init__(self, query: str, history: Sequence[Message], forced: str | None, alone: Alone) -> None:
         self.query, self.history, self.forced, self.alone = query, history, forced, alone
@@ -194,6 +196,7 @@ class FollowUp:
         if self.before is None:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
+        whole = whole or self.nested
         said = [beginning(answer.text), *([self.before.text] if whole else in_frame(self.before.text))]
         alone = with_context(self.query, *(said if whole else map(named_words, said)))
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)

@@ -48,7 +48,7 @@ _CONTINUES = re.compile(
 )
 _ASKING = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|wh(?:at|ich|om?|ose|en|ere|y)|how"
 _ADDS = re.compile(
-    r"\b(?:else|others?|another|more|next)\b|\bthere\W*$|^\W*any|^\W*(?:what|how|which)\S*\s(?:\S+\s+)?the(?:\s+\S+){1,2}\s*$",
+    r"\b(?:else|others?|another|more|next)\b|\b(?:there|ones?)\W*$|^\W*any|^\W*(?:what|how|which)\S*\s(?:\S+\s+)?the(?:\s+\S+){1,2}\s*$",
     re.IGNORECASE,
 )
 """More of what was asked about, or what it has: "What's the size limit?"; where and who ask about a thing itself."""

@@ -66,13 +66,13 @@ def _given(folded: str) -> Iterator[re.Match[str]]:
     reject, instead = (_either(name) for name in ("rejecting", "instead"))
     before, head = rf"\W*(?:(?:{_either('before_corrected')}){_GAP})*", rf"(?P<head>{_either('corrected')})"
     value = rf"(?P<value>(?:[^.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
-    rejected = rf"(?:{reject})\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w))+?)"
+    rejected = rf"(?:{reject})\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
     for form in (
         rf"{rejected}(?:[,，;；.。—-]+\s*|\s+(?=but\b)|(?=而是))(?:{head}|{instead})?\s*{value}",
         rf"{head}\s*{value}(?:(?:[,，]\s*|\s+){rejected})?",
         rf"(?:{instead})?\s*{value}[,，]\s*(?:{head}|{rejected})",
     ):
-        if match := re.fullmatch(rf"{before}{form}[.?!。？！\s]*", folded):
+        if len(folded) < LONGEST_FILLER * 3 and (match := re.fullmatch(rf"{before}{form}[.?!。？！\s]*", folded)):
             yield match
 
 

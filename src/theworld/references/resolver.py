@@ -202,6 +202,7 @@ def _standalone(
         return Standalone()
     rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
     follow_up = rules(query, history, antecedent, partial(_alone, depth + 1))
+    follow_up.nested = depth > 0
     return corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
 
 
