@@ -21,45 +21,37 @@ from theworld.state import Message
 from theworld.text import tokens, without_qualifier
 
 _PRONOUN = re.compile(
-    r"(?<![\w'’-])(?:(?P<he>he|him|his)|(?P<she>she|hers?)|(?P<they>they|them|theirs?)|(?P<it>its?))"
-    r"(?P<clitic>['’](?:re|ve|ll|d|s))?(?![\w-])",
-    re.IGNORECASE,
+    r"(?i)(?<![\w'’-])(?:(?P<he>he|him|his)|(?P<she>she|hers?)|(?P<they>they|them|theirs?)|(?P<it>its?))"
+    r"(?P<clitic>['’](?:re|ve|ll|d|s))?(?![\w-])"
 )
 _POSSESSIVE = re.compile(
-    r"(?:his|hers|theirs?|its)\b|her\s+(?!(?:to|for|in|on|at|with|by|from|of|as|and|or|but|when|after|before|the|an?)\b)\w",
-    re.IGNORECASE,
+    r"(?i)(?:his|hers|theirs?|its)\b|her\s+(?!(?:to|for|in|on|at|with|by|from|of|as|and|or|but|when|after|before|the|an?)\b)\w"
 )
 _EXPLETIVE = re.compile(
-    r"\b(?:(?:is|was|be)\s+it|it\s+(?:is|was|takes?|means?|costs?))\s+(?:\w+\s+)?(?:that|to)\b"
-    r"|\b(?:an?|if the) [\w-]+.*\bits?\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:(?:is|was|be)\s+it|it\s+(?:is|was|takes?|means?|costs?))\s+(?:\w+\s+)?(?:that|to)\b"
+    r"|\b(?:an?|if the) [\w-]+.*\bits?\b"
 )
 """It stands for the clause that follows ("Is it safe to ..."), or for what came before ("May a pot boil if it ...")."""
 _DEMONSTRATIVE = re.compile(
-    r"(?:\b(?:this|these|those(?!\s+who\b)|such\s+an?|the\s+(?!only)[\w-]+\s+ones?(?!\s+(?:who|that|which|of|with|in)\b))\b"
+    r"(?i)(?:\b(?:this|these|those(?!\s+who\b)|such\s+an?|the\s+(?!only)[\w-]+\s+ones?(?!\s+(?:who|that|which|of|with|in)\b))\b"
     r"|(?:^|[,;:]|\b(?:is|was|are|were|did|does|do|has|have|had|will|would|can|could|of|in|on|at|to|by|for|from|with|about"
     r"|after|before|like|during|than|since|until|over|and|or|but|so|why|how|what|when|where|who|because))\s*\bthat\b"
-    r"|\bthat\W*$)(?!\s+(?:he|she|they|it|the|you|i|we|of)\b)",
-    re.IGNORECASE,
+    r"|\bthat\W*$)(?!\s+(?:he|she|they|it|the|you|i|we|of)\b)"
 )
 _CONTINUES = re.compile(
-    r"^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)",
-    re.IGNORECASE,
+    r"(?i)^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)"
 )
 _ASKING = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|wh(?:at|ich|om?|ose|en|ere|y)|how"
 _ADDS = re.compile(
-    r"\b(?:else|others?|another|more|next)\b|\b(?:there|ones?)\W*$|^\W*any|^\W*(?:what|how|which)\S*\s(?:\S+\s+)?the(?:\s+\S+){1,2}\s*$",
-    re.IGNORECASE,
+    r"(?i)\b(?:else|others?|another|more|next)\b|\b(?:there|ones?)\W*$|^\W*any|^\W*(?:what|how|which)\S*\s(?:\S+\s+)?the(?:\s+\S+){1,2}\s*$"
 )
 """More of what was asked about, or what it has: "What's the size limit?"; where and who ask about a thing itself."""
 _ELLIPSIS = re.compile(
-    r"^\W*(?P<mark>(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+)?"
-    r"(?P<value>(?:[^?.!]|\.(?=\w)){1,60}?)\s*[?.!]*\s*$",
-    re.IGNORECASE,
+    r"(?i)^\W*(?P<mark>(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+)?"
+    r"(?P<value>(?:[^?.!]|\.(?=\w)){1,60}?)\s*[?.!]*\s*$"
 )
 _CLAUSE = re.compile(
-    rf"\b(?:{_ASKING}|if|it|its|he|his|him|she|her|they|their|them|this|that|these|those|there|else|other)\b",
-    re.IGNORECASE,
+    rf"(?i)\b(?:{_ASKING}|if|it|its|he|his|him|she|her|they|their|them|this|that|these|those|there|else|other)\b"
 )
 _ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|which|what)\b", re.IGNORECASE)
 _BESIDE = re.compile(r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE)

@@ -30,9 +30,8 @@ REFILLED = "the question before, with one thing changed"
 _LIKES = (
     re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})(?:s\b)?"),
     re.compile(
-        rf"\b(?:(?:this|next|last)\s+)?(?:{MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday|week|month|year"
-        r"|spring|summer|autumn|fall|winter)\b",
-        re.IGNORECASE,
+        rf"(?i)\b(?:(?:this|next|last)\s+)?(?:{MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday|week|month|year"
+        r"|spring|summer|autumn|fall|winter)\b"
     ),
     TIME,
     re.compile(_NUMBER),
@@ -88,7 +87,7 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
         query = before.text
         if ASKING.search(value) and not says_little(value):  # a question of its own
             topic = topic_of(in_frame(query)[0]) if rejected else ""
-            query = f"{topic}的{value}" if topic and rejected not in topic else value
+            query = f"{topic}{value}" if topic and rejected not in topic else value
         for start, end in _places(_filler(rejected), query)[::-1]:
             query = query[:start] + _filler(value) + query[end:]
         alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before)
