@@ -50,7 +50,7 @@ def test_a_name_ends_with_its_sentence():
             "How do I enable triggers?",
             "Guide: ## **Triggers** of [a table](https://a.org/t#x) in `app.db`\n\n    enable-triggers",
             "And without it?",
-            "Guide: Triggers of a table in app.db",
+            "Guide: Triggers table app.db",
         ),
         ("怎么开启触发器？", "指南: ### `触发器` <Tag color='x' />\n开启", "这样会失败吗？", "指南: 触发器"),
     ],

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from theworld import Message, ReferenceResolver
-from theworld.references.history import overlap, topic_of_text, topic_tokens
+from theworld.references.chinese_topics import topic_in
+from theworld.references.history import overlap, topic_tokens
 
 HISTORY = [
     Message("user", "缓存方案怎么做？"),
@@ -83,4 +84,4 @@ def test_overlap_counts_single_ideographs() -> None:
     ],
 )
 def test_topic_of_a_text(text: str, topic: str) -> None:
-    assert topic in topic_of_text(text).lower()
+    assert topic in topic_in(text).lower()

@@ -28,13 +28,8 @@ from theworld.text.language import has_ideographs
 
 MOST_UNLIKE = 3  # characters by which fillers of one place may differ in length
 _ABOUT = re.compile(r"^(?:那么|那|还有|至于|换成|如果是)?(?P<value>[^，。！？,!?]{1,14}?)\s*的?呢$")
-_POINTING = re.compile(
-    "^其中(?!间)|^该(?![不怎如去是])..(?=[有的是能会在由]|支持|需要|可以)|(?<!在)[这那](?:[一几]?[个种类步款条项件样点次些]|时|之后|以后)(?!们|么)"
-)
-_SEQUEL = re.compile(
-    "^(?:不是|等等|等一下|说错|搞错|抱歉|不好意思|哦不|啊不|不对)|^(?=.{1,15}$)(?:还有|除此|除了[这它]|那?[不没].{1,5}(?:行吗|可以吗|会怎么?样|怎么办)$|.*?(?:接着|然后|接下来|下一步))"
-)
-"""A correction, or a short query that goes on; in a longer one 接着 follows on something in the query itself."""
+_BY_WHAT = re.compile("[由用被靠](?:什么|哪|几)")
+"""What something was done with or by: what the next turn speaks of may be either."""
 _PLACE = re.compile("[那这][里儿边]|当地")
 _GOVERNED = re.compile(
     r"(?:怎么|怎样|如何|为什么|为何|什么时候|何时|能不能|可以|应该|需要|想|要|把|将|给|对|让|用|从|跟|在)[^，。,的是]{0,4}$"
@@ -55,6 +50,24 @@ def _pronoun() -> re.Pattern[str]:
     )
 
 
+@cache
+def _pointing() -> re.Pattern[str]:
+    """Return the pattern of what points at something said: 其中, 该设置有, 这种, 那时."""
+    after, units = (
+        any_of("after_said").pattern,
+        f"[这那](?:[一几]?(?:{any_of('pointed_units').pattern})|{any_of('pointed_times').pattern})",
+    )
+    return re.compile(f"^其中(?!间)|^该(?![不怎如去是])..(?={after})|(?<!在){units}(?!们|么)")
+
+
+@cache
+def _sequel() -> re.Pattern[str]:
+    """Return the pattern of what rejects or goes on; in a longer query 接着 follows on something in it."""
+    names = ("rejections", "additions", "orders", "asked_of_ways")
+    rejects, more, order, ways = (any_of(name).pattern for name in names)
+    return re.compile(rf"^(?:{rejects})|^(?=.{{1,15}}$)(?:{more}|那?[不没].{{1,5}}(?:{ways})$|.*?(?:{order}))")
+
+
 class ChineseFollowUp(FollowUp):
     """A Chinese query being made to stand alone."""
 
@@ -69,7 +82,7 @@ class ChineseFollowUp(FollowUp):
         match = _ABOUT.match(self.text)
         if match is None or self.before is None or is_continuation(self.text) or _pronoun().search(match["value"]):
             return None
-        if not (topic_tokens(match["value"]) or TIME.search(self.text)):
+        if not (topic_tokens(match["value"]) or match["value"].isascii() or TIME.search(self.text)):
             return None
         start = self.folded.find(self.text) + match.start("value")
         value = self.query[start : start + len(match["value"])].strip()
@@ -107,19 +120,23 @@ class ChineseFollowUp(FollowUp):
             compared = joined_names(bare(re.split("[谁哪]", fold_in_place(asked))[0]))
             answer, said = last_answer(self.history)
             chosen = [name for name in compared if name in fold_in_place(answer)]
-            name = chosen[0] if len(chosen) == 1 else "和".join(compared) or name_given(asked, answer, person=not thing)
+            name = chosen[0] if len(chosen) == 1 else "和".join(compared)
+            if not (name or (thing and _BY_WHAT.search(asked))):
+                name = name_given(asked, answer, person=not thing)
             return Antecedent(name, before.source if compared else said) if name else None
-        topic = topic_of(before.text)
-        return Antecedent(topic, before.source) if topic and not _UNSURE.search(before.text) else None
+        own, root = in_frame(before.text)
+        about = root if root and says_little(bare(fold_in_place(own))) else before.text
+        topic = topic_of(about)
+        return Antecedent(topic, before.source) if topic and not _UNSURE.search(about) else None
 
     def _dependent(self) -> Standalone:
         """Read 这种, 那一步, a correction, a sequel (接着), and what names nothing it could be about ("怎么走？")."""
-        match = _POINTING.search(self.folded)
+        match = _pointing().search(self.folded)
         if match and not _bound(self.folded[: match.start()], 3):
             return self.in_context(self.span(match), "pronoun")
         attribute = any_of("attributes").match(self.text)
         little = says_little(self.text[attribute.end() if attribute else 0 :])
-        goes_on = little or is_continuation(self.text) or _SEQUEL.match(self.text)
+        goes_on = little or is_continuation(self.text) or _sequel().match(self.text)
         return self.in_context(self.whole, "continuation") if goes_on else Standalone()
 
 

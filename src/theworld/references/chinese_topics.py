@@ -6,20 +6,21 @@ import re
 from functools import cache, lru_cache
 
 from theworld.references.config import load_table
-from theworld.references.history import answering, generic_chinese, topic_of_text, topic_tokens
+from theworld.references.history import answering, generic_chinese, named_words, topic_tokens
 from theworld.text.folding import fold_in_place
 from theworld.text.language import CJK_RANGES, has_ideographs
 from theworld.text.quantities import either
 
-LONGEST_TOPIC = 24
+LONGEST_TOPIC, LONGEST_LABEL = 24, 40
 LONGEST_NAME = 14
 """Characters of an answer that is nothing but a name."""
 PUNCTUATION = " \t\n，。！？；：、,.!?;:~～…\"'“”‘’（）()"
-_NAMES_ITS_TOPIC = re.compile("[a-z0-9]|^(?:什么|啥)(?:是|叫)|^[^的]+是(?:什么|啥)(?:意思)?$")
+_NAMES_ITS_TOPIC = re.compile("[a-z0-9]|^(?:什么|啥)(?:是|叫)|^[^的]+是(?:什么|啥)(?:意思)?$|^[^的]{2,}在哪[里儿边]?$")
 TIME = re.compile(
     r"(?:\d{2,4}年(?:\d{1,2}月(?:\d{1,2}[日号])?)?|\d{1,2}月(?:\d{1,2}[日号])?|(?:上|下|这|本)?(?:周|星期|礼拜)[一二三四五六日天]|大?[前后明今昨]天"
     r"|[去今明前后]年|(?:上|下|这|本)个?月|[春夏秋冬][天季]|早上|上午|中午|下午|晚上)"
 )
+ASKING = re.compile("怎么|怎样|如何|为[什何啥]|什么|啥|多少|多[高长大久远重快深宽]|[哪几吗谁]")
 _BOUNDARY = re.compile(
     r"的|是|还?有(?!限)|在|怎么|怎样|如何|为什么|为何|为啥|什么|啥|多少|多[高长大久远重快深宽]|哪|几|吗|呢|会不会|能不能|可以|会|能|应该|适合|支持|和.{1,12}(?:哪|谁|的|比)|还是|属于|跟|谁|最|[，。,]"
 )
@@ -78,7 +79,7 @@ def topic_of(question: str) -> str:
 
 def topic_in(text: str) -> str:
     """Return what a text in either language is about, in its own words."""
-    return (topic_of(text) if has_ideographs(text) else "") or topic_of_text(text)
+    return (topic_of(text) if has_ideographs(text) else "") or (named_words(text) or text).strip()[:LONGEST_LABEL]
 
 
 def asks_for(question: str) -> bool:

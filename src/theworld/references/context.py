@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from theworld.references.config import load_table
 from theworld.references.detection import Detected, Kind, Span
-from theworld.references.history import last_answer, text_of
+from theworld.references.history import last_answer, named_words, text_of
 from theworld.references.names import names_in
 from theworld.state import Message, ReferenceScope, ReferenceType
 from theworld.text.folding import fold_in_place
@@ -47,7 +47,7 @@ _ORDINAL = re.compile(
     r"(?:\s+(?:one|item|option|step|point|number|phase|way|kind|case)\b(?! of\b)|(?=\W*$))"
     r"|第(?P<cn>[一二三四五1-5])[个种条项步点款类](?!月|年|人)|(?P<end>最后|[前后])(?:(?:一|那)[个种条项步点款类]|(?<=[前后])者)"
 )
-_SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about)\b|[那呢么还有]|\W)*")
+_SAYS_NO_MORE = re.compile(r"(?i)(?:\b(?:and|or|so|what|how|about|to|for|in|on|at|with|from|of)\b|[那呢么还有]|\W)*")
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def in_frame(text: str) -> tuple[str, str]:
 def _flat(text: str) -> str:
     """Return a question and what it goes back to; what lies between would outweigh the words asked now."""
     own, root = in_frame(text)
-    return f"{own.rstrip(_CLOSING)}{'；' if has_ideographs(own) else '; '}{root}" if root else own
+    return own.rstrip(_CLOSING) + (("；" if has_ideographs(own) else "; ") + root) * bool(root)
 
 
 class FollowUp:
@@ -115,6 +115,10 @@ class FollowUp:
     `forced` is the antecedent that a caller chose. `alone` makes an earlier question stand alone: (question, turns
     before it) -> the question with its own antecedents.
     """
+
+    heading: Antecedent | None = None
+    nested = False
+    """Whether it is an earlier question, whose sentences are frames for what comes after it."""
 
     def __init__(self, query: str, history: Sequence[Message], forced: str | None, alone: Alone) -> None:
         self.query, self.history, self.forced, self.alone = query, history, forced, alone
@@ -181,12 +185,20 @@ class FollowUp:
         named = not has_ideographs(text) if chinese else text in {name.text for name in names_in(text)}
         return (None if named else with_context(before + text + after, question)) or before + text + after
 
-    def in_context(self, span: Span, kind: Kind) -> Standalone:
-        """Return the query with the question before it, and the beginning of its answer if that may be meant."""
+    def in_context(self, span: Span, kind: Kind, *, whole: bool = False) -> Standalone:
+        """Return the query with the heading, or the question before and the beginning of an answer that may be meant.
+
+        Of these what names something is enough, more outweighs what is asked now; a filler needs the `whole` question.
+        """
+        if heading := self.heading:
+            alone = with_context(self.query, heading.text)
+            return self.changed(alone, span, kind, "the heading", heading, sure=False)
         if self.before is None:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
-        alone = with_context(self.query, beginning(answer.text), self.before.text)
+        whole = whole or self.nested
+        said = [beginning(answer.text), *([self.before.text] if whole else in_frame(self.before.text))]
+        alone = with_context(self.query, *(said if whole else map(named_words, said)))
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
 
 

@@ -22,12 +22,6 @@ from theworld.text.time_ranges import find_time_ranges
 MOST_OCCURRENCES = 32
 """Occurrences of one phrase that are looked at: what repeats it more often is no question."""
 _LETTER = rf"[^\W{CJK_RANGES}]"
-_SPOKEN_OF = re.compile(
-    "说|聊|谈|讨论|提|问|讲|建议|推荐|决定|定的|商量|告诉|答|发|记得|那个|那次"
-    r"|\b(?:said|say|talk|talked|talking|discuss|discussed|mention|mentioned|ask|asked|suggest|suggested|recommended"
-    r"|decide|decided|tell|told|chat|chatted|agree|agreed|answer|answered|spoke|went over|covered|conversation"
-    r"|you gave)\b"
-)
 Kind = Literal["correction", "keyword", "time", "history", "continuation", "pronoun"]
 """What was recognised; earlier ones are preferred as the primary reference."""
 
@@ -154,14 +148,26 @@ def find_time_words(folded: str, now: datetime) -> list[Detected]:
     return found
 
 
-def find_times(folded: str, now: datetime, history: Sequence[Message], zone: tzinfo) -> list[Detected]:
-    """Return the time words of a query that mean the conversation: one that speaks of it, or of what was said then.
+@cache
+def any_phrase(name: str) -> re.Pattern[str]:
+    """Return the pattern of any phrase of a row of `data/language.yaml`, in both languages."""
+    rows = load_table("language")[name]
+    return re.compile("|".join(phrase_pattern(phrase)[1].pattern for code in LANGUAGES for phrase in rows[code]))
+
+
+def find_references(
+    folded: str, config: ReferenceResolverConfig, now: datetime, history: Sequence[Message], zone: tzinfo
+) -> list[Detected]:
+    """Return the keywords and corrections of a folded query, and its time words that mean the conversation.
 
     Without a verb of speaking ("the plan from last Tuesday") something must have been said at that time which shares
     the query's topic, or the query has none.
     """
-    found, spoken = [], _SPOKEN_OF.search(folded) is not None
-    for word in find_time_words(folded, now):
+    found, spoken = (
+        [*find_keywords(folded, config), *find_corrections(folded)],
+        any_phrase("spoken_of").search(folded) is not None,
+    )
+    for word in find_time_words(folded, in_zone(now, zone)):
         topic = topic_tokens(folded[: word.span.start] + " " + folded[word.span.end :])
         said = [] if spoken or word.interval is None else said_within(history, word.interval, zone)
         if spoken or (said and (not topic or max(overlap(topic, text_of(history[i])) for i in said) >= CLEAR_OVERLAP)):

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from theworld.references.context import Antecedent, FollowUp, Standalone, dependent, with_context
-from theworld.references.detection import Kind, Span
+from theworld.references.context import Antecedent, FollowUp, Standalone, dependent
+from theworld.references.detection import Span
 from theworld.references.frames import refill
 from theworld.references.history import answering, last_answer, text_of, topic_tokens
 from theworld.references.names import is_heading, looks_like_person, names_in, sure_names
@@ -21,50 +21,37 @@ from theworld.state import Message
 from theworld.text import tokens, without_qualifier
 
 _PRONOUN = re.compile(
-    r"(?<![\w'’-])(?:(?P<he>he|him|his)|(?P<she>she|hers?)|(?P<they>they|them|theirs?)|(?P<it>its?))"
-    r"(?P<clitic>['’](?:re|ve|ll|d|s))?(?![\w-])",
-    re.IGNORECASE,
+    r"(?i)(?<![\w'’-])(?:(?P<he>he|him|his)|(?P<she>she|hers?)|(?P<they>they|them|theirs?)|(?P<it>its?))"
+    r"(?P<clitic>['’](?:re|ve|ll|d|s))?(?![\w-])"
 )
 _POSSESSIVE = re.compile(
-    r"(?:his|hers|theirs?|its)\b|her\s+(?!(?:to|for|in|on|at|with|by|from|of|as|and|or|but|when|after|before|the|an?)\b)\w",
-    re.IGNORECASE,
+    r"(?i)(?:his|hers|theirs?|its)\b|her\s+(?!(?:to|for|in|on|at|with|by|from|of|as|and|or|but|when|after|before|the|an?)\b)\w"
 )
 _EXPLETIVE = re.compile(
-    r"\b(?:(?:is|was|be)\s+it|it\s+(?:is|was|takes?|means?|costs?))\s+(?:\w+\s+)?(?:that|to)\b"
-    r"|\b(?:an?|if the) [\w-]+.*\bits?\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:(?:is|was|be)\s+it|it\s+(?:is|was|takes?|means?|costs?))\s+(?:\w+\s+)?(?:that|to)\b"
+    r"|\b(?:an?|if the) [\w-]+.*\bits?\b"
 )
 """It stands for the clause that follows ("Is it safe to ..."), or for what came before ("May a pot boil if it ...")."""
 _DEMONSTRATIVE = re.compile(
-    r"(?:\b(?:this|these|those(?!\s+who\b)|such\s+an?|the\s+(?!only)[\w-]+\s+ones?(?!\s+(?:who|that|which|of|with|in)\b))\b"
+    r"(?i)(?:\b(?:this|these|those(?!\s+who\b)|such\s+an?|the\s+(?!only)[\w-]+\s+ones?(?!\s+(?:who|that|which|of|with|in)\b))\b"
     r"|(?:^|[,;:]|\b(?:is|was|are|were|did|does|do|has|have|had|will|would|can|could|of|in|on|at|to|by|for|from|with|about"
     r"|after|before|like|during|than|since|until|over|and|or|but|so|why|how|what|when|where|who|because))\s*\bthat\b"
-    r"|\bthat\W*$)(?!\s+(?:he|she|they|it|the|you|i|we|of)\b)",
-    re.IGNORECASE,
+    r"|\bthat\W*$)(?!\s+(?:he|she|they|it|the|you|i|we|of)\b)"
 )
 _CONTINUES = re.compile(
-    r"^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)",
-    re.IGNORECASE,
+    r"(?i)^\W*(?:(?:and|but|so|or|also|no|not|sorry|wait|actually|go on|continue|done|then)\b|(?:what|how) about\b)"
 )
 _ASKING = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|wh(?:at|ich|om?|ose|en|ere|y)|how"
-_ASKS = re.compile(
-    rf"^\W*(?:(?:up|to|in|on|at|for|from|by|with|of|so)\s+){{0,2}}"
-    rf"(?!(?:what|who)(?:['’]s|\s+(?:is|are|was|were))\s+(?:an?\s+)?[\w-]+\W*$)(?:{_ASKING})\b",
-    re.IGNORECASE,
-)
-"""A question, but for one that asks what a thing is: "What is a semaphore?"."""
 _ADDS = re.compile(
-    r"\b(?:else|others?|another|more|next)\b|^\W*any|^(?:\S+\s+){1,2}the(?:\s+\S+){1,2}\s*$", re.IGNORECASE
+    r"(?i)\b(?:else|others?|another|more|next)\b|\b(?:there|ones?)\W*$|^\W*any|^\W*(?:what|how|which)\S*\s(?:\S+\s+)?the(?:\s+\S+){1,2}\s*$"
 )
-"""More of what was asked about, or a thing of it: "What's the size limit?"."""
+"""More of what was asked about, or what it has: "What's the size limit?"; where and who ask about a thing itself."""
 _ELLIPSIS = re.compile(
-    r"^\W*(?P<mark>(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+)?"
-    r"(?P<value>(?:[^?.!]|\.(?=\w)){1,60}?)\s*[?.!]*\s*$",
-    re.IGNORECASE,
+    r"(?i)^\W*(?P<mark>(?:(?:and|or|but)\b(?:\s+(?:what|how)\s+about)?|(?:what|how)\s+about)\s+)?"
+    r"(?P<value>(?:[^?.!]|\.(?=\w)){1,60}?)\s*[?.!]*\s*$"
 )
 _CLAUSE = re.compile(
-    rf"\b(?:{_ASKING}|if|it|its|he|his|him|she|her|they|their|them|this|that|these|those|there|else|other)\b",
-    re.IGNORECASE,
+    rf"(?i)\b(?:{_ASKING}|if|it|its|he|his|him|she|her|they|their|them|this|that|these|those|there|else|other)\b"
 )
 _ASKS_NAME = re.compile(r"^\W*(?:(?:and|so|but|then)\s+)?(?:\w+\s+)?(?:who|whom|which|what)\b", re.IGNORECASE)
 _BESIDE = re.compile(r"[\"”’]?\s*(?:,|and|or|vs\.?|versus|,\s*(?:and|or))\s*(?:the\s+)?[\"“‘]?", re.IGNORECASE)
@@ -130,7 +117,7 @@ class EnglishFollowUp(FollowUp):
                 found[nature] = self.span(match), ending, (*rivals, self._antecedent(kind))[0]
         meant = [name.text for _, _, name in found.values() if name]
         if not meant:
-            return next((self._in_context(span, "pronoun") for span, _, _ in found.values()), None)
+            return next((self.in_context(span, "pronoun") for span, _, _ in found.values()), None)
         query = self.query
         used: list[Antecedent] = []
         for span, ending, name in sorted(found.values(), reverse=True):
@@ -160,11 +147,8 @@ class EnglishFollowUp(FollowUp):
         person = kind in {"he", "she"}
         if self.forced:
             return Antecedent(self.forced, -1)
-        answer, asked = last_answer(self.history)[0], self.before.text if self.before else ""
-        said = {name for match in _PRONOUN.finditer(answer) for name in ("he", "she") if match[name]}
-        other = asked if person and said and kind not in said else ""  # whom the answer calls she is not he
-        alike = (name for name in self.names if looks_like_person(name.text) is person and name.text not in other)
-        named = next(alike, None)
+        asked = self.before.text if self.before else ""
+        named = next((name for name in self.names if looks_like_person(name.text) is person), None)
         if self.heading:
             return named if person and named and not looks_like_person(self.heading.text) else self.heading
         both = _side_by_side(self._name_giving())
@@ -213,22 +197,17 @@ class EnglishFollowUp(FollowUp):
         if self.long:
             return Standalone()
         if match := _DEMONSTRATIVE.search(self.query):
-            return self._in_context(self.span(match), "pronoun")
+            return self.in_context(self.span(match), "pronoun")
         own = topic_tokens(self.query)
-        most = MOST_OWN_WORDS if _ADDS.search(self.query) else 1 if not self.heading and _ASKS.match(self.query) else 0
+        few = not self.heading and self.query.rstrip().endswith("?") and len(self.query.split()) < LONGEST_FRAGMENT
+        most = MOST_OWN_WORDS if _ADDS.search(self.query) else int(few)
         bare = (not self.named and len(own) <= most) or self.fragment
         match = _CONTINUES.match(self.query)
         again = {name.text for name in self.named} & {name.text for name in self.names}
         if again or not (match or bare):
             return Standalone()
-        return self._in_context(self.span(match) if match else self.whole, "continuation")
-
-    def _in_context(self, span: Span, kind: Kind) -> Standalone:
-        """Return the query with the heading of the conversation, or else with the question before it, in brackets."""
-        if self.heading is None:
-            return self.in_context(span, kind)
-        alone = with_context(self.query, self.heading.text)
-        return self.changed(alone, span, kind, "the heading", self.heading, sure=False)
+        filler = match is not None or self.fragment
+        return self.in_context(self.span(match) if match else self.whole, "continuation", whole=filler)
 
 
 def _side_by_side(said: Antecedent | None) -> tuple[Antecedent, ...]:

@@ -1,24 +1,26 @@
 """What a turn does with the frame of the question before: it drops it, or puts something else in its place.
 
 - A change of topic ("换个话题，…") drops the frame: the words that announce it are no part of the query.
-- A correction ("No, I meant X", "不对，我问的是X") keeps the frame and replaces a filler by its like: a year by a year,
-  a name by a name. Where nothing is alike the filler stands before its frame in brackets.
+- A correction ("I meant X, not Y", "不是Y，我问的是X") keeps the frame and puts X in the place of Y, or of its like:
+  a year for a year, a name for a name. Where nothing is alike the filler stands before its frame in brackets.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from theworld.references.chinese_topics import TIME
+from theworld.references.chinese_topics import ASKING, TIME, says_little, topic_of
 from theworld.references.config import LANGUAGES, load_table
 from theworld.references.context import FollowUp, Standalone, in_frame, with_context
 from theworld.references.names import names_in, sure_names
 from theworld.state import ReferenceType
 from theworld.text.dates import MONTH
 from theworld.text.folding import fold_in_place
+from theworld.text.language import has_ideographs
+from theworld.text.tokens import tokens
 
 CORRECTED = "the question before, with what was meant"
 LONGEST_FILLER = 60
@@ -28,58 +30,92 @@ REFILLED = "the question before, with one thing changed"
 _LIKES = (
     re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})(?:s\b)?"),
     re.compile(
-        rf"\b(?:(?:this|next|last)\s+)?(?:{MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday|week|month|year"
-        r"|spring|summer|autumn|fall|winter)\b",
-        re.IGNORECASE,
+        rf"(?i)\b(?:(?:this|next|last)\s+)?(?:{MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday|week|month|year"
+        r"|spring|summer|autumn|fall|winter)\b"
     ),
     TIME,
     re.compile(_NUMBER),
     re.compile(r"(?<![\w./-])[A-Za-z\d./-]*[-_./](?:[\w./-]*[A-Za-z\d])"),
 )
 """Years, days and seasons, numbers, terms that are written like code: a value takes the place of its like."""
+_LATIN_WORD = re.compile(r"[a-z0-9]+(?:[.+#'’_-]+[a-z0-9]+)*[+#]*")
 _NUMBERED = re.compile(rf"(?P<what>.*?[^\W\d])[ \t]*{_NUMBER}")
 """A number with what it counts or names: "exit code 143", "E501"."""
 
 
 @cache
-def _heads(table: str, before: str) -> str:
-    """Return the pattern of the heads of a table, with what may stand before them: "Ok, different topic"."""
-
-    def either(phrases: Sequence[str]) -> str:
-        ordered = sorted(phrases, key=len, reverse=True)
-        return "|".join(re.escape(p).replace("…", "[^，。,.？?]{1,10}?").replace(r"\ ", r"\s+") for p in ordered)
-
-    frames = load_table("frames")
-    heads = "|".join(either(frames[table][code]) for code in LANGUAGES)
-    return rf"\W*(?:(?:{either(frames[before])}){_GAP})*(?:{heads})"
+def _either(table: str) -> str:
+    """Return the pattern of any phrase of a table, the longest first."""
+    rows = load_table("frames")[table]
+    phrases = [phrase for code in LANGUAGES for phrase in rows[code]] if isinstance(rows, dict) else rows
+    ordered = sorted(phrases, key=len, reverse=True)
+    return "|".join(re.escape(p).replace("…", "[^，。,.？?]{1,10}?").replace(r"\ ", r"\s+") for p in ordered)
 
 
 @lru_cache(maxsize=4096)
 def topic_change(text: str) -> int | None:
     """Return where the words after an announced change of topic begin; None where a text announces none."""
-    head = _heads("topic_changes", "before_changes")
+    head = rf"\W*(?:(?:{_either('before_changes')}){_GAP})*(?:{_either('topic_changes')})"
     match = re.match(rf"{head}[吧啦呀了]?(?:\s*[:,，：.。;；!！—-]+\s*|$)(?:{head}|{_GAP})*", fold_in_place(text[:200]))
     return match.end() if match else None
 
 
+def _given(folded: str) -> Iterator[re.Match[str]]:
+    """Yield the readings of a folded turn as a correction: `value` is given, `rejected` not meant, `head` says so."""
+    reject, instead = (_either(name) for name in ("rejecting", "instead"))
+    before, head = rf"\W*(?:(?:{_either('before_corrected')}){_GAP})*", rf"(?P<head>{_either('corrected')})"
+    value = rf"(?P<value>(?:[^.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
+    rejected = rf"(?:{reject})\s*(?P<rejected>(?:[^,，.?!。？！]|\.(?=\w)){{1,{LONGEST_FILLER}}}?)"
+    for form in (
+        rf"{rejected}(?:[,，;；.。—-]+\s*|\s+(?=but\b)|(?=而是))(?:{head}|{instead})?\s*{value}",
+        rf"{head}\s*{value}(?:(?:[,，]\s*|\s+){rejected})?",
+        rf"(?:{instead})?\s*{value}[,，]\s*(?:{head}|{rejected})",
+    ):
+        if len(folded) < LONGEST_FILLER * 3 and (match := re.fullmatch(rf"{before}{form}[.?!。？！\s]*", folded)):
+            yield match
+
+
 def corrected(follow_up: FollowUp) -> Standalone | None:
-    """ "No, I meant X": the question before with X in the place of its like; None for any other turn."""
-    head = _heads("corrected", "before_corrected")
-    not_meant = r"[,，]\s*(?:not|不是|而不是)[^.?!。？！]+"
-    pattern = rf"{head}\s*(?P<value>[^.?!。？！]{{1,{LONGEST_FILLER}}}?)(?:{not_meant})?[.?!。？！\s]*$"
-    match = re.match(pattern, fold_in_place(follow_up.query))
-    before = follow_up.before if match else None
-    if match is None or before is None:
+    """ "No, I meant X, not Y": the question before with X in the place of Y, or of its like; None for any other turn.
+
+    Where nothing says that something was meant, the question before must hold what is rejected.
+    """
+    if (before := follow_up.before) is None:
         return None
-    value = follow_up.query[slice(*match.span("value"))].strip()
-    query = with_context(value, before.text)
-    alone = refill(follow_up, value) or follow_up.changed(
-        query, follow_up.whole, "continuation", CORRECTED, before, sure=False
-    )
-    references = tuple(
-        found._replace(kind="correction", reference_type=ReferenceType.CORRECTION) for found in alone.references
-    )
-    return replace(alone, references=references, reason=CORRECTED)
+    for match in _given(fold_in_place(follow_up.query)):
+        value, rejected = (follow_up.query[slice(*match.span(name))].strip() for name in ("value", "rejected"))
+        query = before.text
+        if ASKING.search(value) and not says_little(value):  # a question of its own
+            topic = topic_of(in_frame(query)[0]) if rejected else ""
+            query = f"{topic}{value}" if topic and rejected not in topic else value
+        for start, end in _places(_filler(rejected), query)[::-1]:
+            query = query[:start] + _filler(value) + query[end:]
+        alone = follow_up.changed(query, follow_up.whole, "continuation", CORRECTED, before)
+        if query == before.text:
+            if not match["head"]:
+                continue
+            framed = with_context(value, before.text)
+            alone = refill(follow_up, value) or replace(
+                follow_up.changed(framed, follow_up.whole, "continuation", CORRECTED, before), sure=False
+            )
+        kind = ReferenceType.CORRECTION
+        references = (found._replace(kind="correction", reference_type=kind) for found in alone.references)
+        return replace(alone, references=tuple(references), reason=CORRECTED)
+    return None
+
+
+def _places(phrase: str, text: str) -> list[tuple[int, int]]:
+    """Return where a text holds a phrase, left to right; Latin words in any of their forms."""
+    folded = fold_in_place(text)
+    if has_ideographs(phrase) or not phrase:
+        return [match.span() for match in re.finditer(re.escape(fold_in_place(phrase)), folded) if phrase]
+    words = [match.span() for match in _LATIN_WORD.finditer(folded)]
+    pairs = zip(words, words[len(phrase.split()) - 1 :], strict=False)
+    return [(start, end) for (start, _), (_, end) in pairs if tokens(folded[start:end]) == tokens(phrase)]
+
+
+def _filler(value: str) -> str:
+    return re.sub(r"(?i)^(?:(?:in|on|for|at|of|with|to|from|by)\s+)?(?:(?:the|an?)\s+)?", "", value)
 
 
 def refill(follow_up: FollowUp, value: str) -> Standalone | None:
@@ -94,7 +130,7 @@ def refill(follow_up: FollowUp, value: str) -> Standalone | None:
 
 def refilled(value: str, frame: str, *, named: bool) -> str | None:
     """Return a question with a value in the place of its like, or where that may be `named`, of the last name."""
-    value = re.sub(r"(?i)^(?:(?:in|on|for|at|of|with|to|from|by)\s+)?(?:(?:the|an?)\s+)?", "", value)
+    value = _filler(value)
     folded = fold_in_place(value)
     kind = next((pattern for pattern in _LIKES if pattern.fullmatch(folded)), None)
     if kind is None and (numbered := _NUMBERED.fullmatch(folded)):

@@ -137,13 +137,6 @@ def answering(question: str, answer: str) -> str:
     return max(sentences, key=lambda sentence: overlap(wanted, sentence), default="")
 
 
-def topic_of_text(text: str, longest: int = 40) -> str:
-    """Return what a text is about in its own words: its longest run of words that name a topic, or its start."""
-    runs: list[str] = [""]
-    for piece in re.split(r"[\s，。！？；：、,.!?;:\"'（）()「」《》]+", text):
-        named = [part for part in generic_chinese().split(fold_in_place(piece)) if topic_tokens(part)]
-        if named and piece.isascii():
-            runs[-1] = f"{runs[-1]} {piece}".strip()
-        else:
-            runs += [max(named, key=len, default=""), ""]
-    return (max(runs, key=len) or text.strip())[:longest]
+def named_words(text: str) -> str:
+    """Return the words of an English text that name something; a Chinese text as it is."""
+    return text if has_ideographs(text) else " ".join(word for word in text.split() if topic_tokens(word))

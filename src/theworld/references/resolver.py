@@ -15,15 +15,7 @@ from theworld.references.chinese import ChineseFollowUp
 from theworld.references.chinese_topics import topic_in
 from theworld.references.config import LanguageCode, ReferenceResolverConfig, check_mapping, load_table
 from theworld.references.context import FollowUp, Standalone, is_small_talk, with_context
-from theworld.references.detection import (
-    Detected,
-    find_corrections,
-    find_keywords,
-    find_times,
-    in_zone,
-    named_topic,
-    order_references,
-)
+from theworld.references.detection import Detected, find_references, named_topic, order_references
 from theworld.references.english import EnglishFollowUp
 from theworld.references.frames import CORRECTED, corrected, topic_change
 from theworld.references.history import as_messages, text_of, topic_tokens
@@ -120,8 +112,7 @@ class ReferenceResolver:
 
     def _detect(self, query: str, now: datetime, conversation: Conversation, alone: Standalone) -> list[Detected]:
         folded = fold_in_place(query)
-        found = [*find_keywords(folded, self.config), *find_corrections(folded)]
-        found += find_times(folded, in_zone(now, conversation.zone), conversation.history, conversation.zone)
+        found = find_references(folded, self.config, now, conversation.history, conversation.zone)
         if conversation.history and (span := chat_question(folded)):
             found.append(Detected(span, "history", ReferenceType.REFERENTIAL, ReferenceScope.CURRENT_SESSION))
         return order_references([*found, *alone.references])
@@ -209,12 +200,13 @@ def _standalone(
 
     `antecedent` overrides the choice among equally good antecedents.
     """
-    if not history or len(query) > LONGEST_DEPENDENT or depth > DEEPEST:
-        return Standalone()
     if (start := topic_change(query)) is not None:
         return Standalone(query[start:].strip() or None, reason="another topic is announced")
+    if not history or len(query) > LONGEST_DEPENDENT or depth > DEEPEST:
+        return Standalone()
     rules = ChineseFollowUp if language == "cn" or has_ideographs(query) else EnglishFollowUp
     follow_up = rules(query, history, antecedent, partial(_alone, depth + 1))
+    follow_up.nested = depth > 0
     return corrected(follow_up) or (Standalone() if is_small_talk(query) else follow_up.rewritten())
 
 

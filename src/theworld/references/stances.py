@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from theworld.references.chinese_topics import topic_in
-from theworld.references.config import LANGUAGES, LanguageCode, load_table
-from theworld.references.detection import in_zone, phrase_pattern
+from theworld.references.config import LanguageCode, load_table
+from theworld.references.detection import any_phrase, in_zone
 from theworld.references.history import as_messages, overlap, text_of, topic_tokens
 from theworld.state import Message
 from theworld.text import entity_key, split_sentences
@@ -23,16 +22,10 @@ MOST_RANKED = 20
 """Stances of a history that are compared with the topic named, the latest."""
 
 
-@cache
-def _markers() -> re.Pattern[str]:
-    table = load_table("language")["stances"]
-    return re.compile("|".join(phrase_pattern(phrase)[1].pattern for code in LANGUAGES for phrase in table[code]))
-
-
 @lru_cache(maxsize=4096)
 def is_stance(text: str) -> bool:
     """Return whether a text states an opinion or advice ("我建议", "I think")."""
-    return _markers().search(fold_in_place(text)) is not None
+    return any_phrase("stances").search(fold_in_place(text)) is not None
 
 
 def extract_stances(
