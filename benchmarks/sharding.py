@@ -1,6 +1,6 @@
 """Simulate shards: questions that wait for all of them, how even they are, how long filling and recovery take.
 
-    python benchmarks/sharding.py /work/documents/handbook [FOLDER...] [--seed 1]
+    python benchmarks/sharding.py FOLDER... [--seed 1]
 
 The sizes of documents are those of the folders; times and rates are the measured ones below, each with its section of
 benchmarks/README.md. It prints the tables of docs/scale.md.

@@ -53,10 +53,8 @@ def _pronoun() -> re.Pattern[str]:
 @cache
 def _pointing() -> re.Pattern[str]:
     """Return the pattern of what points at something said: 其中, 该设置有, 这种, 那时."""
-    after, units = (
-        any_of("after_said").pattern,
-        f"[这那](?:[一几]?(?:{any_of('pointed_units').pattern})|{any_of('pointed_times').pattern})",
-    )
+    after, unit, time = (any_of(name).pattern for name in ("after_said", "pointed_units", "pointed_times"))
+    units = f"[这那](?:[一几]?(?:{unit})|{time})"
     return re.compile(f"^其中(?!间)|^该(?![不怎如去是])..(?={after})|(?<!在){units}(?!们|么)")
 
 

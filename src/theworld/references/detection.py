@@ -163,10 +163,8 @@ def find_references(
     Without a verb of speaking ("the plan from last Tuesday") something must have been said at that time which shares
     the query's topic, or the query has none.
     """
-    found, spoken = (
-        [*find_keywords(folded, config), *find_corrections(folded)],
-        any_phrase("spoken_of").search(folded) is not None,
-    )
+    found = [*find_keywords(folded, config), *find_corrections(folded)]
+    spoken = any_phrase("spoken_of").search(folded) is not None
     for word in find_time_words(folded, in_zone(now, zone)):
         topic = topic_tokens(folded[: word.span.start] + " " + folded[word.span.end :])
         said = [] if spoken or word.interval is None else said_within(history, word.interval, zone)
