@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -218,6 +219,23 @@ def test_a_lock_that_cannot_be_signed_is_given_back(path: Path, monkeypatch: pyt
     other = WriterLock(path)
     other.acquire()
     other.release()
+
+
+def test_a_writer_waits_for_a_reader_that_finishes_what_a_killed_one_left(path: Path) -> None:
+    reader, given_back = WriterLock(path), threading.Event()
+    reader.acquire(recovering=True)
+    with pytest.raises(StoreLockedError, match=f"process {os.getpid()} is writing"):
+        WriterLock(path).acquire(recovering=True)  # another reader does not
+
+    def release() -> None:
+        given_back.set()
+        reader.release()
+
+    timer = threading.Timer(0.2, release)
+    timer.start()
+    with KnowledgeStore.open(path, read_only=False):
+        assert given_back.is_set()
+    timer.join()
 
 
 def test_metadata_that_no_index_can_keep_is_refused(path: Path) -> None:

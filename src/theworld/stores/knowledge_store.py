@@ -85,7 +85,7 @@ class KnowledgeStore:
         when another process is writing.
         """
         writable = create or not read_only
-        opened = open_folder(Path(path), engines or Engines(), create=create, writable=writable, in_turn=True)
+        opened = open_folder(Path(path), engines or Engines(), create=create, writable=writable)
         try:
             store = cls(opened)
             with collection_paused():

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -23,6 +24,9 @@ from theworld.stores.projections import Engines, Projections
 
 FOLLOWED = "ledger.json"
 """Names the ledger that the projections in the folder were made from; none: the file beside them."""
+_LOG = logging.getLogger(__name__)
+_LONGEST_FEEDING_S = 10.0
+"""How long a writer waits for whoever feeds projections, seconds."""
 DERIVED = ("sparse", "dense", "graph")
 """Folders of what is made from the ledger."""
 _OURS = frozenset({FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal", FOLLOWED, *DERIVED})
@@ -99,15 +103,22 @@ class WriterLock:
         self.found_dead = False
         """Whether the writer before died: it has left its name."""
 
-    def acquire(self, *, wait_s: float = 0.0) -> None:
-        """Take the lock, waiting so long for it; raises StoreLockedError naming the process that has it."""
+    def acquire(self, *, wait_s: float = 0.0, recovering: bool = False) -> None:
+        """Take the lock, waiting so long for it; raises StoreLockedError naming the process that has it.
+
+        Who takes it for `recovering` holds it for a short time only, so that writers wait for it in any case.
+        """
         try:
-            self._lock.acquire(timeout=wait_s)
+            try:
+                self._lock.acquire(timeout=wait_s)
+            except Timeout:
+                if recovering or not self._written().get("recovering"):
+                    raise
+                self._lock.acquire(timeout=_LONGEST_FEEDING_S)
             self.found_dead = self._owner.exists()
-            write_atomically(self._owner, {"pid": os.getpid()})
+            write_atomically(self._owner, {"pid": os.getpid(), "recovering": recovering})
         except Timeout as error:
-            owner = read_json(self._owner)
-            pid = owner.get("pid") if isinstance(owner, dict) else None
+            pid = self._written().get("pid")
             raise StoreLockedError(
                 f"process {pid} is writing to this store." if pid else "another process is writing to this store.",
                 where=str(self._where),
@@ -121,15 +132,16 @@ class WriterLock:
                 remedy="Make the folder writable, or open the store for reading.",
             ) from error
 
+    def _written(self) -> dict[str, Any]:
+        """Return what the process that has the lock wrote of itself."""
+        owner = read_json(self._owner)
+        return owner if isinstance(owner, dict) else {}
+
     def release(self) -> None:
         """Give the lock back; harmless when it was not taken."""
         if self._lock.is_locked:
             self._owner.unlink(missing_ok=True)
             self._lock.release()
-
-
-_LOG = logging.getLogger(__name__)
-_LONGEST_FEEDING_S = 10.0
 
 
 @dataclass
@@ -153,17 +165,18 @@ class OpenFolder:
 
 
 def open_folder(
-    path: Path, engines: Engines, *, create: bool = False, writable: bool = False, in_turn: bool = False
+    path: Path, engines: Engines, *, create: bool = False, writable: bool = False, recovering: bool = False
 ) -> OpenFolder:
     """Open a store's folder; its projections may still lag. For errors see KnowledgeStore.open.
 
-    `in_turn` waits for whoever feeds a folder whose ledger has writers elsewhere, which is soon done.
+    Whoever writes to a folder whose ledger has writers elsewhere only feeds it, and is waited for, unless `recovering`.
     """
     check_folder(path, create=create, has_ledger=engines.ledger.url is None)
     with ExitStack() as stack:
         lock = WriterLock(path) if writable else None
         if lock is not None:
-            lock.acquire(wait_s=_LONGEST_FEEDING_S if in_turn and engines.ledger.url is not None else 0.0)
+            waits = engines.ledger.url is not None and not recovering
+            lock.acquire(wait_s=_LONGEST_FEEDING_S if waits else 0.0, recovering=recovering)
             stack.callback(lock.release)
         ledger = stack.enter_context(Ledger.open(path, engines.ledger, create=create, writable=writable))
         if lock is not None and lock.found_dead:
@@ -208,7 +221,7 @@ def recover(path: Path, engines: Engines) -> bool:
     A writer that died left it undone, or writers on other machines feed only their own folders.
     """
     try:
-        opened = open_folder(path, engines, writable=True)
+        opened = open_folder(path, engines, writable=True, recovering=True)
         try:
             with collection_paused():
                 opened.projections.catch_up(opened.ledger.sequence())
