@@ -122,6 +122,42 @@ def test_results_match_a_plain_computation(tmp_path: Path) -> None:
     assert result.deviation == pytest.approx(float(cosines.std()), abs=1e-5)
 
 
+def test_a_large_matrix_compares_the_vectors_with_the_nearest_signs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("theworld.stores.dense.space.SIGNED", 1000)
+    monkeypatch.setattr("theworld.stores.dense.space.COMPARED", 300)
+    random = np.random.default_rng(7)
+    vectors = random.normal(0.5, 1, (2100, 64)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    def change(number: int) -> NoteChange:
+        embedded = make_embedded(*vectors[number], tokens={1: (1, 0)})
+        return put(f"n{number:04d}#0", "x", vectors={"en": embedded}, metadata={"kind": ["even", "odd"][number % 2]})
+
+    store = NumpyDense(tmp_path, writable=True)
+    feed(store, *(change(number) for number in range(2000)))
+    feed(store, *(gone(f"n{number:04d}#0") for number in range(0, 200, 5)))
+    feed(store, *(change(number) for number in range(2000, 2100)))
+    (matrix, *_) = NumpyDense(tmp_path)._opened.spaces[TENANT, "en"].matrices
+    assert matrix.arrays["signs"].shape == (1, 2000)
+    living = np.array([number for number in range(2100) if number >= 200 or number % 5])
+    for filters, those in (({}, living), ({"kind": "odd"}, living[living % 2 == 1])):
+        shares = []
+        for asked in vectors[201:300:2] + random.normal(0, 0.05, (50, 64)).astype(np.float32):
+            cosines = vectors[those] @ asked / np.linalg.norm(asked)
+            result = store.search("en", asked, tenant=TENANT, filters=filters, limit=10)
+            exact = {f"n{number:04d}#0": cosine for number, cosine in zip(those, cosines, strict=True)}
+            best = sorted(exact, key=lambda note_id: -exact[note_id])[:10]
+            assert all(hit.score == pytest.approx(exact[hit.note_id], abs=2e-6) for hit in result.hits)
+            assert (result.mean, result.deviation) == pytest.approx((cosines.mean(), cosines.std()), abs=0.02)
+            assert result.hits[0].note_id == best[0]
+            shares.append(len({hit.note_id for hit in result.hits} & set(best)) / 10)
+        assert np.mean(shares) > 0.8
+    few = store.search("en", vectors[0], tenant=TENANT, filters={"document_id": ["n0001", "n0002"]}, limit=10)
+    assert len(few.hits) == 2  # compared all
+
+
 def test_a_question_asked_again_is_answered_from_kept_scores_until_a_note_changes(tmp_path: Path) -> None:
     dense = NumpyDense(tmp_path, writable=True)
     feed(dense, *(note(number, angle=number / 50) for number in range(40)))
