@@ -113,6 +113,15 @@ def test_what_is_announced_is_shown_with_the_line_that_announces_it() -> None:
     assert passage.text == "…\nTo protect a secret folder:\n\n```\nauth /x\n```"
 
 
+def test_what_the_end_of_a_note_announces_comes_before_the_next_best() -> None:
+    steps = ((*PAY, "First"), "Ask first. " * 3), ((*PAY, "Second"), "Then wait. " * 3), (LEAVE, "Tea is free. " * 8)
+    document = Document((PAY, "Pay is raised like this:"), *steps)
+    passages = shown("pay", document.candidates(0, 3), document, limit=200)
+    assert passages[0].text.startswith("Pay is raised like this:\n\nAsk first.")
+    (alone,) = shown("pay", document.candidates(0), Document((PAY, "Pay is raised like this:"), (LEAVE, "Tea.")))
+    assert alone.text == "Pay is raised like this:"
+
+
 def test_an_announcement_alone_is_no_further_passage() -> None:
     code = "```\n" + "auth /x\n" * 30 + "```"
     document = Document((LEAVE, "Protect it."), (PAY, f"To protect a secret folder:\n\n{code}"))

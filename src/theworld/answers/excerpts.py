@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from theworld.questions.words import QuestionWords
 from theworld.state import Candidate
+from theworld.stores.records import StoredNote
 from theworld.text import last_break, split_sentences
 from theworld.text.layout import FENCE, announces
 
@@ -32,7 +33,7 @@ class Excerpt(NamedTuple):
     """What stands before it: the note's lead, and what opens the code block or table it begins in."""
 
 
-def best_excerpt(note: Candidate, words: QuestionWords, room: int, lead: str, shown: str = "") -> Excerpt:
+def best_excerpt(note: Candidate | StoredNote, words: QuestionWords, room: int, lead: str, shown: str = "") -> Excerpt:
     """Return the run of a note's units that fits and holds the one that says most of what is not shown yet.
 
     Where it begins inside a code block or a table, the line that opens the block or the table's header is repeated.
@@ -50,7 +51,7 @@ def best_excerpt(note: Candidate, words: QuestionWords, room: int, lead: str, sh
     return Excerpt(start, start + len(text), "\n".join(filter(None, (lead, opening))))
 
 
-def _best_run(note: Candidate, words: QuestionWords, room: int, shown: str) -> tuple[int, int]:
+def _best_run(note: Candidate | StoredNote, words: QuestionWords, room: int, shown: str) -> tuple[int, int]:
     """Return (start, end) of the units around the one that says most, as many as fit; the last announces nothing."""
     units = _units(note.text, room, inside_code=bool(_open_fence(note.lead)))
     covered = [words.covered(note.text[start:end], shown) for start, end in units]
@@ -74,7 +75,7 @@ def _best_run(note: Candidate, words: QuestionWords, room: int, shown: str) -> t
     return start, end
 
 
-def _opening(note: Candidate, start: int) -> str:
+def _opening(note: Candidate | StoredNote, start: int) -> str:
     """Return what opens the code block or table within which a piece of a note begins; "" for any other piece."""
     if fence := _open_fence(f"{note.lead}\n{note.text[:start]}"):
         return fence

@@ -2,6 +2,7 @@
 
 1. Notes are taken in their order while they fit. One that does not fit is cut to the run of its paragraphs, lines or
    sentences that holds most of the question's words, where enough of the limit is left; then nothing further is taken.
+   What a note's end announces ("the steps:") stands in the note after it, which is taken next.
 2. What is left over lets the first passage grow outwards within its own section, downwards first.
 3. Notes that follow each other with nothing but white space between become one passage, which stands under the
    headings that they share; passages keep the order of their best notes.
@@ -12,6 +13,7 @@ table's header, a list's introduction) is the lead, which is shown before them.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -102,7 +104,7 @@ def compose_passages(
 
     The place of the first is shown in any case, however long.
     """
-    taken, between = _taken(ranked[:NOTES], words, limit), cache(between)
+    taken, between = _taken(ranked[:NOTES], words, limit, read), cache(between)
     if not taken:
         return ()
     left = limit - sum(map(_shown, taken))
@@ -124,10 +126,11 @@ def see_also(ranked: Sequence[Candidate], shown: Sequence[Passage], limit: int) 
     return tuple(place for place, length in zip(hidden, lengths, strict=False) if length <= limit)
 
 
-def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> list[_Piece]:
+def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int, read: ReadNotes) -> list[_Piece]:
     taken: list[_Piece] = []
-    left = limit
-    for note in ranked:
+    left, waiting = limit, deque[Note](ranked)
+    while waiting:
+        note = waiting.popleft()
         if any(note.text == one.note.text for one in taken):
             continue  # what stands on many pages is shown once
         room = left - len(_place(note)) - FRAME
@@ -148,6 +151,9 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int) -> lis
         if piece.text.strip() and (not taken or (_shown(piece) <= left and not cut_short)):
             taken.append(piece)
             left -= _shown(piece)
+            if piece.whole and announces(piece.text):
+                following = read([f"{note.document_id}#{note.ordinal + 1}"])
+                waiting.extendleft(one for one in following if one.section[: len(note.section)] == note.section)
         if not piece.whole and left < LEAST_SHARE * limit:
             break
     return taken
