@@ -85,9 +85,13 @@ class ChineseFollowUp(FollowUp):
         start = self.folded.find(self.text) + match.start("value")
         value = self.query[start : start + len(match["value"])].strip()
         own, root = in_frame(self.before.text)
-        question = root if root and _ABOUT.match(bare(own)) else own
-        query = _filled(value, question.strip(" ？?。！!")) or with_context(value, self.before.text)
+        frame = root if root and self.fills(own) else self.before.text
+        query = _filled(value, in_frame(frame)[0].strip(" ？?。！!")) or with_context(value, frame)
         return refill(self, value) or self.changed(query, self.whole, "continuation", REFILLED, self.before)
+
+    def fills(self, text: str) -> bool:
+        """Return whether it is "X呢？"."""
+        return _ABOUT.match(bare(text)) is not None
 
     def _pronouns(self) -> Standalone | None:
         matches = _pronoun().finditer(self.folded)
@@ -123,7 +127,7 @@ class ChineseFollowUp(FollowUp):
                 name = name_given(asked, answer, person=not thing)
             return Antecedent(name, before.source if compared else said) if name else None
         own, root = in_frame(before.text)
-        about = root if root and says_little(bare(fold_in_place(own))) else before.text
+        about = root if root and says_little(bare(fold_in_place(own))) else own
         topic = topic_of(about)
         return Antecedent(topic, before.source) if topic and not _UNSURE.search(about) else None
 
@@ -152,7 +156,8 @@ def _filled(value: str, question: str) -> str | None:
         return question.replace(latin[0], value)
     alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
     condition = value[0] in "不没" or value.endswith(("的话", "时", "后"))
-    if topic and alike and topic in question and not condition and not asks_for(question):
+    rest = question.replace(topic, "", 1)
+    if topic and alike and rest != question and rest.strip("吗呢吧") and not condition and not asks_for(question):
         return question.replace(topic, value, 1)
     return None
 

@@ -132,6 +132,10 @@ class FollowUp:
         index, text = next(((i, text) for i, text in asked if text and not is_small_talk(text)), (-1, ""))
         return Antecedent(self.alone(text, self.history[:index]), index) if text else None
 
+    def fills(self, text: str) -> bool:
+        """Return whether a question is a filler of the one before it: "And Berlin?", "X呢？"."""
+        raise NotImplementedError
+
     def span(self, match: re.Match[str]) -> Span:
         """Return where a match stands, with the query's own words."""
         return Span(match.start(), match.end(), self.query[match.start() : match.end()].strip())
@@ -196,9 +200,13 @@ class FollowUp:
         if self.before is None:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
-        whole = whole or self.nested
-        said = [beginning(answer.text), *([self.before.text] if whole else in_frame(self.before.text))]
-        alone = with_context(self.query, *(said if whole else map(named_words, said)))
+        own, root = in_frame(self.before.text)
+        if root and whole and self.fills(own):  # it takes the place of the filler before
+            frame = [root]
+        else:
+            frame = [self.before.text] if whole or self.nested else [own, root]
+        said = [beginning(answer.text), *frame]
+        alone = with_context(self.query, *(said if whole or self.nested else map(named_words, said)))
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)
 
 

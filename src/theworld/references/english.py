@@ -102,6 +102,11 @@ class EnglishFollowUp(FollowUp):
         elliptic = match and not _CLAUSE.search(match["value"]) and (match["mark"] or self.fragment)
         return refill(self, match["value"]) if match and elliptic else None
 
+    def fills(self, text: str) -> bool:
+        """Return whether it is "And Berlin?"."""
+        match = _ELLIPSIS.match(text)
+        return match is not None and bool(match["mark"]) and not _CLAUSE.search(match["value"])
+
     def _pronouns(self) -> Standalone | None:
         """Replace the pronouns that stand for something before the query, the first of each kind; None without any."""
         found: dict[str, tuple[Span, str, Antecedent | None]] = {}
