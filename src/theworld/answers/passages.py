@@ -133,19 +133,8 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int, read: 
         note = waiting.popleft()
         if any(note.text == one.note.text for one in taken):
             continue  # what stands on many pages is shown once
-        room = left - len(_place(note)) - FRAME
-        lead = note.lead if len(note.lead) < LEAD_SHARE * room else ""
-        room -= len(lead) + 3 * bool(lead)
-        if len(ranked) > 1 and (taken or len(note.text) > room):
-            room = min(room, int(FIRST_SHARE * limit))
-        if len(note.text) <= room:
-            piece = _Piece(note, 0, len(note.text), lead)
-        elif not taken or room >= LEAST_SHARE * limit:
-            shown = "\n".join(one.text for one in taken)
-            start, end, lead = best_excerpt(note, words, max(room, 1), lead, shown)
-            marked = start > 0 and end - start + len(ELSEWHERE) < room
-            piece = _Piece(note, start, end, lead or ELSEWHERE * marked)
-        else:
+        piece = _fitting(note, words, left, limit, taken, alone=len(ranked) == 1)
+        if piece is None:
             break
         cut_short = not piece.whole and announces(piece.text)  # what it announces is left out, and it says nothing else
         if piece.text.strip() and (not taken or (_shown(piece) <= left and not cut_short)):
@@ -157,6 +146,25 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int, read: 
         if not piece.whole and left < LEAST_SHARE * limit:
             break
     return taken
+
+
+def _fitting(
+    note: Note, words: QuestionWords, left: int, limit: int, taken: Sequence[_Piece], *, alone: bool
+) -> _Piece | None:
+    """Return as much of a note as fits beside the pieces taken; None where too little would."""
+    room = left - len(_place(note)) - FRAME
+    lead = note.lead if len(note.lead) < LEAD_SHARE * room else ""
+    room -= len(lead) + 3 * bool(lead)
+    if not alone and (taken or len(note.text) > room):
+        room = min(room, int(FIRST_SHARE * limit))
+    if len(note.text) <= room:
+        return _Piece(note, 0, len(note.text), lead)
+    if taken and room < LEAST_SHARE * limit:
+        return None
+    shown = "\n".join(one.text for one in taken)
+    start, end, lead = best_excerpt(note, words, max(room, 1), lead, shown)
+    marked = start > 0 and end - start + len(ELSEWHERE) < room
+    return _Piece(note, start, end, lead or ELSEWHERE * marked)
 
 
 def _shown(piece: _Piece) -> int:
