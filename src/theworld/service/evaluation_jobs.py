@@ -138,7 +138,7 @@ class _Work:
         if not self.go_through(arm, places, explained):
             return None
         failures = [Failure(**self.there[arm, position]) for position in places]
-        return failure_report(self.evaluations.dataset_facts(self.job.dataset)[1], len(self.queries), failures)
+        return failure_report(self.job.name, len(self.queries), failures)
 
 
 def ask_one(query: StoredQuery, graph: CompiledGraph, context: Context) -> dict[str, Any]:

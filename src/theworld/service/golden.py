@@ -3,8 +3,6 @@
 A question enters with what is known to be right about it: answers and documents its users gave; where they only said
 `good`, the documents the answer cited, and the answer itself when it was an entity. A `bad` without a correction says
 nothing about what is right, so it does not enter.
-
-Golden sets of a tenant: from its requests and feedback on record into an evaluation set.
 """
 
 from __future__ import annotations

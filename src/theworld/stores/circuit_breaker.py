@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.errors import EngineUnavailableError, TheWorldError
+from theworld.settings import ServerSettings
 
 T = TypeVar("T")
 
@@ -22,9 +23,9 @@ class CircuitBreaker:
     least every `probe_s` seconds, so that no query has to try it. Thread-safe. Source: Nygard, Release It!, 2007.
     """
 
-    def __init__(self, name: str, *, failures: int, probe_s: float, probe: Callable[[], object]) -> None:
+    def __init__(self, name: str, settings: ServerSettings, probe: Callable[[], object]) -> None:
         """Guard the server called `name`; `probe` returns when it answers, and raises otherwise."""
-        self._name, self._limit, self._probe_s, self._probe = name, failures, probe_s, probe
+        self._name, self._limit, self._probe_s, self._probe = name, settings.failures, settings.probe_s, probe
         self._lock = threading.Lock()
         self._failed = 0
         self._reason: str | None = None

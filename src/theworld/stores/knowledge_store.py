@@ -17,22 +17,12 @@ from theworld.stores.circuit_breaker import TimeoutGuard
 from theworld.stores.engine_access import Sum
 from theworld.stores.files import bytes_under
 from theworld.stores.ledger import Ledger
-from theworld.stores.ledger.catalog import (
-    DocumentPage,
-    StoredDocument,
-    Surroundings,
-    list_documents,
-    read_document,
-    read_most_named,
-    read_near_names,
-    read_surroundings,
-)
+from theworld.stores.ledger.catalog import Catalog
 from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.opening import OpenFolder, collection_paused, open_folder, recover
 from theworld.stores.projections import Engines, Progress
-from theworld.stores.records import DocumentRecord, Filters, StoredNote
-from theworld.text import entity_key
+from theworld.stores.records import DocumentRecord, StoredNote
 
 T = TypeVar("T")
 
@@ -54,6 +44,9 @@ class KnowledgeStore:
         self.document_hashes, self.titles, self.known_names = ledger.document_hashes, ledger.titles, ledger.known_names
         self.iter_notes = ledger.iter_notes
         """What of the ledger needs nothing of the projections."""
+        catalog = Catalog(ledger.database)
+        self.documents, self.document = catalog.documents, catalog.document
+        self.surroundings, self.near_names = catalog.surroundings, catalog.near_names
         self.spent: Mapping[str, float] = projections.spent
         """Seconds that bringing each projection up to date has taken since the store was opened."""
         self._opened = opened
@@ -128,34 +121,6 @@ class KnowledgeStore:
         """Put an ontology's graph in place of the tenant's old one; the next `catch_up` links the notes to it."""
         with self._changing():
             self.ledger.graph.replace(tenant, nodes, edges)
-
-    def documents(
-        self, *, tenant: str, search: str = "", filters: Filters | None = None, after: str = "", limit: int = 100
-    ) -> DocumentPage:
-        """Return documents by id, at most `limit` of those after the id `after`, with how many match in all.
-
-        `search` is looked for in id, title and source, in any case; `filters` are those of a query.
-        """
-        with self.ledger.database.reading() as connection:
-            return list_documents(connection, tenant, search=search, filters=filters or {}, after=after, limit=limit)
-
-    def document(self, document_id: str, *, tenant: str) -> StoredDocument | None:
-        """Return a document with its text and notes, None when the tenant has none of that id."""
-        with self.ledger.database.reading() as connection:
-            return read_document(connection, tenant, document_id)
-
-    def surroundings(self, name: str, *, tenant: str, limit: int = 12) -> Surroundings | None:
-        """Return at most `limit` notes that name an entity and `limit` others they name; None for an unknown name."""
-        with self.ledger.database.reading() as connection:
-            return read_surroundings(connection, tenant, entity_key(name), limit)
-
-    def near_names(self, name: str, *, tenant: str, limit: int = 12) -> list[str]:
-        """Return names of entities most like this one, best first; for no name those that notes name most."""
-        key = entity_key(name)
-        with self.ledger.database.reading() as connection:
-            if key:
-                return read_near_names(connection, tenant, key, limit)
-            return [] if name else read_most_named(connection, tenant, limit)
 
     def notes(
         self, ids: Sequence[str], *, tenant: str, mentions: bool = True, within: Deadline | None = None
@@ -292,7 +257,7 @@ class KnowledgeStore:
                 "graph": graph.FORMAT,
             },
             "sequence": last,
-            "lag": self.projections.lags(last),
+            "lag": {feeder.name: feeder.lag(last) for feeder in self.projections.feeders},
             "read_only": self.read_only,
         }
 

@@ -307,10 +307,6 @@ class Projections:
                 found[feeder.name] = expected, Sum.of(projection.held())
         return found
 
-    def lags(self, last: int) -> dict[str, int | None]:
-        """Return how many changes each has not seen; None where the server cannot be asked."""
-        return {feeder.name: feeder.lag(last) for feeder in self.feeders}
-
     def close(self) -> None:
         """Release files and clients, of each even where another cannot be closed as it should."""
         with ExitStack() as stack:

@@ -167,9 +167,7 @@ class QdrantCollection(RemoteProjection):
         self._alias = f"{settings.prefix}-{ledger}-v{FORMAT}"
         self._client = client or connect(settings, settings.timeout_s)
         self._patient = client or connect(settings, settings.write_timeout_s)
-        self._breaker = CircuitBreaker(
-            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self.version
-        )
+        self._breaker = CircuitBreaker(self.where, settings, self.version)
 
     def _ask(self, work: Callable[[QdrantClient], T], *, patiently: bool = False) -> T:
         """Return what the work returns; MissingError without a collection, EngineUnavailableError without an answer."""

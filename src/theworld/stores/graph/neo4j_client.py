@@ -66,9 +66,7 @@ class Neo4jClient:
         self._planned: Sequence[Statement] = ()
         self._planning: list[Future[None]] = []
         self._closed = False
-        self._breaker = CircuitBreaker(
-            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self._probe
-        )
+        self._breaker = CircuitBreaker(self.where, settings, self._probe)
 
     def version(self) -> str:
         """Return the server's version, asked now; raises EngineUnavailableError when it does not answer."""

@@ -105,7 +105,7 @@ class Moment:
         if self.asked:
             return self.client.read(*statements) if statements else []
         with self.names.read():
-            state, *answers = self.client.read(state_of(self.names.ledger), *statements)
+            state, *answers = self.client.read((cypher.STATE, {"ledger": self.names.ledger}), *statements)
             applied = read_state(state)[0]
         if self.known.applied is None:
             self.known.applied = applied
@@ -113,11 +113,6 @@ class Moment:
             raise ChangedError
         self.asked = True
         return answers
-
-
-def state_of(ledger: str) -> Statement:
-    """Return what asks how far the graph came."""
-    return cypher.STATE, {"ledger": ledger}
 
 
 def read_state(rows: list[Row]) -> tuple[int, bool]:
@@ -179,8 +174,7 @@ def _step(moment: Moment, notes: Sequence[str], keys: Sequence[str], *, further:
                 else:
                     titles, mentions, titling, mentioning = rest
                     steps[own_entity(one, name)] = titles, mentions, titling, mentioning
-        walk.add(found.values(), steps)
-    walk.give_up(set(notes) - set(found), set(keys) - set(steps))
+        walk.add(found.values(), steps, gone=(set(notes) - set(found), set(keys) - set(steps)))
     moment.known.notes.update(found)
 
 

@@ -34,9 +34,11 @@ class StoredQuery:
 
 
 Job = Row[Any]
-"""A row of the table `eval_job`."""
+"""A row of the table `eval_job`, with `dataset_id` and `name` of its set."""
 _COUNTED = select(func.count()).where(EvalQuery.dataset == EvalDataset.id).scalar_subquery().label("questions")
-_JOB = select(EvalJob.__table__)
+_JOB = select(EvalJob.__table__, EvalDataset.dataset_id, EvalDataset.name).join(
+    EvalDataset, EvalDataset.id == EvalJob.dataset
+)
 
 
 class Evaluations:
@@ -63,12 +65,6 @@ class Evaluations:
             select(table.id, table.name, _COUNTED).where(table.tenant == tenant, table.dataset_id == dataset_id)
         )
         return (found.id, found.name, found.questions) if found is not None else None
-
-    def dataset_facts(self, row: int) -> tuple[str, str, Mapping[str, Any]]:
-        """Return (id, name, provenance) of a set by its row."""
-        query = select(EvalDataset.dataset_id, EvalDataset.name, EvalDataset.provenance).where(EvalDataset.id == row)
-        ((dataset_id, name, provenance),) = self._ledger.rows(query)
-        return dataset_id, name, provenance
 
     def datasets(self, tenant: str, *, after: str, limit: int) -> tuple[Sequence[Row[Any]], int, str | None]:
         """Return a page of a tenant's sets, the newest first, how many there are, and the id to go on after.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -61,7 +62,7 @@ class Ledger:
         with self._reading() as connection:
             number = read_number(connection, "identity")
         if number is None:
-            number = opening.new_identity()
+            number = secrets.randbits(62)
             with self._writing() as connection:
                 connection.execute(insert(Meta), [{"key": "identity", "number": number}])
         return f"{number:016x}"
@@ -73,7 +74,10 @@ class Ledger:
             by_tenant.setdefault(document.tenant, []).append(document)
         spaces = sorted({space for document in documents for note in document.notes for space in note.vectors})
         with self._writing(list(by_tenant)) as connection:
-            check_documents(documents, reading.read_dimensions(connection, spaces))
+            of_space = {
+                space: select(NoteVector.dimension).where(NoteVector.space == space).limit(1) for space in spaces
+            }
+            check_documents(documents, {space: connection.scalar(query) for space, query in of_space.items()})
             return sum(writing.put_documents(connection, tenant, some) for tenant, some in by_tenant.items())
 
     def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:

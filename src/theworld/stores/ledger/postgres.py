@@ -58,9 +58,7 @@ class PostgresDatabase(Database):
         self.where, self._writable = address(settings), writable
         self._settings, self._parameters = settings, connection_parameters(settings)
         self._connect: type[psycopg.Connection[Any]] = psycopg.Connection
-        self._breaker = CircuitBreaker(
-            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=lambda: self._reached().close()
-        )
+        self._breaker = CircuitBreaker(self.where, settings, lambda: self._reached().close())
         self._engine = create_engine(
             "postgresql+psycopg://",
             creator=self._open,

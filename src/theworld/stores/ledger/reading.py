@@ -151,10 +151,3 @@ def read_changes(connection: Connection, after: int, upto: int, limit: int, part
         known = row.title, tuple(row.aliases), row.properties
         found.append(NoteChange(row.sequence, row.tenant, row.note_id, row.document_id, *known, note))
     return found
-
-
-def read_dimensions(connection: Connection, spaces: Sequence[str]) -> dict[str, int]:
-    """Return the length of the vectors of those of the spaces that have any."""
-    table = models.NoteVector
-    found = {space: connection.scalar(select(table.dimension).where(table.space == space).limit(1)) for space in spaces}
-    return {space: dimension for space, dimension in found.items() if dimension is not None}

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
 from theworld.errors import StoreError
-from theworld.models.protocols import Embedded
 from theworld.state import Mention
 from theworld.stores.ledger.database import batches, insert_numbered, insert_rows
 from theworld.stores.ledger.models import Alias, Change, Document, Entity, Meta, Note, NoteVector, row_sum
 from theworld.stores.ledger.models import Mention as MentionRow
 from theworld.stores.records import DocumentRecord
-from theworld.stores.token_codes import TokenCodes, encode_tokens, pack_tokens
+from theworld.stores.token_codes import encode_tokens, pack_tokens
 from theworld.text import entity_key
 
 LONGEST_NAME = 500
@@ -135,11 +133,15 @@ def _insert_documents(connection: Connection, tenant: str, documents: Sequence[D
     ]
     written = (note for document in documents for note in document.notes)
     notes = dict(zip(insert_numbered(connection, Note, note_rows), written, strict=True))
-    vectors = [
-        {"note": row, "space": space, **_vector_row(embedded, note.codes.get(space))}
-        for row, note in notes.items()
-        for space, embedded in note.vectors.items()
-    ]
+    vectors = []
+    for row, note in notes.items():
+        for space, embedded in note.vectors.items():
+            tokens = note.codes.get(space)
+            if tokens is None and embedded.tokens is not None:
+                tokens = encode_tokens(embedded.tokens)
+            ids, codes = (None, None) if tokens is None else pack_tokens(tokens)
+            vector = {"dimension": embedded.vector.size, "vector": embedded.vector.astype("<f4").tobytes()}
+            vectors.append({"note": row, "space": space, **vector, "token_ids": ids, "token_codes": codes})
     insert_rows(connection, NoteVector, vectors)
     entities = _insert_mentions(connection, tenant, {row: note.mentions for row, note in notes.items()}, documents)
     names = [
@@ -148,18 +150,6 @@ def _insert_documents(connection: Connection, tenant: str, documents: Sequence[D
         for key, name in _document_names(document).items()
     ]
     insert_rows(connection, Alias, names)
-
-
-def _vector_row(embedded: Embedded, tokens: TokenCodes | None) -> dict[str, Any]:
-    if tokens is None and embedded.tokens is not None:
-        tokens = encode_tokens(embedded.tokens)
-    ids, codes = (None, None) if tokens is None else pack_tokens(tokens)
-    return {
-        "dimension": embedded.vector.size,
-        "vector": embedded.vector.astype("<f4").tobytes(),
-        "token_ids": ids,
-        "token_codes": codes,
-    }
 
 
 def _insert_mentions(

@@ -56,9 +56,7 @@ class OpenSearchSparse(RemoteProjection):
         self._globally = {"search_type": "dfs_query_then_fetch"} if settings.shards > 1 else {}
         self._alias = f"{settings.prefix}-{ledger}-v{FORMAT}"
         self._client = connect(settings)
-        self._breaker = CircuitBreaker(
-            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self.version
-        )
+        self._breaker = CircuitBreaker(self.where, settings, self.version)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
