@@ -12,7 +12,7 @@ import pytest
 from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import ServerSettings
-from theworld.stores.circuit_breaker import CircuitBreaker, TimeoutGuard
+from theworld.stores.engine_access import CircuitBreaker, TimeoutGuard
 
 PATIENT_S = 30.0
 

@@ -13,8 +13,7 @@ from theworld.errors import ModelMismatchError, StoreError
 from theworld.settings import Settings
 from theworld.state import Mention
 from theworld.stores import dense, graph, sparse
-from theworld.stores.circuit_breaker import TimeoutGuard
-from theworld.stores.engine_access import Sum
+from theworld.stores.engine_access import Sum, TimeoutGuard
 from theworld.stores.files import bytes_under
 from theworld.stores.ledger import Ledger
 from theworld.stores.ledger.catalog import Catalog

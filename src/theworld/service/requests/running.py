@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -91,15 +91,22 @@ def run_graph(
     looked at between nodes.
     """
     follower = _Follower(Run(question, context), graph, until, watch, cancelled)
-    begun = time.perf_counter()
-    try:
+    with _kept(follower.run):
         follower.follow(question)
         if follower.run.clarification is not None and choice is not None:
             follower.resume(choice)
-    except Exception as error:
-        follower.run.error = error
-    follower.run.elapsed_ms = (time.perf_counter() - begun) * 1000
     return follower.run
+
+
+@contextmanager
+def _kept(run: Run) -> Iterator[None]:
+    """Keep in a run how long the block takes, and its error."""
+    begun = time.perf_counter()
+    try:
+        yield
+    except Exception as error:
+        run.error = error
+    run.elapsed_ms = (time.perf_counter() - begun) * 1000
 
 
 @dataclass(slots=True)
@@ -178,12 +185,8 @@ _GIVEN = "\x1f"
 def rerank_given(resources: Resources, query: str, given: Sequence[dict[str, str]], context: Context) -> Run:
     """Rank the texts; an entry with `note_id` names a note of the tenant, unknown ones are left out."""
     run = Run(QueryInput(question=query), context)
-    begun = time.perf_counter()
-    try:
+    with _kept(run):
         _rerank(run, resources, query, given)
-    except Exception as error:
-        run.error = error
-    run.elapsed_ms = (time.perf_counter() - begun) * 1000
     return run
 
 

@@ -243,19 +243,17 @@ class QdrantDense(QdrantCollection):
         seen = self._known()
         counts = seen.tokens.get(space)
         if counts is None:
-            counts = seen.tokens[space] = self._count_tokens(seen.state.spaces.get(space))
+            notes, by_id = 0, dict[int, int]()
+            if (known := seen.state.spaces.get(space)) is not None:
+                wanted, field = points.in_space(known.vector), points.tokens_field(known.vector)
+                notes = self._ask(lambda client: client.count(self._alias, wanted, exact=True)).count
+                exact = notes <= _COUNTED_EXACTLY
+                found = self._ask(lambda client: client.facet(self._alias, field, limit=_VOCABULARY, exact=exact))
+                by_id = {int(hit.value): hit.count for hit in found.hits}
+            number = np.zeros(max(by_id, default=-1) + 1, np.int64)
+            number[list(by_id)] = list(by_id.values())
+            counts = seen.tokens[space] = TokenCounts(notes, number)
         return counts.idf(ids)
-
-    def _count_tokens(self, space: SpaceOnServer | None) -> TokenCounts:
-        if space is None:
-            return TokenCounts(0, np.zeros(0, np.int64))
-        notes = self._ask(lambda client: client.count(self._alias, points.in_space(space.vector), exact=True)).count
-        field, exact = points.tokens_field(space.vector), notes <= _COUNTED_EXACTLY
-        found = self._ask(lambda client: client.facet(self._alias, field, limit=_VOCABULARY, exact=exact))
-        by_id = {int(hit.value): hit.count for hit in found.hits}
-        counts = np.zeros(max(by_id, default=-1) + 1, np.int64)
-        counts[list(by_id)] = list(by_id.values())
-        return TokenCounts(notes, counts)
 
 
 def _points(answers: Sequence[models.QueryResponse], wanted: int) -> list[list[Any]]:

@@ -18,10 +18,9 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import DenseSettings
-from theworld.stores.circuit_breaker import CircuitBreaker
 from theworld.stores.dense import qdrant_points as points
 from theworld.stores.dense.qdrant_points import FORMAT, STATE, SpaceOnServer, State
-from theworld.stores.engine_access import RemoteProjection, misunderstood, shortened, tls_context
+from theworld.stores.engine_access import CircuitBreaker, RemoteProjection, misunderstood, shortened, tls_context
 from theworld.stores.protocols import NoteChange
 from theworld.stores.token_codes import TokenCodes, TokenCounts
 

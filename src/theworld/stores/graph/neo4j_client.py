@@ -22,8 +22,7 @@ from neo4j.exceptions import AuthError, ClientError, DriverError, Forbidden, Neo
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import GraphSettings
-from theworld.stores.circuit_breaker import CircuitBreaker
-from theworld.stores.engine_access import misunderstood, shortened, tls_context
+from theworld.stores.engine_access import CircuitBreaker, misunderstood, shortened, tls_context
 
 # The driver tells of every broken connection; ours are raised and named, and an application that wants both sets it up.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())

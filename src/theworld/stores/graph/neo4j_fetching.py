@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import LiteralString
 
 from theworld.errors import EngineUnavailableError
-from theworld.stores.engine_access import identifier, is_text, misunderstood
+from theworld.stores.engine_access import identifier, misunderstood
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.neighbourhood import BoundedWalk, EntityRow, EntitySteps, NamingNote, NoteRow, commonest
 from theworld.stores.graph.neo4j_client import NOT_UNDERSTOOD, Neo4jClient, Row, Statement
+from theworld.stores.records import is_text
 
 Check = Callable[[str, str], str]
 """Takes what the server calls a node and its name; returns the name."""

@@ -9,8 +9,7 @@ from typing import get_args
 import numpy as np
 
 from theworld.errors import StoreError
-from theworld.stores.engine_access import is_text
-from theworld.stores.records import DocumentRecord, NoteKind, NoteRecord, filter_terms
+from theworld.stores.records import DocumentRecord, NoteKind, NoteRecord, filter_terms, is_text
 
 VOCABULARY = 1 << 24
 """Ids of tokens are below: how often each occurs is counted in an array over all of them, and models know 250,000."""

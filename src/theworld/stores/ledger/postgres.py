@@ -29,7 +29,7 @@ from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.errors import EngineUnavailableError, SettingsError, StoreError
 from theworld.extras import install_command
 from theworld.settings import LedgerSettings
-from theworld.stores.circuit_breaker import CircuitBreaker
+from theworld.stores.engine_access import CircuitBreaker
 from theworld.stores.ledger.database import Database
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from tantivy import Occur, Query
 
 from theworld.errors import StoreError
 from theworld.single_flight import SingleFlightCache
-from theworld.stores.engine_access import indexed_words, is_text, query_words, sendable_terms
+from theworld.stores.engine_access import sendable_terms
 from theworld.stores.files import Sums, check_sums, is_damage, read_json, sums_of, write_atomically
 from theworld.stores.protocols import Hit, NoteChange
-from theworld.stores.records import Filters, filter_terms, wanted_terms
+from theworld.stores.records import Filters, filter_terms, indexed_words, is_text, query_words, wanted_terms
 from theworld.stores.sparse.readable_place import ReadablePlace
 
 FORMAT = 5

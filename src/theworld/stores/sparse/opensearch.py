@@ -14,10 +14,9 @@ from opensearchpy.exceptions import ConflictError, NotFoundError
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import SparseSettings
-from theworld.stores.circuit_breaker import CircuitBreaker
-from theworld.stores.engine_access import RemoteProjection, query_words
+from theworld.stores.engine_access import CircuitBreaker, RemoteProjection, identifier
 from theworld.stores.protocols import Hit, NoteChange
-from theworld.stores.records import Filters
+from theworld.stores.records import Filters, query_words
 from theworld.stores.sparse.opensearch_index import (
     FORMAT,
     MOST_CLAUSES,
@@ -26,7 +25,6 @@ from theworld.stores.sparse.opensearch_index import (
     clear_errors,
     connect,
     index_body,
-    key,
     query_body,
 )
 
@@ -181,7 +179,7 @@ class OpenSearchSparse(RemoteProjection):
 
     def key_of(self, change: NoteChange) -> str:
         """Return the id of a note's document."""
-        return key(change.tenant, change.note_id)
+        return identifier(change.tenant, change.note_id)
 
     def held(self) -> list[tuple[str, int]]:
         """Return id and version of all notes: versions are the ledger's sequence numbers."""
@@ -233,7 +231,7 @@ class OpenSearchSparse(RemoteProjection):
     def _hit(self, hit: Mapping[str, Any], tenant: str) -> Hit:
         """Return a hit; one that is not the tenant's, or not the note it says, is an answer to another question."""
         note = hit["fields"]["note"][0]
-        if hit["_id"] != key(tenant, note):
+        if hit["_id"] != identifier(tenant, note):
             raise EngineUnavailableError("OpenSearch answered with a note that was not asked for.", where=self.where)
         score = float(hit["_score"])
         if not math.isfinite(score):
