@@ -81,6 +81,14 @@ class RemoteProjection:
         if not self._writable:
             raise StoreError(f"the {self._kind} projection was opened for reading.", where=self.where)
 
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Enter as the one who writes; how far it came is asked again, unless it is noted at the end."""
+        with self._lock:
+            self._check_writable()
+            self.refresh()
+            yield
+
     def _not_there(self) -> StoreError:
         return StoreError(
             f"the {self._kind} projection is not on the server yet.", where=self.where, remedy="Run `theworld sync`."
@@ -148,13 +156,9 @@ class CircuitBreaker:
         self._name, self._limit, self._probe_s, self._probe = name, settings.failures, settings.probe_s, probe
         self._lock = threading.Lock()
         self._failed = 0
-        self._reason: str | None = None
-        self._closed = threading.Event()
-
-    @property
-    def reason(self) -> str | None:
+        self.reason: str | None = None
         """Why the server is left alone; None while it is asked."""
-        return self._reason
+        self._closed = threading.Event()
 
     def call(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, under `guard`."""
@@ -167,7 +171,7 @@ class CircuitBreaker:
 
         Only an EngineUnavailableError counts as a failure: a server that refuses one request is alive.
         """
-        reason = self._reason
+        reason = self.reason
         if reason is not None:
             raise EngineUnavailableError(
                 f"it failed {self._limit} times in a row and is left alone until it answers again; the last: {reason}",
@@ -184,9 +188,9 @@ class CircuitBreaker:
     def _count(self, what: str) -> None:
         with self._lock:
             self._failed += 1
-            if self._failed < self._limit or self._reason is not None or self._closed.is_set():
+            if self._failed < self._limit or self.reason is not None or self._closed.is_set():
                 return
-            self._reason = what
+            self.reason = what
         threading.Thread(target=self._watch, name=f"probe {self._name}", daemon=True).start()
 
     def _watch(self) -> None:
@@ -199,7 +203,7 @@ class CircuitBreaker:
                 wait = min(2 * wait, self._probe_s)
                 continue
             with self._lock:
-                self._failed, self._reason = 0, None
+                self._failed, self.reason = 0, None
             return
 
     def close(self) -> None:

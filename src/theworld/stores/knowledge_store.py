@@ -13,7 +13,7 @@ from theworld.errors import ModelMismatchError, StoreError
 from theworld.settings import Settings
 from theworld.state import Mention
 from theworld.stores import dense, graph, sparse
-from theworld.stores.engine_access import Sum, TimeoutGuard
+from theworld.stores.engine_access import TimeoutGuard
 from theworld.stores.files import bytes_under
 from theworld.stores.ledger import Ledger
 from theworld.stores.ledger.catalog import Catalog
@@ -54,6 +54,7 @@ class KnowledgeStore:
         self._writing = threading.RLock()
         self._refreshing = threading.Lock()
         self._notes = RecentNotes(self.ledger)
+        self.remembered, self.verify = self._notes.kept, projections.verify
         self._looks = TimeoutGuard("refresh the store", lambda: self.projections.asked)
         self._reads = TimeoutGuard("read notes", lambda: self.ledger.where)
         self._seen = -1
@@ -130,7 +131,7 @@ class KnowledgeStore:
         ledger on a server does not answer, `within` the deadline if one is given.
         """
         asks = within is not None and self.ledger.remote
-        if asks and len(kept := self._notes.kept(ids, tenant, mentions=mentions)) == len(ids):
+        if asks and len(kept := self.remembered(ids, tenant=tenant, mentions=mentions)) == len(ids):
             return kept
         return self._in_time(lambda: self._notes.read(ids, tenant, mentions=mentions), within)
 
@@ -146,10 +147,6 @@ class KnowledgeStore:
         if within is None or not self.ledger.remote:
             return work()
         return self._reads.run(work, within)
-
-    def remembered(self, ids: Sequence[str], *, tenant: str, mentions: bool = True) -> list[StoredNote]:
-        """Return those that were read so and are in memory: what is left when the ledger cannot be asked."""
-        return self._notes.kept(ids, tenant, mentions=mentions)
 
     def catch_up(self, progress: Progress | None = None) -> None:
         """Let the projections apply what they have not seen; a reader only looks at what the writer has applied.
@@ -211,13 +208,6 @@ class KnowledgeStore:
         with self._changing():
             self.ledger.check()
             return self.projections.check_files(self.ledger.sequence())
-
-    def verify(self) -> dict[str, tuple[Sum, Sum]]:
-        """Return for each projection on a server what the ledger holds and what the server holds; equal when right.
-
-        Raises EngineUnavailableError when a server cannot be asked.
-        """
-        return self.projections.verify()
 
     def check_embedders(self, spaces: Mapping[str, str]) -> None:
         """Raise ModelMismatchError when notes of a language (key) have vectors, but none in the space named for it."""
@@ -311,8 +301,8 @@ class RecentNotes:
             kept.update(((tenant, id_), note) for id_, note in found.items())
         return [kept[tenant, id_] for id_ in ids if (tenant, id_) in kept]
 
-    def kept(self, ids: Sequence[str], tenant: str, *, mentions: bool) -> list[StoredNote]:
-        """Return those that are in memory."""
+    def kept(self, ids: Sequence[str], *, tenant: str, mentions: bool = True) -> list[StoredNote]:
+        """Return those that were read so and are in memory: what is left when the ledger cannot be asked."""
         kept = self._notes[mentions]
         return [kept[tenant, id_] for id_ in ids if (tenant, id_) in kept]
 

@@ -54,40 +54,31 @@ class QdrantDense(QdrantCollection):
         self._params = models.SearchParams(hnsw_ef=_CANDIDATES, quantization=quantization)
         self._seen: Seen | None = None
 
-    def _forget(self) -> None:
-        self._applied = self._seen = None
-
     def refresh(self) -> None:
         """Ask again how far it came; searches always see what has been applied."""
         with self._lock:
-            self._forget()
+            self._applied = self._seen = None
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`; a batch that fails half-way is repeated as a whole."""
         latest = list({(change.tenant, change.note_id): change for change in changes}.values())
-        with self._lock:
-            self._check_writable()
+        with self._changing():
             state = self._state()
             if state is None:
                 state = State()
                 self._replace()
-            self._forget()
             self._write(state, latest, upto)
             self._applied = upto
 
     def clear(self) -> None:
         """Forget everything."""
-        with self._lock:
-            self._check_writable()
-            self._forget()
+        with self._changing():
             self._replace()
             self._applied = 0
 
     def drop(self) -> None:
         """Remove everything of this ledger from the server."""
-        with self._lock:
-            self._check_writable()
-            self._forget()
+        with self._changing():
             self._ask(lambda client: self._remove_all_but(client, None), patiently=True)
 
     def _known(self) -> Seen:

@@ -55,7 +55,8 @@ class MappedGraph:
         self._saved = Generation()
         self._pending: dict[str, dict[str, NoteFacts | None]] = {}
         self._views: dict[str, Bipartite] = {}
-        self._applied = 0
+        self.applied = 0
+        """Sequence number of the last change applied."""
         self._lock = threading.RLock()
         if self._folder is not None:
             self._take(self._folder.load(self._saved, whole=writable))
@@ -67,25 +68,20 @@ class MappedGraph:
         """What is wrong when the folder is damaged or holds another format, which a reader cannot build anew."""
         return self._folder.outdated if self._folder is not None else ""
 
-    @property
-    def applied(self) -> int:
-        """Sequence number of the last change applied."""
-        return self._applied
-
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`."""
         new = [(change.tenant, change.note_id, note_facts(change)) for change in changes]
         with self._lock:
             for tenant, note_id, facts in new:
                 self._pending.setdefault(tenant, {})[note_id] = facts
-            self._applied = upto
+            self.applied = upto
             if sum(map(len, self._pending.values())) >= max(_MOST_PENDING, self._saved.applied // 8):
                 self.settle()
 
     def settle(self) -> None:
         """Join what was applied to the graph, and write it; nothing to do when there is nothing new."""
         with self._lock:
-            if self._applied == self._saved.applied and not self._pending:
+            if self.applied == self._saved.applied and not self._pending:
                 return
             changed: dict[Key, Arrays | None] = {}
             for tenant, changes in self._pending.items():
@@ -98,12 +94,12 @@ class MappedGraph:
 
     def _save(self, before: Generation, changed: Mapping[Key, Arrays | None]) -> Generation:
         if self._folder is not None:
-            return self._folder.save(before, changed, self._applied)
+            return self._folder.save(before, changed, self.applied)
         arrays = {key: some for key, some in {**before.arrays, **changed}.items() if some is not None}
-        return Generation(self._applied, arrays=arrays)
+        return Generation(self.applied, arrays=arrays)
 
     def _take(self, saved: Generation) -> None:
-        self._saved, self._applied = saved, saved.applied
+        self._saved, self.applied = saved, saved.applied
         self._views.clear()
 
     def refresh(self) -> None:
@@ -116,7 +112,7 @@ class MappedGraph:
         """Forget everything."""
         with self._lock:
             self._pending.clear()
-            self._applied = 0
+            self.applied = 0
             self._take(self._save(Generation(), {}))
 
     def close(self) -> None:
@@ -126,7 +122,7 @@ class MappedGraph:
                 self.settle()
             self._pending.clear()
             self._views.clear()
-            self._saved = Generation(self._applied)
+            self._saved = Generation(self.applied)
 
     def _graph(self, tenant: str) -> Bipartite:
         with self._lock:

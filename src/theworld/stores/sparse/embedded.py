@@ -65,7 +65,8 @@ class TantivySparse:
         self._place: ReadablePlace | None = None
         self._name = ""
         self._sums: Sums = {}
-        self._applied = 0
+        self.applied = 0
+        """Sequence number of the last change applied durably."""
         self._kept = _new_hits()
         self._lock = threading.RLock()
         self.outdated = ""
@@ -73,11 +74,6 @@ class TantivySparse:
         self.refresh()
         if writable:
             self._remove_unused()
-
-    @property
-    def applied(self) -> int:
-        """Sequence number of the last change applied durably."""
-        return self._applied
 
     @property
     def replaced(self) -> int:
@@ -110,7 +106,7 @@ class TantivySparse:
                         raise self._broken(error) from error
             if usable:
                 return
-            self._index, self._name, self._applied = None, "", 0
+            self._index, self._name, self.applied = None, "", 0
             self._kept = _new_hits()
             if self._writable:
                 self._replace([], 0)
@@ -130,7 +126,7 @@ class TantivySparse:
             self._place = ReadablePlace(folder)
             self._index = _manual(tantivy.Index.open(str(self._place.path())))
         self._place.reload(self._index)
-        self._name, self._applied, self._sums, self._kept = folder.name, int(state["applied"]), sums, _new_hits()
+        self._name, self.applied, self._sums, self._kept = folder.name, int(state["applied"]), sums, _new_hits()
         return True
 
     def _broken(self, error: BaseException) -> StoreError:
@@ -146,7 +142,7 @@ class TantivySparse:
         state = {"format": FORMAT, "applied": sequence, "index": self._name, "files": self._sums}
         state["described"] = _described(folder)
         write_atomically(self._state, state)
-        self._applied = sequence
+        self.applied = sequence
 
     def _remove_unused(self) -> None:
         for folder in self._folder.iterdir():
@@ -276,7 +272,7 @@ class TantivySparse:
             if self._writer is not None:
                 self._let_go_of_writer()
                 with suppress(OSError, ValueError):  # what was merged has sums now
-                    self._remember(self._applied)
+                    self._remember(self.applied)
             self._index = None
             self._let_go_of_place()
             self._kept = _new_hits()

@@ -78,14 +78,12 @@ class OpenSearchSparse(RemoteProjection):
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`; a batch that fails half-way is repeated as a whole."""
         latest = {(change.tenant, change.note_id): change for change in changes}
-        with self._lock:
-            self._check_writable()
+        with self._changing():
             with self._asking():
                 index = self._current()
                 if index is None:
                     index = self._create()
                     self._switch(index)
-            self._applied = None
             self._write(index, latest.values(), upto)
             self._applied = upto
 
@@ -155,9 +153,7 @@ class OpenSearchSparse(RemoteProjection):
 
     def renew(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Fill a new index with just these notes and switch to it; the old one is searched until then."""
-        with self._lock:
-            self._check_writable()
-            self._applied = None
+        with self._changing():
             with self._asking():
                 index = self._create()
             self._write(index, changes, upto)
@@ -171,11 +167,8 @@ class OpenSearchSparse(RemoteProjection):
 
     def drop(self) -> None:
         """Remove everything of this ledger from the server."""
-        with self._lock:
-            self._check_writable()
-            self._applied = None
-            with self._asking():
-                self._remove_all_but(None)
+        with self._changing(), self._asking():
+            self._remove_all_but(None)
 
     def key_of(self, change: NoteChange) -> str:
         """Return the id of a note's document."""
