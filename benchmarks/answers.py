@@ -24,7 +24,8 @@ from quality_measures.calibration import calibration_error
 
 from theworld.entities import SnapshotKnowledge
 from theworld.evaluation.answers import answerable_queries
-from theworld.evaluation.datasets import Query, load_dataset
+from theworld.evaluation.datasets import load_dataset
+from theworld.stores.ledger.evaluations import Query
 from theworld.evaluation.metrics import contains, exact_match, f1
 from theworld.graph import build, build_graph, open_resources
 from theworld.nodes.answer_with_entity import answer_with_entity

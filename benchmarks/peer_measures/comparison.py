@@ -12,7 +12,8 @@ from typing import Any
 
 from peer_measures.worker import ENTITIES, OURS, PAGERANK, STORE
 from theworld.errors import TheWorldError
-from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.datasets import Dataset
+from theworld.stores.ledger.evaluations import Query
 from theworld.evaluation.documents.retrievers import RETRIEVERS, run_worker, write_work
 from theworld.evaluation.documents.rivals import common_embedder
 from theworld.evaluation.metrics import PairedDifference, metric_at, paired_difference, percentiles

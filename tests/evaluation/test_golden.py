@@ -8,12 +8,12 @@ from collections import Counter
 import pytest
 
 from theworld.service.golden import build_golden_set
-from theworld.stores.ledger.evaluations import StoredQuery
+from theworld.stores.ledger.evaluations import Query
 
 
 def judged(number, question, answers=("Vienna",), documents=("d",), language="en", intent="question", verdict="good"):
     grades, provenance = dict.fromkeys(documents, 1), {"request_id": f"r{number:03}", "verdict": verdict}
-    return StoredQuery(f"r{number:03}", question, tuple(answers), grades, f"{language}/{intent}", provenance)
+    return Query(f"r{number:03}", question, tuple(answers), f"{language}/{intent}", grades, provenance)
 
 
 def texts(found):

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from theworld.stores.ledger.evaluations import StoredQuery
+from theworld.stores.ledger.evaluations import Query
 from theworld.text import fold, tokens
 from theworld.text.quantities import CHINESE_NUMERAL
 
@@ -29,12 +29,12 @@ _NAME = re.compile(r"(?<=[^.!?？。\s]\s)[A-Z][\w'’-]*")
 
 
 def build_golden_set(
-    judged: Iterable[StoredQuery],
+    judged: Iterable[Query],
     *,
     known: Collection[str] = (),
     in_corpus: Callable[[str], bool] = lambda _question: False,
     size: int | None = None,
-) -> tuple[list[StoredQuery], dict[str, int]]:
+) -> tuple[list[Query], dict[str, int]]:
     """Return the golden set of judged questions, and how many are not in it by reason; the same in any order.
 
     The reasons: without_gold, contradicted, repeated, leaked, over_size. A question leaks when it is in a set already
@@ -43,7 +43,7 @@ def build_golden_set(
     """
     left_out: Counter[str] = Counter()
     entering = []
-    for item in sorted(judged, key=lambda item: item.query_id):
+    for item in sorted(judged, key=lambda item: item.id):
         if item.answers or item.grades:
             entering.append(item)
         else:
@@ -59,19 +59,19 @@ def build_golden_set(
             clean.append(item)
     chosen = clean
     if size is not None:  # from the strata in turn; within one by hash, so that no time of day is preferred
-        strata: dict[str, list[StoredQuery]] = defaultdict(list)
-        for item in sorted(clean, key=lambda item: hashlib.blake2b(item.query_id.encode(), digest_size=8).digest()):
+        strata: dict[str, list[Query]] = defaultdict(list)
+        for item in sorted(clean, key=lambda item: hashlib.blake2b(item.id.encode(), digest_size=8).digest()):
             strata[item.type].append(item)
         turns = zip_longest(*(strata[name] for name in sorted(strata)))
         chosen = [item for turn in turns for item in turn if item is not None][:size]
-        chosen.sort(key=lambda item: item.query_id)
+        chosen.sort(key=lambda item: item.id)
     left_out["over_size"] += len(clean) - len(chosen)
     return chosen, {reason: count for reason, count in sorted(left_out.items()) if count}
 
 
-def _without_repetitions(items: Sequence[StoredQuery], left_out: Counter[str]) -> Iterator[StoredQuery]:
+def _without_repetitions(items: Sequence[Query], left_out: Counter[str]) -> Iterator[Query]:
     """Yield one question of each group of near-equal ones; a group whose members contradict each other yields none."""
-    groups: list[tuple[_Bag, list[StoredQuery]]] = []
+    groups: list[tuple[_Bag, list[Query]]] = []
     for item in items:
         names = _NAME.findall(item.text)
         bag = _Bag(frozenset(tokens(item.text)), frozenset(token for name in names for token in tokens(name)))
@@ -86,7 +86,7 @@ def _without_repetitions(items: Sequence[StoredQuery], left_out: Counter[str]) -
             left_out["contradicted"] += len(group)
             continue
         left_out["repeated"] += len(group) - 1
-        also = [item.query_id for item in group[1:]]  # the repetitions that were left out
+        also = [item.id for item in group[1:]]  # the repetitions that were left out
         yield replace(group[0], provenance={**group[0].provenance, "also": also})
 
 
@@ -113,9 +113,7 @@ def _key(text: str) -> str:
     return " ".join(tokens(fold(text)))
 
 
-def golden_set(
-    service: Service, tenant: str, *, hours: float, size: int | None
-) -> tuple[list[StoredQuery], dict[str, Any]]:
+def golden_set(service: Service, tenant: str, *, hours: float, size: int | None) -> tuple[list[Query], dict[str, Any]]:
     """Return a golden set of what the tenant's users judged in the last hours, and how it was made."""
     since_ms, rows = service.recent(tenant, hours)
     store = service.resources.store
@@ -134,7 +132,7 @@ def golden_set(
     }  # fmt: skip
 
 
-def _judged(rows: Iterable[Mapping[str, Any]]) -> Iterator[StoredQuery]:
+def _judged(rows: Iterable[Mapping[str, Any]]) -> Iterator[Query]:
     """Yield the questions on record that have feedback, as they stand alone; their type is language and intent."""
     for row in rows:
         feedback = row["feedback"]
@@ -146,8 +144,8 @@ def _judged(rows: Iterable[Mapping[str, Any]]) -> Iterator[StoredQuery]:
             cited = [citation["document_id"] for citation in result.get("citations") or []]
             documents = documents or list(dict.fromkeys(cited))
             answers = answers or ([result["text"]] if result.get("kind") == "entity" else [])
-        yield StoredQuery(
-            query_id=row["request_id"],
+        yield Query(
+            id=row["request_id"],
             text=row["query"] or row["question"],
             answers=tuple(answers),
             grades=dict.fromkeys(documents, 1),

@@ -18,7 +18,8 @@ from theworld.service.api.serving import enveloped, service_of
 from theworld.service.golden import golden_set
 from theworld.service.requests.strategies import Strategy
 from theworld.service.runtime import Service
-from theworld.stores.ledger.evaluations import MOST_OPEN, Job, StoredQuery
+from theworld.stores.ledger.evaluations import MOST_OPEN, Job
+from theworld.stores.ledger.evaluations import Query as StoredQuery
 
 router = APIRouter(
     prefix="/api/v1/eval",
@@ -128,7 +129,7 @@ def add_dataset(request: Request, body: DatasetRequest, caller: Evaluating) -> D
     if body.from_logs is not None:
         queries, provenance = golden_set(service, caller.tenant, hours=body.from_logs.hours, size=body.from_logs.size)
     else:
-        queries = [StoredQuery(q.id, q.text, tuple(q.answers), q.grades, q.type) for q in body.queries]
+        queries = [StoredQuery(q.id, q.text, tuple(q.answers), q.type, q.grades) for q in body.queries]
         provenance = {"made": "uploaded"}
     if not queries:
         raise ApiError(Code.INVALID, "no question on record has feedback that says what is right", details=provenance)

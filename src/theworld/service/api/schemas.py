@@ -37,12 +37,6 @@ Question = Annotated[
     str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS, description="The question, in English or Chinese")
 ]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
-EXAMPLE: dict[str, JsonValue] = {
-    "query": "关联企业近30天授信变化与交易波动",
-    "top_k": 20,
-    "enable_graph": True,
-    "enable_rerank": True,
-}
 
 
 TEXT = r"^[^\x00]+$"
@@ -159,7 +153,10 @@ class Options(Body):
 class SearchRequest(Options):
     """Find candidates, without answering."""
 
-    model_config = examples(EXAMPLE, {"query": "In which city was the director of Metropolis born?", "top_k": 5})
+    model_config = examples(
+        {"query": "关联企业近30天授信变化与交易波动", "top_k": 20, "enable_graph": True, "enable_rerank": True},
+        {"query": "In which city was the director of Metropolis born?", "top_k": 5},
+    )
 
     query: Question
 

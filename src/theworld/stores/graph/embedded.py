@@ -145,7 +145,22 @@ class MappedGraph:
         """Return the notes that a walk from the seeds visits most; seeds unknown or without weight are ignored."""
         graph = self._graph(tenant)
         reached = self._walk(graph, notes, entities)
-        return [] if reached is None or limit < 1 else _best(graph, reached, filters, limit)
+        if reached is None or limit < 1:
+            return []
+        passes = graph.filtered(filters) if filters else None
+        among = np.flatnonzero(reached.nodes < len(graph.note_ids))
+        ranks, nodes = reached.ranks[among].round(_DIGITS), reached.nodes[among]
+        if passes is None and limit < len(ranks):
+            largest = ranks >= np.partition(ranks, -limit)[-limit]
+            ranks, nodes = ranks[largest], nodes[largest]
+        hits: list[Hit] = []
+        for place in np.lexsort((nodes, -ranks)):
+            if ranks[place] <= 0 or len(hits) == limit:
+                break
+            note = int(nodes[place])
+            if passes is None or passes(note):
+                hits.append(Hit(graph.note_ids[note], float(ranks[place])))
+        return hits
 
     def walk(self, *, notes: Mapping[str, float], entities: Mapping[str, float], tenant: str) -> Reached | None:
         """Return where the walk from the seeds came to and what it left; None without a seed (for measurements)."""
@@ -187,23 +202,6 @@ class MemoryGraph(MappedGraph):
 
     def __init__(self, parameters: RankingParameters | None = None) -> None:
         super().__init__(None, parameters)
-
-
-def _best(graph: Bipartite, reached: Reached, filters: Filters, limit: int) -> list[Hit]:
-    passes = graph.filtered(filters) if filters else None
-    notes = np.flatnonzero(reached.nodes < len(graph.note_ids))
-    ranks, nodes = reached.ranks[notes].round(_DIGITS), reached.nodes[notes]
-    if passes is None and limit < len(ranks):
-        among = ranks >= np.partition(ranks, -limit)[-limit]
-        ranks, nodes = ranks[among], nodes[among]
-    hits: list[Hit] = []
-    for place in np.lexsort((nodes, -ranks)):
-        if ranks[place] <= 0 or len(hits) == limit:
-            break
-        note = int(nodes[place])
-        if passes is None or passes(note):
-            hits.append(Hit(graph.note_ids[note], float(ranks[place])))
-    return hits
 
 
 _MANY = 64

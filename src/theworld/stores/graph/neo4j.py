@@ -16,7 +16,7 @@ from theworld.stores.engine_access import RemoteProjection, sendable_terms
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.columns import note_facts
 from theworld.stores.graph.entity_graph import PathSearch, find_links
-from theworld.stores.graph.neighbourhood import AT_ONCE, BoundedWalk, Neighbourhood, NoteRow
+from theworld.stores.graph.neighbourhood import AT_ONCE, BoundedWalk, Neighbourhood
 from theworld.stores.graph.neo4j_client import Neo4jClient
 from theworld.stores.graph.neo4j_fetching import (
     ChangedError,
@@ -24,6 +24,7 @@ from theworld.stores.graph.neo4j_fetching import (
     Moment,
     Names,
     fetch_rows,
+    note_row,
     read_shared,
     read_state,
     surroundings,
@@ -232,14 +233,10 @@ class Neo4jGraph(RemoteProjection):
         if len(uids) < 2:
             return []
         asked = {"uids": list(uids)}
-        facts, shared = self._client.read((cypher.NOTE_FACTS, asked), (cypher.SHARED, asked | self._bounds))
-        names = self._names
-        with names.read():
-            entities, titled, mentioned = read_shared(shared, uids, names.checker(tenant, "entity"))
-            rows = [
-                NoteRow(names.asked_for(uids, one, name), document, title, titled[name], mentioned[name])
-                for one, name, document, title in facts
-            ]
+        found, shared = self._client.read((cypher.NOTES, asked), (cypher.SHARED, asked | self._bounds))
+        with self._names.read():
+            rows = [note_row(self._names.asked_for(uids, one, name), *rest) for one, name, *rest in found]
+            entities = read_shared(shared, self._names.checker(tenant, "entity"))
         graph = Neighbourhood(rows, entities, self._parameters)
         return find_links(graph, [graph.note_of[row.note_id] for row in rows])
 

@@ -4,7 +4,6 @@ steps of the walk, round by round, and rows for links and paths.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -171,7 +170,7 @@ def _step(moment: Moment, notes: Sequence[str], keys: Sequence[str], *, further:
         for (text, _), rows in zip(asked, answers, strict=True):
             for one, name, *rest in rows:
                 if text in _OF_NOTES:
-                    found[own_note(one, name)] = _note(name, *rest)
+                    found[own_note(one, name)] = note_row(name, *rest)
                 else:
                     titles, mentions, titling, mentioning = rest
                     steps[own_entity(one, name)] = titles, mentions, titling, mentioning
@@ -217,7 +216,7 @@ def fetch_rows(
     answers = iter(moment.ask(*statements))
     with names.read():
         if note_uids:
-            found = {names.asked_for(note_uids, row[0], row[1]): _note(*row[1:]) for row in next(answers)}
+            found = {names.asked_for(note_uids, row[0], row[1]): note_row(*row[1:]) for row in next(answers)}
             known.notes.update((note, found.get(note)) for note in new_notes)
         if key_uids:
             check, asked = names.checker(tenant, "note"), next(answers)
@@ -234,7 +233,7 @@ def _lacks(entities: Mapping[str, EntityRow | None], key: str, whole: bool) -> b
     return key not in entities or (whole and row is not None and not row.whole)
 
 
-def _note(note_id: str, document_id: str, title: str, titled: Iterable[str], mentioned: Iterable[str]) -> NoteRow:
+def note_row(note_id: str, document_id: str, title: str, titled: Iterable[str], mentioned: Iterable[str]) -> NoteRow:
     """Return a row; an answer of another shape is noticed here."""
     return NoteRow(note_id, document_id, title, tuple(titled), tuple(mentioned))
 
@@ -251,15 +250,10 @@ def _entity(row: Row, check: Check, whole: bool) -> EntityRow:
     )
 
 
-def read_shared(
-    rows: Iterable[Row], notes: Mapping[str, str], check: Check
-) -> tuple[list[EntityRow], dict[str, list[str]], dict[str, list[str]]]:
-    """Return what several notes name, and the keys of it that each note is titled by and that it mentions."""
+def read_shared(rows: Iterable[Row], check: Check) -> list[EntityRow]:
+    """Return what several notes name."""
     entities: list[EntityRow] = []
-    named: tuple[dict[str, list[str]], ...] = (defaultdict(list), defaultdict(list))
-    for one, key, titles, mentions, naming, title, surfaces in rows:
+    for one, key, titles, mentions, title, surfaces in rows:
         label = title[0] if titles else commonest((name for some in surfaces for name in some), key)
         entities.append(EntityRow(check(one, key), titles, mentions, (), (), whole=False, label=label))
-        for note, titled in naming:
-            named[titled][notes[note]].append(key)
-    return entities, named[True], named[False]
+    return entities

@@ -23,8 +23,8 @@ from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, uni
 from theworld.stores.graph.pagerank import RankingParameters
 from theworld.stores.ledger import models
 from theworld.stores.ledger.checking import findable
-from theworld.stores.ledger.database import Database, batches
-from theworld.stores.ledger.reading import read_document_notes, read_notes
+from theworld.stores.ledger.database import Database, batches, found_in
+from theworld.stores.ledger.reading import NOTES, read_notes, stored
 from theworld.stores.records import Filters, StoredNote, filter_terms, passes, wanted_terms
 from theworld.text import entity_key
 
@@ -152,10 +152,11 @@ class Catalog:
                 and passes(filter_terms(row.properties, row.document_id), wanted)
             ]
             rest = [row for row in matching if row.document_id > after]
-            for some in batches([row.id for row in rest[:limit]]):
-                counted = select(note.document, note.language, func.count()).where(note.document.in_(some))
-                for number, language, count in connection.execute(counted.group_by(note.document, note.language)):
-                    counts[number][language] = count
+            counted = select(note.document, note.language, func.count()).group_by(note.document, note.language)
+            for number, language, count in found_in(
+                connection, counted, note.document, [row.id for row in rest[:limit]]
+            ):
+                counts[number][language] = count
         documents = tuple(_summary(row, counts[row.id]) for row in rest[:limit])
         return DocumentPage(documents, len(matching), documents[-1].id if len(rest) > limit else None)
 
@@ -167,7 +168,8 @@ class Catalog:
             row = connection.execute(query).one_or_none()
             if row is None:
                 return None
-            parts = read_document_notes(connection, row.id)
+            notes = connection.execute(NOTES.where(models.Note.document == row.id).order_by(models.Note.ordinal)).all()
+            parts = stored(connection, notes, mentions=False)
         languages = Counter(note.language for note in parts)
         return StoredDocument(**asdict(_summary(row, languages)), text=row.text, parts=tuple(parts))
 
@@ -245,10 +247,9 @@ def _together(
                 facts[row.key] = row
                 notes_of[row.key].add(row.note)
     best = sorted(notes_of, key=lambda key: (-len(notes_of[key]), key))[: limit * _WEIGHED]
-    mention, anywhere = models.Mention, dict[int, int]()
-    for chosen in batches([facts[key].id for key in best]):
-        query = select(mention.entity, func.count(mention.note.distinct())).where(mention.entity.in_(chosen))
-        anywhere |= dict(connection.execute(query.group_by(mention.entity)).all())
+    mention, chosen = models.Mention, [facts[key].id for key in best]
+    query = select(mention.entity, func.count(mention.note.distinct())).group_by(mention.entity)
+    anywhere = dict(found_in(connection, query, mention.entity, chosen))
     worth = {key: len(notes_of[key]) * _RARITY(anywhere.get(facts[key].id, 0)) for key in best}
     best = sorted(best, key=lambda key: (-worth[key], key))[:limit]
     named: defaultdict[int, set[str]] = defaultdict(set)

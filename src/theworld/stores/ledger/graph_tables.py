@@ -20,7 +20,15 @@ from sqlalchemy import Connection, Table, bindparam, delete, select, update
 from sqlalchemy.orm import aliased
 
 from theworld.errors import StoreError
-from theworld.stores.ledger.database import Database, batches, insert_numbered, insert_rows, read_number, set_number
+from theworld.stores.ledger.database import (
+    Database,
+    batches,
+    found_in,
+    insert_numbered,
+    insert_rows,
+    read_number,
+    set_number,
+)
 from theworld.stores.ledger.models import GraphEdge, GraphNode, Meta, Note, row_sum
 
 VERSION, APPLIED = "graph_version", "graph_applied"
@@ -192,13 +200,12 @@ def _replace_links(connection: Connection, tenant: str, links: NoteLinks) -> Non
     node, note = GraphNode, Note
     for some in batches(list(links)):
         connection.execute(delete(node).where(node.tenant == tenant, node.kind == NOTE, node.key.in_(some)))
-    rows: list[dict[str, Any]] = []
-    for some in batches([note_id for note_id, named in links.items() if named]):
-        query = select(note.note_id, note.document).where(note.tenant == tenant, note.note_id.in_(some))
-        rows += [
-            {"tenant": tenant, "kind": NOTE, "key": key, "label": "", "properties": {}, "document": document}
-            for key, document in connection.execute(query)
-        ]
+    naming = [note_id for note_id, named in links.items() if named]
+    query = select(note.note_id, note.document).where(note.tenant == tenant)
+    rows = [
+        {"tenant": tenant, "kind": NOTE, "key": key, "label": "", "properties": {}, "document": document}
+        for key, document in found_in(connection, query, note.note_id, naming)
+    ]
     if not rows:
         return
     known = select(node.kind, node.key, node.id).where(node.tenant == tenant, node.kind != NOTE)

@@ -129,13 +129,15 @@ class Ledger:
 
         Without `mentions` they have none, which takes a fraction of the time.
         """
-        row = 0
+        query, last = reading.NOTES.where(Note.tenant == findable(tenant)).order_by(Note.id).limit(500), 0
         while True:
             with self._reading() as connection:
-                notes, row = reading.read_notes_after(connection, findable(tenant), row, 500, mentions=mentions)
+                rows = connection.execute(query.where(Note.id > last)).all()
+                notes = reading.stored(connection, rows, mentions=mentions)
             yield from notes
-            if not row:
+            if not rows:
                 return
+            last = rows[-1].id
 
     def known_names(self, tenant: str) -> dict[str, tuple[str, str, int]]:
         """Return (label, type, number of notes naming it) by entity key, titles and aliases included."""

@@ -18,7 +18,7 @@ from theworld.errors import StoreError
 from theworld.single_flight import SingleFlightCache
 from theworld.stores.engine_access import sendable_terms
 from theworld.stores.files import Sums, check_sums, is_damage, read_json, sums_of, write_atomically
-from theworld.stores.protocols import Hit, NoteChange
+from theworld.stores.protocols import Hit, NoteChange, best_hits
 from theworld.stores.records import Filters, filter_terms, indexed_words, is_text, query_words, wanted_terms
 from theworld.stores.sparse.readable_place import ReadablePlace
 
@@ -226,19 +226,12 @@ class TantivySparse:
         if index is None or built is None:
             return []
         searcher = index.searcher()
-        found = self._with_ties(searcher, built, limit)
-        hits = [Hit(searcher.doc(address).get_first("note") or "", round(score, 5)) for score, address in found]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.note_id))[:limit]
 
-    @staticmethod
-    def _with_ties(searcher: tantivy.Searcher, query: Query, limit: int) -> list[tuple[float, Any]]:
-        """Return the best hits and all that tie with the last of them, so that the tie can be cut by note id."""
-        size = limit + 16
-        while True:
-            found: list[tuple[float, Any]] = searcher.search(query, size, count=False).hits
-            if len(found) < size or round(found[-1][0], 5) < round(found[limit - 1][0], 5):
-                return found
-            size *= 4
+        def search(size: int) -> list[Hit]:
+            found = searcher.search(built, size, count=False).hits
+            return [Hit(searcher.doc(address).get_first("note") or "", round(score, 5)) for score, address in found]
+
+        return best_hits(search, limit)
 
     def _query(self, text: str, tenant: str, filters: Filters) -> Query | None:
         words = []

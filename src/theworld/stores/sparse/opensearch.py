@@ -15,7 +15,7 @@ from opensearchpy.exceptions import ConflictError, NotFoundError
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import SparseSettings
 from theworld.stores.engine_access import CircuitBreaker, RemoteProjection, identifier
-from theworld.stores.protocols import Hit, NoteChange
+from theworld.stores.protocols import Hit, NoteChange, best_hits
 from theworld.stores.records import Filters, query_words
 from theworld.stores.sparse.opensearch_index import (
     FORMAT,
@@ -189,25 +189,18 @@ class OpenSearchSparse(RemoteProjection):
             try:
                 if len(words) > MOST_CLAUSES:
                     words = self._rarest(words)
-                return self._with_ties(query_body(words, tenant, filters), tenant, limit)
+                asked = query_body(words, tenant, filters)
+                return best_hits(lambda size: [self._hit(hit, tenant) for hit in self._found(asked, size)], limit)
             except NotFoundError:
                 if self._writable:
                     return []
                 raise self._not_there() from None
 
-    def _with_ties(self, asked: dict[str, Any], tenant: str, limit: int) -> list[Hit]:
-        """Return the best hits; among those that tie with the last, the first by note id."""
-        size = limit + 16
-        while True:
-            pages = self._one_page if size <= _PAGE else self._pages
-            found = [self._hit(hit, tenant) for hit in islice(pages(asked, size), size)]
-            if len(found) < size or found[-1].score < found[limit - 1].score:
-                return sorted(found, key=lambda hit: (-hit.score, hit.note_id))[:limit]
-            size *= 4
-
-    def _one_page(self, asked: dict[str, Any], size: int) -> Iterator[Mapping[str, Any]]:
+    def _found(self, asked: dict[str, Any], size: int) -> Iterable[Mapping[str, Any]]:
+        if size > _PAGE:
+            return islice(self._pages(asked, size), size)
         body = {"query": asked, "size": size, **_ONLY_IDS}
-        return iter(_hits(self._client.search(index=self._alias, body=body, params=self._globally)))
+        return _hits(self._client.search(index=self._alias, body=body, params=self._globally))[:size]
 
     def _pages(self, asked: dict[str, Any], size: int, **further: object) -> Iterator[Mapping[str, Any]]:
         """Yield hits page by page, all of the same moment."""
