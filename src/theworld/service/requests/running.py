@@ -22,7 +22,7 @@ from theworld.graph import Resources
 from theworld.graph.checkpoints import allow_state_types
 from theworld.nodes.receive_question import clean_question
 from theworld.ranking.contract import apply_ranking, rerank_within
-from theworld.retrieval.notes import read_notes
+from theworld.retrieval.notes import candidate_of, read_notes
 from theworld.state import Candidate, Context, Degradation, QueryInput, QueryOutput, QueryState, StageTrace
 from theworld.stores.records import StoredNote
 from theworld.text import detect_language
@@ -209,10 +209,7 @@ def _rerank(run: Run, resources: Resources, query: str, given: Sequence[dict[str
         for place, item in enumerate(given)
         if "note_id" not in item
     ]  # fmt: skip
-    same = ("document_id", "title", "section", "kind", "lead", "text", "start", "end", "ordinal", "language", "source")
-    for note in {note.id: note for note in notes}.values():
-        facts = {name: getattr(note, name) for name in (*same, "mentions")}
-        candidates.append(Candidate(note_id=note.id, **facts))
+    candidates += [candidate_of(note) for note in {note.id: note for note in notes}.values()]
     candidates = [c.model_copy(update={"fused_rank": rank}) for rank, c in enumerate(candidates, start=1)]
     top_k = context.top_k or resources.settings.retrieval.top_k
     reranking = rerank_within(

@@ -223,8 +223,8 @@ def fetch_rows(
             named = {names.asked_for(key_uids, row[0], row[1]): _entity(row, check, new_keys[row[1]]) for row in asked}
             known.entities.update((key, named.get(key)) for key in new_keys)
     return (
-        [note_row for note in notes if (note_row := known.notes.get(note)) is not None],
-        [key_row for key in entities if (key_row := known.entities.get(key)) is not None],
+        [of_note for note in notes if (of_note := known.notes.get(note)) is not None],
+        [of_key for key in entities if (of_key := known.entities.get(key)) is not None],
     )
 
 
