@@ -24,7 +24,7 @@ from quality_measures.calibration import calibration_error
 
 from theworld.entities import SnapshotKnowledge
 from theworld.evaluation.answers import answerable_queries
-from theworld.evaluation.datasets import Query, load_dataset
+from theworld.evaluation.datasets import load_dataset
 from theworld.evaluation.metrics import contains, exact_match, f1
 from theworld.graph import build, build_graph, open_resources
 from theworld.nodes.answer_with_entity import answer_with_entity
@@ -33,6 +33,7 @@ from theworld.nodes.fuse_candidates import fuse_candidates
 from theworld.retrieval.notes import TextSource
 from theworld.settings import AnswerSettings, Settings
 from theworld.state import Context, QueryState, Update
+from theworld.stores.ledger.evaluations import Query
 
 ANY_CONFIDENCE = AnswerSettings(min_confidence=0.0)
 ANY_EVIDENCE = Settings(answers={"min_evidence": 0.0})

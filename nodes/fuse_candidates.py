@@ -10,7 +10,7 @@ from theworld.degrading import degrading
 from theworld.ranking.fusion import Fused, Ranking, fuse, fuse_minmax
 from theworld.ranking.graph_share import channel_weights
 from theworld.retrieval.channel import request_deadline
-from theworld.retrieval.notes import NoteSource, read_notes, reading_deadline
+from theworld.retrieval.notes import NoteSource, candidate_of, read_notes, reading_deadline
 from theworld.settings import Settings
 from theworld.state import EVIDENCE_NOTES, Candidate, Context, Degradation, EvidencePath, QueryState, Update, context_of
 from theworld.stores.records import StoredNote
@@ -32,27 +32,8 @@ def hop_of(path: EvidencePath | None) -> tuple[int, str | None]:
 def to_candidate(note: StoredNote, fused: Fused, rank: int, best: float, path: EvidencePath | None) -> Candidate:
     """Return the candidate of one fused note; its relevance is its score over the best one."""
     hop, bridge = hop_of(path)
-    return Candidate(
-        note_id=note.id,
-        document_id=note.document_id,
-        title=note.title,
-        section=note.section,
-        kind=note.kind,
-        lead=note.lead,
-        text=note.text,
-        start=note.start,
-        end=note.end,
-        ordinal=note.ordinal,
-        language=note.language,
-        source=note.source,
-        channels=fused.channels,
-        fused_rank=rank,
-        fused_score=fused.score,
-        final_score=fused.score / best if best else 0.0,
-        hop=hop,
-        bridge=bridge,
-        mentions=note.mentions,
-    )
+    score = {"fused_score": fused.score, "final_score": fused.score / best if best else 0.0}
+    return candidate_of(note, channels=fused.channels, fused_rank=rank, **score, hop=hop, bridge=bridge)
 
 
 def fuse_by(

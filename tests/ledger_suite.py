@@ -19,7 +19,7 @@ from theworld.errors import StoreError
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
 from theworld.stores.ledger import Ledger, NoteParts
-from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord, NoteLink
+from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import DocumentRecord
 from theworld.stores.token_codes import encode_tokens
@@ -205,11 +205,12 @@ class LedgerConformance:
         ledger.put([make_document(0)])
         graph.replace(TENANT, _NODES, _EDGES)
         assert (graph.elements(TENANT), graph.whole(TENANT).edges, graph.tenants()) == (_NODES, _EDGES, [TENANT])
-        changes = {TENANT: {"doc-00000#0": [NoteLink(("OntologyClass", "river"), 0.7, {"rule": 1.0})]}}
+        note, river = ("Note", "doc-00000#0"), ("OntologyClass", "river")
+        changes = {TENANT: {note[1]: [GraphEdgeRecord(note, river, "REFERS_TO", 0.7, {"rule": 1.0})]}}
         version = graph.version()
         assert graph.apply(changes, after=0, upto=2, version=version, weigh=True) == graph.version()
-        assert [edge.source for edge in graph.whole(TENANT).links] == [("Note", "doc-00000#0")]
-        none: dict[str, dict[str, list[NoteLink]]] = {TENANT: {"doc-00000#0": []}}
+        assert [edge.source for edge in graph.whole(TENANT).links] == [note]
+        none: dict[str, dict[str, list[GraphEdgeRecord]]] = {TENANT: {"doc-00000#0": []}}
         # Late: another writer was first, or the ontology was replaced.
         assert graph.apply(none, after=1, upto=9, version=graph.version(), weigh=True) is None
         assert graph.apply(none, after=2, upto=9, version=version, weigh=True) is None

@@ -21,7 +21,7 @@ from theworld.stores.knowledge_store import KnowledgeStore
 from theworld.stores.ledger import Ledger, NoteParts
 from theworld.stores.ledger.api_keys import KeyRing
 from theworld.stores.ledger.database import Database
-from theworld.stores.ledger.evaluations import MOST_OPEN, Evaluations, StoredQuery
+from theworld.stores.ledger.evaluations import MOST_OPEN, Evaluations, Query
 from theworld.stores.ledger.request_log import RequestJournal, RequestRecord
 
 
@@ -204,7 +204,7 @@ class ServiceLedgerConformance:
 
     def test_a_job_goes_on_where_it_was(self, service: Database, make_service: MakeService) -> None:
         evaluations = Evaluations(service)
-        queries = [StoredQuery(f"q{n}", f"问题 {n}", ("a",), {"d": 2}) for n in range(3)]
+        queries = [Query(f"q{n}", f"问题 {n}", ("a",), grades={"d": 2}) for n in range(3)]
         identity = evaluations.add_dataset(TENANT, "set", queries, {"from": "test"})
         found = evaluations.dataset(identity, tenant=TENANT)
         assert found is not None
@@ -233,7 +233,7 @@ class ServiceLedgerConformance:
     def test_tenants_take_turns_with_jobs_and_each_may_have_so_many(self, service: Database) -> None:
         evaluations, rows = Evaluations(service), {}
         for tenant in (TENANT, OTHER):
-            identity = evaluations.add_dataset(tenant, "set", [StoredQuery("q", "?", (), {})], {})
+            identity = evaluations.add_dataset(tenant, "set", [Query("q", "?")], {})
             found = evaluations.dataset(identity, tenant=tenant)
             assert found is not None
             rows[tenant] = found[0]

@@ -14,9 +14,9 @@ from qdrant_client import QdrantClient
 from engine_measures.common import SPACE, TENANT, WORDS, Urls, chance_vector, engines_at, on_servers, write
 from theworld.stores.dense import qdrant_points
 from theworld.stores.dense.qdrant import QdrantDense
-from theworld.stores.engine_access import query_words
 from theworld.stores.graph import neo4j_queries
 from theworld.stores.graph.neo4j import Neo4jGraph
+from theworld.stores.records import query_words
 from theworld.stores.sparse.opensearch import OpenSearchSparse
 from theworld.stores.sparse.opensearch_index import query_body
 

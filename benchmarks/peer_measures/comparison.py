@@ -12,7 +12,7 @@ from typing import Any
 
 from peer_measures.worker import ENTITIES, OURS, PAGERANK, STORE
 from theworld.errors import TheWorldError
-from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.datasets import Dataset
 from theworld.evaluation.documents.retrievers import RETRIEVERS, run_worker, write_work
 from theworld.evaluation.documents.rivals import common_embedder
 from theworld.evaluation.metrics import PairedDifference, metric_at, paired_difference, percentiles
@@ -20,6 +20,7 @@ from theworld.evaluation.retrieval import RECALL_DEPTHS, documents_of, judged_qu
 from theworld.graph import Resources
 from theworld.models.protocols import FloatArray
 from theworld.stores.ledger import NoteParts
+from theworld.stores.ledger.evaluations import Query
 from theworld.stores.protocols import NoteChange
 from theworld.text import entity_key
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from theworld.data_files import cache_folder
-from theworld.evaluation.datasets import Dataset, Query, read_corpus
+from theworld.evaluation.datasets import Dataset, read_corpus
+from theworld.stores.ledger.evaluations import Query
 
 
 def merge_datasets(datasets: Sequence[Dataset], folder: Path | None = None) -> tuple[Dataset, list[Dataset]]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.datasets import Dataset
+from theworld.stores.ledger.evaluations import Query
 
 # The measures of quality that only benchmarks need are tested here.
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from theworld.evaluation.answers import AnsweredQuery, AnswersReport, answerable_queries
-from theworld.evaluation.datasets import Query
 from theworld.state import AnswerKind
+from theworld.stores.ledger.evaluations import Query
 
 
 def answered(text: str, kind: AnswerKind, *gold: str) -> AnsweredQuery:

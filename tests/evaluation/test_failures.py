@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from theworld.evaluation.datasets import Query
 from theworld.evaluation.failure_report import _words, as_html, as_markdown
 from theworld.evaluation.failures import (
     CHANNELS,
@@ -19,6 +18,7 @@ from theworld.evaluation.failures import (
     failure_report,
     is_complete,
 )
+from theworld.stores.ledger.evaluations import Query
 
 GOLD = Query("q", "Where was he born?", ("Vienna",), "two-hop", {"a": 1, "b": 1})
 EVERYTHING = {"a", "b", *(f"x{n}" for n in range(300))}

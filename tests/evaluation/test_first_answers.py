@@ -3,8 +3,8 @@ from __future__ import annotations
 from quality_measures.first_answers import FirstAnswers
 
 from theworld.evaluation.answers import AnsweredQuery, AnswersReport
-from theworld.evaluation.datasets import Query
 from theworld.state import AnswerKind
+from theworld.stores.ledger.evaluations import Query
 
 TWO, ONE = {"a": 1, "b": 1}, {"a": 1}
 

@@ -7,21 +7,22 @@ from collections import Counter
 
 import pytest
 
-from theworld.service.golden import JudgedQuestion, build_golden_set
+from theworld.service.golden import build_golden_set
+from theworld.stores.ledger.evaluations import Query
 
 
 def judged(number, question, answers=("Vienna",), documents=("d",), language="en", intent="question", verdict="good"):
-    stratum = f"{language}/{intent}"
-    return JudgedQuestion(f"r{number:03}", question, stratum, tuple(answers), tuple(documents), verdict)
+    grades, provenance = dict.fromkeys(documents, 1), {"request_id": f"r{number:03}", "verdict": verdict}
+    return Query(f"r{number:03}", question, tuple(answers), f"{language}/{intent}", grades, provenance)
 
 
 def texts(found):
-    return [item.question for item in found[0]]
+    return [item.text for item in found[0]]
 
 
 def test_it_keeps_where_a_question_comes_from():
     found = build_golden_set([judged(1, "Where was he born?", verdict="bad")])
-    assert (found[0][0].request_id, found[0][0].verdict, found[0][0].also) == ("r001", "bad", ())
+    assert found[0][0].provenance == {"request_id": "r001", "verdict": "bad", "also": []}
 
 
 def test_repetitions_are_one_question_in_both_languages():
@@ -34,7 +35,7 @@ def test_repetitions_are_one_question_in_both_languages():
             judged(5, "Where was Ada Lovelace born?", answers=["London"]),
         ]
     )
-    assert [item.also for item in found[0]] == [("r002",), ("r004",), ()]
+    assert [item.provenance["also"] for item in found[0]] == [["r002"], ["r004"], []]
     assert found[1] == {"repeated": 2}
 
 
@@ -103,5 +104,5 @@ def test_small_strata_are_not_lost_and_the_order_of_requests_does_not_matter():
         random.Random(seed).shuffle(shuffled)
         sets.append(build_golden_set(shuffled, size=4))
     assert sets[0] == sets[1] == sets[2]
-    assert Counter(item.stratum for item in sets[0][0]) == {"en/question": 3, "zh/detail": 1}
+    assert Counter(item.type for item in sets[0][0]) == {"en/question": 3, "zh/detail": 1}
     assert sets[0][1] == {"over_size": 7}

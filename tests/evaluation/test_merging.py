@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from quality_measures.merging import merge_datasets
 
-from theworld.evaluation.datasets import Dataset, Query, load_dataset
+from theworld.evaluation.datasets import Dataset, load_dataset
+from theworld.stores.ledger.evaluations import Query
 
 
 def make(folder: Path, name: str, documents: dict[str, tuple[str, str]], gold: dict[str, str]) -> Dataset:

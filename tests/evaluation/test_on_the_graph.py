@@ -13,7 +13,7 @@ from quality_measures.first_answers import baseline_candidates, evaluate_first_a
 
 from theworld.errors import IngestionError, SettingsError
 from theworld.evaluation.answers import evaluate_answers, evaluate_model_alone
-from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.datasets import Dataset
 from theworld.evaluation.failures import Change, Counterfactuals
 from theworld.evaluation.preparation import check_store_holds_only, ingest_facts, store_path
 from theworld.evaluation.retrieval import STAGES, evaluate_retrieval, m3_baseline
@@ -23,6 +23,7 @@ from theworld.models.registry import load_models
 from theworld.settings import Settings
 from theworld.state import Context
 from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.ledger.evaluations import Query
 from theworld.testing import FakeChatModel
 
 if TYPE_CHECKING:

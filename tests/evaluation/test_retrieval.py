@@ -4,7 +4,6 @@ import pytest
 from quality_measures.losses import Loss, losses
 
 from theworld.errors import IngestionError
-from theworld.evaluation.datasets import Query
 from theworld.evaluation.retrieval import (
     METRICS,
     STAGES,
@@ -15,6 +14,7 @@ from theworld.evaluation.retrieval import (
     stage_rankings,
 )
 from theworld.state import Candidate, Channel, ChannelResult
+from theworld.stores.ledger.evaluations import Query
 
 
 def channel(name: Channel, *hits: tuple[str, float]) -> ChannelResult:

@@ -14,7 +14,7 @@ from theworld.errors import StoreError
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord, NoteLink
+from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.ledger.ledger import Ledger
 from theworld.stores.ledger.models import Base
 from theworld.stores.ledger.sqlite import FILE_NAME
@@ -53,8 +53,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ledger.graph.replace(
             "default", nodes, [GraphEdgeRecord(("Class", "a"), ("Class", "b"), "IS_A", 1, {"own": 1.0})]
         )
-        link = [NoteLink(("Class", key), 0.5, {"name": 0.5}) for key in ("a", "b")]
-        links = {"default": {"d1#0": link, "d2#0": link}}
+        links = {
+            "default": {
+                note: [GraphEdgeRecord(("Note", note), ("Class", key), "REFERS_TO", 0.5, {"name": 0.5}) for key in "ab"]
+                for note in ("d1#0", "d2#0")
+            }
+        }
         last, version = ledger.sequence(), ledger.graph.version()
         assert ledger.graph.apply(links, after=0, upto=last, version=version, weigh=True) is not None
     return folder

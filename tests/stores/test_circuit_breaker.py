@@ -11,7 +11,8 @@ import pytest
 
 from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError, StoreError
-from theworld.stores.circuit_breaker import CircuitBreaker, TimeoutGuard
+from theworld.settings import ServerSettings
+from theworld.stores.engine_access import CircuitBreaker, TimeoutGuard
 
 PATIENT_S = 30.0
 
@@ -35,7 +36,7 @@ def opened(failures: int, probe_s: float, looks: Iterator[bool], seen: list[floa
         if not next(looks):
             failing()
 
-    breaker = CircuitBreaker("far", failures=failures, probe_s=probe_s, probe=probe)
+    breaker = CircuitBreaker("far", ServerSettings(failures=failures, probe_s=probe_s), probe)
     for _ in range(failures):
         with pytest.raises(EngineUnavailableError, match="it is down"):
             breaker.call(failing)
@@ -62,7 +63,7 @@ def test_it_looks_at_least_so_often() -> None:
 
 
 def test_a_request_refused_is_no_failure_and_a_success_forgets_those_before() -> None:
-    breaker = CircuitBreaker("far", failures=2, probe_s=60.0, probe=failing)
+    breaker = CircuitBreaker("far", ServerSettings(failures=2, probe_s=60.0), failing)
 
     def refused() -> None:
         raise StoreError("no such thing", where="far")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError, SettingsError
-from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.datasets import Dataset
 from theworld.evaluation.judging import is_right
 from theworld.evaluation.metrics import ANSWER_MEASURES, answer_measures
 from theworld.state import (
@@ -29,6 +29,7 @@ from theworld.state import (
     QueryInput,
     QueryState,
 )
+from theworld.stores.ledger.evaluations import Query
 
 if TYPE_CHECKING:
     from theworld.graph import Resources

@@ -5,32 +5,19 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from theworld.errors import IngestionError
+from theworld.stores.ledger.evaluations import Query
 
 Row = TypeVar("Row", bound=BaseModel)
 _LAYOUT = "A BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv."
 QRELS_FILES = ("qrels/test.tsv", "qrels.tsv", "qrels/dev.tsv", "qrels/train.tsv")
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A question with what is known to be right about it."""
-
-    id: str
-    text: str
-    answers: tuple[str, ...] = ()
-    """Accepted answers, empty where the set has none."""
-    type: str = ""
-    """The set's own label of the kind of question."""
-    grades: Mapping[str, int] = field(default_factory=dict)
-    """Gold documents and their grades, all above 0."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
-from theworld.evaluation.datasets import Query
 from theworld.evaluation.judging import is_right as gives_answer
 from theworld.evaluation.metrics import first_occurrences
 from theworld.graph import Resources, build_graph, make_resources
@@ -32,6 +31,7 @@ from theworld.graph.checkpoints import allow_state_types
 from theworld.nodes.fuse_candidates import to_candidate
 from theworld.ranking.fusion import Fused
 from theworld.state import EVIDENCE_NOTES, AnswerKind, Candidate, Channel, Context, QueryInput, Update
+from theworld.stores.ledger.evaluations import Query
 from theworld.stores.records import StoredNote
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import IngestionError
-from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.datasets import Dataset
 from theworld.evaluation.metrics import (
     PairedDifference,
     first_occurrences,
@@ -30,6 +30,7 @@ from theworld.evaluation.metrics import (
 )
 from theworld.ranking.fusion import Fused, Ranking, fuse_minmax
 from theworld.state import Candidate, Channel, ChannelResult, Context, Degradation, QueryInput
+from theworld.stores.ledger.evaluations import Query
 
 if TYPE_CHECKING:
     from theworld.graph.build import CompiledGraph

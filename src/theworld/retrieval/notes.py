@@ -7,7 +7,7 @@ reranking drops are never read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.degrading import degrading
@@ -17,6 +17,10 @@ from theworld.settings import Settings
 from theworld.state import Candidate, Context, Degradation, QueryState
 from theworld.stores.records import StoredNote
 
+_OF_NOTE = (
+    *("document_id", "title", "section", "kind", "lead", "text", "start", "end", "ordinal", "language", "source"),
+    "mentions",
+)
 _LEAST_SHARE = 0.1
 """Of all the time, what reading has even after channels and a reranking that used it up."""
 
@@ -75,6 +79,11 @@ def read_notes(
             whole, lambda: notes.notes(ids, tenant=tenant, mentions=mentions, within=within), name="read notes"
         )
     return notes.remembered(ids, tenant=tenant, mentions=mentions)
+
+
+def candidate_of(note: StoredNote, **found: Any) -> Candidate:
+    """Return a note as a candidate, with what was found out about it."""
+    return Candidate(note_id=note.id, **{name: getattr(note, name) for name in _OF_NOTE}, **found)
 
 
 def with_mentions(

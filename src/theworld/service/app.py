@@ -11,8 +11,8 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -42,38 +42,7 @@ def create_app(
     service: Service | None = None, *, settings: Settings | None = None, bound_to: str | None = None
 ) -> FastAPI:
     """Return the application over an open service, or one that opens its own when the server starts."""
-    app = FastAPI(
-        title="TheWorld",
-        version=__version__,
-        description=_DESCRIPTION,
-        lifespan=_lifespan(service, settings, bound_to),
-        license_info={"name": "Apache-2.0"},
-        docs_url=None,  # theworld.service.page: FastAPI's page loads scripts from another host
-        redoc_url=None,
-    )
-    app.state.verified = VerifiedKeys()
-    if service is not None:
-        app.state.service = service
-    for router in (
-        *(ask.retrieval_router, ask.router, records.router, traffic.online_router, evaluation.router),
-        *(documents.router, documents.reading_router, traffic.feedback_router, traffic.failures_router, health.router),
-        *(answers.router, vectors.router, dify.router, mcp.router, nodes.router),
-        *(graph.graph_router, graph.router, records.replay_router, page.documentation_router, page.router),
-    ):
-        app.include_router(router)
-    install(app)
 
-    @app.exception_handler(ClientGoneError)
-    async def _gone(_request: Request, _error: ClientGoneError) -> Response:
-        return Response(status_code=499)
-
-    app.add_middleware(Edge)
-    return app
-
-
-def _lifespan(
-    service: Service | None, settings: Settings | None, bound_to: str | None
-) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         stack = ExitStack()
@@ -87,7 +56,33 @@ def _lifespan(
         finally:
             await asyncio.to_thread(stack.close)
 
-    return lifespan
+    app = FastAPI(
+        title="TheWorld",
+        version=__version__,
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        license_info={"name": "Apache-2.0"},
+        docs_url=None,  # theworld.service.page: FastAPI's page loads scripts from another host
+        redoc_url=None,
+    )
+    app.state.verified = VerifiedKeys()
+    if service is not None:
+        app.state.service = service
+    for router in (
+        *(ask.retrieval_router, ask.router, records.router, traffic.router, evaluation.router),
+        *(documents.router, documents.reading_router, traffic.feedback_router, health.router),
+        *(answers.router, vectors.router, dify.router, mcp.router, nodes.router),
+        *(graph.graph_router, graph.router, records.replay_router, page.documentation_router, page.router),
+    ):
+        app.include_router(router)
+    install(app)
+
+    @app.exception_handler(ClientGoneError)
+    async def _gone(_request: Request, _error: ClientGoneError) -> Response:
+        return Response(status_code=499)
+
+    app.add_middleware(Edge)
+    return app
 
 
 TRACE_HEADER = "X-Trace-Id"

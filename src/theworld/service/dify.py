@@ -15,9 +15,9 @@ from pydantic import Field
 from theworld.service.api.access import DEFAULT_TENANT, Caller, Visiting, needs_no_key
 from theworld.service.api.passages import base_url, linked, whole_text
 from theworld.service.api.replies import DIFY_NO_HEADER, DIFY_UNKNOWN, ApiError, Code, bare_reply
-from theworld.service.api.schemas import MOST_CANDIDATES, Question, SearchRequest
+from theworld.service.api.schemas import MOST_CANDIDATES, Question, SearchRequest, examples
 from theworld.service.api.serving import RequestContext, service_of
-from theworld.service.openai.schemas import Lenient, described, example, failing
+from theworld.service.openai.schemas import Lenient, described, failing
 from theworld.state.places import PATH_SEPARATOR
 
 router = APIRouter(tags=["Dify"])
@@ -53,10 +53,12 @@ class Conditions(Lenient):
 class RetrievalRequest(Lenient):
     """A query of one knowledge."""
 
-    model_config = example(
-        knowledge_id=DEFAULT_TENANT,
-        query="Who directed Metropolis?",
-        retrieval_setting={"top_k": 2, "score_threshold": 0.5},
+    model_config = examples(
+        {
+            "knowledge_id": DEFAULT_TENANT,
+            "query": "Who directed Metropolis?",
+            "retrieval_setting": {"top_k": 2, "score_threshold": 0.5},
+        }
     )
 
     knowledge_id: str = Field(max_length=128, description="The tenant")

@@ -22,7 +22,6 @@ from typing import Any
 
 from theworld.deadline import BACKGROUND_DEADLINE_MS
 from theworld.errors import TheWorldError
-from theworld.evaluation.datasets import Query
 from theworld.evaluation.failures import (
     KEYS,
     Change,
@@ -41,7 +40,7 @@ from theworld.graph.build import CompiledGraph
 from theworld.service.requests.strategies import Strategy
 from theworld.settings import Settings
 from theworld.state import Context, QueryInput
-from theworld.stores.ledger.evaluations import Evaluations, Job, StoredQuery
+from theworld.stores.ledger.evaluations import Evaluations, Job, Query
 from theworld.stores.ledger.opening import open_database
 
 KEPT = 100
@@ -131,38 +130,38 @@ class _Work:
         corpus = set(self.resources.store.document_hashes(self.job.tenant))
 
         def explained(position: int) -> dict[str, Any]:
-            query = query_of(self.queries[position])
+            query = self.queries[position]
             ask = partial(ways.ask, query.text)
             return asdict(explain_failure(query, ask(Change()), ask, corpus))
 
         if not self.go_through(arm, places, explained):
             return None
         failures = [Failure(**self.there[arm, position]) for position in places]
-        return failure_report(self.evaluations.dataset_facts(self.job.dataset)[1], len(self.queries), failures)
+        return failure_report(self.job.name, len(self.queries), failures)
 
 
-def ask_one(query: StoredQuery, graph: CompiledGraph, context: Context) -> dict[str, Any]:
+def ask_one(query: Query, graph: CompiledGraph, context: Context) -> dict[str, Any]:
     """Ask one question; return what the metrics need, as plain values."""
     begun = time.perf_counter()
     keys = [*KEYS, "stages", "degradations"]
     state: Mapping[str, Any] = graph.invoke(QueryInput(question=query.text), context=context, output_keys=keys)
     elapsed = (time.perf_counter() - begun) * 1000
-    seen, gold = seen_of(state), query_of(query)
+    seen = seen_of(state)
     return {
         "documents": list(seen.documents[:KEPT]),
         "answer": seen.answer,
         "kind": seen.kind,
         "intent": state["route"].intent,
         "path": seen.path,
-        "right": is_right(gold, seen) if query.answers else None,
-        "failed": failed(gold, seen) if query.answers or query.grades else False,
+        "right": is_right(query, seen) if query.answers else None,
+        "failed": failed(query, seen) if query.answers or query.grades else False,
         "elapsed_ms": elapsed,
         "stages": [stage.stage for stage in state["stages"]],
         "degraded": [item.stage for item in state["degradations"]],
     }
 
 
-def values_of(query: StoredQuery, outcome: Mapping[str, Any]) -> dict[str, float]:
+def values_of(query: Query, outcome: Mapping[str, Any]) -> dict[str, float]:
     """Return the metrics of one question; those its gold does not allow are left out."""
     found: dict[str, float] = {}
     if query.grades:
@@ -172,10 +171,10 @@ def values_of(query: StoredQuery, outcome: Mapping[str, Any]) -> dict[str, float
     return found
 
 
-def metrics_of(queries: Sequence[StoredQuery], outcomes: Outcomes) -> dict[str, Any]:
+def metrics_of(queries: Sequence[Query], outcomes: Outcomes) -> dict[str, Any]:
     """Return the metrics of one arm: over all questions, and by the set's types and the router's intents."""
     pairs = list(zip(queries, outcomes, strict=True))
-    strata: dict[str, dict[str, list[tuple[StoredQuery, Mapping[str, Any]]]]] = {"intent": {}, "type": {}}
+    strata: dict[str, dict[str, list[tuple[Query, Mapping[str, Any]]]]] = {"intent": {}, "type": {}}
     for query, outcome in pairs:
         for name, label in (("intent", outcome["intent"]), ("type", query.type)):
             if label:
@@ -184,7 +183,7 @@ def metrics_of(queries: Sequence[StoredQuery], outcomes: Outcomes) -> dict[str, 
     return {**_metrics(pairs), "strata": by_label}
 
 
-def _metrics(pairs: Sequence[tuple[StoredQuery, Mapping[str, Any]]]) -> dict[str, Any]:
+def _metrics(pairs: Sequence[tuple[Query, Mapping[str, Any]]]) -> dict[str, Any]:
     by_name: dict[str, list[float]] = {}
     ended = []
     for query, outcome in pairs:
@@ -206,7 +205,7 @@ def _metrics(pairs: Sequence[tuple[StoredQuery, Mapping[str, Any]]]) -> dict[str
     return {"n": len(pairs), "counted": judged, **means, **online_metrics(ended).model_dump(exclude={"requests"})}
 
 
-def compare(queries: Sequence[StoredQuery], outcomes: Mapping[str, Outcomes]) -> dict[str, Any]:
+def compare(queries: Sequence[Query], outcomes: Mapping[str, Outcomes]) -> dict[str, Any]:
     """Return the second arm over the first, metric by metric, with bootstrap interval and randomisation test."""
     (first, one), (second, two) = list(outcomes.items())[:2]
     found: dict[str, Any] = {"first": first, "second": second, "metrics": {}}
@@ -219,11 +218,6 @@ def compare(queries: Sequence[StoredQuery], outcomes: Mapping[str, Outcomes]) ->
                 "difference": gain.mean, "low": gain.low, "high": gain.high, "p_value": gain.p_value, "n": gain.n,
             }  # fmt: skip
     return found
-
-
-def query_of(query: StoredQuery) -> Query:
-    """Return a stored question as evaluation has it."""
-    return Query(query.query_id, query.text, query.answers, query.type, query.grades)
 
 
 log = logging.getLogger(__name__)

@@ -213,7 +213,7 @@ class _Faces:
         try:
             found = await self._document(self.asker_of(ctx.request_context).caller, id)
         except ApiError as error:
-            raise ResourceNotFoundError(_message(error)) from error
+            raise ResourceNotFoundError(message_of(error.code, "en", error.what)) from error
         return found.text
 
     async def list_documents(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -255,11 +255,7 @@ def _told() -> Iterator[None]:
         known = as_api_error(error)
         if known.code is Code.INTERNAL and not isinstance(error, ClientGoneError):
             log.exception("a tool failed", exc_info=error)
-        raise ToolError(_message(known)) from error
-
-
-def _message(error: ApiError) -> str:
-    return message_of(error.code, "en", error.what)
+        raise ToolError(message_of(known.code, "en", known.what)) from error
 
 
 router = APIRouter(tags=["MCP"])

@@ -1,20 +1,24 @@
-"""What the projections on servers share: certificates, state, errors, how ids and terms are sent; and BM25's words."""
+"""What servers share: certificates, state, errors, how ids and terms are sent. One that does not answer is waited for
+no longer than a query has time, and left alone when it keeps failing.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import ssl
 import threading
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
-from theworld.errors import EngineUnavailableError, SettingsError, StoreError
+from theworld.deadline import Deadline, DeadlineExceededError, run_within
+from theworld.errors import EngineUnavailableError, SettingsError, StoreError, TheWorldError
 from theworld.settings import ServerSettings
 from theworld.stores.protocols import NoteChange
-from theworld.stores.records import Filters, NoteRecord, content_hash, wanted_terms
-from theworld.text import tokens
+from theworld.stores.records import Filters, content_hash, is_text, wanted_terms
 
+T = TypeVar("T")
 _LONGEST_TERM = 512
 Held = tuple[str, int]
 """The key of a note on the server, and the sequence number of the change that put it there."""
@@ -77,6 +81,14 @@ class RemoteProjection:
         if not self._writable:
             raise StoreError(f"the {self._kind} projection was opened for reading.", where=self.where)
 
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Enter as the one who writes; how far it came is asked again, unless it is noted at the end."""
+        with self._lock:
+            self._check_writable()
+            self.refresh()
+            yield
+
     def _not_there(self) -> StoreError:
         return StoreError(
             f"the {self._kind} projection is not on the server yet.", where=self.where, remedy="Run `theworld sync`."
@@ -108,15 +120,6 @@ def identifier(*parts: str) -> str:
     return content_hash(*parts, size=16)
 
 
-def is_text(value: str) -> bool:
-    """Return whether a string can be sent: lone surrogates cannot, and nothing stored holds them."""
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def index_term(value: str) -> str:
     """Return a value as an index holds it; engines refuse very long ones, so a hash stands for them."""
     return value if len(value) <= _LONGEST_TERM else f"hash:{identifier(value)}"
@@ -138,19 +141,104 @@ def misunderstood(engine: str, error: BaseException, where: str) -> EngineUnavai
     return EngineUnavailableError(what, where=where)
 
 
-LONGEST_TOKEN = 255
-"""Characters of a token; longer ones are in no index and in no query."""
+_FIRST_PROBE_S = 0.05
 
 
-def indexed_words(title: str, note: NoteRecord) -> list[str]:
-    """Return the tokens of title, headings, lead and text, in this order, as one body.
+class CircuitBreaker:
+    """Counts the failures in a row of one server; when there are too many, calls are refused at once.
 
-    Each part by itself: where two Chinese headings meet there is no word.
+    While it refuses, a thread of its own asks whether the server answers, first soon and then less and less often, at
+    least every `probe_s` seconds, so that no query has to try it. Thread-safe. Source: Nygard, Release It!, 2007.
     """
-    parts = (title, *note.section, note.lead, note.text)
-    return [token for part in parts for token in tokens(part) if len(token) <= LONGEST_TOKEN]
+
+    def __init__(self, name: str, settings: ServerSettings, probe: Callable[[], object]) -> None:
+        """Guard the server called `name`; `probe` returns when it answers, and raises otherwise."""
+        self._name, self._limit, self._probe_s, self._probe = name, settings.failures, settings.probe_s, probe
+        self._lock = threading.Lock()
+        self._failed = 0
+        self.reason: str | None = None
+        """Why the server is left alone; None while it is asked."""
+        self._closed = threading.Event()
+
+    def call(self, work: Callable[[], T]) -> T:
+        """Return what `work` returns, under `guard`."""
+        with self.guard():
+            return work()
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Let the block run; EngineUnavailableError at once while the server is left alone.
+
+        Only an EngineUnavailableError counts as a failure: a server that refuses one request is alive.
+        """
+        reason = self.reason
+        if reason is not None:
+            raise EngineUnavailableError(
+                f"it failed {self._limit} times in a row and is left alone until it answers again; the last: {reason}",
+                where=self._name,
+            )
+        try:
+            yield
+        except EngineUnavailableError as error:
+            self._count(error.what)
+            raise
+        with self._lock:
+            self._failed = 0
+
+    def _count(self, what: str) -> None:
+        with self._lock:
+            self._failed += 1
+            if self._failed < self._limit or self.reason is not None or self._closed.is_set():
+                return
+            self.reason = what
+        threading.Thread(target=self._watch, name=f"probe {self._name}", daemon=True).start()
+
+    def _watch(self) -> None:
+        """Ask until the server answers."""
+        wait = min(_FIRST_PROBE_S, self._probe_s)
+        while not self._closed.wait(wait):
+            try:
+                self._probe()
+            except TheWorldError:
+                wait = min(2 * wait, self._probe_s)
+                continue
+            with self._lock:
+                self._failed, self.reason = 0, None
+            return
+
+    def close(self) -> None:
+        """Stop asking."""
+        self._closed.set()
 
 
-def query_words(text: str) -> Counter[str]:
-    """Return the tokens of a query and how often each is asked."""
-    return Counter(token for token in tokens(text) if len(token) <= LONGEST_TOKEN and is_text(token))
+class TimeoutGuard:
+    """Runs one kind of work under deadlines; while a late one still hangs, nobody waits for another. Thread-safe."""
+
+    def __init__(self, name: str, where: Callable[[], str]) -> None:
+        """Name the threads, and tell whose answer is being waited for."""
+        self._name, self._where = name, where
+        self._lock = threading.Lock()
+        self._late = 0
+
+    def run(self, work: Callable[[], T], within: Deadline) -> T:
+        """Return what the work returns; EngineUnavailableError at the deadline, or at once while a late one hangs."""
+        if self._late:
+            raise EngineUnavailableError("it has not answered yet; the last look still waits.", where=self._where())
+        ended = late = False
+
+        def watched() -> T:
+            nonlocal ended
+            try:
+                return work()
+            finally:
+                with self._lock:
+                    ended = True
+                    self._late -= late
+
+        try:
+            return run_within(within, watched, name=self._name)
+        except DeadlineExceededError as error:
+            with self._lock:
+                late = not ended
+                self._late += late
+            raise EngineUnavailableError(f"it did not answer in time: {error}.", where=self._where()) from error

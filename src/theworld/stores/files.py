@@ -43,12 +43,6 @@ def _sum_of(value: object) -> str:
     return hashlib.blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
-def sync_file(path: Path) -> None:
-    """Wait until a file's content is on disk."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
 def sync_folder(path: Path) -> None:
     """Wait until a folder's entries are on disk, where the system can do that."""
     if os.name == "nt":

@@ -13,26 +13,15 @@ from theworld.errors import ModelMismatchError, StoreError
 from theworld.settings import Settings
 from theworld.state import Mention
 from theworld.stores import dense, graph, sparse
-from theworld.stores.circuit_breaker import TimeoutGuard
-from theworld.stores.engine_access import Sum
+from theworld.stores.engine_access import TimeoutGuard
 from theworld.stores.files import bytes_under
 from theworld.stores.ledger import Ledger
-from theworld.stores.ledger.catalog import (
-    DocumentPage,
-    StoredDocument,
-    Surroundings,
-    list_documents,
-    read_document,
-    read_most_named,
-    read_near_names,
-    read_surroundings,
-)
+from theworld.stores.ledger.catalog import Catalog
 from theworld.stores.ledger.graph_tables import GraphEdgeRecord, GraphNodeRecord
 from theworld.stores.ledger.models import SCHEMA_VERSION
 from theworld.stores.opening import OpenFolder, collection_paused, open_folder, recover
 from theworld.stores.projections import Engines, Progress
-from theworld.stores.records import DocumentRecord, Filters, StoredNote
-from theworld.text import entity_key
+from theworld.stores.records import DocumentRecord, StoredNote
 
 T = TypeVar("T")
 
@@ -54,6 +43,9 @@ class KnowledgeStore:
         self.document_hashes, self.titles, self.known_names = ledger.document_hashes, ledger.titles, ledger.known_names
         self.iter_notes = ledger.iter_notes
         """What of the ledger needs nothing of the projections."""
+        catalog = Catalog(ledger.database)
+        self.documents, self.document = catalog.documents, catalog.document
+        self.surroundings, self.near_names = catalog.surroundings, catalog.near_names
         self.spent: Mapping[str, float] = projections.spent
         """Seconds that bringing each projection up to date has taken since the store was opened."""
         self._opened = opened
@@ -62,6 +54,7 @@ class KnowledgeStore:
         self._writing = threading.RLock()
         self._refreshing = threading.Lock()
         self._notes = RecentNotes(self.ledger)
+        self.remembered, self.verify = self._notes.kept, projections.verify
         self._looks = TimeoutGuard("refresh the store", lambda: self.projections.asked)
         self._reads = TimeoutGuard("read notes", lambda: self.ledger.where)
         self._seen = -1
@@ -129,34 +122,6 @@ class KnowledgeStore:
         with self._changing():
             self.ledger.graph.replace(tenant, nodes, edges)
 
-    def documents(
-        self, *, tenant: str, search: str = "", filters: Filters | None = None, after: str = "", limit: int = 100
-    ) -> DocumentPage:
-        """Return documents by id, at most `limit` of those after the id `after`, with how many match in all.
-
-        `search` is looked for in id, title and source, in any case; `filters` are those of a query.
-        """
-        with self.ledger.database.reading() as connection:
-            return list_documents(connection, tenant, search=search, filters=filters or {}, after=after, limit=limit)
-
-    def document(self, document_id: str, *, tenant: str) -> StoredDocument | None:
-        """Return a document with its text and notes, None when the tenant has none of that id."""
-        with self.ledger.database.reading() as connection:
-            return read_document(connection, tenant, document_id)
-
-    def surroundings(self, name: str, *, tenant: str, limit: int = 12) -> Surroundings | None:
-        """Return at most `limit` notes that name an entity and `limit` others they name; None for an unknown name."""
-        with self.ledger.database.reading() as connection:
-            return read_surroundings(connection, tenant, entity_key(name), limit)
-
-    def near_names(self, name: str, *, tenant: str, limit: int = 12) -> list[str]:
-        """Return names of entities most like this one, best first; for no name those that notes name most."""
-        key = entity_key(name)
-        with self.ledger.database.reading() as connection:
-            if key:
-                return read_near_names(connection, tenant, key, limit)
-            return [] if name else read_most_named(connection, tenant, limit)
-
     def notes(
         self, ids: Sequence[str], *, tenant: str, mentions: bool = True, within: Deadline | None = None
     ) -> list[StoredNote]:
@@ -166,7 +131,7 @@ class KnowledgeStore:
         ledger on a server does not answer, `within` the deadline if one is given.
         """
         asks = within is not None and self.ledger.remote
-        if asks and len(kept := self._notes.kept(ids, tenant, mentions=mentions)) == len(ids):
+        if asks and len(kept := self.remembered(ids, tenant=tenant, mentions=mentions)) == len(ids):
             return kept
         return self._in_time(lambda: self._notes.read(ids, tenant, mentions=mentions), within)
 
@@ -182,10 +147,6 @@ class KnowledgeStore:
         if within is None or not self.ledger.remote:
             return work()
         return self._reads.run(work, within)
-
-    def remembered(self, ids: Sequence[str], *, tenant: str, mentions: bool = True) -> list[StoredNote]:
-        """Return those that were read so and are in memory: what is left when the ledger cannot be asked."""
-        return self._notes.kept(ids, tenant, mentions=mentions)
 
     def catch_up(self, progress: Progress | None = None) -> None:
         """Let the projections apply what they have not seen; a reader only looks at what the writer has applied.
@@ -248,13 +209,6 @@ class KnowledgeStore:
             self.ledger.check()
             return self.projections.check_files(self.ledger.sequence())
 
-    def verify(self) -> dict[str, tuple[Sum, Sum]]:
-        """Return for each projection on a server what the ledger holds and what the server holds; equal when right.
-
-        Raises EngineUnavailableError when a server cannot be asked.
-        """
-        return self.projections.verify()
-
     def check_embedders(self, spaces: Mapping[str, str]) -> None:
         """Raise ModelMismatchError when notes of a language (key) have vectors, but none in the space named for it."""
         for language, space in spaces.items():
@@ -292,7 +246,7 @@ class KnowledgeStore:
                 "graph": graph.FORMAT,
             },
             "sequence": last,
-            "lag": self.projections.lags(last),
+            "lag": {feeder.name: feeder.lag(last) for feeder in self.projections.feeders},
             "read_only": self.read_only,
         }
 
@@ -347,8 +301,8 @@ class RecentNotes:
             kept.update(((tenant, id_), note) for id_, note in found.items())
         return [kept[tenant, id_] for id_ in ids if (tenant, id_) in kept]
 
-    def kept(self, ids: Sequence[str], tenant: str, *, mentions: bool) -> list[StoredNote]:
-        """Return those that are in memory."""
+    def kept(self, ids: Sequence[str], *, tenant: str, mentions: bool = True) -> list[StoredNote]:
+        """Return those that were read so and are in memory: what is left when the ledger cannot be asked."""
         kept = self._notes[mentions]
         return [kept[tenant, id_] for id_ in ids if (tenant, id_) in kept]
 

@@ -19,7 +19,7 @@ from sqlalchemy import delete, func, insert, select, text
 
 from theworld.errors import StoreError
 from theworld.settings import Settings
-from theworld.stores.files import sync_file, sync_folder
+from theworld.stores.files import sync_folder
 from theworld.stores.ledger import Ledger, opening
 from theworld.stores.ledger.database import Database
 from theworld.stores.ledger.models import Base, Document, Meta
@@ -97,7 +97,8 @@ def _copy(source: Path, target: Path, progress: Progress | None) -> None:
             read.backup(written, pages=_PAGES, progress=told)
             written.execute("PRAGMA journal_mode=DELETE")
         _check(target)
-        sync_file(target)
+        with target.open("rb") as copied:
+            os.fsync(copied.fileno())
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"the ledger cannot be copied: {error}.", where=str(source)) from error
 

@@ -10,7 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from theworld.stores.ledger import Ledger
-from theworld.stores.ledger.graph_tables import GraphNodeRecord, NodeKey, NoteLink, mixed, note_parts
+from theworld.stores.ledger.graph_tables import (
+    NOTE,
+    REFERS_TO,
+    GraphEdgeRecord,
+    GraphNodeRecord,
+    NodeKey,
+    mixed,
+    note_parts,
+)
 from theworld.stores.protocols import NoteChange
 from theworld.text.phrases import PhraseTable, longest
 
@@ -43,7 +51,7 @@ class OntologyLinks:
         if version != self._version:
             self._tables = {tenant: _Names(graph.elements(tenant)) for tenant in graph.tenants()}
             self._version = version
-        linked: dict[str, dict[str, list[NoteLink]]] = {}
+        linked: dict[str, dict[str, list[GraphEdgeRecord]]] = {}
         for change in changes:
             if change.tenant in self._tables:
                 links = self._tables[change.tenant].links(change) if change.note is not None else []
@@ -78,7 +86,7 @@ class _Names:
                 phrases += [(name, (key, rule)) for name in element.properties.get(names, ())]
         self._table = PhraseTable(phrases)
 
-    def links(self, change: NoteChange) -> list[NoteLink]:
+    def links(self, change: NoteChange) -> list[GraphEdgeRecord]:
         """Return what the note of a change names."""
         text = change.note.text if change.note is not None else ""
         places: Counter[NodeKey] = Counter()
@@ -88,4 +96,5 @@ class _Names:
             for key, rule in found.payloads:
                 rules[key] = max(rules.get(key, 0.0), rule)
         parts = {key: note_parts(count, rules[key], self._confidence[key]) for key, count in places.items()}
-        return [NoteLink(key, mixed(some), some) for key, some in parts.items()]
+        note = (NOTE, change.note_id)
+        return [GraphEdgeRecord(note, key, REFERS_TO, mixed(some), some) for key, some in parts.items()]

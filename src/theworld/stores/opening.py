@@ -72,22 +72,6 @@ def follows(folder: Path, ledger: Ledger) -> bool:
     return known.get("identity") == ledger.identity()
 
 
-def follow(folder: Path, ledger: Ledger, *, writable: bool) -> None:
-    """Forget what was made from another ledger, so that it is made anew from this one.
-
-    Raises StoreError when the folder was opened for reading.
-    """
-    if not writable:
-        raise StoreError(
-            "the projections in this folder were made from another ledger.",
-            where=str(folder),
-            remedy="Run `theworld sync`, which makes them anew, or wait until the process that does it has finished.",
-        )
-    for name in DERIVED:
-        shutil.rmtree(folder / name, ignore_errors=True)
-    remember(folder, ledger)
-
-
 def remember(folder: Path, ledger: Ledger) -> None:
     """Keep the ledger's identity beside the projections that are made from it."""
     write_atomically(folder / FOLLOWED, {"identity": ledger.identity(), "ledger": ledger.where})
@@ -189,7 +173,16 @@ def open_folder(
 def _open_projections(path: Path, engines: Engines, ledger: Ledger, *, writable: bool) -> Projections:
     """Open the projections; those in the folder of a reader that lag are fed first, if this can be done."""
     if not follows(path, ledger) and (writable or not recover(path, engines)):
-        follow(path, ledger, writable=writable)
+        if not writable:
+            raise StoreError(
+                "the projections in this folder were made from another ledger.",
+                where=str(path),
+                remedy="Run `theworld sync`, which makes them anew, or wait until the process that does it has "
+                "finished.",
+            )
+        for name in DERIVED:  # made anew from this ledger
+            shutil.rmtree(path / name, ignore_errors=True)
+        remember(path, ledger)
     try:
         projections = Projections(path, ledger, engines, writable=writable)
     except StoreError:  # a reader found damaged files: whoever may write builds them anew

@@ -121,23 +121,6 @@ class ProjectionFeeder:
             return None
 
 
-class _Steps:
-    """Tells how far several threads have come together."""
-
-    def __init__(self, total: int, progress: Progress | None) -> None:
-        self._total, self._progress = total, progress
-        self._done, self._lock = 0, Lock()
-        self.stopped = False
-        """Set where one has failed, so that the others end with the batch in hand."""
-
-    def add(self, applied: int) -> None:
-        """Count changes that were applied."""
-        with self._lock:
-            self._done += applied
-            if self._progress is not None:
-                self._progress(min(self._done, self._total), self._total)
-
-
 class Projections:
     """The sparse, dense and graph projection, and the ontology's links."""
 
@@ -200,27 +183,37 @@ class Projections:
         for feeder in feeders:
             with self._waiting_for(feeder):
                 lags[feeder.name] = feeder.lag(last)
-        steps = _Steps(sum(last if lag is not None and lag < 0 else lag or 0 for lag in lags.values()), progress)
+        total = sum(last if lag is not None and lag < 0 else lag or 0 for lag in lags.values())
+        lock, done, failed = Lock(), 0, False
+
+        def go_on(applied: int) -> bool:
+            """Count changes that were applied; False where another has failed, to end with the batch in hand."""
+            nonlocal done
+            with lock:
+                done += applied
+                if progress is not None:
+                    progress(min(done, total), total)
+            return not failed
+
         far = [feeder for feeder in feeders if feeder.remote and lags[feeder.name] != 0]
         near = [feeder for feeder in feeders if feeder not in far]
         with ThreadPoolExecutor(max(1, len(far)), "feed") as threads:
-            fed = {feeder.name: threads.submit(self._feed_one, feeder, last, steps) for feeder in far}
+            fed = {feeder.name: threads.submit(self._feed_one, feeder, last, go_on) for feeder in far}
             try:
-                found = {feeder.name: self._feed_one(feeder, last, steps) for feeder in near}
+                found = {feeder.name: self._feed_one(feeder, last, go_on) for feeder in near}
                 found |= {name: one.result() for name, one in fed.items()}
             except BaseException:
-                steps.stopped = True
+                failed = True
                 raise
         return {feeder.name: why for feeder in feeders if (why := found[feeder.name])}
 
-    def _feed_one(self, feeder: ProjectionFeeder, last: int, steps: _Steps) -> str:
+    def _feed_one(self, feeder: ProjectionFeeder, last: int, go_on: Callable[[int], bool]) -> str:
         """Return why one on a server is out of date; empty when it was not."""
         begun = perf_counter()
         try:
             with self._waiting_for(feeder):
                 for applied in feeder.feed(self._ledger, last):
-                    steps.add(applied)
-                    if steps.stopped:
+                    if not go_on(applied):
                         break
         except StoreError as error:
             if not feeder.remote:
@@ -306,10 +299,6 @@ class Projections:
                 expected = Sum.of((projection.key_of(change), change.sequence) for change in changes)
                 found[feeder.name] = expected, Sum.of(projection.held())
         return found
-
-    def lags(self, last: int) -> dict[str, int | None]:
-        """Return how many changes each has not seen; None where the server cannot be asked."""
-        return {feeder.name: feeder.lag(last) for feeder in self.feeders}
 
     def close(self) -> None:
         """Release files and clients, of each even where another cannot be closed as it should."""

@@ -5,7 +5,7 @@ Every query carries a tenant; filters apply before ranking; ties are ordered by 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +21,19 @@ class Hit:
 
     note_id: str
     score: float
+
+
+def best_hits(search: Callable[[int], list[Hit]], limit: int) -> list[Hit]:
+    """Return the best hits of a search for so many; where the cut goes through a tie, more are asked for until it ends.
+
+    Of those that tie with the last one, the first by note id stay.
+    """
+    size = limit + 16
+    while True:
+        hits = search(size)
+        if len(hits) < size or hits[-1].score < hits[limit - 1].score:
+            return sorted(hits, key=lambda hit: (-hit.score, hit.note_id))[:limit]
+        size *= 4
 
 
 @dataclass(frozen=True, slots=True)

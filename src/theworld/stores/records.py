@@ -1,4 +1,4 @@
-"""The rows that go into the ledger and come out of it, and the metadata filters of queries, as every store reads them.
+"""The rows that go into the ledger and come out of it, and filters and words of queries, as every store reads them.
 
 Ids are deterministic, so that writing twice changes nothing. A note passes filters when each key has one of the wanted
 values; the key `document_id` is the id of the note's document, so that chosen documents can be searched alone.
@@ -7,6 +7,7 @@ values; the key `document_id` is the id of the note's document, so that chosen d
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from typing import Any, Literal
 from theworld.models.protocols import Embedded
 from theworld.state import PATH_SEPARATOR, Mention
 from theworld.stores.token_codes import TokenCodes
+from theworld.text import tokens
 
 Filters = Mapping[str, str | list[str]]
 """Metadata that must match: every key, any of its values (compared as strings)."""
@@ -161,3 +163,30 @@ def wanted_terms(filters: Filters) -> list[list[str]]:
 def passes(terms: frozenset[str], wanted: list[list[str]]) -> bool:
     """Return whether a note with these terms passes."""
     return all(any(term in terms for term in some) for some in wanted)
+
+
+def is_text(value: str) -> bool:
+    """Return whether a string can be sent: lone surrogates cannot, and nothing stored holds them."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+LONGEST_TOKEN = 255
+"""Characters of a token; longer ones are in no index and in no query."""
+
+
+def indexed_words(title: str, note: NoteRecord) -> list[str]:
+    """Return the tokens of title, headings, lead and text, in this order, as one body.
+
+    Each part by itself: where two Chinese headings meet there is no word.
+    """
+    parts = (title, *note.section, note.lead, note.text)
+    return [token for part in parts for token in tokens(part) if len(token) <= LONGEST_TOKEN]
+
+
+def query_words(text: str) -> Counter[str]:
+    """Return the tokens of a query and how often each is asked."""
+    return Counter(token for token in tokens(text) if len(token) <= LONGEST_TOKEN and is_text(token))

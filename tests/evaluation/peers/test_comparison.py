@@ -14,7 +14,7 @@ from peer_measures.pagerank import EntityPageRank
 from peer_measures.worker import ENTITIES, OURS, PAGERANK
 
 from theworld.errors import TheWorldError
-from theworld.evaluation.datasets import Dataset, Query
+from theworld.evaluation.datasets import Dataset
 from theworld.evaluation.documents.retrievers import RETRIEVERS, Material, read_work
 from theworld.evaluation.documents.rivals import common_embedder
 from theworld.extras import install_command
@@ -23,6 +23,7 @@ from theworld.ingestion import ingest
 from theworld.models.registry import load_models
 from theworld.settings import Settings
 from theworld.stores.knowledge_store import KnowledgeStore
+from theworld.stores.ledger.evaluations import Query
 
 CORPUS = {
     "rush": ("Rush", "Rush was a Canadian rock band formed in 1968. Its drummer was Neil Peart."),

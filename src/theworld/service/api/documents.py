@@ -17,8 +17,7 @@ from theworld.ingestion.readers.document import plain_metadata
 from theworld.ingestion.report import FailedSource
 from theworld.service.api.access import Caller, Querying, caller_with
 from theworld.service.api.replies import GUARDED, WITH_BODY, ApiError, Code, documented, must_exist, redacted
-from theworld.service.api.schemas import TEXT, is_no_text
-from theworld.service.api.schemas import Body as Strict
+from theworld.service.api.schemas import TEXT, Body, examples, is_no_text
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.runtime import Service
 from theworld.stores.records import read_filters
@@ -45,7 +44,7 @@ WRITES_SHOWN = 20
 NO_DOCUMENT = "the tenant has no document of this id"
 
 
-class GivenDocument(Strict):
+class GivenDocument(Body):
     """A document to be kept."""
 
     id: GivenId
@@ -75,22 +74,18 @@ class GivenDocument(Strict):
         return ""
 
 
-class DocumentsRequest(Strict):
+class DocumentsRequest(Body):
     """Documents to be written; each replaces the one with its id."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"documents": [{"id": "rush", "title": "Rush", "text": "Rush was a Canadian rock band."}]},
-                {"documents": [{"id": "tiantan", "title": "天坛", "text": "天坛位于北京市东城区，始建于1420年。"}]},
-            ]
-        }
+    model_config = examples(
+        {"documents": [{"id": "rush", "title": "Rush", "text": "Rush was a Canadian rock band."}]},
+        {"documents": [{"id": "tiantan", "title": "天坛", "text": "天坛位于北京市东城区，始建于1420年。"}]},
     )
 
     documents: list[GivenDocument] = Field(min_length=1, max_length=100_000, description="The documents")
 
 
-class DeleteRequest(Strict):
+class DeleteRequest(Body):
     """Documents to be deleted."""
 
     ids: list[GivenId] = Field(min_length=1, max_length=10_000, description="Their ids")

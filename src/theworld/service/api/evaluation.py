@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from theworld.errors import InvalidQuestionError
 from theworld.evaluation.failure_report import as_html, as_markdown
@@ -13,13 +13,13 @@ from theworld.nodes.receive_question import clean_question
 from theworld.service.api.access import Evaluating
 from theworld.service.api.passages import markdown_html
 from theworld.service.api.replies import WITH_BODY, ApiError, Code, documented, must_exist
-from theworld.service.api.schemas import TEXT, Question, Text
-from theworld.service.api.schemas import Body as Strict
+from theworld.service.api.schemas import TEXT, Body, Question, Text, examples
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.golden import golden_set
 from theworld.service.requests.strategies import Strategy
 from theworld.service.runtime import Service
-from theworld.stores.ledger.evaluations import MOST_OPEN, Job, StoredQuery
+from theworld.stores.ledger.evaluations import MOST_OPEN, Job
+from theworld.stores.ledger.evaluations import Query as StoredQuery
 
 router = APIRouter(
     prefix="/api/v1/eval",
@@ -34,7 +34,7 @@ NO_JOB = "the tenant has no job of this id"
 NO_REPORT = "no finished job of this id and strategy has its failures explained (explain_failures)"
 
 
-class GivenQuery(Strict):
+class GivenQuery(Body):
     """A question with what is right about it."""
 
     id: str = Field(min_length=1, max_length=512, description="Its id within the set")
@@ -61,33 +61,29 @@ class GivenQuery(Strict):
         return self
 
 
-class FromLogs(Strict):
+class FromLogs(Body):
     """A set made from the tenant's own requests and feedback."""
 
     hours: float = Field(default=24 * 30, gt=0, le=87_600, description="How far back")
     size: int | None = Field(default=None, ge=1, le=100_000, description="At most so many, strata taken in turn")
 
 
-class DatasetRequest(Strict):
+class DatasetRequest(Body):
     """A question set (BEIR: queries and qrels), over documents that are in the tenant's knowledge; or one from logs."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
+    model_config = examples(
+        {
+            "name": "films",
+            "queries": [
                 {
-                    "name": "films",
-                    "queries": [
-                        {
-                            "id": "q1",
-                            "text": "In which city was the director of Metropolis born?",
-                            "answers": ["Vienna"],
-                            "grades": {"metropolis-film.md": 1, "fritz-lang.md": 1},
-                        }
-                    ],
-                },
-                {"name": "last month", "from_logs": {"hours": 720, "size": 200}},
-            ]
-        }
+                    "id": "q1",
+                    "text": "In which city was the director of Metropolis born?",
+                    "answers": ["Vienna"],
+                    "grades": {"metropolis-film.md": 1, "fritz-lang.md": 1},
+                }
+            ],
+        },
+        {"name": "last month", "from_logs": {"hours": 720, "size": 200}},
     )
 
     name: str = Field(min_length=1, max_length=200, description="Its name")
@@ -133,7 +129,7 @@ def add_dataset(request: Request, body: DatasetRequest, caller: Evaluating) -> D
     if body.from_logs is not None:
         queries, provenance = golden_set(service, caller.tenant, hours=body.from_logs.hours, size=body.from_logs.size)
     else:
-        queries = [StoredQuery(q.id, q.text, tuple(q.answers), q.grades, q.type) for q in body.queries]
+        queries = [StoredQuery(q.id, q.text, tuple(q.answers), q.type, q.grades) for q in body.queries]
         provenance = {"made": "uploaded"}
     if not queries:
         raise ApiError(Code.INVALID, "no question on record has feedback that says what is right", details=provenance)
@@ -150,18 +146,14 @@ def list_datasets(request: Request, caller: Evaluating, *, after: After = "", li
     )
 
 
-class JobRequest(Strict):
+class JobRequest(Body):
     """An evaluation of one strategy, or of two against each other."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "dataset_id": "0123456789abcdef0123456789abcdef",
-                    "strategies": [{"name": "A"}, {"name": "B", "rerank": False}],
-                    "explain_failures": True,
-                }
-            ]
+    model_config = examples(
+        {
+            "dataset_id": "0123456789abcdef0123456789abcdef",
+            "strategies": [{"name": "A"}, {"name": "B", "rerank": False}],
+            "explain_failures": True,
         }
     )
 
@@ -286,7 +278,6 @@ def _job(service: Service, job_id: str, tenant: str) -> Job:
 def _data(service: Service, job: Job) -> JobData:
     return JobData(
         **{name: value for name, value in job._mapping.items() if name in JobData.model_fields},
-        dataset_id=service.evaluations.dataset_facts(job.dataset)[0],
         strategies=[strategy["name"] for strategy in job.request["strategies"]],
         results=dict(service.evaluations.results(job.id)),
         **dict.fromkeys(("comparison", "failures")) | (job.report or {}),

@@ -10,7 +10,7 @@ import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from theworld.service.api.access import Evaluating, Querying
 from theworld.service.api.replies import (
@@ -23,8 +23,7 @@ from theworld.service.api.replies import (
     redacted,
     without_internals,
 )
-from theworld.service.api.schemas import NO_REQUEST, TEXT
-from theworld.service.api.schemas import Body as Strict
+from theworld.service.api.schemas import NO_REQUEST, TEXT, Body, examples
 from theworld.service.api.serving import ClientGoneError, RequestContext, enveloped, service_of
 from theworld.service.explain.explanation import Explanation, as_mermaid, as_text, explain
 from theworld.service.explain.replay import Replay, replay
@@ -85,12 +84,10 @@ def _record(service: Service, request_id: str, tenant: str) -> RequestRecord:
     return must_exist(service.journal.read(request_id, tenant=tenant), NO_REQUEST)
 
 
-class ReplayRequest(Strict):
+class ReplayRequest(Body):
     """How to ask again."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{}, {"strategy": {"name": "no-rerank", "rerank": False}}]}
-    )
+    model_config = examples({}, {"strategy": {"name": "no-rerank", "rerank": False}})
 
     strategy: Strategy | None = Field(default=None, description="What to do differently; default: ask as it was asked")
 

@@ -37,13 +37,6 @@ Question = Annotated[
     str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS, description="The question, in English or Chinese")
 ]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
-EXAMPLE: dict[str, JsonValue] = {
-    "query": "关联企业近30天授信变化与交易波动",
-    "top_k": 20,
-    "enable_graph": True,
-    "enable_rerank": True,
-}
-ENGLISH_EXAMPLE: dict[str, JsonValue] = {"query": "In which city was the director of Metropolis born?", "top_k": 5}
 
 
 TEXT = r"^[^\x00]+$"
@@ -68,6 +61,11 @@ _JSON_TYPES: dict[type, tuple[set[type], str]] = {
     datetime: ({str}, "a text such as 2026-05-14T09:30:00Z"),
 }
 """What JSON has to bring for a field: pydantic alone would read "no" as False, and 5 as a moment of 1970."""
+
+
+def examples(*bodies: JsonValue) -> ConfigDict:
+    """Return the configuration of a body with what it looks like."""
+    return ConfigDict(json_schema_extra={"examples": list(bodies)})
 
 
 class Body(BaseModel):
@@ -155,7 +153,10 @@ class Options(Body):
 class SearchRequest(Options):
     """Find candidates, without answering."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE, ENGLISH_EXAMPLE]})
+    model_config = examples(
+        {"query": "关联企业近30天授信变化与交易波动", "top_k": 20, "enable_graph": True, "enable_rerank": True},
+        {"query": "In which city was the director of Metropolis born?", "top_k": 5},
+    )
 
     query: Question
 
@@ -167,13 +168,9 @@ class SearchRequest(Options):
 class AskRequest(Options):
     """Answer a question."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"question": "In which city was the director of Metropolis born?", "stream": False},
-                {"question": "天一阁是由谁主持建造的？", "stream": False},
-            ]
-        }
+    model_config = examples(
+        {"question": "In which city was the director of Metropolis born?", "stream": False},
+        {"question": "天一阁是由谁主持建造的？", "stream": False},
     )
 
     question: Question
@@ -208,18 +205,14 @@ class GivenText(Body):
 class RerankRequest(Body):
     """Order texts, or notes of the store, by how well they answer a query together."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "query": "Who directed Metropolis?",
-                    "documents": [
-                        {"id": "a", "text": "Metropolis is a film directed by Fritz Lang."},
-                        {"id": "b", "text": "The Danube flows through Vienna."},
-                    ],
-                    "top_k": 2,
-                }
-            ]
+    model_config = examples(
+        {
+            "query": "Who directed Metropolis?",
+            "documents": [
+                {"id": "a", "text": "Metropolis is a film directed by Fritz Lang."},
+                {"id": "b", "text": "The Danube flows through Vienna."},
+            ],
+            "top_k": 2,
         }
     )
 

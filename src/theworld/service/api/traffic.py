@@ -12,24 +12,18 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from theworld.evaluation.online import OnlineMetrics, online_metrics
 from theworld.service.api.access import Evaluating, Querying
 from theworld.service.api.replies import GUARDED, WITH_BODY, Code, documented, must_exist
-from theworld.service.api.schemas import NO_REQUEST, Text
-from theworld.service.api.schemas import Body as Strict
+from theworld.service.api.schemas import NO_REQUEST, Body, Text, examples
 from theworld.service.api.serving import enveloped, service_of
 from theworld.service.requests.record import outcome_of_record
 
-online_router = APIRouter(
-    prefix="/api/v1", tags=["on record"], responses=documented(*GUARDED, Code.NOT_FOUND, Code.STORE_UNAVAILABLE)
-)
+router = APIRouter(prefix="/api/v1", tags=["on record"], responses=documented(*GUARDED, Code.STORE_UNAVAILABLE))
 feedback_router = APIRouter(
     prefix="/api/v1", tags=["feedback"], responses=documented(*WITH_BODY, Code.NOT_FOUND, Code.STORE_UNAVAILABLE)
-)
-failures_router = APIRouter(
-    prefix="/api/v1", tags=["on record"], responses=documented(*GUARDED, Code.STORE_UNAVAILABLE)
 )
 Hours = Annotated[float, Query(gt=0, le=87_600, description="How far back")]
 Verdict = Literal["good", "bad"]
@@ -44,7 +38,7 @@ class OnlineData(OnlineMetrics):
     routes: dict[str, Any] = Field(description="By the router's path: successes and attempts, from feedback")
 
 
-@enveloped(online_router.get, "/metrics/online", "Online metrics of a tenant")
+@enveloped(router.get, "/metrics/online", "Online metrics of a tenant")
 def online(request: Request, caller: Querying, hours: Hours = 24.0) -> OnlineData:
     """Compute the online metrics from the tenant's requests on record, so that every number can be traced back."""
     service = service_of(request)
@@ -80,7 +74,7 @@ class FailuresData(BaseModel):
     groups: list[FailureGroup] = Field(description="The largest first")
 
 
-@enveloped(failures_router.get, "/metrics/failures", "Failures of live traffic, in groups")
+@enveloped(router.get, "/metrics/failures", "Failures of live traffic, in groups")
 def failures(request: Request, caller: Evaluating, hours: Hours = 24.0) -> FailuresData:
     """Group the tenant's requests on record that ended badly, needed a fallback or were judged bad."""
     found: dict[tuple[Cause, str], list[FailedRequest]] = defaultdict(list)
@@ -109,14 +103,10 @@ def _causes(row: Mapping[str, Any]) -> Iterator[tuple[Cause, str]]:
         yield "judged_bad", row["path"] or ""
 
 
-class FeedbackRequest(Strict):
+class FeedbackRequest(Body):
     """A judgement of one answer; the latest one on a request counts."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"request_id": "0123456789abcdef0123456789abcdef", "verdict": "bad", "answers": ["Vienna"]}]
-        }
-    )
+    model_config = examples({"request_id": "0123456789abcdef0123456789abcdef", "verdict": "bad", "answers": ["Vienna"]})
 
     request_id: str = Field(min_length=1, max_length=64, description="The request it is about")
     verdict: Verdict = Field(description="Whether the answer is right")
@@ -166,7 +156,7 @@ class JudgementsData(BaseModel):
     next_after: int | None = Field(description="Send it as `after` for the next page; null at the end")
 
 
-@enveloped(failures_router.get, "/feedback", "List feedback")
+@enveloped(router.get, "/feedback", "List feedback")
 def list_feedback(
     request: Request,
     caller: Evaluating,

@@ -184,10 +184,6 @@ SHOWN = 5
 _LABEL = 40
 
 
-def _words() -> dict[str, dict[str, str]]:
-    return load_table("theworld.service.explain", "data/words.yaml")
-
-
 class Speaker:
     """Says the texts of data/words.yaml in one language, filled in."""
 
@@ -199,7 +195,8 @@ class Speaker:
         filled = {
             name: 0.0 if value is None and name.endswith("_ms") else value for name, value in (values or {}).items()
         }
-        return _words()[key][self._language].format(**{**filled, **more})
+        words = load_table("theworld.service.explain", "data/words.yaml")
+        return str(words[key][self._language]).format(**{**filled, **more})
 
 
 def as_text(found: Explanation, language: Language) -> str:

@@ -26,7 +26,7 @@ from theworld.service.api.passages import base_url
 from theworld.service.api.replies import ApiError, bare_reply, error_body
 from theworld.service.api.schemas import AskRequest
 from theworld.service.api.serving import RequestContext, followed, service_of, streamed
-from theworld.service.openai.conversation import Cited, Mark, cited, for_tenant, names, of_chat, of_responses
+from theworld.service.openai.conversation import Cited, cited, for_tenant, names, of_chat, of_responses
 from theworld.service.openai.schemas import ERRORS, ChatRequest, ResponsesRequest, described
 from theworld.service.openai.vectors import embedders
 
@@ -119,10 +119,10 @@ class Unfolding:
         self.text += piece
         return piece
 
-    def shifted(self, answer: str, marks: tuple[Mark, ...]) -> list[dict[str, Any]]:
+    def shifted(self, answer: Cited) -> list[dict[str, Any]]:
         """Return the annotations of an answer, by their offsets in all that was sent."""
-        shift = len(self.text) - len(answer)
-        return [one.annotation() | {"start_index": one.start + shift, "end_index": one.end + shift} for one in marks]
+        shift = len(self.text) - len(answer.text)
+        return [one | {end: one[end] + shift for end in ("start_index", "end_index")} for one in answer.annotations]
 
 
 async def _unfolding(
@@ -166,7 +166,7 @@ class _Completion(_Made):
         return shared | {"model": self.body.model, "choices": choices} | more
 
     def whole(self, answer: Cited) -> dict[str, Any]:
-        annotations = [_nested(mark.annotation()) for mark in answer.marks]
+        annotations = list(map(_nested, answer.annotations))
         message = {"role": "assistant", "content": answer.text, "refusal": None, "annotations": annotations}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
         return self.envelope("chat.completion", [choice], usage=_usage(answer), sources=list(answer.sources))
@@ -181,7 +181,7 @@ class _Completion(_Made):
                 elif kind == "error":
                     yield b"data: " + _error(self.current, value) + b"\n\n"
                 else:
-                    if annotations := [_nested(one) for one in sent.shifted(value.text, value.marks)]:
+                    if annotations := list(map(_nested, sent.shifted(value))):
                         yield self.chunk({"annotations": annotations}, sources=list(value.sources))
                     yield self.chunk({}, finish="stop")
                     if self.body.stream_options is not None and self.body.stream_options.include_usage:
@@ -195,8 +195,8 @@ class _Completion(_Made):
 
 
 def _nested(annotation: dict[str, Any]) -> dict[str, Any]:
-    kind = str(annotation.pop("type"))
-    return {"type": kind, kind: annotation}
+    kind = str(annotation["type"])
+    return {"type": kind, kind: {name: value for name, value in annotation.items() if name != "type"}}
 
 
 def _usage(answer: Cited, sent: str = "prompt", received: str = "completion") -> dict[str, Any]:
@@ -222,7 +222,7 @@ class _Reply(_Made):
         return named | {"status": status, "content": list(content)}
 
     def whole(self, answer: Cited) -> dict[str, Any]:
-        return self.completed(answer, _part(answer.text, [mark.annotation() for mark in answer.marks]))
+        return self.completed(answer, _part(answer.text, list(answer.annotations)))
 
     def completed(self, answer: Cited, part: dict[str, Any]) -> dict[str, Any]:
         usage = _usage(answer, "input", "output") | {
@@ -248,7 +248,7 @@ class _Reply(_Made):
                     error = {"code": code, "message": said["message"]}
                     yield self.event("failed", response=self.envelope("failed", error=error))
                 else:
-                    annotations = sent.shifted(value.text, value.marks)
+                    annotations = sent.shifted(value)
                     for number, annotation in enumerate(annotations):
                         added = {"annotation_index": number, "annotation": annotation}
                         yield self.event("output_text.annotation.added", **place, **added)

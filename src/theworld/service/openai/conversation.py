@@ -118,29 +118,12 @@ def _refused(what: str, param: str) -> ApiError:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """Where a citation stands in the text."""
-
-    start: int
-    end: int
-    """Offsets in the text, the end exclusive."""
-    url: str
-    title: str
-
-    def annotation(self) -> dict[str, Any]:
-        """Return it as the responses API has it; chat completions hold it one level deeper."""
-        return {
-            "type": "url_citation", "start_index": self.start, "end_index": self.end,
-            "url": self.url, "title": self.title,
-        }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
 class Cited:
     """An answer ready to be shown."""
 
     text: str
-    marks: tuple[Mark, ...]
+    annotations: tuple[dict[str, Any], ...]
+    """Where citations stand in the text, as the responses API has it; chat completions hold it one level deeper."""
     sources: tuple[dict[str, Any], ...]
     """The quotes in the form of Open WebUI's `sources`, in the order of their numbers."""
     usage: ModelUsage
@@ -159,6 +142,10 @@ def cited(current: RequestContext, run: Run, base: str) -> Cited:
     if links and not found:  # an answer that cites as a whole
         text += " " + "".join(f"[{number}]" for number in links)
         found = list(_marks(text, None, links))
+    annotations = [
+        {"type": "url_citation", "start_index": start, "end_index": end, "url": links[n][0], "title": links[n][1]}
+        for start, end, n in found
+    ]
     definitions = [f'[{n}]: {links[n][0]} "{links[n][1]}"' for n in sorted({number for _, _, number in found})]
     sources = []
     for one in data.citations:
@@ -171,7 +158,7 @@ def cited(current: RequestContext, run: Run, base: str) -> Cited:
     estimate = ModelUsage(prompt_tokens=sum(map(estimated_tokens, read)), completion_tokens=estimated_tokens(text))
     return Cited(
         text=text,
-        marks=tuple(Mark(start, end, *links[number]) for start, end, number in found),
+        annotations=tuple(annotations),
         sources=tuple(sources),
         usage=data.usage if data.usage.prompt_tokens else estimate,
     )

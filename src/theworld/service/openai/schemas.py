@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
-from theworld.service.api.schemas import MOST_CANDIDATES, Body
+from theworld.service.api.schemas import MOST_CANDIDATES, Body, examples
 from theworld.service.api.serving import EVENTS
 from theworld.state.query import MAX_QUESTION_CHARACTERS
 
@@ -29,11 +29,6 @@ class Lenient(Body):
     """Base of these bodies."""
 
     model_config = ConfigDict(extra="ignore")
-
-
-def example(**body: JsonValue) -> ConfigDict:
-    """Return the configuration of a body with what it looks like."""
-    return ConfigDict(json_schema_extra={"examples": [body]})
 
 
 class Part(Lenient):
@@ -81,7 +76,7 @@ class Format(Lenient):
 class ChatRequest(Asking):
     """A chat completion: the last message is the question, those before it are the history."""
 
-    model_config = example(model="theworld", messages=[{"role": "user", "content": "天一阁是由谁建造的？"}])
+    model_config = examples({"model": "theworld", "messages": [{"role": "user", "content": "天一阁是由谁建造的？"}]})
 
     messages: list[ChatMessage] = Field(min_length=1, max_length=MOST_ITEMS, description="The conversation")
     n: Literal[1] | None = Field(default=1, description="One answer is given")
@@ -108,7 +103,7 @@ class ResponseText(Lenient):
 class ResponsesRequest(Asking):
     """A response: the last message of the input is the question."""
 
-    model_config = example(model="theworld", input="Who directed Metropolis?", stream=True)
+    model_config = examples({"model": "theworld", "input": "Who directed Metropolis?", "stream": True})
 
     input: Text | Annotated[list[InputItem], Field(min_length=1, max_length=MOST_ITEMS)] = Field(
         description="The question, or the conversation"
@@ -122,7 +117,7 @@ class ResponsesRequest(Asking):
 class EmbeddingRequest(Lenient):
     """Texts to be embedded."""
 
-    model_config = example(model="theworld-en", input=["Metropolis is a film."])
+    model_config = examples({"model": "theworld-en", "input": ["Metropolis is a film."]})
 
     model: Name = Field(description="`theworld-en`, `theworld-zh`, or the name of an embedder of this service")
     input: Text | Annotated[list[Text], Field(min_length=1, max_length=MOST_INPUTS)] = Field(description="The texts")
@@ -144,10 +139,12 @@ class Document(Lenient):
 class RankRequest(Lenient):
     """Texts to be ranked by a query, as Cohere and Jina have it."""
 
-    model_config = example(
-        query="Who directed Metropolis?",
-        documents=["The Danube is a river.", "Fritz Lang directed Metropolis."],
-        top_n=1,
+    model_config = examples(
+        {
+            "query": "Who directed Metropolis?",
+            "documents": ["The Danube is a river.", "Fritz Lang directed Metropolis."],
+            "top_n": 1,
+        }
     )
 
     model: Name = Field(default="theworld", description="`theworld`, or the name of the reranker")
@@ -160,7 +157,7 @@ class RankRequest(Lenient):
 class TeiRankRequest(Lenient):
     """Texts to be ranked by a query, as Text Embeddings Inference has it."""
 
-    model_config = example(query="Who directed Metropolis?", texts=["Fritz Lang directed Metropolis."])
+    model_config = examples({"query": "Who directed Metropolis?", "texts": ["Fritz Lang directed Metropolis."]})
 
     query: Text = Field(description="The query")
     texts: list[Text] = Field(min_length=1, max_length=MOST_CANDIDATES, description="The texts")

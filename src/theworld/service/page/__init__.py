@@ -55,7 +55,7 @@ router = APIRouter(include_in_schema=False, dependencies=[Depends(_is_on)])
 @router.get("/")
 async def index(request: Request) -> Response:
     """Return the page."""
-    return _file(request, "index.html")
+    return await page_file(request, "index.html")
 
 
 @router.get("/page/words/{language}.json")
@@ -67,10 +67,6 @@ async def words(request: Request, language: Literal["en", "zh"]) -> Response:
 @router.get("/page/{path:path}")
 async def page_file(request: Request, path: str) -> Response:
     """Return a file of the page, 404 for anything else."""
-    return _file(request, path)
-
-
-def _file(request: Request, path: str) -> Response:
     content = page_files().get(path)
     if content is None:
         raise HTTPException(404)

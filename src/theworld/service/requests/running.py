@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -22,7 +22,7 @@ from theworld.graph import Resources
 from theworld.graph.checkpoints import allow_state_types
 from theworld.nodes.receive_question import clean_question
 from theworld.ranking.contract import apply_ranking, rerank_within
-from theworld.retrieval.notes import read_notes
+from theworld.retrieval.notes import candidate_of, read_notes
 from theworld.state import Candidate, Context, Degradation, QueryInput, QueryOutput, QueryState, StageTrace
 from theworld.stores.records import StoredNote
 from theworld.text import detect_language
@@ -91,15 +91,22 @@ def run_graph(
     looked at between nodes.
     """
     follower = _Follower(Run(question, context), graph, until, watch, cancelled)
-    begun = time.perf_counter()
-    try:
+    with _kept(follower.run):
         follower.follow(question)
         if follower.run.clarification is not None and choice is not None:
             follower.resume(choice)
-    except Exception as error:
-        follower.run.error = error
-    follower.run.elapsed_ms = (time.perf_counter() - begun) * 1000
     return follower.run
+
+
+@contextmanager
+def _kept(run: Run) -> Iterator[None]:
+    """Keep in a run how long the block takes, and its error."""
+    begun = time.perf_counter()
+    try:
+        yield
+    except Exception as error:
+        run.error = error
+    run.elapsed_ms = (time.perf_counter() - begun) * 1000
 
 
 @dataclass(slots=True)
@@ -178,12 +185,8 @@ _GIVEN = "\x1f"
 def rerank_given(resources: Resources, query: str, given: Sequence[dict[str, str]], context: Context) -> Run:
     """Rank the texts; an entry with `note_id` names a note of the tenant, unknown ones are left out."""
     run = Run(QueryInput(question=query), context)
-    begun = time.perf_counter()
-    try:
+    with _kept(run):
         _rerank(run, resources, query, given)
-    except Exception as error:
-        run.error = error
-    run.elapsed_ms = (time.perf_counter() - begun) * 1000
     return run
 
 
@@ -206,10 +209,7 @@ def _rerank(run: Run, resources: Resources, query: str, given: Sequence[dict[str
         for place, item in enumerate(given)
         if "note_id" not in item
     ]  # fmt: skip
-    same = ("document_id", "title", "section", "kind", "lead", "text", "start", "end", "ordinal", "language", "source")
-    for note in {note.id: note for note in notes}.values():
-        facts = {name: getattr(note, name) for name in (*same, "mentions")}
-        candidates.append(Candidate(note_id=note.id, **facts))
+    candidates += [candidate_of(note) for note in {note.id: note for note in notes}.values()]
     candidates = [c.model_copy(update={"fused_rank": rank}) for rank, c in enumerate(candidates, start=1)]
     top_k = context.top_k or resources.settings.retrieval.top_k
     reranking = rerank_within(

@@ -54,40 +54,31 @@ class QdrantDense(QdrantCollection):
         self._params = models.SearchParams(hnsw_ef=_CANDIDATES, quantization=quantization)
         self._seen: Seen | None = None
 
-    def _forget(self) -> None:
-        self._applied = self._seen = None
-
     def refresh(self) -> None:
         """Ask again how far it came; searches always see what has been applied."""
         with self._lock:
-            self._forget()
+            self._applied = self._seen = None
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`; a batch that fails half-way is repeated as a whole."""
         latest = list({(change.tenant, change.note_id): change for change in changes}.values())
-        with self._lock:
-            self._check_writable()
+        with self._changing():
             state = self._state()
             if state is None:
                 state = State()
                 self._replace()
-            self._forget()
             self._write(state, latest, upto)
             self._applied = upto
 
     def clear(self) -> None:
         """Forget everything."""
-        with self._lock:
-            self._check_writable()
-            self._forget()
+        with self._changing():
             self._replace()
             self._applied = 0
 
     def drop(self) -> None:
         """Remove everything of this ledger from the server."""
-        with self._lock:
-            self._check_writable()
-            self._forget()
+        with self._changing():
             self._ask(lambda client: self._remove_all_but(client, None), patiently=True)
 
     def _known(self) -> Seen:
@@ -243,19 +234,17 @@ class QdrantDense(QdrantCollection):
         seen = self._known()
         counts = seen.tokens.get(space)
         if counts is None:
-            counts = seen.tokens[space] = self._count_tokens(seen.state.spaces.get(space))
+            notes, by_id = 0, dict[int, int]()
+            if (known := seen.state.spaces.get(space)) is not None:
+                wanted, field = points.in_space(known.vector), points.tokens_field(known.vector)
+                notes = self._ask(lambda client: client.count(self._alias, wanted, exact=True)).count
+                exact = notes <= _COUNTED_EXACTLY
+                found = self._ask(lambda client: client.facet(self._alias, field, limit=_VOCABULARY, exact=exact))
+                by_id = {int(hit.value): hit.count for hit in found.hits}
+            number = np.zeros(max(by_id, default=-1) + 1, np.int64)
+            number[list(by_id)] = list(by_id.values())
+            counts = seen.tokens[space] = TokenCounts(notes, number)
         return counts.idf(ids)
-
-    def _count_tokens(self, space: SpaceOnServer | None) -> TokenCounts:
-        if space is None:
-            return TokenCounts(0, np.zeros(0, np.int64))
-        notes = self._ask(lambda client: client.count(self._alias, points.in_space(space.vector), exact=True)).count
-        field, exact = points.tokens_field(space.vector), notes <= _COUNTED_EXACTLY
-        found = self._ask(lambda client: client.facet(self._alias, field, limit=_VOCABULARY, exact=exact))
-        by_id = {int(hit.value): hit.count for hit in found.hits}
-        counts = np.zeros(max(by_id, default=-1) + 1, np.int64)
-        counts[list(by_id)] = list(by_id.values())
-        return TokenCounts(notes, counts)
 
 
 def _points(answers: Sequence[models.QueryResponse], wanted: int) -> list[list[Any]]:

@@ -18,10 +18,9 @@ from qdrant_client.http.exceptions import ApiException, ResponseHandlingExceptio
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import DenseSettings
-from theworld.stores.circuit_breaker import CircuitBreaker
 from theworld.stores.dense import qdrant_points as points
 from theworld.stores.dense.qdrant_points import FORMAT, STATE, SpaceOnServer, State
-from theworld.stores.engine_access import RemoteProjection, misunderstood, shortened, tls_context
+from theworld.stores.engine_access import CircuitBreaker, RemoteProjection, misunderstood, shortened, tls_context
 from theworld.stores.protocols import NoteChange
 from theworld.stores.token_codes import TokenCodes, TokenCounts
 
@@ -73,9 +72,25 @@ def clear_errors(where: str) -> Iterator[None]:
     try:
         yield
     except UnexpectedResponse as error:
-        raise _told(error, where) from error
+        told: object = error.reason_phrase
+        with suppress(ValueError, LookupError, TypeError):
+            told = error.structured()["status"]["error"]
+        status, what = error.status_code, f"{error.status_code} {shortened(told)}"
+        if status == _NOT_FOUND:
+            raise MissingError(f"Qdrant has no such collection: {what}.", where=where) from error
+        if status in _DENIED:
+            remedy = "Check dense.api_key and its rights (docs/engines.md)."
+            raise StoreError(f"Qdrant refuses the API key: {what}.", where=where, remedy=remedy) from error
+        if status in _BUSY:
+            raise EngineUnavailableError(f"Qdrant is not able to answer: {what}.", where=where) from error
+        raise StoreError(f"Qdrant refused: {what}.", where=where) from error
     except ResponseHandlingException as error:
-        raise _unreached(error.source, where) from error
+        if isinstance(error.source, httpx.TimeoutException):
+            raise EngineUnavailableError("Qdrant did not answer in time.", where=where) from error
+        if isinstance(error.source, httpx.HTTPError | OSError):
+            what = f"Qdrant cannot be reached: {type(error.source).__name__} {shortened(error.source)}."
+            raise EngineUnavailableError(what, where=where) from error
+        raise misunderstood("Qdrant", error.source, where) from error
     except ResourceExhaustedResponse as error:
         raise EngineUnavailableError(f"Qdrant is not able to answer: {shortened(error)}.", where=where) from error
     except (
@@ -92,31 +107,6 @@ def clear_errors(where: str) -> Iterator[None]:
         if _LOCAL_MISSING.fullmatch(str(error)):
             raise MissingError(f"Qdrant has no such collection: {error}.", where=where) from error
         raise misunderstood("Qdrant", error, where) from error
-
-
-def _unreached(error: Exception, where: str) -> EngineUnavailableError:
-    if isinstance(error, httpx.TimeoutException):
-        return EngineUnavailableError("Qdrant did not answer in time.", where=where)
-    if isinstance(error, httpx.HTTPError | OSError):
-        what = f"Qdrant cannot be reached: {type(error).__name__} {shortened(error)}."
-        return EngineUnavailableError(what, where=where)
-    return misunderstood("Qdrant", error, where)
-
-
-def _told(error: UnexpectedResponse, where: str) -> StoreError:
-    """Return the error for a status that the server gave."""
-    told: object = error.reason_phrase
-    with suppress(ValueError, LookupError, TypeError):
-        told = error.structured()["status"]["error"]
-    status, what = error.status_code, f"{error.status_code} {shortened(told)}"
-    if status == _NOT_FOUND:
-        return MissingError(f"Qdrant has no such collection: {what}.", where=where)
-    if status in _DENIED:
-        remedy = "Check dense.api_key and its rights (docs/engines.md)."
-        return StoreError(f"Qdrant refuses the API key: {what}.", where=where, remedy=remedy)
-    if status in _BUSY:
-        return EngineUnavailableError(f"Qdrant is not able to answer: {what}.", where=where)
-    return StoreError(f"Qdrant refused: {what}.", where=where)
 
 
 T = TypeVar("T")
@@ -167,9 +157,7 @@ class QdrantCollection(RemoteProjection):
         self._alias = f"{settings.prefix}-{ledger}-v{FORMAT}"
         self._client = client or connect(settings, settings.timeout_s)
         self._patient = client or connect(settings, settings.write_timeout_s)
-        self._breaker = CircuitBreaker(
-            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self.version
-        )
+        self._breaker = CircuitBreaker(self.where, settings, self.version)
 
     def _ask(self, work: Callable[[QdrantClient], T], *, patiently: bool = False) -> T:
         """Return what the work returns; MissingError without a collection, EngineUnavailableError without an answer."""

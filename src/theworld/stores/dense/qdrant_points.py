@@ -28,9 +28,9 @@ import numpy as np
 from qdrant_client import models
 
 from theworld.settings import DenseSettings
-from theworld.stores.engine_access import identifier, index_term, is_text, sendable_terms
+from theworld.stores.engine_access import identifier, index_term, sendable_terms
 from theworld.stores.protocols import NoteChange
-from theworld.stores.records import Filters, filter_terms
+from theworld.stores.records import Filters, filter_terms, is_text
 from theworld.stores.token_codes import TokenCodes, pack_tokens, unpack_tokens
 
 FORMAT = 2

@@ -251,10 +251,11 @@ class Space:
         unit, terms = _unit(vector), tuple(map(tuple, wanted_terms(filters)))
         near = self._kept.get((unit.tobytes(), terms), lambda: self._compare(unit, terms))
         found = _largest(near.cosines, limit)
-        pairs = zip(near.rows[found].tolist(), near.cosines[found].tolist(), strict=True)
-        hits = sorted(
-            (Hit(self._note_id(row), score) for row, score in pairs), key=lambda hit: (-hit.score, hit.note_id)
-        )
+        base, hits = self.matrices[0], list[Hit]()
+        for row, score in zip(near.rows[found].tolist(), near.cosines[found].tolist(), strict=True):
+            note = base.ids[row] if row < base.rows else self.matrices[1].ids[row - base.rows]
+            hits.append(Hit(note, score))
+        hits.sort(key=lambda hit: (-hit.score, hit.note_id))
         return DenseResult(hits[: max(limit, 0)], near.mean, near.deviation)
 
     def _compare(self, unit: FloatArray, terms: Terms) -> _Compared:
@@ -293,10 +294,6 @@ class Space:
             for matrix, part, begin in zip(self.matrices, parts, (0, base), strict=False)
         ]
         return np.concatenate(found).astype(np.float64).round(_DIGITS)
-
-    def _note_id(self, row: int) -> str:
-        base = self.matrices[0]
-        return base.ids[row] if row < base.rows else self.matrices[1].ids[row - base.rows]
 
     def _found(self, note_ids: Sequence[str]) -> Iterator[tuple[Matrix, Rows, Rows]]:
         """Yield each matrix, the living rows that it has of some notes, and where in the ids these stand."""

@@ -55,7 +55,8 @@ class MappedGraph:
         self._saved = Generation()
         self._pending: dict[str, dict[str, NoteFacts | None]] = {}
         self._views: dict[str, Bipartite] = {}
-        self._applied = 0
+        self.applied = 0
+        """Sequence number of the last change applied."""
         self._lock = threading.RLock()
         if self._folder is not None:
             self._take(self._folder.load(self._saved, whole=writable))
@@ -67,25 +68,20 @@ class MappedGraph:
         """What is wrong when the folder is damaged or holds another format, which a reader cannot build anew."""
         return self._folder.outdated if self._folder is not None else ""
 
-    @property
-    def applied(self) -> int:
-        """Sequence number of the last change applied."""
-        return self._applied
-
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`."""
         new = [(change.tenant, change.note_id, note_facts(change)) for change in changes]
         with self._lock:
             for tenant, note_id, facts in new:
                 self._pending.setdefault(tenant, {})[note_id] = facts
-            self._applied = upto
+            self.applied = upto
             if sum(map(len, self._pending.values())) >= max(_MOST_PENDING, self._saved.applied // 8):
                 self.settle()
 
     def settle(self) -> None:
         """Join what was applied to the graph, and write it; nothing to do when there is nothing new."""
         with self._lock:
-            if self._applied == self._saved.applied and not self._pending:
+            if self.applied == self._saved.applied and not self._pending:
                 return
             changed: dict[Key, Arrays | None] = {}
             for tenant, changes in self._pending.items():
@@ -98,12 +94,12 @@ class MappedGraph:
 
     def _save(self, before: Generation, changed: Mapping[Key, Arrays | None]) -> Generation:
         if self._folder is not None:
-            return self._folder.save(before, changed, self._applied)
+            return self._folder.save(before, changed, self.applied)
         arrays = {key: some for key, some in {**before.arrays, **changed}.items() if some is not None}
-        return Generation(self._applied, arrays=arrays)
+        return Generation(self.applied, arrays=arrays)
 
     def _take(self, saved: Generation) -> None:
-        self._saved, self._applied = saved, saved.applied
+        self._saved, self.applied = saved, saved.applied
         self._views.clear()
 
     def refresh(self) -> None:
@@ -116,7 +112,7 @@ class MappedGraph:
         """Forget everything."""
         with self._lock:
             self._pending.clear()
-            self._applied = 0
+            self.applied = 0
             self._take(self._save(Generation(), {}))
 
     def close(self) -> None:
@@ -126,7 +122,7 @@ class MappedGraph:
                 self.settle()
             self._pending.clear()
             self._views.clear()
-            self._saved = Generation(self._applied)
+            self._saved = Generation(self.applied)
 
     def _graph(self, tenant: str) -> Bipartite:
         with self._lock:
@@ -149,7 +145,22 @@ class MappedGraph:
         """Return the notes that a walk from the seeds visits most; seeds unknown or without weight are ignored."""
         graph = self._graph(tenant)
         reached = self._walk(graph, notes, entities)
-        return [] if reached is None or limit < 1 else _best(graph, reached, filters, limit)
+        if reached is None or limit < 1:
+            return []
+        passes = graph.filtered(filters) if filters else None
+        among = np.flatnonzero(reached.nodes < len(graph.note_ids))
+        ranks, nodes = reached.ranks[among].round(_DIGITS), reached.nodes[among]
+        if passes is None and limit < len(ranks):
+            largest = ranks >= np.partition(ranks, -limit)[-limit]
+            ranks, nodes = ranks[largest], nodes[largest]
+        hits: list[Hit] = []
+        for place in np.lexsort((nodes, -ranks)):
+            if ranks[place] <= 0 or len(hits) == limit:
+                break
+            note = int(nodes[place])
+            if passes is None or passes(note):
+                hits.append(Hit(graph.note_ids[note], float(ranks[place])))
+        return hits
 
     def walk(self, *, notes: Mapping[str, float], entities: Mapping[str, float], tenant: str) -> Reached | None:
         """Return where the walk from the seeds came to and what it left; None without a seed (for measurements)."""
@@ -191,23 +202,6 @@ class MemoryGraph(MappedGraph):
 
     def __init__(self, parameters: RankingParameters | None = None) -> None:
         super().__init__(None, parameters)
-
-
-def _best(graph: Bipartite, reached: Reached, filters: Filters, limit: int) -> list[Hit]:
-    passes = graph.filtered(filters) if filters else None
-    notes = np.flatnonzero(reached.nodes < len(graph.note_ids))
-    ranks, nodes = reached.ranks[notes].round(_DIGITS), reached.nodes[notes]
-    if passes is None and limit < len(ranks):
-        among = ranks >= np.partition(ranks, -limit)[-limit]
-        ranks, nodes = ranks[among], nodes[among]
-    hits: list[Hit] = []
-    for place in np.lexsort((nodes, -ranks)):
-        if ranks[place] <= 0 or len(hits) == limit:
-            break
-        note = int(nodes[place])
-        if passes is None or passes(note):
-            hits.append(Hit(graph.note_ids[note], float(ranks[place])))
-    return hits
 
 
 _MANY = 64

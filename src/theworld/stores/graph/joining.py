@@ -4,8 +4,10 @@ labels, and the edges of the random walk.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -100,14 +102,13 @@ def walk_arrays(arrays: Mapping[str, NDArray[Any]], parameters: RankingParameter
     }
 
 
-_TABLES = ("documents", "keys", "texts", "terms")
 _REFERRING = {
     "documents": ("document",),
     "keys": ("name.keys", "mention.keys"),
     "texts": ("title", "name.texts", "mention.texts"),
     "terms": ("term.values",),
 }
-"""Arrays of numbers into each table."""
+"""Tables, and the arrays of numbers into each."""
 _LISTS = {"name": ("keys", "texts"), "mention": ("keys", "texts"), "term": ("values",)}
 """Lists by note, and the arrays that hold their values."""
 _EACH = ("document", "title")
@@ -136,17 +137,9 @@ def joined(
     return arrays | derived(arrays, parameters)
 
 
-class _Numbers(dict[str, int]):
-    """Numbers strings as they are met."""
-
-    def __missing__(self, string: str) -> int:
-        self[string] = number = len(self)
-        return number
-
-
 def _gathered(facts: Mapping[str, NoteFacts]) -> _Part:
-    tables = {table: _Numbers() for table in _TABLES}
-    documents, keys, texts, terms = (tables[table] for table in _TABLES)
+    tables = {table: defaultdict[str, int](count().__next__) for table in _REFERRING}  # numbered as they are met
+    documents, keys, texts, terms = tables.values()
     found: dict[str, list[int]] = {name: [] for names in _REFERRING.values() for name in names}
     lengths: dict[str, list[int]] = {name: [] for name in _LISTS}
     for one in facts.values():

@@ -168,8 +168,13 @@ class BoundedWalk:
                 self._note_names[number] = name
         return number
 
-    def add(self, notes: Iterable[NoteRow], entities: Mapping[str, EntitySteps]) -> None:
-        """Take in where notes lead, and entities by their keys, those that the notes name among them."""
+    def add(
+        self, notes: Iterable[NoteRow], entities: Mapping[str, EntitySteps], gone: tuple[set[str], set[str]]
+    ) -> None:
+        """Take in where notes lead, and entities by their keys, those that the notes name among them.
+
+        `gone` are notes and entities that the server does not know: they are left out.
+        """
         title, shared, joining = self._parameters.title_weight, self._parameters.shared_weight, self._parameters.joining
         with self._lock:
             self._counts.update({key: (titles, mentions) for key, (titles, mentions, _, _) in entities.items()})
@@ -184,13 +189,9 @@ class BoundedWalk:
                     titles, mentions = self._counts.get(key, (0, 0))
                     edges.append((key, title if titles else shared * joining(mentions)))
                 self._follow(0, note.note_id, edges)
+            for known, names in zip(self._gone, gone, strict=True):
+                known.update(names)
             self._walk = None
-
-    def give_up(self, notes: Iterable[str], entities: Iterable[str]) -> None:
-        """Leave these out: the server does not know them."""
-        with self._lock:
-            for kind, names in enumerate((notes, entities)):
-                self._gone[kind].update(names)
 
     def _follow(self, kind: int, name: str, edges: Sequence[tuple[str, float]]) -> None:
         source = self._number(kind, name)

@@ -12,11 +12,11 @@ from neo4j import Transaction
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import GraphSettings
 from theworld.state import EvidencePath
-from theworld.stores.engine_access import RemoteProjection, identifier, sendable_terms
+from theworld.stores.engine_access import RemoteProjection, sendable_terms
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.columns import note_facts
 from theworld.stores.graph.entity_graph import PathSearch, find_links
-from theworld.stores.graph.neighbourhood import AT_ONCE, BoundedWalk, Neighbourhood, NoteRow
+from theworld.stores.graph.neighbourhood import AT_ONCE, BoundedWalk, Neighbourhood
 from theworld.stores.graph.neo4j_client import Neo4jClient
 from theworld.stores.graph.neo4j_fetching import (
     ChangedError,
@@ -24,9 +24,9 @@ from theworld.stores.graph.neo4j_fetching import (
     Moment,
     Names,
     fetch_rows,
+    note_row,
     read_shared,
     read_state,
-    state_of,
     surroundings,
     walk_from,
 )
@@ -78,20 +78,63 @@ class Neo4jGraph(RemoteProjection):
     def _read_state(self) -> tuple[int, bool]:
         """Return how far the graph came, and whether leftovers have to be cleared before it can go on."""
         with self._names.read():
-            return read_state(self._client.read(state_of(self._ledger))[0])
+            return read_state(self._client.read((cypher.STATE, {"ledger": self._ledger}))[0])
 
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`, in one transaction."""
-        batch = make_batch(self._ledger, changes)
+        removed, rows = self._batch(changes)
+        touched = [*removed, *(row["facts"]["uid"] for row in rows)]
+
+        def work(transaction: Transaction) -> None:
+            locked = transaction.run(cypher.LOCK_STATE, given={"ledger": self._ledger, "format": cypher.FORMAT})
+            applied = locked.values()[0][0]
+            if applied != expected:
+                raise StoreError(
+                    f"another process has written to the graph: it stands at {applied}, not {expected}.",
+                    where=self.where,
+                    remedy="Run one writer at a time; what is missing is written by the next `theworld sync`.",
+                )
+            loose = transaction.run(cypher.DETACH, given={"uids": touched}).values()[0][0]
+            for text, name, some in (
+                (cypher.REMOVE_NOTES, "uids", removed),
+                (cypher.PUT_NOTES, "rows", rows),
+                (cypher.REMOVE_ORPHANS, "uids", loose),
+            ):
+                if some:
+                    transaction.run(text, given={name: some}).consume()
+            state = {"ledger": self._ledger, "applied": upto, "format": cypher.FORMAT, "clearing": False}
+            transaction.run(cypher.SET_STATE, given=state).consume()
+
         with self._lock:
             self._prepare()
             expected, self._applied = self.applied, None
-            self._client.write(
-                lambda transaction: write_batch(
-                    transaction, self._ledger, batch, expected=expected, upto=upto, where=self.where
-                )
-            )
+            self._client.write(work)
             self._applied = upto
+
+    def _batch(self, changes: Iterable[NoteChange]) -> tuple[list[str], list[dict[str, Any]]]:
+        """Return the notes that go, and the rows of those put; of several changes of one note the last counts."""
+        removed: list[str] = []
+        rows: list[dict[str, Any]] = []
+        latest = {(change.tenant, change.note_id): change for change in changes}
+        for change in latest.values():
+            note, facts = self.key_of(change), note_facts(change)
+            if facts is None:
+                removed.append(note)
+                continue
+            titles: dict[str, list[str]] = {}
+            mentions: dict[str, list[str]] = {}
+            for key, name in facts.names:
+                titles.setdefault(key, []).append(name)
+            for key, surface in facts.mentions:
+                if key not in titles:
+                    mentions.setdefault(key, []).append(surface)
+            named = {"uid": note, "ledger": self._ledger, "id": change.note_id, "document": facts.document_id}
+            more = {"title": facts.title, "terms": sorted(facts.terms), "sequence": change.sequence}
+            uids = {key: self._names.uid(change.tenant, "entity", key) for key in (*titles, *mentions)}
+            titled = [[uids[key], key, min(names)] for key, names in titles.items()]
+            mentioned = [[uids[key], key, surfaces] for key, surfaces in mentions.items()]
+            rows.append({"facts": named | more, "titled": titled, "mentioned": mentioned})
+        return removed, rows
 
     def _prepare(self) -> None:
         """Make constraints and indexes, and end a clearing that was interrupted, once."""
@@ -190,14 +233,10 @@ class Neo4jGraph(RemoteProjection):
         if len(uids) < 2:
             return []
         asked = {"uids": list(uids)}
-        facts, shared = self._client.read((cypher.NOTE_FACTS, asked), (cypher.SHARED, asked | self._bounds))
-        names = self._names
-        with names.read():
-            entities, titled, mentioned = read_shared(shared, uids, names.checker(tenant, "entity"))
-            rows = [
-                NoteRow(names.asked_for(uids, one, name), document, title, titled[name], mentioned[name])
-                for one, name, document, title in facts
-            ]
+        found, shared = self._client.read((cypher.NOTES, asked), (cypher.SHARED, asked | self._bounds))
+        with self._names.read():
+            rows = [note_row(self._names.asked_for(uids, one, name), *rest) for one, name, *rest in found]
+            entities = read_shared(shared, self._names.checker(tenant, "entity"))
         graph = Neighbourhood(rows, entities, self._parameters)
         return find_links(graph, [graph.note_of[row.note_id] for row in rows])
 
@@ -245,58 +284,3 @@ class Neo4jGraph(RemoteProjection):
 
 def _weighty(weights: Mapping[str, float]) -> dict[str, float]:
     return {name: weight for name, weight in weights.items() if weight > 0 and math.isfinite(weight)}
-
-
-Batch = tuple[list[str], list[dict[str, Any]]]
-"""Notes that go, and the rows of those that are put."""
-
-
-def make_batch(ledger: str, changes: Iterable[NoteChange]) -> Batch:
-    """Return what a transaction writes; of several changes of one note the last counts."""
-    removed: list[str] = []
-    rows: list[dict[str, Any]] = []
-    latest = {(change.tenant, change.note_id): change for change in changes}
-    for change in latest.values():
-        note = identifier(ledger, change.tenant, "note", change.note_id)
-        facts = note_facts(change)
-        if facts is None:
-            removed.append(note)
-            continue
-        titles: dict[str, list[str]] = {}
-        mentions: dict[str, list[str]] = {}
-        for key, name in facts.names:
-            titles.setdefault(key, []).append(name)
-        for key, surface in facts.mentions:
-            if key not in titles:
-                mentions.setdefault(key, []).append(surface)
-        named = {"uid": note, "ledger": ledger, "id": change.note_id, "document": facts.document_id}
-        more = {"title": facts.title, "terms": sorted(facts.terms), "sequence": change.sequence}
-        uids = {key: identifier(ledger, change.tenant, "entity", key) for key in (*titles, *mentions)}
-        titled = [[uids[key], key, min(names)] for key, names in titles.items()]
-        mentioned = [[uids[key], key, surfaces] for key, surfaces in mentions.items()]
-        rows.append({"facts": named | more, "titled": titled, "mentioned": mentioned})
-    return removed, rows
-
-
-def write_batch(transaction: Transaction, ledger: str, batch: Batch, *, expected: int, upto: int, where: str) -> None:
-    """Write a batch and how far it goes; StoreError when another process has written since `expected` was read."""
-    locked = transaction.run(cypher.LOCK_STATE, given={"ledger": ledger, "format": cypher.FORMAT})
-    applied = locked.values()[0][0]
-    if applied != expected:
-        raise StoreError(
-            f"another process has written to the graph: it stands at {applied}, not {expected}.",
-            where=where,
-            remedy="Run one writer at a time; what is missing is written by the next `theworld sync`.",
-        )
-    removed, rows = batch
-    touched = [*removed, *(row["facts"]["uid"] for row in rows)]
-    loose = transaction.run(cypher.DETACH, given={"uids": touched}).values()[0][0]
-    for text, name, some in (
-        (cypher.REMOVE_NOTES, "uids", removed),
-        (cypher.PUT_NOTES, "rows", rows),
-        (cypher.REMOVE_ORPHANS, "uids", loose),
-    ):
-        if some:
-            transaction.run(text, given={name: some}).consume()
-    state = {"ledger": ledger, "applied": upto, "format": cypher.FORMAT, "clearing": False}
-    transaction.run(cypher.SET_STATE, given=state).consume()

@@ -22,8 +22,7 @@ from neo4j.exceptions import AuthError, ClientError, DriverError, Forbidden, Neo
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import GraphSettings
-from theworld.stores.circuit_breaker import CircuitBreaker
-from theworld.stores.engine_access import misunderstood, shortened, tls_context
+from theworld.stores.engine_access import CircuitBreaker, misunderstood, shortened, tls_context
 
 # The driver tells of every broken connection; ours are raised and named, and an application that wants both sets it up.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
@@ -66,9 +65,7 @@ class Neo4jClient:
         self._planned: Sequence[Statement] = ()
         self._planning: list[Future[None]] = []
         self._closed = False
-        self._breaker = CircuitBreaker(
-            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self._probe
-        )
+        self._breaker = CircuitBreaker(self.where, settings, self._probe)
 
     def version(self) -> str:
         """Return the server's version, asked now; raises EngineUnavailableError when it does not answer."""

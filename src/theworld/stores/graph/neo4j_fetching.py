@@ -4,17 +4,17 @@ steps of the walk, round by round, and rows for links and paths.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import LiteralString
 
 from theworld.errors import EngineUnavailableError
-from theworld.stores.engine_access import identifier, is_text, misunderstood
+from theworld.stores.engine_access import identifier, misunderstood
 from theworld.stores.graph import neo4j_queries as cypher
 from theworld.stores.graph.neighbourhood import BoundedWalk, EntityRow, EntitySteps, NamingNote, NoteRow, commonest
 from theworld.stores.graph.neo4j_client import NOT_UNDERSTOOD, Neo4jClient, Row, Statement
+from theworld.stores.records import is_text
 
 Check = Callable[[str, str], str]
 """Takes what the server calls a node and its name; returns the name."""
@@ -105,7 +105,7 @@ class Moment:
         if self.asked:
             return self.client.read(*statements) if statements else []
         with self.names.read():
-            state, *answers = self.client.read(state_of(self.names.ledger), *statements)
+            state, *answers = self.client.read((cypher.STATE, {"ledger": self.names.ledger}), *statements)
             applied = read_state(state)[0]
         if self.known.applied is None:
             self.known.applied = applied
@@ -113,11 +113,6 @@ class Moment:
             raise ChangedError
         self.asked = True
         return answers
-
-
-def state_of(ledger: str) -> Statement:
-    """Return what asks how far the graph came."""
-    return cypher.STATE, {"ledger": ledger}
 
 
 def read_state(rows: list[Row]) -> tuple[int, bool]:
@@ -175,12 +170,11 @@ def _step(moment: Moment, notes: Sequence[str], keys: Sequence[str], *, further:
         for (text, _), rows in zip(asked, answers, strict=True):
             for one, name, *rest in rows:
                 if text in _OF_NOTES:
-                    found[own_note(one, name)] = _note(name, *rest)
+                    found[own_note(one, name)] = note_row(name, *rest)
                 else:
                     titles, mentions, titling, mentioning = rest
                     steps[own_entity(one, name)] = titles, mentions, titling, mentioning
-        walk.add(found.values(), steps)
-    walk.give_up(set(notes) - set(found), set(keys) - set(steps))
+        walk.add(found.values(), steps, gone=(set(notes) - set(found), set(keys) - set(steps)))
     moment.known.notes.update(found)
 
 
@@ -222,15 +216,15 @@ def fetch_rows(
     answers = iter(moment.ask(*statements))
     with names.read():
         if note_uids:
-            found = {names.asked_for(note_uids, row[0], row[1]): _note(*row[1:]) for row in next(answers)}
+            found = {names.asked_for(note_uids, row[0], row[1]): note_row(*row[1:]) for row in next(answers)}
             known.notes.update((note, found.get(note)) for note in new_notes)
         if key_uids:
             check, asked = names.checker(tenant, "note"), next(answers)
             named = {names.asked_for(key_uids, row[0], row[1]): _entity(row, check, new_keys[row[1]]) for row in asked}
             known.entities.update((key, named.get(key)) for key in new_keys)
     return (
-        [note_row for note in notes if (note_row := known.notes.get(note)) is not None],
-        [key_row for key in entities if (key_row := known.entities.get(key)) is not None],
+        [of_note for note in notes if (of_note := known.notes.get(note)) is not None],
+        [of_key for key in entities if (of_key := known.entities.get(key)) is not None],
     )
 
 
@@ -239,7 +233,7 @@ def _lacks(entities: Mapping[str, EntityRow | None], key: str, whole: bool) -> b
     return key not in entities or (whole and row is not None and not row.whole)
 
 
-def _note(note_id: str, document_id: str, title: str, titled: Iterable[str], mentioned: Iterable[str]) -> NoteRow:
+def note_row(note_id: str, document_id: str, title: str, titled: Iterable[str], mentioned: Iterable[str]) -> NoteRow:
     """Return a row; an answer of another shape is noticed here."""
     return NoteRow(note_id, document_id, title, tuple(titled), tuple(mentioned))
 
@@ -256,15 +250,10 @@ def _entity(row: Row, check: Check, whole: bool) -> EntityRow:
     )
 
 
-def read_shared(
-    rows: Iterable[Row], notes: Mapping[str, str], check: Check
-) -> tuple[list[EntityRow], dict[str, list[str]], dict[str, list[str]]]:
-    """Return what several notes name, and the keys of it that each note is titled by and that it mentions."""
+def read_shared(rows: Iterable[Row], check: Check) -> list[EntityRow]:
+    """Return what several notes name."""
     entities: list[EntityRow] = []
-    named: tuple[dict[str, list[str]], ...] = (defaultdict(list), defaultdict(list))
-    for one, key, titles, mentions, naming, title, surfaces in rows:
+    for one, key, titles, mentions, title, surfaces in rows:
         label = title[0] if titles else commonest((name for some in surfaces for name in some), key)
         entities.append(EntityRow(check(one, key), titles, mentions, (), (), whole=False, label=label))
-        for note, titled in naming:
-            named[titled][notes[note]].append(key)
-    return entities, named[True], named[False]
+    return entities

@@ -164,24 +164,18 @@ MATCH (e:TheWorldEntity {uid: uid})
     + _STEPS_OF_ENTITIES
 )
 
-NOTE_FACTS: LiteralString = """
-UNWIND $given.uids AS uid
-MATCH (n:TheWorldNote {uid: uid})
-RETURN collect([n.uid, n.id, n.document, n.title])
-"""
-
 # What several of some notes name; a hub that is nobody's title joins nothing.
 SHARED: LiteralString = """
 UNWIND $given.uids AS uid
 MATCH (n:TheWorldNote {uid: uid})-[r:TITLED|MENTIONS]->(e:TheWorldEntity)
-WITH e, collect([n.uid, type(r) = 'TITLED']) AS naming
-WHERE size(naming) > 1
-WITH e, naming, COUNT { (e)<-[:TITLED]-() } AS titles, COUNT { (e)<-[:MENTIONS]-() } AS mentions
+WITH e, count(r) AS naming
+WHERE naming > 1
+WITH e, COUNT { (e)<-[:TITLED]-() } AS titles, COUNT { (e)<-[:MENTIONS]-() } AS mentions
 WHERE titles > 0 OR mentions <= $given.most
-WITH e, titles, mentions, naming,
+WITH e, titles, mentions,
      COLLECT { MATCH (e)<-[r:TITLED]-() RETURN min(r.name) } AS title,
      COLLECT { WITH e WHERE titles = 0 MATCH (e)<-[r:MENTIONS]-() RETURN r.surfaces } AS surfaces
-RETURN collect([e.uid, e.key, titles, mentions, naming, title, surfaces])
+RETURN collect([e.uid, e.key, titles, mentions, title, surfaces])
 """
 
 PASSING: LiteralString = """
@@ -202,6 +196,5 @@ QUERIES: tuple[LiteralString, ...] = (
     STEPS_OF_ENTITIES,
     PASSING,
     ENTITIES,
-    NOTE_FACTS,
     SHARED,
 )

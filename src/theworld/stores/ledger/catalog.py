@@ -23,9 +23,10 @@ from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, uni
 from theworld.stores.graph.pagerank import RankingParameters
 from theworld.stores.ledger import models
 from theworld.stores.ledger.checking import findable
-from theworld.stores.ledger.database import batches
-from theworld.stores.ledger.reading import read_document_notes, read_notes
+from theworld.stores.ledger.database import Database, batches, found_in
+from theworld.stores.ledger.reading import NOTES, read_notes, stored
 from theworld.stores.records import Filters, StoredNote, filter_terms, passes, wanted_terms
+from theworld.text import entity_key
 
 if TYPE_CHECKING:
     from sqlalchemy import Row
@@ -73,55 +74,6 @@ class DocumentPage:
     """How many documents match in all."""
     next_after: str | None
     """Id to go on after, None at the end."""
-
-
-def list_documents(
-    connection: Connection, tenant: str, *, search: str, filters: Filters, after: str, limit: int
-) -> DocumentPage:
-    """Return documents whose id, title or source holds `search`, in any case, and whose metadata pass the filters."""
-    wanted, sought = wanted_terms(filters), search.casefold()
-    query = _documents(tenant).order_by(models.Document.document_id)
-    # Compared here: SQLite folds the case of ASCII letters only.
-    matching = [
-        row
-        for row in connection.execute(query.execution_options(yield_per=_PAGE))
-        if any(sought in part.casefold() for part in (row.document_id, row.title, row.source))
-        and passes(filter_terms(row.properties, row.document_id), wanted)
-    ]
-    rest = [row for row in matching if row.document_id > after]
-    note, counts = models.Note, defaultdict[int, dict[str, int]](dict)
-    for some in batches([row.id for row in rest[:limit]]):
-        counted = select(note.document, note.language, func.count()).where(note.document.in_(some))
-        for number, language, count in connection.execute(counted.group_by(note.document, note.language)):
-            counts[number][language] = count
-    documents = tuple(_summary(row, counts[row.id]) for row in rest[:limit])
-    return DocumentPage(documents, len(matching), documents[-1].id if len(rest) > limit else None)
-
-
-def read_document(connection: Connection, tenant: str, document_id: str) -> StoredDocument | None:
-    """Return a document whole, None when the tenant has none of that id."""
-    query = (
-        _documents(tenant).add_columns(models.Document.text).where(models.Document.document_id == findable(document_id))
-    )
-    row = connection.execute(query).one_or_none()
-    if row is None:
-        return None
-    parts = read_document_notes(connection, row.id)
-    languages = Counter(note.language for note in parts)
-    return StoredDocument(**asdict(_summary(row, languages)), text=row.text, parts=tuple(parts))
-
-
-def _documents(tenant: str) -> Select[Any]:
-    document = models.Document
-    columns = (document.document_id, document.title, document.source, document.written_at, document.properties)
-    query = select(document.id, *columns, document.aliases, func.length(document.text).label("characters"))
-    return query.where(document.tenant == findable(tenant))
-
-
-def _summary(row: Row[Any], languages: Mapping[str, int]) -> DocumentSummary:
-    counted = sum(languages.values()), row.characters, tuple(sorted(languages))
-    more = row.written_at, dict(row.properties), tuple(row.aliases)
-    return DocumentSummary(row.document_id, row.title, row.source, *counted, *more)
 
 
 LOOKED_AT = 200
@@ -175,27 +127,99 @@ class Surroundings:
     naming: tuple[NamingNote, ...]
 
 
-def read_surroundings(connection: Connection, tenant: str, key: str, limit: int) -> Surroundings | None:
-    """Return at most `limit` entities and `limit` notes around an entity; None when the tenant has none of that key."""
-    entity, tenant = models.Entity, findable(tenant)
-    query = select(entity.id, entity.key, entity.label, entity.type)
-    query = query.where(entity.tenant == tenant, entity.key == findable(key))
-    found = connection.execute(query).one_or_none()
-    if found is None:
-        return None
-    titled = _first(connection, _titled(found.id))
-    mentioning = [row for row in _first(connection, _mentioning(found.id)) if row not in set(titled)]
-    together, named = _together(connection, found.id, [*titled, *mentioning], limit)
-    order = {one.key: place for place, one in enumerate(together)}
-    names = {row: tuple(sorted(keys, key=order.__getitem__)) for row, keys in named.items()}
-    # First of all the beginning of what bears the name.
-    rest = sorted([*titled[1:], *mentioning], key=lambda row: (-len(names.get(row, ())), row))
-    shown = [*titled[:1], *rest][:limit]
-    ids = dict(connection.execute(select(models.Note.id, models.Note.note_id).where(models.Note.id.in_(shown))).all())
-    notes = read_notes(connection, tenant, list(ids.values()), mentions=False)
-    naming = tuple(NamingNote(notes[ids[row]], row in set(titled), names.get(row, ())) for row in shown if row in ids)
-    count = select(func.count()).select_from(union(_titled(found.id), _mentioning(found.id)).subquery())
-    return Surroundings(found.key, found.label, found.type, connection.scalar(count) or 0, together, naming)
+class Catalog:
+    """What people look up in a ledger."""
+
+    def __init__(self, ledger: Database) -> None:
+        self._reading = ledger.reading
+
+    def documents(
+        self, *, tenant: str, search: str = "", filters: Filters | None = None, after: str = "", limit: int = 100
+    ) -> DocumentPage:
+        """Return documents by id, at most `limit` of those after the id `after`, with how many match in all.
+
+        `search` is looked for in id, title and source, in any case; `filters` are those of a query.
+        """
+        wanted, sought = wanted_terms(filters or {}), search.casefold()
+        query = _documents(tenant).order_by(models.Document.document_id)
+        note, counts = models.Note, defaultdict[int, dict[str, int]](dict)
+        with self._reading() as connection:
+            # Compared here: SQLite folds the case of ASCII letters only.
+            matching = [
+                row
+                for row in connection.execute(query.execution_options(yield_per=_PAGE))
+                if any(sought in part.casefold() for part in (row.document_id, row.title, row.source))
+                and passes(filter_terms(row.properties, row.document_id), wanted)
+            ]
+            rest = [row for row in matching if row.document_id > after]
+            counted = select(note.document, note.language, func.count()).group_by(note.document, note.language)
+            for number, language, count in found_in(
+                connection, counted, note.document, [row.id for row in rest[:limit]]
+            ):
+                counts[number][language] = count
+        documents = tuple(_summary(row, counts[row.id]) for row in rest[:limit])
+        return DocumentPage(documents, len(matching), documents[-1].id if len(rest) > limit else None)
+
+    def document(self, document_id: str, *, tenant: str) -> StoredDocument | None:
+        """Return a document with its text and notes, None when the tenant has none of that id."""
+        document = models.Document
+        query = _documents(tenant).add_columns(document.text).where(document.document_id == findable(document_id))
+        with self._reading() as connection:
+            row = connection.execute(query).one_or_none()
+            if row is None:
+                return None
+            notes = connection.execute(NOTES.where(models.Note.document == row.id).order_by(models.Note.ordinal)).all()
+            parts = stored(connection, notes, mentions=False)
+        languages = Counter(note.language for note in parts)
+        return StoredDocument(**asdict(_summary(row, languages)), text=row.text, parts=tuple(parts))
+
+    def surroundings(self, name: str, *, tenant: str, limit: int = 12) -> Surroundings | None:
+        """Return at most `limit` notes that name an entity and `limit` others they name; None for an unknown name."""
+        entity, tenant = models.Entity, findable(tenant)
+        query = select(entity.id, entity.key, entity.label, entity.type)
+        query = query.where(entity.tenant == tenant, entity.key == findable(entity_key(name)))
+        with self._reading() as connection:
+            found = connection.execute(query).one_or_none()
+            if found is None:
+                return None
+            titled = _first(connection, _titled(found.id))
+            mentioning = [row for row in _first(connection, _mentioning(found.id)) if row not in set(titled)]
+            together, named = _together(connection, found.id, [*titled, *mentioning], limit)
+            order = {one.key: place for place, one in enumerate(together)}
+            names = {row: tuple(sorted(keys, key=order.__getitem__)) for row, keys in named.items()}
+            # First of all the beginning of what bears the name.
+            rest = sorted([*titled[1:], *mentioning], key=lambda row: (-len(names.get(row, ())), row))
+            shown = [*titled[:1], *rest][:limit]
+            ids = dict(
+                connection.execute(select(models.Note.id, models.Note.note_id).where(models.Note.id.in_(shown))).all()
+            )
+            notes = read_notes(connection, tenant, list(ids.values()), mentions=False)
+            naming = tuple(
+                NamingNote(notes[ids[row]], row in set(titled), names.get(row, ())) for row in shown if row in ids
+            )
+            count = select(func.count()).select_from(union(_titled(found.id), _mentioning(found.id)).subquery())
+            return Surroundings(found.key, found.label, found.type, connection.scalar(count) or 0, together, naming)
+
+    def near_names(self, name: str, *, tenant: str, limit: int = 12) -> list[str]:
+        """Return names of entities most like this one, best first; for no name those that notes name most."""
+        key = entity_key(name)
+        with self._reading() as connection:
+            if key:
+                return _near_names(connection, tenant, key, limit)
+            return [] if name else _most_named(connection, tenant, limit)
+
+
+def _documents(tenant: str) -> Select[Any]:
+    document = models.Document
+    columns = (document.document_id, document.title, document.source, document.written_at, document.properties)
+    query = select(document.id, *columns, document.aliases, func.length(document.text).label("characters"))
+    return query.where(document.tenant == findable(tenant))
+
+
+def _summary(row: Row[Any], languages: Mapping[str, int]) -> DocumentSummary:
+    counted = sum(languages.values()), row.characters, tuple(sorted(languages))
+    more = row.written_at, dict(row.properties), tuple(row.aliases)
+    return DocumentSummary(row.document_id, row.title, row.source, *counted, *more)
 
 
 def _titled(entity: int) -> Select[Any]:
@@ -223,10 +247,9 @@ def _together(
                 facts[row.key] = row
                 notes_of[row.key].add(row.note)
     best = sorted(notes_of, key=lambda key: (-len(notes_of[key]), key))[: limit * _WEIGHED]
-    mention, anywhere = models.Mention, dict[int, int]()
-    for chosen in batches([facts[key].id for key in best]):
-        query = select(mention.entity, func.count(mention.note.distinct())).where(mention.entity.in_(chosen))
-        anywhere |= dict(connection.execute(query.group_by(mention.entity)).all())
+    mention, chosen = models.Mention, [facts[key].id for key in best]
+    query = select(mention.entity, func.count(mention.note.distinct())).group_by(mention.entity)
+    anywhere = dict(found_in(connection, query, mention.entity, chosen))
     worth = {key: len(notes_of[key]) * _RARITY(anywhere.get(facts[key].id, 0)) for key in best}
     best = sorted(best, key=lambda key: (-worth[key], key))[:limit]
     named: defaultdict[int, set[str]] = defaultdict(set)
@@ -254,7 +277,7 @@ def _pairs(rows: Sequence[int]) -> Select[Any]:
     return query.join(pairs, pairs.c.entity == entity.id).where(entity.type.not_in(_VALUES))
 
 
-def read_near_names(connection: Connection, tenant: str, key: str, limit: int) -> list[str]:
+def _near_names(connection: Connection, tenant: str, key: str, limit: int) -> list[str]:
     """Return labels of entities whose key is most like this one, best first."""
     entity, key = models.Entity, findable(key)
     parts = [part for part in dict.fromkeys([key, *key.split()]) if part]
@@ -272,7 +295,7 @@ def read_near_names(connection: Connection, tenant: str, key: str, limit: int) -
     return list(dict.fromkeys(label for _, _, label in sorted(scored)))[:limit]
 
 
-def read_most_named(connection: Connection, tenant: str, limit: int) -> list[str]:
+def _most_named(connection: Connection, tenant: str, limit: int) -> list[str]:
     """Return labels of the entities that the newest mentions name most, most named first."""
     mention, note, entity = models.Mention, models.Note, models.Entity
     newest = (

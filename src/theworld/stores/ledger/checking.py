@@ -9,9 +9,7 @@ from typing import get_args
 import numpy as np
 
 from theworld.errors import StoreError
-from theworld.models.protocols import Embedded
-from theworld.stores.engine_access import is_text
-from theworld.stores.records import DocumentRecord, NoteKind, NoteRecord, filter_terms
+from theworld.stores.records import DocumentRecord, NoteKind, NoteRecord, filter_terms, is_text
 
 VOCABULARY = 1 << 24
 """Ids of tokens are below: how often each occurs is counted in an array over all of them, and models know 250,000."""
@@ -19,9 +17,9 @@ _SEPARATOR = "\x1f"
 _KINDS = get_args(NoteKind)
 
 
-def check_documents(documents: Sequence[DocumentRecord], dimensions: Mapping[str, int]) -> None:
+def check_documents(documents: Sequence[DocumentRecord], dimensions: Mapping[str, int | None]) -> None:
     """Raise StoreError for ids, texts or vectors that cannot be kept; `dimensions` are those of the known spaces."""
-    known = dict(dimensions)
+    known = {space: dimension for space, dimension in dimensions.items() if dimension is not None}
     for document in documents:
         where = f"document {document.id!r}"
         _check_name(document.id, "document id", where)
@@ -54,7 +52,23 @@ def _check_note(note: NoteRecord, known: dict[str, int]) -> None:
         )
     _check_text([note.text, note.lead, *note.section, *(mention.surface for mention in note.mentions)], where)
     for space, embedded in note.vectors.items():
-        _check_vector(space, embedded, where, known.setdefault(space, embedded.vector.size))
+        vector, tokens, dimension = embedded.vector, embedded.tokens, known.setdefault(space, embedded.vector.size)
+        if vector.ndim != 1 or vector.size != dimension or vector.size == 0 or not np.isfinite(vector).all():
+            raise StoreError(
+                f"the vector of space {space!r} must be {dimension} finite numbers, not shape {vector.shape}.",
+                where=where,
+                remedy="Give a changed model another space name.",
+            )
+        if tokens is None:
+            continue
+        if tokens.vectors.shape != (len(tokens.ids), dimension):
+            raise StoreError(
+                f"token vectors of space {space!r} must have shape ({len(tokens.ids)}, {dimension}), "
+                f"not {tokens.vectors.shape}.",
+                where=where,
+            )
+        if tokens.ids.size and not 0 <= int(tokens.ids.min()) <= int(tokens.ids.max()) < VOCABULARY:
+            raise StoreError(f"a token of space {space!r} has a vocabulary id outside 0-{VOCABULARY - 1}.", where=where)
 
 
 def _check_name(name: str, what: str, where: str) -> None:
@@ -81,22 +95,3 @@ def is_storable(text: str) -> bool:
 def findable(text: str) -> str:
     """Return a text to look for: one that databases cannot keep becomes one that is never stored."""
     return text if is_storable(text) else _SEPARATOR
-
-
-def _check_vector(space: str, embedded: Embedded, where: str, dimension: int) -> None:
-    """Raise StoreError when a vector is not finite or its shape does not fit the space."""
-    vector, tokens = embedded.vector, embedded.tokens
-    if vector.ndim != 1 or vector.size != dimension or vector.size == 0 or not np.isfinite(vector).all():
-        raise StoreError(
-            f"the vector of space {space!r} must be {dimension} finite numbers, not shape {vector.shape}.",
-            where=where,
-            remedy="Give a changed model another space name.",
-        )
-    if tokens is not None and tokens.vectors.shape != (len(tokens.ids), dimension):
-        raise StoreError(
-            f"token vectors of space {space!r} must have shape ({len(tokens.ids)}, {dimension}), "
-            f"not {tokens.vectors.shape}.",
-            where=where,
-        )
-    if tokens is not None and tokens.ids.size and not 0 <= int(tokens.ids.min()) <= int(tokens.ids.max()) < VOCABULARY:
-        raise StoreError(f"a token of space {space!r} has a vocabulary id outside 0-{VOCABULARY - 1}.", where=where)

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Self, TypeVar
 
 from sqlalchemy import Connection, Executable, Select, insert, select, update
+from sqlalchemy.orm import InstrumentedAttribute
 
 from theworld.stores.ledger.models import Base, Meta
 
@@ -91,6 +92,14 @@ def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
     """Yield consecutive slices of at most BATCH items."""
     for start in range(0, len(items), BATCH):
         yield items[start : start + BATCH]
+
+
+def found_in(
+    connection: Connection, query: Select[*tuple[Any, ...]], column: InstrumentedAttribute[T], values: Sequence[T]
+) -> Iterator[Any]:
+    """Yield what a query finds where a column has one of any number of values."""
+    for some in batches(values):
+        yield from connection.execute(query.where(column.in_(some))).all()
 
 
 def insert_rows(connection: Connection, table: type[Base], rows: Sequence[dict[str, Any]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from sqlalchemy import Row, Select, func, insert, select, update
@@ -20,23 +20,26 @@ MOST_OPEN = 16
 
 
 @dataclass(frozen=True, slots=True)
-class StoredQuery:
-    """One question of a stored set."""
+class Query:
+    """A question with what is known to be right about it."""
 
-    query_id: str
+    id: str
     text: str
     answers: tuple[str, ...] = ()
+    """Accepted answers, empty where the set has none."""
+    type: str = ""
+    """The set's own label of the kind of question, which results are also given by."""
     grades: Mapping[str, int] = field(default_factory=dict)
     """Gold documents and their grades, all above 0."""
-    type: str = ""
-    """The set's own label, which results are also given by."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
 Job = Row[Any]
-"""A row of the table `eval_job`."""
+"""A row of the table `eval_job`, with `dataset_id` and `name` of its set."""
 _COUNTED = select(func.count()).where(EvalQuery.dataset == EvalDataset.id).scalar_subquery().label("questions")
-_JOB = select(EvalJob.__table__)
+_JOB = select(EvalJob.__table__, EvalDataset.dataset_id, EvalDataset.name).join(
+    EvalDataset, EvalDataset.id == EvalJob.dataset
+)
 
 
 class Evaluations:
@@ -45,30 +48,26 @@ class Evaluations:
     def __init__(self, ledger: Database) -> None:
         self._ledger = ledger
 
-    def add_dataset(self, tenant: str, name: str, queries: Sequence[StoredQuery], provenance: Mapping[str, Any]) -> str:
+    def add_dataset(self, tenant: str, name: str, queries: Sequence[Query], provenance: Mapping[str, Any]) -> str:
         """Keep a question set; return its id."""
         dataset_id = uuid.uuid4().hex
         row = {"tenant": tenant, "dataset_id": dataset_id, "name": name, "provenance": dict(provenance)}
         with self._ledger.writing(()) as connection:
             statement = insert(EvalDataset).values(**row, created_ms=now_ms()).returning(EvalDataset.id)
             dataset = connection.scalar(statement)
-            rows = [{"dataset": dataset, "position": i, **asdict(query)} for i, query in enumerate(queries)]
+            columns = ("text", "answers", "type", "grades", "provenance")
+            rows = [
+                {"dataset": dataset, "position": i, "query_id": query.id, **{n: getattr(query, n) for n in columns}}
+                for i, query in enumerate(queries)
+            ]
             insert_rows(connection, EvalQuery, rows)
         return dataset_id
 
-    def dataset(self, dataset_id: str, *, tenant: str) -> tuple[int, str, int] | None:
+    def dataset(self, dataset_id: str, *, tenant: str) -> Row[int, str, int] | None:
         """Return (row, name, number of questions) of a tenant's set; None alike when unknown and when foreign."""
-        table = EvalDataset
-        found = self._ledger.row(
-            select(table.id, table.name, _COUNTED).where(table.tenant == tenant, table.dataset_id == dataset_id)
-        )
-        return (found.id, found.name, found.questions) if found is not None else None
-
-    def dataset_facts(self, row: int) -> tuple[str, str, Mapping[str, Any]]:
-        """Return (id, name, provenance) of a set by its row."""
-        query = select(EvalDataset.dataset_id, EvalDataset.name, EvalDataset.provenance).where(EvalDataset.id == row)
-        ((dataset_id, name, provenance),) = self._ledger.rows(query)
-        return dataset_id, name, provenance
+        query = select(EvalDataset.id, EvalDataset.name, _COUNTED)
+        query = query.where(EvalDataset.tenant == tenant, EvalDataset.dataset_id == dataset_id)
+        return cast("Row[int, str, int] | None", self._ledger.row(query))
 
     def datasets(self, tenant: str, *, after: str, limit: int) -> tuple[Sequence[Row[Any]], int, str | None]:
         """Return a page of a tenant's sets, the newest first, how many there are, and the id to go on after.
@@ -97,12 +96,12 @@ class Evaluations:
             rows = connection.execute(query).all()
         return rows[:limit], total, getattr(rows[limit - 1], public_id.key) if len(rows) > limit else None
 
-    def queries(self, dataset: int) -> list[StoredQuery]:
+    def queries(self, dataset: int) -> list[Query]:
         """Return the questions of a set, in order."""
         table = EvalQuery
-        query = select(table.query_id, table.text, table.answers, table.grades, table.type, table.provenance)
+        query = select(table.query_id, table.text, table.answers, table.type, table.grades, table.provenance)
         rows = self._ledger.rows(query.where(table.dataset == dataset).order_by(table.position))
-        return [StoredQuery(row[0], row[1], tuple(row[2]), *row[3:]) for row in rows]
+        return [Query(row[0], row[1], tuple(row[2]), *row[3:]) for row in rows]
 
     def all_questions(self, tenant: str) -> list[str]:
         """Return the texts of all questions in the tenant's sets, so that a new set can leave them out."""

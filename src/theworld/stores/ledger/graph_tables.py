@@ -20,13 +20,21 @@ from sqlalchemy import Connection, Table, bindparam, delete, select, update
 from sqlalchemy.orm import aliased
 
 from theworld.errors import StoreError
-from theworld.stores.ledger.database import Database, batches, insert_numbered, insert_rows, read_number, set_number
+from theworld.stores.ledger.database import (
+    Database,
+    batches,
+    found_in,
+    insert_numbered,
+    insert_rows,
+    read_number,
+    set_number,
+)
 from theworld.stores.ledger.models import GraphEdge, GraphNode, Meta, Note, row_sum
 
 VERSION, APPLIED = "graph_version", "graph_applied"
 """Names in the meta table: changes of the graph so far, and the last change of notes that the links have seen."""
-NOTE = "Note"
-"""Kind of the nodes that stand for notes; their key is the note's id."""
+NOTE, REFERS_TO = "Note", "REFERS_TO"
+"""Kind of the nodes that stand for notes, whose key is the note's id, and of the edges from them to what they name."""
 NodeKey = tuple[str, str]
 """(kind, key)."""
 _VERSION = select(Meta.number).where(Meta.key == VERSION)
@@ -53,17 +61,8 @@ class GraphEdgeRecord:
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class NoteLink:
-    """An element that a note names."""
-
-    target: NodeKey
-    weight: float
-    parts: Mapping[str, float]
-
-
-NoteLinks = Mapping[str, Sequence[NoteLink]]
-"""What each note names, by its id; nothing for one that was removed."""
+NoteLinks = Mapping[str, Sequence[GraphEdgeRecord]]
+"""The edges to what each note names, by its id; none for one that was removed."""
 
 
 class TenantGraph(NamedTuple):
@@ -201,27 +200,19 @@ def _replace_links(connection: Connection, tenant: str, links: NoteLinks) -> Non
     node, note = GraphNode, Note
     for some in batches(list(links)):
         connection.execute(delete(node).where(node.tenant == tenant, node.kind == NOTE, node.key.in_(some)))
-    rows: list[dict[str, Any]] = []
-    for some in batches([note_id for note_id, named in links.items() if named]):
-        query = select(note.note_id, note.document).where(note.tenant == tenant, note.note_id.in_(some))
-        rows += [
-            {"tenant": tenant, "kind": NOTE, "key": key, "label": "", "properties": {}, "document": document}
-            for key, document in connection.execute(query)
-        ]
+    naming = [note_id for note_id, named in links.items() if named]
+    query = select(note.note_id, note.document).where(note.tenant == tenant)
+    rows = [
+        {"tenant": tenant, "kind": NOTE, "key": key, "label": "", "properties": {}, "document": document}
+        for key, document in found_in(connection, query, note.note_id, naming)
+    ]
     if not rows:
         return
     known = select(node.kind, node.key, node.id).where(node.tenant == tenant, node.kind != NOTE)
     elements = {(kind, key): row for kind, key, row in connection.execute(known)}
     written = zip(insert_numbered(connection, node, rows), (links[row["key"]] for row in rows), strict=True)
-    _insert_edges(
-        connection,
-        (
-            (row, elements[link.target], "REFERS_TO", link.weight, link.parts)
-            for row, named in written
-            for link in named
-            if link.target in elements
-        ),
-    )
+    known_links = ((row, link) for row, named in written for link in named if link.target in elements)
+    _insert_edges(connection, ((row, elements[e.target], e.kind, e.weight, e.parts) for row, e in known_links))
 
 
 def _weigh(connection: Connection, tenant: str) -> None:

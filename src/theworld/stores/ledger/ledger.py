@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -61,7 +62,7 @@ class Ledger:
         with self._reading() as connection:
             number = read_number(connection, "identity")
         if number is None:
-            number = opening.new_identity()
+            number = secrets.randbits(62)
             with self._writing() as connection:
                 connection.execute(insert(Meta), [{"key": "identity", "number": number}])
         return f"{number:016x}"
@@ -73,7 +74,10 @@ class Ledger:
             by_tenant.setdefault(document.tenant, []).append(document)
         spaces = sorted({space for document in documents for note in document.notes for space in note.vectors})
         with self._writing(list(by_tenant)) as connection:
-            check_documents(documents, reading.read_dimensions(connection, spaces))
+            of_space = {
+                space: select(NoteVector.dimension).where(NoteVector.space == space).limit(1) for space in spaces
+            }
+            check_documents(documents, {space: connection.scalar(query) for space, query in of_space.items()})
             return sum(writing.put_documents(connection, tenant, some) for tenant, some in by_tenant.items())
 
     def delete(self, document_ids: Sequence[str], *, tenant: str) -> int:
@@ -125,13 +129,15 @@ class Ledger:
 
         Without `mentions` they have none, which takes a fraction of the time.
         """
-        row = 0
+        query, last = reading.NOTES.where(Note.tenant == findable(tenant)).order_by(Note.id).limit(500), 0
         while True:
             with self._reading() as connection:
-                notes, row = reading.read_notes_after(connection, findable(tenant), row, 500, mentions=mentions)
+                rows = connection.execute(query.where(Note.id > last)).all()
+                notes = reading.stored(connection, rows, mentions=mentions)
             yield from notes
-            if not row:
+            if not rows:
                 return
+            last = rows[-1].id
 
     def known_names(self, tenant: str) -> dict[str, tuple[str, str, int]]:
         """Return (label, type, number of notes naming it) by entity key, titles and aliases included."""

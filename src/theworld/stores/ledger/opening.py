@@ -98,11 +98,6 @@ def has_tables(connection: Connection) -> bool:
     return found.has_table(Meta.__tablename__)
 
 
-def new_identity() -> int:
-    """Return a number that no other ledger has."""
-    return secrets.randbits(62)
-
-
 def make_tables(database: Database) -> bool:
     """Make a new ledger's tables, on a server in a schema of their own; False when they are there."""
     with database.writing() as connection:
@@ -113,7 +108,7 @@ def make_tables(database: Database) -> bool:
             if not connection.scalar(there, {"name": database.namespace}):
                 connection.execute(text(f'CREATE SCHEMA "{database.namespace}"'))
         Base.metadata.create_all(connection)
-        numbers = {"schema_version": SCHEMA_VERSION, "sequence": 0, "identity": new_identity()}
+        numbers = {"schema_version": SCHEMA_VERSION, "sequence": 0, "identity": secrets.randbits(62)}
         connection.execute(insert(Meta), [{"key": key, "number": n} for key, n in numbers.items()])
         return True
 

@@ -29,7 +29,7 @@ from theworld.deadline import Deadline, DeadlineExceededError, run_within
 from theworld.errors import EngineUnavailableError, SettingsError, StoreError
 from theworld.extras import install_command
 from theworld.settings import LedgerSettings
-from theworld.stores.circuit_breaker import CircuitBreaker
+from theworld.stores.engine_access import CircuitBreaker
 from theworld.stores.ledger.database import Database
 
 if TYPE_CHECKING:
@@ -58,9 +58,7 @@ class PostgresDatabase(Database):
         self.where, self._writable = address(settings), writable
         self._settings, self._parameters = settings, connection_parameters(settings)
         self._connect: type[psycopg.Connection[Any]] = psycopg.Connection
-        self._breaker = CircuitBreaker(
-            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=lambda: self._reached().close()
-        )
+        self._breaker = CircuitBreaker(self.where, settings, lambda: self._reached().close())
         self._engine = create_engine(
             "postgresql+psycopg://",
             creator=self._open,
@@ -333,13 +331,10 @@ def explained(error: DBAPIError, where: str, *, late: str = "") -> StoreError:
     code = getattr(error.orig, "sqlstate", None)
     lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
     said = late or " ".join(lines[:2]) or type(error.orig).__name__
+    remedy = next((remedy for sign, remedy in _REMEDIES.items() if code is not None and code.startswith(sign)), "")
     if late or code is None or code.startswith(_UNAVAILABLE):
         # What refuses a connection comes without a code.
         refused = code is None and not late and "FATAL:" in said
-        remedy = _remedy(code) or (_NOT_LET_IN if refused else "See whether the server runs, with `theworld doctor`.")
+        remedy = remedy or (_NOT_LET_IN if refused else "See whether the server runs, with `theworld doctor`.")
         return EngineUnavailableError(f"the ledger cannot be asked: {said}", where=where, remedy=remedy)
-    return StoreError(f"the ledger failed: {said}", where=where, remedy=_remedy(code))
-
-
-def _remedy(code: str | None) -> str:
-    return next((remedy for sign, remedy in _REMEDIES.items() if code is not None and code.startswith(sign)), "")
+    return StoreError(f"the ledger failed: {said}", where=where, remedy=remedy)

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
 from theworld.stores.ledger import models
-from theworld.stores.ledger.database import batches
+from theworld.stores.ledger.database import found_in
 from theworld.stores.protocols import NoteChange
 from theworld.stores.records import NoteRecord, StoredNote
 from theworld.stores.token_codes import TokenCodes, unpack_tokens
@@ -37,7 +37,7 @@ class NoteParts:
 EVERY_PART = NoteParts()
 
 _N, _D, _C = models.Note, models.Document, models.Change
-_NOTE = select(
+NOTES = select(
     *(_N.id, _N.note_id, _D.document_id, _N.tenant, _D.title, _D.source, _N.ordinal, _N.text, _N.start_offset),
     *(_N.end_offset, _N.language, _D.properties, _N.section, _N.kind, _N.lead),
 ).join(_D, _D.id == _N.document)
@@ -45,30 +45,12 @@ _NOTE = select(
 
 def read_notes(connection: Connection, tenant: str, ids: Sequence[str], *, mentions: bool) -> dict[str, StoredNote]:
     """Return the notes with these ids, unknown ones left out, with or without their mentions."""
-    found: dict[str, StoredNote] = {}
-    for some in batches(ids):
-        rows = connection.execute(_NOTE.where(models.Note.tenant == tenant, models.Note.note_id.in_(some))).all()
-        found.update({note.id: note for note in _stored(connection, rows, mentions=mentions)})
-    return found
+    rows = list(found_in(connection, NOTES.where(_N.tenant == tenant), _N.note_id, ids))
+    return {note.id: note for note in stored(connection, rows, mentions=mentions)}
 
 
-def read_notes_after(
-    connection: Connection, tenant: str, row: int, limit: int, *, mentions: bool
-) -> tuple[list[StoredNote], int]:
-    """Return the next notes in the order they were written, and the row to go on after (0 at the end)."""
-    query = _NOTE.where(models.Note.tenant == tenant, models.Note.id > row).order_by(models.Note.id).limit(limit)
-    rows = connection.execute(query).all()
-    return _stored(connection, rows, mentions=mentions), rows[-1].id if rows else 0
-
-
-def read_document_notes(connection: Connection, document: int) -> list[StoredNote]:
-    """Return the notes of a document row in their order, without mentions."""
-    rows = connection.execute(_NOTE.where(models.Note.document == document).order_by(models.Note.ordinal)).all()
-    return _stored(connection, rows, mentions=False)
-
-
-def _stored(connection: Connection, rows: Sequence[Any], *, mentions: bool) -> list[StoredNote]:
-    """Return notes from rows of `_NOTE`, whose columns are StoredNote's fields up to the mentions, after the row id."""
+def stored(connection: Connection, rows: Sequence[Any], *, mentions: bool) -> list[StoredNote]:
+    """Return notes from rows of `NOTES`, whose columns are StoredNote's fields up to the mentions, after the row id."""
     named = read_mentions(connection, [row[0] for row in rows]) if mentions else {}
     # By position: a row's attributes are looked up by name at each access, which shows in every query's time.
     return [StoredNote(*(*row[1:12], tuple(row[12]), *row[13:], tuple(named.get(row[0], ())))) for row in rows]
@@ -78,20 +60,14 @@ def read_mentions(connection: Connection, rows: Sequence[int]) -> dict[int, list
     """Return the mentions of notes by note row, in the order they were written."""
     found: defaultdict[int, list[Mention]] = defaultdict(list)
     mention, entity = models.Mention, models.Entity
-    for some in batches(rows):
-        columns = (
-            mention.note,
-            mention.surface,
-            mention.type,
-            mention.start_offset,
-            mention.end_offset,
-            mention.titled,
-        )
-        query = select(*columns, entity.key, entity.qid).join(entity, entity.id == mention.entity)
-        query = query.where(mention.note.in_(some)).order_by(mention.note, mention.id)
-        for note, surface, kind, start, end, titled, key, qid in connection.execute(query).all():
-            read = Mention(surface=surface, type=kind, start=start, end=end, key=key, qid=qid, titled=titled)
-            found[note].append(read)
+    query = select(
+        mention.note, mention.surface, mention.type, mention.start_offset, mention.end_offset, mention.titled
+    )
+    query = query.add_columns(entity.key, entity.qid).join(entity, entity.id == mention.entity)
+    query = query.order_by(mention.note, mention.id)
+    for note, surface, kind, start, end, titled, key, qid in found_in(connection, query, mention.note, rows):
+        read = Mention(surface=surface, type=kind, start=start, end=end, key=key, qid=qid, titled=titled)
+        found[note].append(read)
     return found
 
 
@@ -99,12 +75,11 @@ def _read_vectors(connection: Connection, rows: Sequence[int]) -> dict[int, tupl
     """Return vectors and token codes by space, by note row."""
     found: defaultdict[int, tuple[_Vectors, _Codes]] = defaultdict(lambda: ({}, {}))
     table = models.NoteVector
-    for some in batches(rows):
-        query = select(table.note, table.space, table.vector, table.token_ids, table.token_codes)
-        for note, space, vector, ids, codes in connection.execute(query.where(table.note.in_(some))):
-            found[note][0][space] = Embedded(np.frombuffer(vector, "<f4"))
-            if ids is not None and codes is not None:
-                found[note][1][space] = unpack_tokens(ids, codes)
+    query = select(table.note, table.space, table.vector, table.token_ids, table.token_codes)
+    for note, space, vector, ids, codes in found_in(connection, query, table.note, rows):
+        found[note][0][space] = Embedded(np.frombuffer(vector, "<f4"))
+        if ids is not None and codes is not None:
+            found[note][1][space] = unpack_tokens(ids, codes)
     return found
 
 
@@ -151,10 +126,3 @@ def read_changes(connection: Connection, after: int, upto: int, limit: int, part
         known = row.title, tuple(row.aliases), row.properties
         found.append(NoteChange(row.sequence, row.tenant, row.note_id, row.document_id, *known, note))
     return found
-
-
-def read_dimensions(connection: Connection, spaces: Sequence[str]) -> dict[str, int]:
-    """Return the length of the vectors of those of the spaces that have any."""
-    table = models.NoteVector
-    found = {space: connection.scalar(select(table.dimension).where(table.space == space).limit(1)) for space in spaces}
-    return {space: dimension for space, dimension in found.items() if dimension is not None}

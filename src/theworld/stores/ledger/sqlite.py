@@ -10,7 +10,7 @@ from sqlite3 import Connection as SqliteConnection
 from typing import Any
 
 from filelock import FileLock, Timeout
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from theworld.errors import StoreError
@@ -29,9 +29,25 @@ class SqliteDatabase(Database):
     namespace: str | None = None
 
     def __init__(self, file: Path, *, writable: bool) -> None:
-        """Open the file, which is made when it is missing and `writable`."""
+        """Open the file, which is made when it is missing and `writable`; a reader's connections refuse to write."""
         self.file, self.where = file, str(file)
-        self._engine = _open_engine(file, writable=writable)
+        # A folder that cannot be written to has no writer either, and SQLite cannot make its shared-memory file there.
+        frozen = not writable and not os.access(file.parent, os.W_OK)
+        mode = {"mode": "ro", "immutable": "1"} if frozen else {"mode": "rwc" if writable else "rw"}
+        url = URL.create("sqlite", database=file.resolve().as_uri(), query={"uri": "true", **mode})
+        self._engine = create_engine(url, pool_size=8, max_overflow=64)
+        pragmas = (*_PRAGMAS, *(_WRITER if writable else ("query_only=ON",)))
+
+        @event.listens_for(self._engine, "connect")
+        def _configure(connection: SqliteConnection, _record: Any) -> None:
+            connection.isolation_level = None
+            for pragma in pragmas:
+                connection.execute(f"PRAGMA {pragma}")
+
+        @event.listens_for(self._engine, "begin")
+        def _begin(connection: Connection) -> None:
+            writing = connection.get_execution_options().get("writing")
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
     @contextmanager
     def writing(self, tenants: Collection[str] | None = None) -> Iterator[Connection]:  # noqa: ARG002
@@ -84,31 +100,6 @@ class SqliteDatabase(Database):
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
-
-
-def _open_engine(file: Path, *, writable: bool) -> Engine:
-    """Return an engine on a SQLite file; a reader's connections refuse to write."""
-    # A folder that cannot be written to has no writer either, and SQLite could not create its shared-memory file there.
-    frozen = not writable and not os.access(file.parent, os.W_OK)
-    query = {"uri": "true", "mode": "ro", "immutable": "1"} if frozen else {"uri": "true", "mode": "rw"}
-    if writable:
-        query["mode"] = "rwc"
-    url = URL.create("sqlite", database=file.resolve().as_uri(), query=query)
-    engine = create_engine(url, pool_size=8, max_overflow=64)
-    pragmas = (*_PRAGMAS, *(_WRITER if writable else ("query_only=ON",)))
-
-    @event.listens_for(engine, "connect")
-    def _configure(connection: SqliteConnection, _record: Any) -> None:
-        connection.isolation_level = None
-        for pragma in pragmas:
-            connection.execute(f"PRAGMA {pragma}")
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        writing = connection.get_execution_options().get("writing")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
-
-    return engine
 
 
 @contextmanager

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
 from theworld.errors import StoreError
-from theworld.models.protocols import Embedded
 from theworld.state import Mention
-from theworld.stores.ledger.database import batches, insert_numbered, insert_rows
+from theworld.stores.ledger.database import batches, found_in, insert_numbered, insert_rows
 from theworld.stores.ledger.models import Alias, Change, Document, Entity, Meta, Note, NoteVector, row_sum
 from theworld.stores.ledger.models import Mention as MentionRow
 from theworld.stores.records import DocumentRecord
-from theworld.stores.token_codes import TokenCodes, encode_tokens, pack_tokens
+from theworld.stores.token_codes import encode_tokens, pack_tokens
 from theworld.text import entity_key
 
 LONGEST_NAME = 500
@@ -74,22 +72,15 @@ def replace_mentions(connection: Connection, tenant: str, mentions: Mapping[str,
 
 def _document_rows(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, tuple[int, str]]:
     """Return (row id, content hash) by document id, unknown ids left out."""
-    found: dict[str, tuple[int, str]] = {}
-    for some in batches(ids):
-        query = select(Document.document_id, Document.id, Document.content_hash)
-        query = query.where(Document.tenant == tenant, Document.document_id.in_(some))
-        found.update({row[0]: (row[1], row[2]) for row in connection.execute(query)})
-    return found
+    query = select(Document.document_id, Document.id, Document.content_hash).where(Document.tenant == tenant)
+    return {row[0]: (row[1], row[2]) for row in found_in(connection, query, Document.document_id, ids)}
 
 
 def _note_rows(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, tuple[int, str]]:
     """Return (row id, document id) by note id, unknown ids left out."""
-    found: dict[str, tuple[int, str]] = {}
-    for some in batches(ids):
-        query = select(Note.note_id, Note.id, Document.document_id).join(Document, Document.id == Note.document)
-        rows = connection.execute(query.where(Note.tenant == tenant, Note.note_id.in_(some)))
-        found.update({row[0]: (row[1], row[2]) for row in rows})
-    return found
+    query = select(Note.note_id, Note.id, Document.document_id).join(Document, Document.id == Note.document)
+    rows = found_in(connection, query.where(Note.tenant == tenant), Note.note_id, ids)
+    return {row[0]: (row[1], row[2]) for row in rows}
 
 
 def _remove_documents(connection: Connection, rows: Mapping[str, int]) -> tuple[list[NoteKey], set[int]]:
@@ -135,11 +126,15 @@ def _insert_documents(connection: Connection, tenant: str, documents: Sequence[D
     ]
     written = (note for document in documents for note in document.notes)
     notes = dict(zip(insert_numbered(connection, Note, note_rows), written, strict=True))
-    vectors = [
-        {"note": row, "space": space, **_vector_row(embedded, note.codes.get(space))}
-        for row, note in notes.items()
-        for space, embedded in note.vectors.items()
-    ]
+    vectors = []
+    for row, note in notes.items():
+        for space, embedded in note.vectors.items():
+            tokens = note.codes.get(space)
+            if tokens is None and embedded.tokens is not None:
+                tokens = encode_tokens(embedded.tokens)
+            ids, codes = (None, None) if tokens is None else pack_tokens(tokens)
+            vector = {"dimension": embedded.vector.size, "vector": embedded.vector.astype("<f4").tobytes()}
+            vectors.append({"note": row, "space": space, **vector, "token_ids": ids, "token_codes": codes})
     insert_rows(connection, NoteVector, vectors)
     entities = _insert_mentions(connection, tenant, {row: note.mentions for row, note in notes.items()}, documents)
     names = [
@@ -148,18 +143,6 @@ def _insert_documents(connection: Connection, tenant: str, documents: Sequence[D
         for key, name in _document_names(document).items()
     ]
     insert_rows(connection, Alias, names)
-
-
-def _vector_row(embedded: Embedded, tokens: TokenCodes | None) -> dict[str, Any]:
-    if tokens is None and embedded.tokens is not None:
-        tokens = encode_tokens(embedded.tokens)
-    ids, codes = (None, None) if tokens is None else pack_tokens(tokens)
-    return {
-        "dimension": embedded.vector.size,
-        "vector": embedded.vector.astype("<f4").tobytes(),
-        "token_ids": ids,
-        "token_codes": codes,
-    }
 
 
 def _insert_mentions(
@@ -224,19 +207,18 @@ def _named(mentions: Iterable[tuple[str, Mention]], documents: Sequence[Document
 def _put_entities(connection: Connection, tenant: str, named: Mapping[str, _Named]) -> dict[str, int]:
     """Insert unknown entities, improve known ones, and return the row ids by key."""
     ids: dict[str, int] = {}
-    for some in batches(list(named)):
-        query = select(Entity.id, Entity.key, Entity.label, Entity.type, Entity.qid)
-        for row in connection.execute(query.where(Entity.tenant == tenant, Entity.key.in_(some))).all():
-            ids[row.key], new = row.id, named[row.key]
-            old = {"label": row.label, "type": row.type, "qid": row.qid}
-            better = {
-                "label": new.label if new.title else row.label,
-                "type": new.type if row.type == "other" else row.type,
-                "qid": row.qid or new.qid,
-            }
-            if better != old:
-                better["checksum"] = row_sum(Entity.__table__, {"tenant": tenant, "key": row.key, **better})
-                connection.execute(update(Entity).where(Entity.id == row.id).values(**better))
+    query = select(Entity.id, Entity.key, Entity.label, Entity.type, Entity.qid).where(Entity.tenant == tenant)
+    for row in found_in(connection, query, Entity.key, list(named)):
+        ids[row.key], new = row.id, named[row.key]
+        old = {"label": row.label, "type": row.type, "qid": row.qid}
+        better = {
+            "label": new.label if new.title else row.label,
+            "type": new.type if row.type == "other" else row.type,
+            "qid": row.qid or new.qid,
+        }
+        if better != old:
+            better["checksum"] = row_sum(Entity.__table__, {"tenant": tenant, "key": row.key, **better})
+            connection.execute(update(Entity).where(Entity.id == row.id).values(**better))
     new_keys = [key for key in named if key not in ids]
     rows = [
         {"tenant": tenant, "key": key, "label": named[key].label, "type": named[key].type, "qid": named[key].qid}

@@ -16,10 +16,10 @@ from tantivy import Occur, Query
 
 from theworld.errors import StoreError
 from theworld.single_flight import SingleFlightCache
-from theworld.stores.engine_access import indexed_words, is_text, query_words, sendable_terms
+from theworld.stores.engine_access import sendable_terms
 from theworld.stores.files import Sums, check_sums, is_damage, read_json, sums_of, write_atomically
-from theworld.stores.protocols import Hit, NoteChange
-from theworld.stores.records import Filters, filter_terms, wanted_terms
+from theworld.stores.protocols import Hit, NoteChange, best_hits
+from theworld.stores.records import Filters, filter_terms, indexed_words, is_text, query_words, wanted_terms
 from theworld.stores.sparse.readable_place import ReadablePlace
 
 FORMAT = 5
@@ -65,7 +65,8 @@ class TantivySparse:
         self._place: ReadablePlace | None = None
         self._name = ""
         self._sums: Sums = {}
-        self._applied = 0
+        self.applied = 0
+        """Sequence number of the last change applied durably."""
         self._kept = _new_hits()
         self._lock = threading.RLock()
         self.outdated = ""
@@ -73,11 +74,6 @@ class TantivySparse:
         self.refresh()
         if writable:
             self._remove_unused()
-
-    @property
-    def applied(self) -> int:
-        """Sequence number of the last change applied durably."""
-        return self._applied
 
     @property
     def replaced(self) -> int:
@@ -110,7 +106,7 @@ class TantivySparse:
                         raise self._broken(error) from error
             if usable:
                 return
-            self._index, self._name, self._applied = None, "", 0
+            self._index, self._name, self.applied = None, "", 0
             self._kept = _new_hits()
             if self._writable:
                 self._replace([], 0)
@@ -130,7 +126,7 @@ class TantivySparse:
             self._place = ReadablePlace(folder)
             self._index = _manual(tantivy.Index.open(str(self._place.path())))
         self._place.reload(self._index)
-        self._name, self._applied, self._sums, self._kept = folder.name, int(state["applied"]), sums, _new_hits()
+        self._name, self.applied, self._sums, self._kept = folder.name, int(state["applied"]), sums, _new_hits()
         return True
 
     def _broken(self, error: BaseException) -> StoreError:
@@ -146,7 +142,7 @@ class TantivySparse:
         state = {"format": FORMAT, "applied": sequence, "index": self._name, "files": self._sums}
         state["described"] = _described(folder)
         write_atomically(self._state, state)
-        self._applied = sequence
+        self.applied = sequence
 
     def _remove_unused(self) -> None:
         for folder in self._folder.iterdir():
@@ -230,19 +226,12 @@ class TantivySparse:
         if index is None or built is None:
             return []
         searcher = index.searcher()
-        found = self._with_ties(searcher, built, limit)
-        hits = [Hit(searcher.doc(address).get_first("note") or "", round(score, 5)) for score, address in found]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.note_id))[:limit]
 
-    @staticmethod
-    def _with_ties(searcher: tantivy.Searcher, query: Query, limit: int) -> list[tuple[float, Any]]:
-        """Return the best hits and all that tie with the last of them, so that the tie can be cut by note id."""
-        size = limit + 16
-        while True:
-            found: list[tuple[float, Any]] = searcher.search(query, size, count=False).hits
-            if len(found) < size or round(found[-1][0], 5) < round(found[limit - 1][0], 5):
-                return found
-            size *= 4
+        def search(size: int) -> list[Hit]:
+            found = searcher.search(built, size, count=False).hits
+            return [Hit(searcher.doc(address).get_first("note") or "", round(score, 5)) for score, address in found]
+
+        return best_hits(search, limit)
 
     def _query(self, text: str, tenant: str, filters: Filters) -> Query | None:
         words = []
@@ -276,7 +265,7 @@ class TantivySparse:
             if self._writer is not None:
                 self._let_go_of_writer()
                 with suppress(OSError, ValueError):  # what was merged has sums now
-                    self._remember(self._applied)
+                    self._remember(self.applied)
             self._index = None
             self._let_go_of_place()
             self._kept = _new_hits()

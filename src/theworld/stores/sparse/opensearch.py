@@ -14,10 +14,9 @@ from opensearchpy.exceptions import ConflictError, NotFoundError
 
 from theworld.errors import EngineUnavailableError, StoreError
 from theworld.settings import SparseSettings
-from theworld.stores.circuit_breaker import CircuitBreaker
-from theworld.stores.engine_access import RemoteProjection, query_words
-from theworld.stores.protocols import Hit, NoteChange
-from theworld.stores.records import Filters
+from theworld.stores.engine_access import CircuitBreaker, RemoteProjection, identifier
+from theworld.stores.protocols import Hit, NoteChange, best_hits
+from theworld.stores.records import Filters, query_words
 from theworld.stores.sparse.opensearch_index import (
     FORMAT,
     MOST_CLAUSES,
@@ -26,7 +25,6 @@ from theworld.stores.sparse.opensearch_index import (
     clear_errors,
     connect,
     index_body,
-    key,
     query_body,
 )
 
@@ -56,9 +54,7 @@ class OpenSearchSparse(RemoteProjection):
         self._globally = {"search_type": "dfs_query_then_fetch"} if settings.shards > 1 else {}
         self._alias = f"{settings.prefix}-{ledger}-v{FORMAT}"
         self._client = connect(settings)
-        self._breaker = CircuitBreaker(
-            self.where, failures=settings.failures, probe_s=settings.probe_s, probe=self.version
-        )
+        self._breaker = CircuitBreaker(self.where, settings, self.version)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -82,14 +78,12 @@ class OpenSearchSparse(RemoteProjection):
     def apply(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Apply changes and remember `upto`; a batch that fails half-way is repeated as a whole."""
         latest = {(change.tenant, change.note_id): change for change in changes}
-        with self._lock:
-            self._check_writable()
+        with self._changing():
             with self._asking():
                 index = self._current()
                 if index is None:
                     index = self._create()
                     self._switch(index)
-            self._applied = None
             self._write(index, latest.values(), upto)
             self._applied = upto
 
@@ -159,9 +153,7 @@ class OpenSearchSparse(RemoteProjection):
 
     def renew(self, changes: Iterable[NoteChange], upto: int) -> None:
         """Fill a new index with just these notes and switch to it; the old one is searched until then."""
-        with self._lock:
-            self._check_writable()
-            self._applied = None
+        with self._changing():
             with self._asking():
                 index = self._create()
             self._write(index, changes, upto)
@@ -175,15 +167,12 @@ class OpenSearchSparse(RemoteProjection):
 
     def drop(self) -> None:
         """Remove everything of this ledger from the server."""
-        with self._lock:
-            self._check_writable()
-            self._applied = None
-            with self._asking():
-                self._remove_all_but(None)
+        with self._changing(), self._asking():
+            self._remove_all_but(None)
 
     def key_of(self, change: NoteChange) -> str:
         """Return the id of a note's document."""
-        return key(change.tenant, change.note_id)
+        return identifier(change.tenant, change.note_id)
 
     def held(self) -> list[tuple[str, int]]:
         """Return id and version of all notes: versions are the ledger's sequence numbers."""
@@ -200,25 +189,18 @@ class OpenSearchSparse(RemoteProjection):
             try:
                 if len(words) > MOST_CLAUSES:
                     words = self._rarest(words)
-                return self._with_ties(query_body(words, tenant, filters), tenant, limit)
+                asked = query_body(words, tenant, filters)
+                return best_hits(lambda size: [self._hit(hit, tenant) for hit in self._found(asked, size)], limit)
             except NotFoundError:
                 if self._writable:
                     return []
                 raise self._not_there() from None
 
-    def _with_ties(self, asked: dict[str, Any], tenant: str, limit: int) -> list[Hit]:
-        """Return the best hits; among those that tie with the last, the first by note id."""
-        size = limit + 16
-        while True:
-            pages = self._one_page if size <= _PAGE else self._pages
-            found = [self._hit(hit, tenant) for hit in islice(pages(asked, size), size)]
-            if len(found) < size or found[-1].score < found[limit - 1].score:
-                return sorted(found, key=lambda hit: (-hit.score, hit.note_id))[:limit]
-            size *= 4
-
-    def _one_page(self, asked: dict[str, Any], size: int) -> Iterator[Mapping[str, Any]]:
+    def _found(self, asked: dict[str, Any], size: int) -> Iterable[Mapping[str, Any]]:
+        if size > _PAGE:
+            return islice(self._pages(asked, size), size)
         body = {"query": asked, "size": size, **_ONLY_IDS}
-        return iter(_hits(self._client.search(index=self._alias, body=body, params=self._globally)))
+        return _hits(self._client.search(index=self._alias, body=body, params=self._globally))[:size]
 
     def _pages(self, asked: dict[str, Any], size: int, **further: object) -> Iterator[Mapping[str, Any]]:
         """Yield hits page by page, all of the same moment."""
@@ -235,7 +217,7 @@ class OpenSearchSparse(RemoteProjection):
     def _hit(self, hit: Mapping[str, Any], tenant: str) -> Hit:
         """Return a hit; one that is not the tenant's, or not the note it says, is an answer to another question."""
         note = hit["fields"]["note"][0]
-        if hit["_id"] != key(tenant, note):
+        if hit["_id"] != identifier(tenant, note):
             raise EngineUnavailableError("OpenSearch answered with a note that was not asked for.", where=self.where)
         score = float(hit["_score"])
         if not math.isfinite(score):

@@ -22,15 +22,13 @@ from theworld.settings import SparseSettings
 from theworld.stores.engine_access import (
     identifier,
     index_term,
-    indexed_words,
-    is_text,
     misunderstood,
     sendable_terms,
     shortened,
     tls_context,
 )
 from theworld.stores.protocols import NoteChange
-from theworld.stores.records import Filters, filter_terms
+from theworld.stores.records import Filters, filter_terms, indexed_words, is_text
 
 # The client warns of every failure; ours are raised and named, and an application that wants both sets up logging.
 logging.getLogger("opensearch").addHandler(logging.NullHandler())
@@ -134,18 +132,17 @@ def index_body(settings: SparseSettings) -> dict[str, Any]:
     }
 
 
-def key(tenant: str, note_id: str) -> str:
-    """Return the id of a note's document."""
-    return identifier(tenant, note_id)
-
-
 def actions(change: NoteChange) -> list[dict[str, Any]]:
     """Return the lines of a bulk request for one change.
 
     The sequence number is the document's version: a request that the server finishes late, after a newer one, is
     refused by it.
     """
-    meta = {"_id": key(change.tenant, change.note_id), "version": change.sequence, "version_type": "external_gte"}
+    meta = {
+        "_id": identifier(change.tenant, change.note_id),
+        "version": change.sequence,
+        "version_type": "external_gte",
+    }
     if change.note is None:
         return [{"delete": meta}]
     note = {
