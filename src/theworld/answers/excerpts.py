@@ -8,6 +8,7 @@ announces what follows.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ FENCES = 20
 """Characters kept for the lines that open and close a code block of which a part is shown."""
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+")
 """The line between a table's header and its rows."""
+_ITEM = re.compile(r"[ \t]*(?:[-*+•|]|\d{1,3}[.)、）])")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -98,7 +100,10 @@ def _open_fence(text: str) -> str:
 
 
 def _units(text: str, room: int, *, inside_code: bool) -> list[tuple[int, int]]:
-    """Return (start, end) of a text's paragraphs, code whole; of what does not fit, its lines, and their sentences."""
+    """Return (start, end) of a text's paragraphs, code whole.
+
+    Of what does not fit, lines of code, items and rows, and the sentences of those that do not fit either.
+    """
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
     paragraphs: list[list[tuple[int, int]]] = [[]]
     fenced = inside_code
@@ -112,11 +117,22 @@ def _units(text: str, room: int, *, inside_code: bool) -> list[tuple[int, int]]:
     units: list[tuple[int, int]] = []
     for paragraph in filter(None, paragraphs):
         whole = (paragraph[0][0], paragraph[-1][1])
-        smaller = [whole] if whole[1] - whole[0] <= room else paragraph
-        for start, end in smaller:
+        coded = FENCE.search(text[slice(*whole)]) is not None or _open_fence(text[: whole[0]]) != ""
+        for start, end in [whole] if whole[1] - whole[0] <= room else paragraph if coded else _items(text, paragraph):
             sentences = split_sentences(text[start:end]) if end - start > room else []
-            units += [(start + one.start, start + one.end) for one in sentences] or [(start, end)]
+            for left, right in [(start + one.start, start + one.end) for one in sentences] or [(start, end)]:
+                inside = [line for line in lines if left <= line[0] and line[1] <= end]
+                units += inside if right - left > room and inside else [(left, right)]
     return units or [(0, len(text))]
+
+
+def _items(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the items and rows of a paragraph, each with the lines that go on with it; prose as one."""
+    items: list[tuple[int, int]] = []
+    for start, end in lines:
+        begins = not items or _ITEM.match(text, start, end)
+        items[-1:] = [*items[-1:], (start, end)] if begins else [(items[-1][0], end)]
+    return items
 
 
 def opens_block(line: str) -> bool:

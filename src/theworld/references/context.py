@@ -96,10 +96,14 @@ def with_context(query: str, *added: str) -> str | None:
     return query[:end] + (f"（{flat}）" if chinese else f" ({flat})") + query[end:] if flat else None
 
 
-def in_frame(text: str) -> tuple[str, str]:
-    """Return a question without its own context, and what that goes back to: "Q3 (A; Q2; Q1)?" -> "Q3?", "Q1"."""
+def in_frame(text: str, *, whole: bool = False) -> tuple[str, str]:
+    """Return a question without its own context, and what that goes back to, or all of it.
+
+    "Q3 (A; Q2; Q1)?" -> "Q3?", "Q1".
+    """
     if match := _OWN_CONTEXT.search(text):
-        return text[: match.start()] + match[3], (match[1] or match[2] or "").replace("；", "; ").split("; ")[-1]
+        context = match[1] or match[2] or ""
+        return text[: match.start()] + match[3], context if whole else context.replace("；", "; ").split("; ")[-1]
     return text, ""
 
 
@@ -202,7 +206,7 @@ class FollowUp:
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
         own, root = in_frame(self.before.text)
         if root and whole and self.fills(own):  # it takes the place of the filler before
-            frame = [root]
+            frame = [in_frame(self.before.text, whole=True)[1]]
         else:
             frame = [self.before.text] if whole or self.nested else [own, root]
         said = [beginning(answer.text), *frame]

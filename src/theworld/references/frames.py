@@ -122,7 +122,7 @@ def refill(follow_up: FollowUp, value: str) -> Standalone | None:
     """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
     if follow_up.before is None:
         return None
-    own, root = in_frame(follow_up.before.text)
+    own, root = in_frame(follow_up.before.text, whole=follow_up.fills(in_frame(follow_up.before.text)[0]))
     text = refilled(value, own, named=True)
     query = ((root and with_context(text, root)) or text) if text else refilled(value, root, named=False)
     return follow_up.changed(query, follow_up.whole, "continuation", REFILLED, follow_up.before) if query else None

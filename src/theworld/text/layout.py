@@ -7,6 +7,7 @@ import re
 LONGEST_TERM = 100
 _COLON = re.compile(r"[:：][\s*_]*\Z")
 _TERM = re.compile(rf"\s*(?:[-*+]\s+|\d+[.)]\s+)?\*\*[^*\n]{{1,{LONGEST_TERM}}}\*\*\s*\Z")
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]")
 _LINE_END = 20
 FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 """A line that opens or closes a code block."""
@@ -19,5 +20,6 @@ def ends_with_colon(text: str, end: int | None = None) -> bool:
 
 
 def announces(text: str) -> bool:
-    """Return whether a text's last line belongs to what follows: it ends with a colon, or is a bold term or title."""
-    return ends_with_colon(text) or _TERM.match(text[text.rstrip().rfind("\n") + 1 :]) is not None
+    """Return whether a text's last line belongs to what follows: a heading, a bold term, what ends with a colon."""
+    line = text[text.rstrip().rfind("\n") + 1 :]
+    return ends_with_colon(text) or _TERM.match(line) is not None or _HEADING.match(line) is not None

@@ -57,7 +57,7 @@ class _Loader(yaml.SafeLoader):
 def read(path: Path) -> Iterator[SourceDocument]:
     """Yield the file's one document; raises IngestionError for bad front matter or no text.
 
-    The title is the front matter's, else the first heading, else the file's name.
+    The title is the front matter's, else as in `described`.
     """
     text = require_text(read_text(path), path)
     fields, start = _front_matter(text, path)
@@ -70,14 +70,16 @@ def read(path: Path) -> Iterator[SourceDocument]:
 def described(text: str, path: Path, *, start: int = 0, title: str = "") -> SourceDocument:
     """Return the document that is written in Markdown from `start` on; raises IngestionError where there is no text.
 
-    The title is the one given, else the first heading, else the file's name. A first heading that says the same is no
-    part of the body.
+    The title is the one given, else the first heading, unless others of a lower level stand beside it, else the file's
+    name. A first heading that says the same is no part of the body.
     """
     if not text[start:].strip():
         raise IngestionError("there is no text in it", where=str(path))
     blocks = markdown_blocks(text, start)
-    heading = next((block for block in blocks if block.kind == "heading"), None)
-    found = heading.section[-1] if heading and heading.section else ""
+    headings = [block for block in blocks if block.kind == "heading"]
+    highest = bool(headings) and _FIRST_LEVEL.fullmatch(text, headings[0].start, headings[0].end) is not None
+    above = highest or not any(len(heading.section) == 1 for heading in headings[1:])
+    found = headings[0].section[-1] if headings and headings[0].section and above else ""
     title = title or found or title_from_name(path)
     if found == title:
         blocks = markdown_blocks(text, start, title)
@@ -123,6 +125,8 @@ _KINDS: dict[str, NoteKind] = {
     "code_block": "code",
     "blockquote": "admonition",
 }
+_FIRST_LEVEL = re.compile(r" {0,3}#[ \t].*|[^\n]+\n {0,3}=+[ \t]*")
+_QUESTION = re.compile(r"[?？][\s*_]*\Z")
 _LONG_ITEM = 400
 """Characters; a longer item of a list may be divided between its blocks."""
 _MARKUP = re.compile(r"[*`]|!?\[|\]\([^)]*\)|\{#[^}]*\}")
@@ -199,11 +203,12 @@ def _outermost(text: str, start: int) -> Iterator[_Found]:
 
 
 def _item(text: str, item: tuple[int, int], blocks: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return where a list's item may be divided: a short one not at all."""
+    """Return where a list's item may be divided: a short one not at all, a question stays with its answer."""
     begin, end = item
     if end - begin <= _LONG_ITEM or len(blocks) < 2:
         return [item]
-    first = 1 if announces(text[slice(*blocks[0])]) else 0  # a term stays with its definition
+    opening = text[slice(*blocks[0])]
+    first = 1 if announces(opening) or _QUESTION.search(opening) else 0  # a term stays with its definition
     return [(begin, blocks[first][1]), *blocks[first + 1 :]]
 
 

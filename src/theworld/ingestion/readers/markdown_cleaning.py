@@ -1,9 +1,9 @@
 """Markdown without what is not text: comments, template tags and wrappers of HTML and MDX dropped, entities decoded.
 
 Code (fences and spans) stays as it is. Tables, headings, lists and preformatted text in HTML become Markdown, tables
-lose their padding, the indented content of MkDocs' admonitions and tabs is put out to the margin. A text without any of
-these stays the same to the letter, so that offsets refer to the file itself; else they refer to the cleaned text, which
-is what is stored.
+lose their padding, images become what they are said to show, the indented content of MkDocs' admonitions and tabs is
+put out to the margin. A text without any of these stays the same to the letter, so that offsets refer to the file
+itself; else they refer to the cleaned text, which is what is stored.
 """
 
 from __future__ import annotations
@@ -50,6 +50,11 @@ _TAG = re.compile(
 )
 _COMPONENT = re.compile(r"</(?P<closed>[A-Z][A-Za-z0-9.]*)\s*>|<(?P<single>[A-Z][A-Za-z0-9.]*)(?:\s[^<>]*)?/>")
 _SPOKEN = re.compile(r"\b(?:label|title|summary)=(?:\"([^\"]*)\"|'([^']*)')")
+_STYLING = frozenset("class className style id type icon color size width height key".split())
+"""Attributes of components that say nothing."""
+_ATTRIBUTE = re.compile(r"([\w-]+)=(?:\"([^\"/]*)\"|'([^'/]*)')")
+_IMAGE = re.compile(r"!\[(?P<alt>[^\[\]]*)\]\((?:[^()\n]|\([^()\n]*\))*\)(?:\{[^{}\n]*\})?")
+_FILE_NAME = re.compile(r"[^.]*\.\w{2,5}")
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.M)
 _PADDING = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)|-{4,}")
 """What only lines up the columns of a table's source: it would fill notes and answers with blanks."""
@@ -86,6 +91,7 @@ def _prose(text: str, components: Collection[str]) -> str:
     text = _ROW.sub(lambda row: _PADDING.sub(lambda gap: "---" if gap[0][0] == "-" else " ", row[0]), text)
 
     def without_tags(piece: str) -> str:
+        piece = _IMAGE.sub(lambda image: "" if _FILE_NAME.fullmatch(image["alt"]) else image["alt"], piece)
         if "<" in piece:
             piece = _TAG.sub(lambda tag: _instead_of(tag, components), piece)
         return html.unescape(piece).replace("\xa0", " ") if "&" in piece else piece
@@ -107,7 +113,9 @@ def _instead_of(tag: re.Match[str], components: Collection[str]) -> str:
     name, closing = tag["name"], tag["close"] == "/"
     if name in components:
         spoken = None if closing else _SPOKEN.search(tag["rest"])
-        return f"\n\n**{spoken[1] or spoken[2]}**\n\n" if spoken else ""
+        alone = tag.group().endswith("/>")  # nothing but its attributes says what it shows
+        said = (one[2] or one[3] for one in _ATTRIBUTE.finditer(tag["rest"]) if alone and one[1] not in _STYLING)
+        return f"\n\n**{spoken[1] or spoken[2]}**\n\n" if spoken else " ".join(filter(None, said))
     if name.lower() not in _INLINE | _BLOCK or (name[0].isupper() and tag["after"] is not None and not closing):
         return tag.group()
     if name.lower() in _INLINE:
@@ -140,7 +148,8 @@ def _put_out(text: str) -> str:
         end = place
         while end < len(lines) and (not lines[end].strip() or lines[end].startswith(" " * (margin + _INDENT))):
             end += 1
-        title = head["title"] or head["tab"] or (head["kind"] or "").strip().capitalize()
+        kind = (head["kind"] or "").strip().capitalize()
+        title = head["tab"] or (kind if head["title"] is None else head["title"])
         content = "\n".join(" " * margin + one[margin + _INDENT :] if one.strip() else "" for one in lines[place:end])
         done += [*([f"{' ' * margin}**{title}**"] if title else []), "", *_put_out(content).split("\n")]
         place = end
