@@ -145,6 +145,21 @@ def test_a_long_line_is_cut_at_its_sentences(question: str, text: str, limit: in
     assert passage.text == quote
 
 
+def test_prose_is_cut_at_sentences_and_lists_between_items() -> None:
+    prose = "Amber is old and\nslow to form. Beech trees\ngrow tall. Cedar\nsmells of resin."
+    items = "- Amber is old and\n  slow.\n- Beech trees\n  grow tall.\n- Cedar smells."
+    for text, quote in ((prose, "Beech trees\ngrow tall."), (items, "- Beech trees\n  grow tall.")):
+        document = Document((LEAVE, text))
+        (passage,) = shown("beech trees", document.candidates(0), document, limit=56)
+        assert passage.text == f"…\n{quote}"
+
+
+def test_a_part_does_not_end_on_a_heading() -> None:
+    document = Document((LEAVE, "Beech is tall.\n\nBeech burns.\n\n## Cedar\n\n" + "Cedar smells. " * 9))
+    (passage,) = shown("beech", document.candidates(0), document, limit=64)
+    assert passage.text == "Beech is tall.\n\nBeech burns."
+
+
 def test_a_long_first_note_leaves_room_for_the_second() -> None:
     document = Document((LEAVE, "Long words. " * 40), (PAY, "Short."))
     passages = shown("words", document.candidates(0, 1), document, limit=300)

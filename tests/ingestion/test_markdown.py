@@ -42,6 +42,12 @@ def test_a_long_item_may_be_divided_between_its_blocks() -> None:
     assert [text[start:end][:6] for start, end in block.parts] == ["- word", "  ```\n", "- shor"]
 
 
+def test_a_question_stays_with_its_answer() -> None:
+    text = f"- **Q.** _Is there an API?_\n\n  **A.** {'word ' * 90}\n\n  More.\n"
+    (block,) = markdown_blocks(text)
+    assert [text[start:end][-5:] for start, end in block.parts] == [" word", "More."]
+
+
 def test_offsets_refer_to_what_is_stored(tmp_path: Path) -> None:
     path = tmp_path / "a.mdx"
     path.write_text("---\ntitle: T\n---\n<!-- x -->\n\n# T\n\n## S\n\n&lt;b\n", "utf-8")

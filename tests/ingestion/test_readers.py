@@ -33,6 +33,7 @@ MARKDOWN = [
     ("---\ntitle: 天一阁\n---\n\n# 天一阁\n\n正文", "天一阁", "正文"),
     ("# First *one*\n\nBody\n\n# Second", "First one", "Body\n\n# Second"),
     ("Text before\n\n## Heading\n\nBody", "Heading", "Text before\n\n## Heading\n\nBody"),
+    ("## 1 安装\n\n正文\n\n## 2 使用", "some file", "## 1 安装\n\n正文\n\n## 2 使用"),
     ("Over\n====\n\nBody", "Over", "Body"),
     ("No heading at all", "some file", "No heading at all"),
     ("---\nA rule, not front matter", "some file", "A rule, not front matter"),
