@@ -43,8 +43,8 @@ def with_model_labels(draft: MappingFile, model: ChatModel) -> tuple[MappingFile
         some = names[start : start + TABLES_A_CALL]
         shown = []
         for name in some:
-            columns = "; ".join(f"{c} ({', '.join(one.called)})" for c, one in draft.tables[name].columns.items())
-            shown.append(f"- {name} ({', '.join(draft.tables[name].called)}): {columns}")
+            named_columns = "; ".join(f"{c} ({', '.join(one.called)})" for c, one in draft.tables[name].columns.items())
+            shown.append(f"- {name} ({', '.join(draft.tables[name].called)}): {named_columns}")
         prompt = fill_prompt(load_prompt("labels", "en"), tables="\n".join(shown))
         reply = _Reply.model_validate(extract_json_from_text(model.complete([ChatMessage("user", prompt)]).text))
         for name in some:

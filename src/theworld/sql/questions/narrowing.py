@@ -20,10 +20,6 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping, language:
     found = Restrictions(mapping, language)
     _negations(terms, found)
     anchors = _relations(terms, found)
-    # Which verb says which date a period is of: the last before it, else the first after it.
-    periods = [i for i, t in enumerate(terms) if t.of("period")]
-    verbs = [i for i, t in enumerate(terms) if t.of("dated", "traded") and not t.of("class", "entity", "value")]
-    dating = ([i for i in verbs if i < periods[0]][-1:] or verbs[:1]) if periods else []
     for i, term in enumerate(terms):
         if term.of("entity") and term not in anchors:
             classes = term.owners("entity")
@@ -39,18 +35,29 @@ def find_restrictions(terms: Sequence[Term], mapping: DatabaseMapping, language:
         elif term.of("value") and not term.of("attribute", "class", "aggregate") and term not in anchors:
             found.values.append(term)
             found.used.add(term)
-        elif term.of("dated") and not term.of("class", "attribute") and i not in dating:
+        elif term.of("dated") and not term.of("class", "attribute") and not _dates_a_period(terms, i):
             found.used.add(term)
-            # One may only say which column a value is of: shipped to Germany, a ship country.
-            values = [m for t in terms[i + 1 : i + 2] for m in t.of("value")]
-            labels = filter(None, (mapping.attribute(m.name).labels.preferred("en") for m in values))
-            if term not in found.negated and not any(term.text.startswith(label.split()[0]) for label in labels):
+            if term not in found.negated and not _names_column(term, terms[i + 1 : i + 2], mapping):
                 found.dated.append(term)
     _alternatives(terms, found)
     _numbers(terms, found)
     rest = [term for term in terms if term not in found.used]
     found.via = frozenset(m.name for t in rest for m in t.of("class", "relation", "inverse", "role")) | found.mentioned
     return found
+
+
+def _dates_a_period(terms: Sequence[Term], at: int) -> bool:
+    """Return whether a verb says which date a period is of: the last verb before it, else the first after it."""
+    periods = [i for i, t in enumerate(terms) if t.of("period")]
+    verbs = [i for i, t in enumerate(terms) if t.of("dated", "traded") and not t.of("class", "entity", "value")]
+    said = ([v for v in verbs if v < periods[0]][-1:] or verbs[:1]) if periods else []
+    return at in said
+
+
+def _names_column(verb: Term, following: Sequence[Term], mapping: DatabaseMapping) -> bool:
+    """Return whether a verb only says which column a value is of: shipped to Germany, a ship country."""
+    labels = (mapping.attribute(m.name).labels.preferred("en") for t in following for m in t.of("value"))
+    return any(label and verb.text.startswith(label.split()[0]) for label in labels)
 
 
 def _negations(terms: Sequence[Term], found: Restrictions) -> None:
