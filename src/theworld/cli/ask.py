@@ -29,7 +29,7 @@ from theworld.cli.options import (
     read_filters,
     settings_for,
 )
-from theworld.cli.output import LiveText, console, print_json, printable, show_answer
+from theworld.cli.output import console, live_text, print_json, printable, show_answer
 from theworld.errors import InvalidQuestionError
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def ask(
     messages = read_history(history) if history else []
     with open_resources(settings) as resources:
         begun = time.perf_counter()
-        with nullcontext() if as_json else LiveText() as on_token:
+        with nullcontext() if as_json else live_text() as on_token:
             answer = run_question(build_graph(resources), question, messages, context, on_token=on_token)
         elapsed_ms = (time.perf_counter() - begun) * 1000
     if as_json:

@@ -27,9 +27,9 @@ from theworld.cli.options import (
     settings_for,
 )
 from theworld.cli.output import (
-    LiveText,
     console,
     headline,
+    live_text,
     show_answer_text,
     show_details,
     show_sources,
@@ -146,7 +146,7 @@ class Conversation:
                 return "1"
 
         try:
-            with LiveText() as on_token:
+            with live_text() as on_token:
                 answer = run_question(
                     self._graph, question, [], self._context, thread=thread, on_token=on_token, ask_back=back
                 )

@@ -19,7 +19,6 @@ from theworld.cli.output import console, error_console, gain_in_words, plain_tab
 if TYPE_CHECKING:
     from theworld.evaluation.answers import AnswersReport
     from theworld.evaluation.datasets import Dataset
-    from theworld.evaluation.retrieval import RetrievalReport
     from theworld.graph import Resources
     from theworld.graph.build import CompiledGraph
     from theworld.state import Channel
@@ -51,16 +50,29 @@ def retrieval(
     store: StoreOption = None,
 ) -> None:
     """Recall, MRR and nDCG of every stage; the corpus goes into --store, or into a store kept in the user's cache."""
-    from theworld.evaluation.retrieval import evaluate_retrieval, judged_queries
+    from theworld.evaluation.retrieval import METRICS, STAGES, evaluate_retrieval, judged_queries
 
     check_writable(json_file, "--json")
     with _prepared(dataset, store) as (data, graph, _, facts):
         with watching() as watch:
             on_query = watch("Asking", len(judged_queries(data, limit)))
             report = evaluate_retrieval(data, graph, limit=limit, ingest=facts, on_query=on_query)
+        figures = report.as_json()
         if json_file != STDOUT:
-            _show_retrieval(report)
-        _write(json_file, report.as_json())
+            names = ("recall@1", *METRICS)
+            table = plain_table(("stage", *names), names, gap=1, no_wrap=True)
+            for stage in STAGES:
+                table.add_row(stage, *(f"{100 * report.mean(stage, name):.1f}" for name in names))
+            out, latency = console(), figures["latency_ms"]
+            out.print(f"{report.dataset}: {len(report.results)} queries, per cent")
+            out.print(table, soft_wrap=False, crop=False)
+            for metric in GAINS:
+                gain = report.gain("reranked", "m3_baseline", metric)
+                out.print(f"reranked over m3_baseline, {metric}: {gain_in_words(gain)}")
+            out.print(f"Latency of the whole graph: p50 {latency['p50']} ms, p95 {latency['p95']} ms")
+            fallbacks = Counter(item.stage for result in report.results for item in result.degradations)
+            out.print("Degradations: " + (", ".join(f"{stage} {n}" for stage, n in fallbacks.items()) or "none"))
+        _write(json_file, figures)
 
 
 @evaluate_app.command()
@@ -129,25 +141,6 @@ def _write(file: Path | None, value: dict[str, Any]) -> None:
         print_json(value)
     elif file is not None:
         file.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-
-
-def _show_retrieval(report: RetrievalReport) -> None:
-    from theworld.evaluation.retrieval import METRICS, STAGES
-
-    names = ("recall@1", *METRICS)
-    table = plain_table(("stage", *names), names, gap=1, no_wrap=True)
-    for stage in STAGES:
-        table.add_row(stage, *(f"{100 * report.mean(stage, name):.1f}" for name in names))
-    out, figures = console(), report.as_json()
-    out.print(f"{report.dataset}: {len(report.results)} queries, per cent")
-    out.print(table, soft_wrap=False, crop=False)
-    for metric in GAINS:
-        gain = report.gain("reranked", "m3_baseline", metric)
-        out.print(f"reranked over m3_baseline, {metric}: {gain_in_words(gain)}")
-    latency = figures["latency_ms"]
-    out.print(f"Latency of the whole graph: p50 {latency['p50']} ms, p95 {latency['p95']} ms")
-    fallbacks = Counter(item.stage for result in report.results for item in result.degradations)
-    out.print("Degradations: " + (", ".join(f"{stage} {n}" for stage, n in fallbacks.items()) or "none"))
 
 
 def _show_models(reports: Mapping[str, AnswersReport]) -> None:

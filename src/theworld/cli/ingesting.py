@@ -70,7 +70,8 @@ class _Done(ProgressColumn):
     def render(self, task: Task) -> Text:
         show = decimal if task.description == LABELS["read"] else "{:,}".format
         told = show(int(task.completed)) + (f" of {show(int(task.total))}" if task.total is not None else "")
-        pace = task.completed / task.elapsed if task.elapsed and task.elapsed > EARLY_S else 0.0
+        elapsed = task.elapsed or 0.0
+        pace = task.completed / elapsed if elapsed > EARLY_S else 0.0
         if pace and task.remaining is not None:
             left = task.remaining / pace
             rate = show(round(pace)) if pace >= 10 else f"{pace:.1f}"

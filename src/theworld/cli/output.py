@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -43,25 +44,20 @@ def error_console() -> Console:
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
-class LiveText:
-    """A language model's text as it comes, on a terminal only; it makes room for the answer at the end."""
+@contextmanager
+def live_text() -> Iterator[Callable[[str], None] | None]:
+    """Yield what shows a language model's text as it comes, on a terminal only; it makes room for the answer then."""
+    out, pieces = error_console(), list[str]()
+    if not out.is_terminal:
+        yield None
+        return
+    with Live(console=out, transient=True) as live:
 
-    def __init__(self) -> None:
-        self._live = Live(console=error_console(), transient=True)
-        self._text = ""
+        def write(text: str) -> None:
+            pieces.append(text)
+            live.update(Text(visible("".join(pieces)), style="dim"))
 
-    def __enter__(self) -> Callable[[str], None] | None:
-        if not self._live.console.is_terminal:
-            return None
-        self._live.start()
-        return self._write
-
-    def _write(self, text: str) -> None:
-        self._text += text
-        self._live.update(Text(visible(self._text), style="dim"))
-
-    def __exit__(self, *_error: object) -> None:
-        self._live.stop()
+        yield write
 
 
 def plain_table(titles: Iterable[str], right: Collection[str] = (), *, gap: int = 2, no_wrap: bool = False) -> Table:

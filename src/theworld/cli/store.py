@@ -22,7 +22,6 @@ from theworld.errors import SettingsError
 
 if TYPE_CHECKING:
     from theworld.doctor import Finding
-    from theworld.settings import Settings
 
 
 def info(
@@ -49,7 +48,10 @@ def info(
         return
     out = console()
     out.print(f"theworld {__version__}, Python {platform.python_version()}")
-    _show_store(out, settings, facts)
+    if facts is None:
+        out.print(f"No store at {settings.store} yet: make one with `theworld ingest PATH --store {settings.store}`.")
+    else:
+        _show_store(out, facts)
     table = plain_table(("Setting", "Value", "Origin"))
     for name, fact in chosen.items():
         value = "" if fact["value"] is None else str(fact["value"])
@@ -58,10 +60,7 @@ def info(
     out.print(table, soft_wrap=False)
 
 
-def _show_store(out: Console, settings: Settings, facts: dict[str, Any] | None) -> None:
-    if facts is None:
-        out.print(f"No store at {settings.store} yet: make one with `theworld ingest PATH --store {settings.store}`.")
-        return
+def _show_store(out: Console, facts: dict[str, Any]) -> None:
     size = sum(facts["bytes"].values()) / 1_000_000
     out.print(f"Store {facts['path']}: {size:.1f} MB, sequence {facts['sequence']}, versions {facts['versions']}")
     for tenant, counts in facts["tenants"].items():

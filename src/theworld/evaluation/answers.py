@@ -43,7 +43,6 @@ class AnsweredQuery:
     query: Query
     answer: str
     kind: AnswerKind
-    confidence: float = 0.0
     citations: tuple[Citation, ...] = ()
     usage: ModelUsage = field(default_factory=ModelUsage)
     """Calls of a language model for this question."""
@@ -52,7 +51,7 @@ class AnsweredQuery:
     def of(cls, query: Query, answer: Answer | None, usage: ModelUsage) -> AnsweredQuery:
         """Return the question with its answer; None is no answer."""
         found = answer or Answer()
-        return cls(query, found.brief, found.kind, found.confidence, found.citations, usage)
+        return cls(query, found.brief, found.kind, found.citations, usage)
 
     @property
     def measures(self) -> dict[str, float]:
@@ -74,31 +73,30 @@ class AnswersReport:
     results: tuple[AnsweredQuery, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the documented JSON object; `n` and `answered` are counts, the rest shares in [0, 1]."""
+        """Return the documented JSON object; `n` and `answered` are counts, the rest shares in [0, 1].
+
+        What a language model cited and took stands in it where one was called.
+        """
         answered = [result for result in self.results if result.kind != "none"]
         by_kind = {}
         for kind in sorted({result.kind for result in self.results}):
             some = [result for result in self.results if result.kind == kind]
             by_kind[kind] = {"n": len(some), **_means(some)}
         means = _means(self.results)
-        return {
+        found: dict[str, Any] = {
             "n": len(self.results),
             "answered": len(answered),
             "em": means["em"],
             "f1": means["f1"],
             "precision_answered": round(fmean(result.right for result in answered), 6) if answered else None,
             "by_kind": by_kind,
-            **self._of_model(),
         }
-
-    def _of_model(self) -> dict[str, Any]:
-        """Return what a language model cited and took; nothing where none was called."""
         usage = sum((result.usage for result in self.results), ModelUsage())
         if not usage.calls:
-            return {}
+            return found
         generated = [result for result in self.results if result.kind == "generated"]
         cited = [citation.document_id in result.query.grades for result in generated for citation in result.citations]
-        return {
+        return found | {
             "generated": len(generated),
             "citations": len(cited),
             "citations_right": round(fmean(cited), 6) if cited else None,

@@ -207,7 +207,32 @@ def bundled_alignment() -> Alignment:
         return Alignment(str(arrays["source"]), str(arrays["target"]), weights)
 
 
-class AcrossLanguages:
+class Wrapped:
+    """An embedder over another one: in its space, and passages as it embeds them."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    @property
+    def name(self) -> str:
+        """Name of the space."""
+        return self._embedder.name
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self._embedder.dimension
+
+    def embed_query(self, text: str) -> Embedded:
+        """Embed one question."""
+        return self._embedder.embed_query(text)
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed texts to be found, in the order given."""
+        return self._embedder.embed_passages(texts)
+
+
+class AcrossLanguages(Wrapped):
     """An English embedder that also embeds questions holding Chinese, by way of a multilingual one.
 
     Where the alignment is for other models than these, or the multilingual one is not installed, the English embedder
@@ -215,32 +240,17 @@ class AcrossLanguages:
     """
 
     def __init__(self, english: Embedder, multilingual: Embedder, alignment: Alignment | None = None) -> None:
-        self.english = english
-        """What embeds English."""
+        super().__init__(english)
         self._multilingual, self._alignment = multilingual, alignment
-
-    @property
-    def name(self) -> str:
-        """Name of the space, that of the English embedder."""
-        return self.english.name
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        return self.english.dimension
 
     def embed_query(self, text: str) -> Embedded:
         """Embed one question; one that holds Chinese has no token vectors."""
         if cjk_share(text) < MIXED_SHARE:
-            return self.english.embed_query(text)
+            return super().embed_query(text)
         alignment = self._alignment or bundled_alignment()
         try:
-            if (self._multilingual.name, self.english.name) != (alignment.source, alignment.target):
-                return self.english.embed_query(text)
-            return Embedded(alignment.mapped(self._multilingual.embed_query(text).vector))
+            if (self._multilingual.name, self.name) == (alignment.source, alignment.target):
+                return Embedded(alignment.mapped(self._multilingual.embed_query(text).vector))
         except ModelError:  # the multilingual model is not installed
-            return self.english.embed_query(text)
-
-    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed texts to be found, in the order given."""
-        return self.english.embed_passages(texts)
+            pass
+        return super().embed_query(text)

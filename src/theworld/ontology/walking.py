@@ -197,25 +197,17 @@ def walk(
         edges = first[which] + np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
         sources, passed = frontier[which], (strength[frontier] * graph.damping[frontier])[which]
         reached = passed * graph.weights[edges] * factor[graph.step_of[edges]]
-        level = _strongest(graph.targets[edges], sources, edges, reached, strength)
-        frontier = level.targets
+        # For every target the strongest way, where it is stronger than what was known; ties go to the first edge. Only
+        # ways that raise it are sorted, so that hubs cost little.
+        targets = graph.targets[edges]
+        raising = np.flatnonzero(reached > strength[targets])
+        np.maximum.at(strength, targets[raising], reached[raising])
+        best = raising[reached[raising] == strength[targets[raising]]]
+        best = best[np.lexsort((edges[best], targets[best]))]
+        frontier, first = np.unique(targets[best], return_index=True)
         if not frontier.size:
             break
-        levels.append(level)
+        levels.append(_Level(frontier, sources[best[first]], edges[best[first]]))
         reached_nodes.append(frontier)
     nodes = np.unique(np.concatenate(reached_nodes))
     return Walk(start, nodes, strength[nodes], levels)
-
-
-def _strongest(targets: Ints, sources: Ints, edges: Ints, reached: Floats, strength: Floats) -> _Level:
-    """Keep for every target the strongest way, where it is stronger than what was known; ties go to the first edge.
-
-    Writes what is stronger into `strength`. Only ways that raise it are sorted, so that hubs cost little.
-    """
-    raising = np.flatnonzero(reached > strength[targets])
-    np.maximum.at(strength, targets[raising], reached[raising])
-    best = raising[reached[raising] == strength[targets[raising]]]
-    best = best[np.lexsort((edges[best], targets[best]))]
-    _, first = np.unique(targets[best], return_index=True)
-    best = best[first]
-    return _Level(targets[best], sources[best], edges[best])

@@ -220,13 +220,9 @@ class Database:
     def written_out(self, table: QueryTable) -> str:
         """Return a table's statement with its parameters written into it, to be kept."""
         tree = sqlglot.parse_one(table.sql, read=self.engine.dialect)
-
-        def literal(node: exp.Expr) -> exp.Expr:
-            if not isinstance(node, exp.Placeholder):
-                return node
-            return exp.convert(table.parameters[node.name])
-
-        return tree.transform(literal).sql(dialect=self.engine.dialect)
+        for mark in list(tree.find_all(exp.Placeholder)):
+            mark.replace(exp.convert(table.parameters[mark.name]))
+        return tree.sql(dialect=self.engine.dialect)
 
     def lexicon(self, tenant: str) -> Lexicon:
         """Return the words of a tenant: labels, cues, and the names in its rows, read once."""

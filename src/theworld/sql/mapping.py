@@ -99,16 +99,10 @@ class DatabaseMapping:
             join, source, target = relation.join, relation.source, relation.target
             if join is None or source not in self.classes or target not in self.classes:
                 continue
-            source_key, target_key = self.classes[source].key, self.classes[target].key
-            if join.column is not None:
-                found.append(Join(relation.id, source, target, join.column, target_key))
-                found.append(Join(relation.id, target, source, target_key, join.column, forward=False))
-            else:
-                link, first, second = join.table or "", join.source_key or "", join.target_key or ""
-                found.append(Join(relation.id, source, target, source_key, target_key, link, first, second))
-                found.append(
-                    Join(relation.id, target, source, target_key, source_key, link, second, first, forward=False)
-                )
+            here, there = join.column or self.classes[source].key, self.classes[target].key
+            first, second = join.source_key or "", join.target_key or ""  # of the table between, where there is one
+            found.append(Join(relation.id, source, target, here, there, join.table, first, second))
+            found.append(Join(relation.id, target, source, there, here, join.table, second, first, forward=False))
         return tuple(found)
 
     @cached_property

@@ -162,7 +162,15 @@ class _Building:
             done = rows[-1][0]
             with self._db:
                 for rank, *stored in rows:
-                    self._add_names(rank, decode(*stored))
+                    item = decode(*stored)
+                    labels, keys = set(item.labels.values()), dict[str, int]()
+                    for name in item.names():
+                        keys.setdefault(key_of(name), int(name not in labels))
+                    keys.pop("", None)
+                    named = [(key, rank, alias) for key, alias in keys.items()]
+                    self._db.executemany("INSERT INTO name VALUES (?, ?, ?)", named)
+                    found = " ".join(words(item.names()))
+                    self._db.execute("INSERT INTO words (rowid, names) VALUES (?, ?)", (rank, found))
                 self._set("indexed", str(done))
             self._progress("index", done, total)
         with self._db:
@@ -171,15 +179,6 @@ class _Building:
             self._set("origin", SOURCE)
             self._set("entities", str(total))
             self._db.execute(f"PRAGMA user_version = {VERSION}")
-
-    def _add_names(self, rank: int, item: Item) -> None:
-        keys: dict[str, int] = {}
-        labels = set(item.labels.values())
-        for name in item.names():
-            keys.setdefault(key_of(name), int(name not in labels))
-        keys.pop("", None)
-        self._db.executemany("INSERT INTO name VALUES (?, ?, ?)", [(key, rank, alias) for key, alias in keys.items()])
-        self._db.execute("INSERT INTO words (rowid, names) VALUES (?, ?)", (rank, " ".join(words(item.names()))))
 
     def _meta(self, name: str) -> str | None:
         row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()

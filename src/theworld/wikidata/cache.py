@@ -53,7 +53,11 @@ class ReplyCache:
         self._run("INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?)", (key, text, self._now(), size))
         self._bytes = self.size() if self._bytes is None else self._bytes + size
         if self._bytes > self._max:
-            self._shrink()
+            self._run("DELETE FROM reply WHERE written <= ?", (self._now() - self._ttl,))
+            excess = self.size() - int(self._max * KEPT_SHARE)
+            oldest_first = "SELECT key, sum(bytes) OVER (ORDER BY written, key) - bytes AS before FROM reply"
+            self._run(f"DELETE FROM reply WHERE key IN (SELECT key FROM ({oldest_first}) WHERE before < ?)", (excess,))  # noqa: S608
+            self._bytes = self.size()
 
     def close(self) -> None:
         """Close the file."""
@@ -66,13 +70,6 @@ class ReplyCache:
         """Return the bytes of all keys and values."""
         rows = self._run("SELECT coalesce(sum(bytes), 0) FROM reply")
         return int(rows[0][0]) if rows else 0
-
-    def _shrink(self) -> None:
-        self._run("DELETE FROM reply WHERE written <= ?", (self._now() - self._ttl,))
-        excess = self.size() - int(self._max * KEPT_SHARE)
-        oldest_first = "SELECT key, sum(bytes) OVER (ORDER BY written, key) - bytes AS before FROM reply"
-        self._run(f"DELETE FROM reply WHERE key IN (SELECT key FROM ({oldest_first}) WHERE before < ?)", (excess,))  # noqa: S608
-        self._bytes = self.size()
 
     def _run(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a statement; a cache that cannot be used says so in the log and yields nothing."""

@@ -149,18 +149,16 @@ def _texts(texts: Any, chain: Sequence[str]) -> Iterator[str]:
 
 
 def _facts(claims: Any) -> dict[str, tuple[str, ...]]:
-    if not isinstance(claims, Mapping):
-        return {}
-    facts = {code: tuple(dict.fromkeys(_stated(claims.get(code))))[:MAX_VALUES] for code in key_properties()}
-    return {code: values for code, values in facts.items() if values}
-
-
-def _stated(statements: Any) -> list[str]:
-    """Return the values of a property: the preferred ones where there are any, never deprecated ones."""
-    usable = [s for s in statements if isinstance(s, Mapping)] if isinstance(statements, list) else []
-    preferred = [statement for statement in usable if statement.get("rank") == "preferred"]
-    chosen = preferred or [statement for statement in usable if statement.get("rank") != "deprecated"]
-    return [value for statement in chosen if (value := _value(statement.get("mainsnak")))]
+    """Return the values by property: the preferred ones where there are any, never deprecated ones."""
+    facts: dict[str, tuple[str, ...]] = {}
+    for code in key_properties() if isinstance(claims, Mapping) else ():
+        statements = claims.get(code)
+        usable = [s for s in statements if isinstance(s, Mapping)] if isinstance(statements, list) else []
+        preferred = [statement for statement in usable if statement.get("rank") == "preferred"]
+        chosen = preferred or [statement for statement in usable if statement.get("rank") != "deprecated"]
+        values = dict.fromkeys(value for statement in chosen if (value := _value(statement.get("mainsnak"))))
+        facts |= {code: tuple(values)[:MAX_VALUES]} if values else {}
+    return facts
 
 
 def _value(snak: Any) -> str | None:

@@ -6,7 +6,6 @@ What RDF has no word for (table mappings, strength, confidence, enum values) is 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from rdflib import OWL, RDF, RDFS, SKOS, XSD, Graph, Literal, Namespace, URIRef
 
@@ -26,7 +25,8 @@ def to_rdf(ontology: Ontology, kind: str) -> str:
     graph.bind("", base)
     head = URIRef(str(base) + "ontology")
     graph.add((head, RDF.type, OWL.Ontology))
-    _write_form(graph, head, {"id": ontology.id, "version": ontology.version})
+    form = json.dumps({"id": ontology.id, "version": ontology.version}, ensure_ascii=False)
+    graph.add((head, TW.form, Literal(form)))
     _write_words(graph, head, ontology.description.model_dump())
     for one in ontology.classes:
         subject = base[f"class-{one.id}"]
@@ -64,15 +64,11 @@ def _write(graph: Graph, subject: URIRef, element: Element, kind: URIRef, told: 
             graph.add((subject, SKOS.altLabel if i else SKOS.prefLabel, Literal(label, lang=language)))
     _write_words(graph, subject, element.description.model_dump())
     form = element.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    told = told | {"description", "labels"}
-    _write_form(graph, subject, {name: value for name, value in form.items() if name not in told})
+    kept = {name: value for name, value in form.items() if name not in {"description", "labels", *told}}
+    graph.add((subject, TW.form, Literal(json.dumps(kept, ensure_ascii=False))))
 
 
 def _write_words(graph: Graph, subject: URIRef, words: dict[str, str]) -> None:
     for language, text in words.items():
         if text:
             graph.add((subject, SKOS.definition, Literal(text, lang=language)))
-
-
-def _write_form(graph: Graph, subject: URIRef, form: dict[str, Any]) -> None:
-    graph.add((subject, TW.form, Literal(json.dumps(form, ensure_ascii=False))))

@@ -23,20 +23,9 @@ import yaml
 from pydantic import ConfigDict, Field, ValidationError
 
 from theworld.errors import OntologyError
-from theworld.ontology import (
-    Attribute,
-    ClassTable,
-    EnumValue,
-    LabelColumns,
-    Labels,
-    Ontology,
-    OntologyClass,
-    Relation,
-    RelationJoin,
-    Roles,
-)
+from theworld.ontology import Attribute, ClassTable, Labels, Ontology, OntologyClass, Relation
 from theworld.ontology.files.reading import ENDINGS
-from theworld.ontology.model import Part
+from theworld.ontology.model import EnumValue, LabelColumns, Part, RelationJoin, Roles
 from theworld.sql.drafting.wording import is_chinese
 
 ColumnType = Literal["text", "listed", "codes", "number", "integer", "date", "hidden"]

@@ -123,17 +123,11 @@ def inspect_tables(url: str) -> dict[str, TableFacts]:
 
 
 def _kind(type_: TypeEngine[Any]) -> Kind:
-    from sqlalchemy import types
+    from sqlalchemy import types as sa
 
-    if isinstance(type_, types.Boolean):
-        return "boolean"
-    if isinstance(type_, types.Date | types.DateTime):
-        return "date"
-    if isinstance(type_, types.Integer):
-        return "integer"
-    if isinstance(type_, types.Numeric | types.Float):
-        return "number"
-    return "text" if isinstance(type_, types.String) else "other"
+    kinds: dict[type[TypeEngine[Any]], Kind] = {sa.Boolean: "boolean", sa.Date: "date", sa.DateTime: "date"}
+    kinds |= {sa.Integer: "integer", sa.Numeric: "number", sa.Float: "number", sa.String: "text"}
+    return next((kind for one, kind in kinds.items() if isinstance(type_, one)), "other")
 
 
 def _sample(connection: Connection, table: str, columns: list[str], kinds: Mapping[str, Kind]) -> list[Any]:

@@ -41,7 +41,11 @@ def with_model_labels(draft: MappingFile, model: ChatModel) -> tuple[MappingFile
     tables, names = dict(draft.tables), list(draft.tables)
     for start in range(0, len(names), TABLES_A_CALL):
         some = names[start : start + TABLES_A_CALL]
-        prompt = fill_prompt(load_prompt("labels", "en"), tables="\n".join(_shown(name, draft) for name in some))
+        shown = []
+        for name in some:
+            named_columns = "; ".join(f"{c} ({', '.join(one.called)})" for c, one in draft.tables[name].columns.items())
+            shown.append(f"- {name} ({', '.join(draft.tables[name].called)}): {named_columns}")
+        prompt = fill_prompt(load_prompt("labels", "en"), tables="\n".join(shown))
         reply = _Reply.model_validate(extract_json_from_text(model.complete([ChatMessage("user", prompt)]).text))
         for name in some:
             told = reply.tables.get(name, _Table())
@@ -51,12 +55,6 @@ def with_model_labels(draft: MappingFile, model: ChatModel) -> tuple[MappingFile
     now = [one for table in tables.values() for one in (table, *table.columns.values())]
     added = sum(len(one.proposed) for one in now) - sum(len(one.proposed) for one in named)
     return draft.model_copy(update={"tables": tables}), added
-
-
-def _shown(name: str, draft: MappingFile) -> str:
-    table = draft.tables[name]
-    columns = "; ".join(f"{column} ({', '.join(one.called)})" for column, one in table.columns.items())
-    return f"- {name} ({', '.join(table.called)}): {columns}"
 
 
 def _proposed(one: Drafted, names: list[str], taken: set[str]) -> Drafted:

@@ -13,19 +13,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from theworld.sql.drafting import guessing
 from theworld.sql.drafting.file import ColumnDraft, MappingFile, TableDraft
-from theworld.sql.drafting.guessing import (
-    dictionaries,
-    is_listed,
-    is_one_of,
-    is_short,
-    line_amount,
-    main_date,
-    names_table,
-    naming,
-    stored,
-    table_labels,
-)
 from theworld.sql.drafting.inspection import MOST_VALUES, ColumnFacts, TableFacts, inspect_tables, plain_address
 from theworld.sql.drafting.wording import (
     comment_label,
@@ -51,8 +40,8 @@ def draft_mapping(url: str) -> MappingFile:
 class _Draft:
     def __init__(self, facts: Mapping[str, TableFacts]) -> None:
         self._facts = facts
-        self._codes = dictionaries(facts)
-        self._called = {name: table_labels(table) for name, table in facts.items()}
+        self._codes = guessing.dictionaries(facts)
+        self._called = {name: guessing.table_labels(table) for name, table in facts.items()}
 
     def tables(self) -> dict[str, TableDraft]:
         """Return every table that has a key and is no dictionary."""
@@ -68,23 +57,24 @@ class _Draft:
         columns: dict[str, ColumnDraft] = {}
         for column in table.columns.values():
             words = words_of(column.name)
-            if is_one_of(column.name, "deleted") and set(map(str, column.values)) <= {"0", "1"}:
-                counts[column.name] = stored(column, "0")
+            if guessing.is_one_of(column.name, "deleted") and set(map(str, column.values)) <= {"0", "1"}:
+                counts[column.name] = guessing.stored(column, "0")
                 continue
-            if is_one_of(column.name, "tenants"):
+            if guessing.is_one_of(column.name, "tenants"):
                 tenant = column.name
             if column.name in keys:
                 columns[column.name] = self._relation(table, column, *keys[column.name])
             elif column.name != key or is_chinese(column.comment) or not words.endswith(" id"):
                 columns[column.name] = self._column(table, column)
-        columns |= line_amount(table, columns)
-        label = naming(table)
+        columns |= guessing.line_amount(table, columns)
+        label, own = guessing.naming(table), words_of(table.name)
+        unsaid = self._called[table.name] == (own,) and guessing.is_short(own)
         return TableDraft(
             called=self._called[table.name],
-            sure=0.6 if self._called[table.name] == (words_of(table.name),) and is_short(words_of(table.name)) else 0.9,
+            sure=0.6 if unsaid else 0.9,
             key=key,
             name=label,
-            date=main_date(table),
+            date=guessing.main_date(table),
             counts=counts,
             tenant=tenant,
             link=link,
@@ -101,7 +91,7 @@ class _Draft:
                 if len(other.key) != 1 or (other.name == table.name and column.name == other.key[0]):
                     continue
                 key = other.columns[other.key[0]]
-                why = names_table(column, other, self._called[other.name]) if column.kind == key.kind else ""
+                why = guessing.names_table(column, other, self._called[other.name]) if column.kind == key.kind else ""
                 if why and (len(key.values) > MOST_VALUES or set(column.values) <= set(key.values)):
                     found[column.name] = (other.name, 0.85, f"{why}, all values are keys of {other.name}")
         return found
@@ -129,23 +119,24 @@ class _Draft:
         words = re.sub(r"^(?:is|has) ", "", words) if column.kind in {"boolean", "integer", "text"} else words
         own = next((f"{label} " for label in self._called[table.name] if words.startswith(f"{label} ")), "")
         bare = words.removeprefix(own)  # `invoice status` as status
-        called = labels_for(said, *dict.fromkeys((words, bare)) if not (said and is_short(words)) else ())
+        called = labels_for(said, *dict.fromkeys((words, bare)) if not (said and guessing.is_short(words)) else ())
         made: dict[str, Any] = {"called": called or (words,)}
         codes, why = self._values_of(column)
         flags = set(map(str, column.values)) <= {"0", "1"} and len(column.values) > 1 and column.name not in table.key
         if codes:
             made |= {"type": "codes", "codes": codes, "sure": 0.9, "why": why}
         elif column.kind == "boolean" or flags:
-            made |= {"type": "codes", "codes": {stored(column, "1"): called}, "sure": 0.85, "why": "holds 0 and 1"}
-        elif numeric and column.name not in table.key and not is_one_of(column.name, "tenants"):
+            codes = {guessing.stored(column, "1"): called}
+            made |= {"type": "codes", "codes": codes, "sure": 0.85, "why": "holds 0 and 1"}
+        elif numeric and column.name not in table.key and not guessing.is_one_of(column.name, "tenants"):
             made |= {"type": column.kind, "total": "sum", "unit": glossary()["units"].get(unit, "")}
             billed = glossary()["revenue"]
             tables = {part for label in self._called[table.name] for part in (label, *label.split())}
-            if tables & {*billed["tables"]} and {words, said} & {*billed["columns"]} and main_date(table):
+            if tables & {*billed["tables"]} and {words, said} & {*billed["columns"]} and guessing.main_date(table):
                 made["called"] = tuple(dict.fromkeys((*made["called"], *billed["called"])))
                 made |= {"sure": 0.8, "why": "an amount of what is sold or billed"}
         elif column.kind == "text":
-            made |= {"type": "listed" if is_listed(column, words) else "text"}
+            made |= {"type": "listed" if guessing.is_listed(column, words) else "text"}
         elif column.kind in {"date", "other"}:
             made |= {"type": "date" if column.kind == "date" else "hidden"}
         return ColumnDraft(**made)
@@ -163,5 +154,5 @@ class _Draft:
                 return {code: labels_for(label) for code, label in known.items()}, f"dictionary {place}, {pointed[0]}"
         inline = dict(_CODE.findall(column.comment))
         if len(inline) >= 2 and {str(v) for v in column.values} <= set(inline):
-            return {stored(column, code): labels_for(label) for code, label in inline.items()}, "comment"
+            return {guessing.stored(column, code): labels_for(label) for code, label in inline.items()}, "comment"
         return {}, ""

@@ -6,7 +6,7 @@ import sqlite3
 import time
 from collections.abc import Mapping
 from contextlib import closing
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
 
@@ -60,9 +60,22 @@ class SQLiteEngine:
 
     def read(self, statement: str, parameters: Mapping[str, Cell], *, max_rows: int, timeout_ms: float) -> Rows:
         """Run one statement; see `Engine.read`."""
-        end = time.perf_counter() + timeout_ms / 1000
+        end, readable = time.perf_counter() + timeout_ms / 1000, self._readable_columns
+
+        def allowed(
+            action: int, first: str | None, second: str | None, _database: str | None, _inner: str | None
+        ) -> int:
+            """Return whether SQLite may do what a statement asks: read mapped columns, and call harmless functions."""
+            if action == sqlite3.SQLITE_READ:
+                columns = readable.get((first or "").casefold())
+                may = columns is not None and (not second or second.casefold() in columns)
+            else:
+                harmless = action == sqlite3.SQLITE_FUNCTION and (second or "").casefold() in _FUNCTIONS
+                may = harmless or action == sqlite3.SQLITE_SELECT
+            return sqlite3.SQLITE_OK if may else sqlite3.SQLITE_DENY
+
         with closing(self._connect()) as connection:
-            connection.set_authorizer(partial(self._allowed, self._readable_columns))
+            connection.set_authorizer(allowed)
             connection.set_progress_handler(lambda: int(time.perf_counter() > end), OPCODES_BETWEEN_LOOKS)
             try:
                 cursor = connection.execute(statement, dict(parameters))
@@ -100,24 +113,6 @@ class SQLiteEngine:
         for limit, value in _LIMITS.items():
             connection.setlimit(limit, value)
         return connection
-
-    @staticmethod
-    def _allowed(
-        readable: Mapping[str, frozenset[str]],
-        action: int,
-        first: str | None,
-        second: str | None,
-        _database: str | None,
-        _inner: str | None,
-    ) -> int:
-        """Return whether SQLite may do what a statement asks: read mapped columns, and call harmless functions."""
-        if action == sqlite3.SQLITE_READ:
-            columns = readable.get((first or "").casefold())
-            allowed = columns is not None and (not second or second.casefold() in columns)
-        else:
-            harmless = action == sqlite3.SQLITE_FUNCTION and (second or "").casefold() in _FUNCTIONS
-            allowed = harmless or action == sqlite3.SQLITE_SELECT
-        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
     @cached_property
     def _readable_columns(self) -> Mapping[str, frozenset[str]]:

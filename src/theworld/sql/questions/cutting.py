@@ -1,14 +1,20 @@
-"""A question cut into the terms that mean something to the database: words, periods, numbers and rankings."""
+"""A question cut into the terms that mean something to the database: words, periods, numbers and rankings.
+
+And the classes that it leaves unsaid: the people asked for with "who", the things that a value is a kind of.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import NamedTuple
 
 from theworld.questions import Question, read_question
-from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, TermKind, cues, segment
+from theworld.sql.mapping import DatabaseMapping
+from theworld.sql.plan import UnclearError
+from theworld.sql.questions.lexicon import Lexicon, Meaning, Term, TermKind, classes_named, cues, segment
 from theworld.text.calendar_units import unit_of as calendar_unit_of
 from theworld.text.folding import fold_in_place
 from theworld.text.quantities import ENGLISH_NUMBERS, Quantity, read_numeral, unit_of
@@ -143,3 +149,59 @@ def _as_written(term: Term, question: str) -> Term:
     said = names if written == written.upper() else term.of("value") if len(written) > 2 else ()
     said = said or (names if capital else ())
     return term._replace(meanings=tuple(m for m in term.meanings if m not in plain) if said else plain)
+
+
+def with_unsaid(terms: Sequence[Term], mapping: DatabaseMapping) -> tuple[Term, ...]:
+    """Return the terms with the classes that "who" and "which sales agent" stand for; UnclearError for several.
+
+    What an adjective says is taken apart: cheapest is lowest, and of the price.
+    """
+    made: list[Term] = []
+    for term in terms:
+        names = term.of("adjective")
+        if names:
+            made.append(term._replace(end=term.start, meanings=term.of("attribute")))
+        made.append(term._replace(meanings=(Meaning("superlative", names[0].name),)) if names else term)
+    return _with_kinds(_with_people(made, mapping) if any(t.of("who") for t in made) else made)
+
+
+def _with_people(terms: Sequence[Term], mapping: DatabaseMapping) -> list[Term]:
+    """Return the terms with "who" as "which" and the class of people that what is named belongs to."""
+    named, relations = classes_named(terms), mapping.lookup.relations
+    people = {  # what has a first name, or a person's name (姓名)
+        class_id
+        for class_id, table in mapping.classes.items()
+        if table.given is not None or any((said or "").endswith("姓名") for said in (table.label.zh, table.label.en))
+    }
+    own = {relations[m.name].source for t in terms for m in t.of("relation", "role") if m.name in relations} & people
+    found = own or named & people
+    if not found and named:  # those that what is named belongs to most directly
+        ways = {c: [mapping.path(one, c, single=True) for one in named] for c in people}
+        lengths = {c: sum(map(len, filter(None, paths))) for c, paths in ways.items() if all(paths)}
+        found = {c for c, length in lengths.items() if length == min(lengths.values())}
+    beside = [b if a.of("top", "who") else a for a, b in pairwise(terms) if a.of("top", "who") or b.of("who")]
+    found = classes_named(beside) or found  # who the top five customers are, 老师是谁
+    if len(found) != 1:
+        raise UnclearError("it is not clear who is asked for")
+    made: list[Term] = []
+    for term in terms:
+        made.append(term._replace(meanings=(Meaning("which", term.text),)) if term.of("who") else term)
+        if term.of("who") and (own or not named & found):
+            made.append(term._replace(start=term.end, meanings=(Meaning("class", *found),)))
+    return made
+
+
+def _with_kinds(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """Return the terms with the class of a value that stands for its things: which sales agent, how many students."""
+    made: list[Term] = []
+    named = classes_named(terms)
+    for i, term in enumerate(terms):
+        classes = term.owners("value")
+        if i and len(classes) == 1 and not term.of("class", "attribute", "entity"):
+            before, after = terms[i - 1], terms[i + 1 : i + 2]
+            counted = any(m.name == "count" for m in before.of("aggregate"))
+            alone = counted and not any(t.of("class", "value", "entity", "attribute") for t in after)
+            if (before.of("which") and not classes & named) or alone:
+                made.append(term._replace(end=term.start, meanings=(Meaning("class", *classes),)))
+        made.append(term)
+    return tuple(made)

@@ -13,13 +13,12 @@ from itertools import pairwise
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.completeness import check_all_used
-from theworld.sql.questions.cutting import Ranking
+from theworld.sql.questions.cutting import Ranking, with_unsaid
 from theworld.sql.questions.grouping import by_attribute, by_class, by_role, class_of, find_grouping, timed
 from theworld.sql.questions.lexicon import Term, cues
 from theworld.sql.questions.measures import Head, Needs, find_heads, part_and_whole
 from theworld.sql.questions.narrowing import find_restrictions
 from theworld.sql.questions.rows import plan_latest, plan_list
-from theworld.sql.questions.unsaid import with_unsaid
 from theworld.text.calendar_units import CalendarUnit
 from theworld.text.language import Language
 
@@ -129,7 +128,10 @@ class _Reading:
     ) -> tuple[list[Head], Term | None]:
         """Return the measures asked for, and the class whose rows are ranked by them."""
         free = [t for t in terms if t not in used]
-        related = self.found.related[0][0].source if self.found.related else self._valued(free)
+        related = self.found.related[0][0].source if self.found.related else None
+        if related is None and self.found.values and any(t.of("aggregate") for t in free):
+            common = set.intersection(*(t.owners("value") for t in self.found.values))  # chief physicians are doctors
+            related = common.pop() if len(common) == 1 else None
         counting = ranking is not None and any(t.of("superlative") and t.text in cues()["of_number"] for t in terms)
         needs = self._needs([*([ranked] if ranked else []), *used, *free])
         heads = find_heads(
@@ -148,12 +150,6 @@ class _Reading:
         ):
             raise UnclearError("it is not clear whether instances or a figure are asked for")
         return heads, ranked
-
-    def _valued(self, terms: Sequence[Term]) -> str | None:
-        """Return the class that all named values are of: chief physicians are doctors."""
-        classes = [t.owners("value") for t in self.found.values]
-        common = set.intersection(*classes) if classes and any(t.of("aggregate") for t in terms) else set()
-        return common.pop() if len(common) == 1 else None
 
     def _needs(self, terms: Sequence[Term]) -> Needs:
         """Return the classes, one of each, that a measure must belong to: of what groups it and of what is named."""

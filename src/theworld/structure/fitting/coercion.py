@@ -129,7 +129,7 @@ class _Fitting:
         if any(place.strict for place in spot.places):
             return False
         if spot.item is None:  # a null is left out where the field has a default but takes none
-            optional = isinstance(spot.parent, dict) and bool(spot.places) and all(p.has_default for p in spot.places)
+            optional = isinstance(spot.parent, dict) and bool(spot.places) and not any(p.required for p in spot.places)
             if optional:
                 del spot.parent[spot.key]
                 self.repairs.append(Repair("null", "null where a value is optional: the default is used", spot.path))
@@ -171,10 +171,14 @@ class _Fitting:
             return False
         before = len(self.repairs)
         for place in places_at(self.target.wanted, path):
-            names = {field.key: (*field.names, field.title) for field in named_fields(place.annotation)}
-            wanted = {key for key in names if key not in data}
+            fields = named_fields(place.annotation)
+            names = {field.key: {fold(name) for name in (*field.names, field.title)} - {""} for field in fields}
+            wanted = names.keys() - data.keys()
             for old in [key for key in data if key not in names]:
-                fits = [field for field in wanted if _same_name(old, names[field])]
+                bare = re.sub(
+                    r"[(（\[【][^()（）\[\]【】]{0,60}[)）\]】]\s*$", "", old
+                )  # what stands in brackets after it
+                fits = [field for field in wanted if not names[field].isdisjoint((fold(old), fold(bare)))]
                 if len(fits) == 1:
                     new = fits[0]
                     wanted.discard(new)
@@ -224,13 +228,6 @@ REMEDIES: tuple[tuple[tuple[str, ...], Callable[[_Fitting, _Spot], Remedied]], .
     (("model_", "dict_type", "dataclass_", "mapping_type", "typed_dict"), _Fitting._object),
 )
 """By the beginning of an error's type, what makes the value fit."""
-
-
-def _same_name(key: str, names: tuple[str, ...]) -> bool:
-    """Return True when a key is one of a field's names in another style, or with something in brackets after it."""
-    folded = {fold(name) for name in names if name}
-    bare = re.sub(r"[(（\[【][^()（）\[\]【】]{0,60}[)）\]】]\s*$", "", key)
-    return any(one and one in folded for one in (fold(key), fold(bare)))
 
 
 def _accepts(annotation: Any, value: Any) -> bool:

@@ -119,23 +119,30 @@ def _kind_of(wanted: Any) -> Kind:
     return "object" if hasattr(wanted, "__required_keys__") else "other"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NamedField:
-    """One field of a model, dataclass or TypedDict."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One field of a model, dataclass or TypedDict, or an item of a container."""
 
     annotation: Any
-    names: tuple[str, ...]
+    """Its annotation; where a path leads to it, with unions and Annotated taken apart."""
+    names: tuple[str, ...] = ("",)
     """Its own name first, then what else data may call it."""
-    key: str
+    key: str = ""
     """Under which it is read from data."""
-    required: bool
-    strict: bool
+    required: bool = True
+    strict: bool = False
     """True when pydantic's strict mode holds for it: no other type may become its type."""
     title: str = ""
     description: str = ""
 
+    @property
+    def words(self) -> frozenset[str]:
+        """Case-folded words of its name, title and description."""
+        said = f"{self.names[0]} {self.title} {self.description}".replace("_", " ")
+        return frozenset(word.casefold() for word in said.split())
 
-def named_fields(wanted: Any) -> list[NamedField]:
+
+def named_fields(wanted: Any) -> list[Place]:
     """Return the fields of a model, dataclass or TypedDict; none for any other type."""
     strict = is_strict(wanted)
     if isinstance(wanted, type) and issubclass(wanted, BaseModel):
@@ -149,11 +156,11 @@ def named_fields(wanted: Any) -> list[NamedField]:
             own = marked[-1] if marked else strict or has_strict(info.annotation)
             key = name if by_name or not aliases else aliases[0]
             told = info.title or "", info.description or ""
-            found.append(NamedField(info.annotation, (name, *aliases), key, info.is_required(), bool(own), *told))
+            found.append(Place(info.annotation, (name, *aliases), key, info.is_required(), bool(own), *told))
         return found
     if dataclasses.is_dataclass(wanted):
-        fields, none = dataclasses.fields(wanted), dataclasses.MISSING
-        required = {f.name: f.default is none and f.default_factory is none for f in fields}
+        none = dataclasses.MISSING
+        required = {f.name: f.default is f.default_factory is none for f in dataclasses.fields(wanted)}
     elif hasattr(wanted, "__required_keys__"):
         required = {name: name not in wanted.__optional_keys__ for name in wanted.__annotations__}
     else:
@@ -163,7 +170,7 @@ def named_fields(wanted: Any) -> list[NamedField]:
     except NameError:  # of a type made in a function, whose names pydantic alone can see
         hints = dict.fromkeys(required, Any)
     return [
-        NamedField(hints[name], (name,), name, needed, strict or has_strict(hints[name]))
+        Place(hints[name], (name,), name, needed, strict or has_strict(hints[name]))
         for name, needed in required.items()
     ]
 
@@ -220,20 +227,6 @@ def arguments_of_call(value: Any, fields: frozenset[str]) -> Any:
     return next((payload for payload in payloads if isinstance(payload, (dict, str))), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One field a path may lead to."""
-
-    annotation: Any
-    """Its annotation, unions and Annotated taken apart."""
-    has_default: bool = False
-    """True when the field may be left out."""
-    words: frozenset[str] = frozenset()
-    """Case-folded words of its name, title and description."""
-    strict: bool = False
-    """True when pydantic's strict mode holds for it: no other type may become its type."""
-
-
 def options_of(annotation: Any) -> list[Any]:
     """Take unions, Annotated, aliases and RootModels apart."""
     pending, found = [annotation], []
@@ -271,23 +264,16 @@ def places_at(wanted: Any, path: Sequence[str | int]) -> list[Place]:
 
 def _members(annotation: Any, step: str | int) -> Iterable[Place]:
     """Return the fields or items of one annotation under a key or index."""
-    for field in named_fields(annotation):
-        if step in field.names:
-            words = _words(field.names[0], field.title, field.description)
-            yield Place(field.annotation, not field.required, words, field.strict)
+    yield from (field for field in named_fields(annotation) if step in field.names)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if not isinstance(origin, type) or not arguments:
         return
     if issubclass(origin, Mapping):
-        yield Place(arguments[-1], words=_words(str(step)), strict=has_strict(arguments[-1]))
+        yield Place(arguments[-1], (str(step),), strict=has_strict(arguments[-1]))
     elif isinstance(step, int):
         fixed = issubclass(origin, tuple) and Ellipsis not in arguments
         inner = arguments[min(step, len(arguments) - 1)] if fixed else arguments[0]
         yield Place(inner, strict=has_strict(inner))
-
-
-def _words(*texts: str) -> frozenset[str]:
-    return frozenset(word.casefold() for text in texts for word in text.replace("_", " ").split())
 
 
 def only_list_field(annotation: Any) -> str:

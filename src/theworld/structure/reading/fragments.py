@@ -159,22 +159,18 @@ class Scanner:
         except (ValueError, RecursionError):
             pass
         try:
-            reading = self._repaired(opening, self.fences[fence] if fence is not None else None)
+            bounds = self.fences[fence] if fence is not None else None
+            reading = repair_json(self.text, opening, bounds.end if bounds else None)
+            if bounds and bounds.closed and not self._extended and reading.truncated:
+                self._extended = True  # the fence mark may be part of a string
+                wider = repair_json(self.text, opening)
+                reading = reading if wider.truncated else wider
         except TooDeepError as error:
             self._note = (OUTER_LOST,)
             return Fragment(label, None, opening, error.position, error=error)
         except (ValueError, RecursionError) as error:
             return Fragment(label, None, opening, opening + 1, error=error)
         return Fragment(label, reading.value, opening, reading.end, self._note, reading)
-
-    def _repaired(self, opening: int, fence: Fence | None) -> Repaired:
-        """Repair a fragment; a fence bounds it unless the fence mark turns out to be part of a string."""
-        reading = repair_json(self.text, opening, fence.end if fence else None)
-        if fence and fence.closed and not self._extended and reading.truncated:
-            self._extended = True
-            wider = repair_json(self.text, opening)
-            return reading if wider.truncated else wider
-        return reading
 
 
 def unbraced_fields(text: str, start: int = 0) -> Fragment | None:

@@ -13,7 +13,7 @@ another's.
 
 import pytest
 
-_SUITES = "projection documents sparse dense graph twins".split()
+_SUITES = "documents sparse dense graph twins".split()
 pytest.register_assert_rewrite(*(f"{__name__}.{suite}" for suite in _SUITES))
 
 from theworld.testing.conformance.dense import DenseConformance  # noqa: E402

@@ -9,8 +9,15 @@ import pytest
 
 from theworld.errors import ModelMismatchError
 from theworld.stores.protocols import DenseStore
-from theworld.testing.conformance.documents import ALIKE_METADATA, TENANT, embedded, feed, gone, put
-from theworld.testing.conformance.projection import ProjectionConformance
+from theworld.testing.conformance.documents import (
+    ALIKE_METADATA,
+    TENANT,
+    ProjectionConformance,
+    embedded,
+    feed,
+    gone,
+    put,
+)
 
 NOTES = [
     put("a#0", "one", vectors={"en": embedded(1, 0, 0, tokens={7: (1, 0, 0), 9: (0, 1, 0)})}, metadata={"in": "x"}),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from theworld.stores.protocols import GraphStore
-from theworld.testing.conformance.documents import ALIKE_METADATA, TENANT, feed, gone, put
-from theworld.testing.conformance.projection import ProjectionConformance
+from theworld.testing.conformance.documents import ALIKE_METADATA, TENANT, ProjectionConformance, feed, gone, put
 
 NOTES = [
     put("film#0", title="Inception", names=["Christopher Nolan", "Leonardo DiCaprio"], metadata={"kind": "film"}),

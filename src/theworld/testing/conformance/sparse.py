@@ -9,8 +9,7 @@ import pytest
 
 from theworld.stores.protocols import NoteChange, SparseStore
 from theworld.stores.records import Filters
-from theworld.testing.conformance.documents import ALIKE_METADATA, TENANT, feed, gone, put
-from theworld.testing.conformance.projection import ProjectionConformance
+from theworld.testing.conformance.documents import ALIKE_METADATA, TENANT, ProjectionConformance, feed, gone, put
 from theworld.text import tokens
 
 NOTES = [
