@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, takewhile
+from itertools import chain
 from typing import NamedTuple
 
 from theworld.settings import NoteSettings
@@ -160,12 +160,10 @@ def _groups(text: str, blocks: Iterable[Block], limits: NoteSettings) -> Iterato
 def _fitting(text: str, held: Sequence[Block], limits: NoteSettings) -> list[_Group]:
     """Return the blocks as one group, or as several where they do not fit together."""
     start, end, last = held[0].start, held[-1].end, held[-1]
-    heading, section = held[0].kind == "heading", last.section
-    if section[: len(held[0].section)] != held[0].section:  # headings beside each other, without text between
-        section = _common(held[0].section, section)
+    heading = held[0].kind == "heading"
     limit = _limit(text[start:end], limits)
     if end - start <= limit + (LONGEST_HEADING if heading else 0):
-        return [_Group(start, end, section, frozenset(one.kind for one in held), heading=heading)]
+        return [_Group(start, end, last.section, frozenset(one.kind for one in held), heading=heading)]
     before_it = last.start - start  # so that what introduces the block stays with its first piece
     pieces = _divided(text, last, limit - before_it if before_it <= limit // 2 else limit)
     groups = [_Group(*one, last.section, frozenset({last.kind}), _lead(text, last, one[0])) for one in pieces]
@@ -259,11 +257,6 @@ def _lines(text: str, start: int, end: int, room: int, *, whole_code: bool) -> l
     return lines
 
 
-def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what two paths have in common."""
-    return tuple(name for name, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
-
 def _joined(groups: Iterable[_Group], fit: Callable[[_Group, _Group], bool]) -> Iterator[_Group]:
     """Join groups beside each other while they fit; their section is what their paths have in common."""
     current: _Group | None = None
@@ -273,7 +266,9 @@ def _joined(groups: Iterable[_Group], fit: Callable[[_Group, _Group], bool]) -> 
                 yield current
             current = group
             continue
-        section = _common(current.section, group.section)
+        section = current.section
+        while group.section[: len(section)] != section:
+            section = section[:-1]
         current = current._replace(end=group.end, section=section, kinds=current.kinds | group.kinds)
     if current is not None:
         yield current
