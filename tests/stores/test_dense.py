@@ -133,7 +133,8 @@ def test_a_large_matrix_compares_the_vectors_with_the_nearest_signs(
 
     def change(number: int) -> NoteChange:
         embedded = make_embedded(*vectors[number], tokens={1: (1, 0)})
-        return put(f"n{number:04d}#0", "x", vectors={"en": embedded}, metadata={"kind": ["even", "odd"][number % 2]})
+        kind = [["even", "odd"][number % 2], *(["late"] if number >= 1950 else [])]
+        return put(f"n{number:04d}#0", "x", vectors={"en": embedded}, metadata={"kind": kind})
 
     store = NumpyDense(tmp_path, writable=True)
     feed(store, *(change(number) for number in range(2000)))
@@ -154,6 +155,9 @@ def test_a_large_matrix_compares_the_vectors_with_the_nearest_signs(
             assert result.hits[0].note_id == best[0]
             shares.append(len({hit.note_id for hit in result.hits} & set(best)) / 10)
         assert np.mean(shares) > 0.8
+    monkeypatch.setattr("theworld.stores.dense.space.COMPARED", 120)  # fewer than that in the matrix, more in all
+    late = store.search("en", vectors[0], tenant=TENANT, filters={"kind": "late"}, limit=999)
+    assert {hit.note_id for hit in late.hits} == {f"n{number:04d}#0" for number in range(1950, 2100)}
     few = store.search("en", vectors[0], tenant=TENANT, filters={"document_id": ["n0001", "n0002"]}, limit=10)
     assert len(few.hits) == 2  # compared all
 

@@ -278,8 +278,8 @@ class Space:
         if "signs" in base.arrays and count > COMPARED:
             sample = self._cosines_of(np.flatnonzero(np.concatenate(passing))[:: -(-count // SAMPLE)], unit)
             distances = base.sign_distances(unit)
-            distances[~passing[0]] = base.dimension + 1
-            passing[0] = distances <= np.searchsorted(np.bincount(distances).cumsum(), COMPARED)
+            counts = np.bincount(distances[passing[0]], minlength=1)
+            passing[0] &= distances <= np.searchsorted(counts.cumsum(), COMPARED)
             rows = np.flatnonzero(np.concatenate(passing))
             cosines = self._cosines_of(rows, unit)
         else:
