@@ -153,9 +153,10 @@ def test_as_mermaid_what_a_question_says_is_never_markup(call):
 
 
 def test_the_words_have_both_languages():
+    from theworld.data_files import load_table
     from theworld.service.api.replies import Code, load_messages
-    from theworld.service.explain.explanation import _words
 
-    assert all(set(entry) == {"en", "zh"} for entry in _words().values())
+    words = load_table("theworld.service.explain", "data/words.yaml").values()
+    assert all(set(entry) == {"en", "zh"} for entry in words)
     assert set(load_messages()) == {int(code) for code in Code}
     assert all(set(entry) == {"en", "zh"} for entry in load_messages().values())
