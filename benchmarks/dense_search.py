@@ -120,6 +120,15 @@ def ways(matrix: FloatArray, folder: Path | None) -> Iterator[tuple[str, float, 
     yield "exact, float32", 4 * dimension, lambda query: best(matrix @ query, 100)
     # What the embedded store does: one thread, and the same sum for a row wherever it stands.
     yield "exact, as the store compares", 4 * dimension, lambda query: best(inner_products(matrix, query), 100)
+    # What it does in large matrices: the signs around the mean, and those that differ least (theworld.stores.dense).
+    center = matrix[::64].mean(0)
+    signs = np.packbits(matrix > center, axis=1).view(np.uint64)
+
+    def agreeing(query: FloatArray) -> NDArray[np.floating]:
+        return -np.bitwise_count(signs ^ np.packbits(query > center).view(np.uint64)).sum(1, dtype=np.float32)
+
+    for depth in (2048, 4096, 8192):
+        yield f"one bit a dimension, then {depth} exact", dimension / 8, then_exact(agreeing, depth)
     values, axes = np.linalg.eigh(np.cov(matrix[:: max(1, number // 20_000)].T))
     axes = axes[:, np.argsort(-values)].astype(np.float32)
     for kept in (64, 128):

@@ -18,6 +18,7 @@ from theworld.stores.records import StoredNote
 from theworld.text import last_break, split_sentences
 from theworld.text.layout import FENCE, announces
 
+Note = Candidate | StoredNote
 FENCES = 20
 """Characters kept for the lines that open and close a code block of which a part is shown."""
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+")
@@ -35,7 +36,7 @@ class Excerpt(NamedTuple):
     """What stands before it: the note's lead, and what opens the code block or table it begins in."""
 
 
-def best_excerpt(note: Candidate | StoredNote, words: QuestionWords, room: int, lead: str, shown: str = "") -> Excerpt:
+def best_excerpt(note: Note, words: QuestionWords, room: int, lead: str, shown: str = "") -> Excerpt:
     """Return the run of a note's units that fits and holds the one that says most of what is not shown yet.
 
     Where it begins inside a code block or a table, the line that opens the block or the table's header is repeated.
@@ -53,7 +54,7 @@ def best_excerpt(note: Candidate | StoredNote, words: QuestionWords, room: int, 
     return Excerpt(start, start + len(text), "\n".join(filter(None, (lead, opening))))
 
 
-def _best_run(note: Candidate | StoredNote, words: QuestionWords, room: int, shown: str) -> tuple[int, int]:
+def _best_run(note: Note, words: QuestionWords, room: int, shown: str) -> tuple[int, int]:
     """Return (start, end) of the units around the one that says most, as many as fit; the last announces nothing."""
     units = _units(note.text, room, inside_code=bool(_open_fence(note.lead)))
     covered = [words.covered(note.text[start:end], shown) for start, end in units]
@@ -77,7 +78,7 @@ def _best_run(note: Candidate | StoredNote, words: QuestionWords, room: int, sho
     return start, end
 
 
-def _opening(note: Candidate | StoredNote, start: int) -> str:
+def _opening(note: Note, start: int) -> str:
     """Return what opens the code block or table within which a piece of a note begins; "" for any other piece."""
     if fence := _open_fence(f"{note.lead}\n{note.text[:start]}"):
         return fence

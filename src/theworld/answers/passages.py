@@ -19,14 +19,13 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, takewhile
 
-from theworld.answers.excerpts import best_excerpt, opens_block
+from theworld.answers.excerpts import Note, best_excerpt, opens_block
 from theworld.questions.words import QuestionWords
 from theworld.state import Candidate, Passage
 from theworld.state.places import place_of
 from theworld.stores.records import StoredNote
 from theworld.text.layout import announces
 
-Note = Candidate | StoredNote
 ReadNotes = Callable[[Sequence[str]], Sequence[StoredNote]]
 """Note ids to those that exist."""
 ReadText = Callable[[str, int, int], str]

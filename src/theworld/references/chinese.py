@@ -20,7 +20,7 @@ from theworld.references.chinese_topics import (
     says_little,
     topic_of,
 )
-from theworld.references.context import Antecedent, FollowUp, Standalone, in_frame, with_context
+from theworld.references.context import Antecedent, FollowUp, Standalone, in_frame, root_of, with_context
 from theworld.references.frames import REFILLED, refill
 from theworld.references.history import last_answer, text_of, topic_tokens
 from theworld.text.folding import fold_in_place
@@ -84,9 +84,8 @@ class ChineseFollowUp(FollowUp):
             return None
         start = self.folded.find(self.text) + match.start("value")
         value = self.query[start : start + len(match["value"])].strip()
-        own, root = in_frame(self.before.text)
-        frame = root if root and self.fills(own) else self.before.text
-        query = _filled(value, in_frame(frame)[0].strip(" ？?。！!")) or with_context(value, frame)
+        question = in_frame(self.filled)[0].strip(" ？?。！!")
+        query = _filled(value, question) or with_context(value, self.filled)
         return refill(self, value) or self.changed(query, self.whole, "continuation", REFILLED, self.before)
 
     def fills(self, text: str) -> bool:
@@ -126,7 +125,8 @@ class ChineseFollowUp(FollowUp):
             if not (name or (thing and _BY_WHAT.search(asked))):
                 name = name_given(asked, answer, person=not thing)
             return Antecedent(name, before.source if compared else said) if name else None
-        own, root = in_frame(before.text)
+        own, context = in_frame(before.text)
+        root = root_of(context)
         about = root if root and says_little(bare(fold_in_place(own))) else own
         topic = topic_of(about)
         return Antecedent(topic, before.source) if topic and not _UNSURE.search(about) else None

@@ -96,20 +96,21 @@ def with_context(query: str, *added: str) -> str | None:
     return query[:end] + (f"（{flat}）" if chinese else f" ({flat})") + query[end:] if flat else None
 
 
-def in_frame(text: str, *, whole: bool = False) -> tuple[str, str]:
-    """Return a question without its own context, and what that goes back to, or all of it.
+def in_frame(text: str) -> tuple[str, str]:
+    """Return a question without its own context, and that context: "Q3 (A; Q2; Q1)?" -> "Q3?", "A; Q2; Q1"."""
+    match = _OWN_CONTEXT.search(text)
+    return (text[: match.start()] + match[3], match[1] or match[2] or "") if match else (text, "")
 
-    "Q3 (A; Q2; Q1)?" -> "Q3?", "Q1".
-    """
-    if match := _OWN_CONTEXT.search(text):
-        context = match[1] or match[2] or ""
-        return text[: match.start()] + match[3], context if whole else context.replace("；", "; ").split("; ")[-1]
-    return text, ""
+
+def root_of(context: str) -> str:
+    """Return the question that a context goes back to, its last: "A; Q2; Q1" -> "Q1"."""
+    return context.replace("；", "; ").split("; ")[-1]
 
 
 def _flat(text: str) -> str:
     """Return a question and what it goes back to; what lies between would outweigh the words asked now."""
-    own, root = in_frame(text)
+    own, context = in_frame(text)
+    root = root_of(context)
     return own.rstrip(_CLOSING) + (("；" if has_ideographs(own) else "; ") + root) * bool(root)
 
 
@@ -139,6 +140,18 @@ class FollowUp:
     def fills(self, text: str) -> bool:
         """Return whether a question is a filler of the one before it: "And Berlin?", "X呢？"."""
         raise NotImplementedError
+
+    @cached_property
+    def frame(self) -> tuple[str, str]:
+        """The question before without its context, and what it goes back to: of a filler all that it fills."""
+        own, context = in_frame(self.before.text if self.before else "")
+        return own, context if self.fills(own) else root_of(context)
+
+    @property
+    def filled(self) -> str:
+        """What a filler goes with: the question before in its context, or what that fills, whose place it takes."""
+        own, root = self.frame
+        return root if root and self.fills(own) else self.before.text if self.before else ""
 
     def span(self, match: re.Match[str]) -> Span:
         """Return where a match stands, with the query's own words."""
@@ -204,11 +217,7 @@ class FollowUp:
         if self.before is None:
             return Standalone()
         answer = Antecedent(*last_answer(self.history)) if kind == "pronoun" else Antecedent("", -1)
-        own, root = in_frame(self.before.text)
-        if root and whole and self.fills(own):  # it takes the place of the filler before
-            frame = [in_frame(self.before.text, whole=True)[1]]
-        else:
-            frame = [self.before.text] if whole or self.nested else [own, root]
+        frame = [self.filled] if whole else [self.before.text] if self.nested else self.frame
         said = [beginning(answer.text), *frame]
         alone = with_context(self.query, *(said if whole or self.nested else map(named_words, said)))
         return self.changed(alone, span, kind, "the question before", self.before, answer, sure=False)

@@ -94,7 +94,7 @@ def corrected(follow_up: FollowUp) -> Standalone | None:
         if query == before.text:
             if not match["head"]:
                 continue
-            framed = with_context(value, before.text)
+            framed = with_context(value, follow_up.filled)
             alone = refill(follow_up, value) or replace(
                 follow_up.changed(framed, follow_up.whole, "continuation", CORRECTED, before), sure=False
             )
@@ -122,7 +122,7 @@ def refill(follow_up: FollowUp, value: str) -> Standalone | None:
     """Return the last question, or one it goes back to, with a value in the place of its like; None without one."""
     if follow_up.before is None:
         return None
-    own, root = in_frame(follow_up.before.text, whole=follow_up.fills(in_frame(follow_up.before.text)[0]))
+    own, root = follow_up.frame
     text = refilled(value, own, named=True)
     query = ((root and with_context(text, root)) or text) if text else refilled(value, root, named=False)
     return follow_up.changed(query, follow_up.whole, "continuation", REFILLED, follow_up.before) if query else None

@@ -1,4 +1,4 @@
-"""The dense projection: cosine search in numpy over few immutable matrices on disk, every note compared exactly.
+"""The dense projection: cosine search in numpy over few immutable matrices on disk.
 
 A tenant's notes in one space are a large matrix and a small tail (theworld.stores.dense.space). What a batch of changes
 makes of them is published in one step (theworld.stores.array_folder).
