@@ -154,3 +154,17 @@ def test_a_segment_that_is_merged_away_while_it_is_summed_is_looked_for_again(
     assert not merged
     assert TantivySparse(tmp_path).applied == 1
     store.close()
+
+
+def test_a_tenant_alone_in_the_index_gets_the_hits_it_gets_beside_another(tmp_path: Path) -> None:
+    words = ("river", "science", "paper", "word")
+    notes = [put(f"n{i:03}#0", " ".join(words[(i * k) % 4] for k in range(1, 3 + i % 7))) for i in range(200)]
+    alone, beside = (TantivySparse(tmp_path / name, writable=True) for name in ("alone", "beside"))
+    feed(alone, *notes, put("other#0", "paper"))
+    feed(beside, *notes, put("other#0", "paper", tenant="other"))
+    for query in (*words, "river science", "paper word word"):
+        with_other = [
+            hit for hit in alone.search(query, tenant=TENANT, filters={}, limit=250) if hit.note_id != "other#0"
+        ]
+        assert with_other == beside.search(query, tenant=TENANT, filters={}, limit=250)
+    assert alone.search("river", tenant="\ud800", filters={}, limit=5) == []

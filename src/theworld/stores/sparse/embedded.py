@@ -222,10 +222,13 @@ class TantivySparse:
         return kept.get(key, lambda: self._found(query, tenant, filters, depth))[:limit]
 
     def _found(self, query: str, tenant: str, filters: Filters, limit: int) -> list[Hit]:
-        index, built = self._index, self._query(query, tenant, filters)
-        if index is None or built is None:
+        if (index := self._index) is None or not is_text(tenant):
             return []
         searcher = index.searcher()
+        alone = searcher.doc_freq("tenant", tenant) == searcher.doc_freq("tenant", _EVERY)
+        built = self._query(query, None if alone else tenant, filters)
+        if built is None:
+            return []
 
         def search(size: int) -> list[Hit]:
             found = searcher.search(built, size, count=False).hits
@@ -233,15 +236,22 @@ class TantivySparse:
 
         return best_hits(search, limit)
 
-    def _query(self, text: str, tenant: str, filters: Filters) -> Query | None:
+    def _query(self, text: str, tenant: str | None, filters: Filters) -> Query | None:
+        """Return the query over a tenant's notes; None where nothing can match.
+
+        Over every tenant's (None) it is of words alone: tantivy then leaves out what cannot be among the best, which
+        takes half the time at a million notes.
+        """
         words = []
         for token, count in query_words(text).items():
             term = Query.term_query(self._schema, "body", token, index_option="freq")
             words.append((Occur.Should, term if count == 1 else Query.boost_query(term, float(count))))
-        required = [("tenant", [tenant] if is_text(tenant) else [])]
+        required = [] if tenant is None else [("tenant", [tenant])]
         required += [("terms", some) for some in sendable_terms(filters)]
         if not words or not all(values for _, values in required):
             return None
+        if not required:
+            return Query.boolean_query(words)
         parts = [(Occur.Must, Query.boolean_query(words))]
         for field, values in required:
             terms = [Query.term_query(self._schema, field, value, index_option="basic") for value in values]
