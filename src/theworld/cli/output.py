@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ PATHS_SHOWN = 5
 ROWS_SHOWN = 20
 CHANNELS = ("sparse", "dense", "graph", "ontology")
 BAR_CHARACTERS = 30
+PIPE_COLUMNS = 1000
+"""Columns of a table that no terminal shows: programs read a row a line."""
 CHINESE = {
     **{"sure": "有把握", "likely": "很可能", "unsure": "不确定"},
     **{"entity": "简短答案", "extractive": "段落", "generated": "模型撰写", "computed": "数据库计算", "none": "未作答"},
@@ -35,8 +38,11 @@ CHINESE = {
 
 
 def console() -> Console:
-    """Return the console of standard output, made anew so that redirections are seen."""
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    """Return the console of standard output, made anew so that redirections are seen; a table in a pipe keeps lines."""
+    made = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = PIPE_COLUMNS
+    return made
 
 
 def error_console() -> Console:
