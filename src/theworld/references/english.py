@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from theworld.references.context import Antecedent, FollowUp, Standalone, dependent
 from theworld.references.detection import Span
@@ -120,8 +120,10 @@ class EnglishFollowUp(FollowUp):
                 ending = "'s" if _POSSESSIVE.match(self.query, match.start(kind)) else ""
                 ending += match["clitic"] or ""
                 found[nature] = self.span(match), ending, (*rivals, self._antecedent(kind))[0]
-        meant = [name.text for _, _, name in found.values() if name]
-        if not meant:
+        for one, other in combinations([nature for nature in ("person", "they", "it") if nature in found], 2):
+            if found[one][2] == found[other][2]:  # "he" and "it" are not the same: the less telling one stays
+                found[other] = (*found[other][:2], None)
+        if not any(name for _, _, name in found.values()):
             return next((self.in_context(span, "pronoun") for span, _, _ in found.values()), None)
         query = self.query
         used: list[Antecedent] = []
