@@ -133,7 +133,7 @@ def _add_answering(graph: Graph, resources: Resources) -> None:
     _add(graph, link_answer, judge=resources.judge, **lookup)
     if resources.models.chat is not None:
         _add(graph, generate_answer, model=resources.models.chat, settings=settings.answers)
-    _add(graph, answer_with_passages, notes=store, settings=settings)
+    _add(graph, answer_with_passages, notes=store, dense=store.dense, embedder_of=embedder_of, settings=settings)
     _add(graph, reply_to_smalltalk, optional=False)
     _add(graph, report_no_evidence, optional=False, store=store)
     _add(graph, finish_answer, optional=False)

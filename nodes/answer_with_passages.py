@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from langgraph.runtime import Runtime
 
-from theworld.answers import answer_text, compose_passages, probability, see_also, sureness_of
+from theworld.answers import QuestionCoverage, answer_text, compose_passages, probability, see_also, sureness_of
+from theworld.deadline import DeadlineExceededError, run_within
 from theworld.degrading import degrading
-from theworld.errors import StoreError
+from theworld.errors import ModelError, StoreError
+from theworld.models.protocols import Embedder
 from theworld.questions import read_question
+from theworld.ranking.piece_scores import piece_scores
 from theworld.retrieval.channel import request_deadline
 from theworld.retrieval.notes import TextSource, read_notes, reading_deadline
 from theworld.settings import Settings
 from theworld.state import Answer, Candidate, Context, Degradation, Passage, QueryState, Update, context_of
 from theworld.state.places import place_of
+from theworld.stores.protocols import DenseStore
 from theworld.stores.records import StoredNote
 
+_UNAVAILABLE = (StoreError, ModelError, DeadlineExceededError)
 PLACES_SHARE = 0.05
 """Share of an answer's characters that the places of further notes, and how sure it is, may take."""
 
 
 def answer_with_passages(
-    state: QueryState, runtime: Runtime[Context], *, notes: TextSource, settings: Settings
+    state: QueryState,
+    runtime: Runtime[Context],
+    *,
+    notes: TextSource,
+    dense: DenseStore,
+    embedder_of: Callable[[str], Embedder | None],
+    settings: Settings,
 ) -> Update:
     """Set `result` to the passages of the best notes, at most `answers.passage_characters_*` of them.
 
@@ -53,11 +66,19 @@ def answer_with_passages(
             return notes.text(document_id, start, end, tenant=context.tenant, within=within)
         return ""
 
+    def meant(note: Candidate | StoredNote, pieces: Sequence[tuple[int, int]]) -> list[float]:
+        with degrading(stage, context, noted, "parts of notes are chosen by their words", catching=_UNAVAILABLE):
+            stored: dict[str, Any] = {"dense": dense, "embedder_of": embedder_of, "tenant": context.tenant}
+            score = partial(piece_scores, state.query, note, pieces, **stored)
+            return run_within(whole, score, name="score pieces") if whole else score()
+        return []
+
+    coverage = QuestionCoverage(words, meant if "dense" in state.channel_results else None, len(question.parts) or 1)
     chinese = bool(state.candidates) and state.candidates[0].language == "zh"
     limit = settings.answers.passage_characters_zh if chinese else settings.answers.passage_characters_en
     ranked = supports_first(state.candidates, short)
     places = int(limit * PLACES_SHARE)
-    passages = compose_passages(ranked, words, limit - places - (len(short.text) if short else 0), read, between)
+    passages = compose_passages(ranked, coverage, limit - places - (len(short.text) if short else 0), read, between)
     if not passages:
         return {"result": short, "degradations": noted}
     apart = told_apart(passages)

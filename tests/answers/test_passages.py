@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.answers import compose_passages, see_also
+from theworld.answers import QuestionCoverage, compose_passages, see_also
 from theworld.answers.passages import FIRST_SHARE, FRAME, SEE_ALSO
 from theworld.questions import read_question
 from theworld.state import Candidate, Passage
@@ -53,7 +53,12 @@ def candidate(note: StoredNote) -> Candidate:
 
 
 def shown(
-    question: str, ranked: Sequence[Candidate], *documents: Document, limit: int = 1600, lost: bool = False
+    question: str,
+    ranked: Sequence[Candidate],
+    *documents: Document,
+    limit: int = 1600,
+    lost: bool = False,
+    meant: Callable[..., Sequence[float]] | None = None,
 ) -> tuple[Passage, ...]:
     """The passages of ranked notes of some documents; `lost`: the ledger gives nothing more."""
     notes = {note.id: note for document in documents for note in document.notes}
@@ -65,8 +70,10 @@ def shown(
     def between(document_id: str, start: int, end: int) -> str:
         return "" if lost else texts[document_id][start:end]
 
-    words = read_question(question).words_over([note.text for note in ranked])
-    passages = compose_passages(ranked, words, limit, read, between)
+    asked = read_question(question)
+    words = asked.words_over([note.text for note in ranked])
+    coverage = QuestionCoverage(words, meant, len(asked.parts) or 1)
+    passages = compose_passages(ranked, coverage, limit, read, between)
     for passage in passages:
         quote = texts[passage.document_id][passage.start : passage.end]
         assert passage.citation.quote == quote, "a citation is an exact slice"
@@ -80,6 +87,31 @@ def test_whole_notes_first_in_their_order() -> None:
     passages = shown("pay", document.candidates(1, 2, 0), document)
     assert [passage.text for passage in passages] == ["Paid monthly.", "Tea is free.", "Ask your lead."]
     assert passages[0].place == "staff.md › Pay"
+
+
+def test_two_things_asked_have_half_of_the_room_each() -> None:
+    sick, pay = (" ".join(f"{what} {i}." for i in range(20)) for what in ("Sick leave", "Pay day"))
+    document = Document((LEAVE, f"{sick} Sick leave ends."), (PAY, f"Pay day comes. {pay}"))
+    ranked = document.candidates(0, 1)
+    one = shown("when does sick leave end", ranked, document, limit=420)
+    two = shown("When does sick leave end, and when does the pay day come?", ranked, document, limit=420)
+    assert len(one[0].text) > 250
+    assert [passage.text.strip("…\n")[-9:] for passage in two[:1]] == ["ave ends."]
+    assert [len(two), two[1].text.startswith("Pay day comes."), max(len(p.text) for p in two) < 220] == [2, True, True]
+
+
+def test_a_piece_may_say_it_in_other_words() -> None:
+    document = Document((LEAVE, "Sick leave ends.\n\nA child is born: twelve weeks.\n\nOther leave."))
+
+    def meant(note: Candidate, pieces: Sequence[tuple[int, int]]) -> list[float]:
+        return [float("born" in note.text[start:end]) for start, end in pieces]
+
+    asked = "How long is parental leave?", document.candidates(0), document
+    assert [shown(*asked, limit=60, meant=one)[0].text for one in (None, lambda *_: (), meant)] == [
+        "Sick leave ends.",
+        "Sick leave ends.",
+        "…\nA child is born: twelve weeks.",
+    ]
 
 
 ROWS = [f"| {name} | {number * 111} |" for number, name in enumerate("amber beech cedar dahlia elder".split(), start=1)]

@@ -13,7 +13,6 @@ import pytest
 from theworld.errors import IngestionError, ModelError, ModelMismatchError
 from theworld.ingestion import IngestReport, ingest
 from theworld.ingestion.engines import batches
-from theworld.ingestion.modelling import passage_text
 from theworld.ingestion.plan import PlannedDocument
 from theworld.ingestion.readers import SourceDocument
 from theworld.ingestion.report import PROJECTED, TIMED
@@ -21,7 +20,7 @@ from theworld.models.protocols import Embedded
 from theworld.models.registry import Models
 from theworld.settings import NoteSettings, Settings
 from theworld.stores.knowledge_store import KnowledgeStore
-from theworld.stores.records import StoredNote
+from theworld.stores.records import StoredNote, embedded_text
 from theworld.testing import FakeEmbedder, FakeTagger
 
 
@@ -402,7 +401,7 @@ def test_batches_never_divide_a_document() -> None:
     ],
 )
 def test_what_is_embedded(title: str, text: str, expected: str) -> None:
-    assert passage_text(title, text) == expected
+    assert embedded_text(title, (), "", text) == expected
 
 
 def test_title_is_embedded_with_notes_that_lack_it(world: Ingestor) -> None:

@@ -59,6 +59,16 @@ def test_a_text_has_one_vector_whatever_its_batch_order_and_threads(local: Embed
                 assert np.array_equal(item.tokens.vectors, alone[text].tokens.vectors)
 
 
+def test_a_text_has_as_many_token_vectors_as_are_counted(local: Embedder) -> None:
+    pieces = ["Reset it: run `app reset`.", "它支持 TLS 1.3 吗？\n", "- Größe, 红烧肉", "…", ""]
+    whole = " ".join(pieces)
+    for text, count in zip([whole, *pieces], local.token_counts([whole, *pieces]), strict=True):
+        tokens = local.embed_passages([text])[0].tokens
+        assert tokens is not None
+        assert len(tokens.ids) == count
+    assert sum(local.token_counts(pieces)) == local.token_counts([whole])[0]
+
+
 def test_threads_may_ask_at_the_same_time(local: Embedder) -> None:
     texts = texts_for(local)[:3]
     alone = [local.embed_query(text).vector for text in texts]

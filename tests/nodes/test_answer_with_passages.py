@@ -13,7 +13,7 @@ from theworld.deadline import Deadline
 from theworld.errors import EngineUnavailableError
 from theworld.nodes.answer_with_passages import answer_with_passages
 from theworld.settings import Settings
-from theworld.state import Answer, Candidate, ChannelHit, Citation, Context, QueryState
+from theworld.state import Answer, Candidate, ChannelHit, ChannelResult, Citation, Context, QueryState
 from theworld.stores.records import StoredNote
 
 TEXTS = ["Parental leave lasts twelve months.", "Ask your lead first.", "Paid on the tenth.", "Tea is free."]
@@ -49,6 +49,13 @@ class Notes:
             raise EngineUnavailableError("it is gone", where="ledger")
 
 
+class BrokenDense:
+    """A dense store that cannot be reached."""
+
+    def spaces(self, tenant: str) -> dict[str, int]:
+        raise EngineUnavailableError("it is gone", where=f"dense of {tenant}")
+
+
 def place(ordinal: int) -> tuple[int, int]:
     start = DOCUMENT.index(TEXTS[ordinal])
     return start, start + len(TEXTS[ordinal])
@@ -74,7 +81,8 @@ def answered(short: Answer | None = None, *, notes: Notes | None = None, **given
     context = Context(tenant="acme", **given.pop("context", {}))
     settings = Settings(answers={"min_evidence": 0.0, **given.pop("answers", {})})
     state = QueryState(**({"question": "How long is parental leave?", "candidates": FOUND, "result": short} | given))
-    update = answer_with_passages(state, Runtime(context=context), notes=notes or Notes(), settings=settings)
+    stores: dict[str, Any] = {"notes": notes or Notes(), "dense": BrokenDense(), "embedder_of": {}.get}
+    update = answer_with_passages(state, Runtime(context=context), settings=settings, **stores)
     assert set(update) <= {"result", "degradations"}
     result: Answer | None = update["result"]
     return result
@@ -176,3 +184,19 @@ def test_only_the_first_notes_neighbours_are_read() -> None:
     notes = Notes()
     answered(notes=notes, candidates=FOUND[:1])
     assert notes.asked == [("leave.md#1", "leave.md#2", "leave.md#3")]
+
+
+def test_a_dense_store_that_is_gone_leaves_parts_of_notes_to_their_words() -> None:
+    found = {"dense": ChannelResult(channel="dense")}
+    long = " ".join(["Ask your lead."] * 60)
+    cut = [candidate(0, text=f"{long} Parental leave lasts long. {long}")]
+    answer = answered(candidates=cut, channel_results=found, answers={"passage_characters_en": 300})
+    assert answer is not None
+    assert "Parental leave lasts long." in answer.passages[0].text
+    with pytest.raises(EngineUnavailableError):
+        answered(
+            candidates=cut,
+            channel_results=found,
+            answers={"passage_characters_en": 300},
+            context={"strict": True},
+        )

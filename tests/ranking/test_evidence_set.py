@@ -34,6 +34,9 @@ class Compass:
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         return [self.embed_query(text) for text in texts]
 
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        return [0] * len(texts)
+
 
 def ranked(folder: Path, graph: MemoryGraph, weights: CoverWeights, query: str, notes: list[Candidate]) -> list[str]:
     store, compass = NumpyDense(folder, writable=True), Compass()

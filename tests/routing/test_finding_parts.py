@@ -20,6 +20,17 @@ TWO_WAYS = "Who wrote Dune? What is the total credit?"
         ("Who wrote Dune and   when was it published?", ["Who wrote Dune", "when was it published"]),
         ("《三体》的作者是谁，什么时候出版的？", ["《三体》的作者是谁", "什么时候出版的"]),
         ("Salt and pepper", []),
+        (
+            "I began in May. When may I leave, and how is it paid?",
+            ["I began in May. When may I leave", "how is it paid"],
+        ),
+        ("When the engine stops, what is shown?", []),
+        (
+            "要备份，命令是什么？如果在网页上点，先要有什么前提",
+            ["要备份，命令是什么", "如果在网页上点，先要有什么前提"],
+        ),
+        ("蛋能不能热？要是煎，得扎几个眼？多谢", ["蛋能不能热", "要是煎，得扎几个眼？多谢"]),
+        ("2024年第一季度，哪个部门最多？", []),
     ],
 )
 def test_parts(question: str, parts: list[str]) -> None:

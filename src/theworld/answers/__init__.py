@@ -1,7 +1,16 @@
 """What is shown as an answer: passages with their places, and how sure they are."""
 
+from theworld.answers.excerpts import QuestionCoverage
 from theworld.answers.passages import compose_passages, see_also
 from theworld.answers.sureness import probability, sureness_of
 from theworld.answers.wording import answer_text, said_text
 
-__all__ = ["answer_text", "compose_passages", "probability", "said_text", "see_also", "sureness_of"]
+__all__ = [
+    "QuestionCoverage",
+    "answer_text",
+    "compose_passages",
+    "probability",
+    "said_text",
+    "see_also",
+    "sureness_of",
+]

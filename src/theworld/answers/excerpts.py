@@ -1,14 +1,16 @@
 """The part of a note that is shown where the whole does not fit: whole paragraphs, rows and sentences.
 
-The run of units that holds the one saying most of the question is taken, as long as it fits. What is shown of a code
-block begins with the line that opens it, what is shown of a table with its header, and no part ends on a line that only
-announces what follows.
+The run of units that holds the one saying most of the question is taken, as long as it fits: by its words, and as much
+by its token vectors where there are some (over 277 questions to seven sets of documents, 4 more answers hold the fact).
+What is shown of a code block begins with the line that opens it, what is shown of a table with its header, and no part
+ends on a line that only announces what follows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -19,12 +21,32 @@ from theworld.text import last_break, split_sentences
 from theworld.text.layout import FENCE, announces
 
 Note = Candidate | StoredNote
+Cover = Callable[[Note, Sequence[tuple[int, int]]], Sequence[float]]
+"""A note and (start, end) of pieces of its text to the share of the question that each covers, or [] if not known."""
 FENCES = 20
 """Characters kept for the lines that open and close a code block of which a part is shown."""
 _RULE = re.compile(r"[ \t]*\|[-:| \t]+")
 """The line between a table's header and its rows."""
 _ITEM = re.compile(r"[ \t]*(?:[-*+•|]|\d{1,3}[.)、）])")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCoverage:
+    """How much of a question the pieces of notes say."""
+
+    words: QuestionWords
+    """Of the question."""
+    meant: Cover | None = None
+    """By token vectors, none where nothing but words is known."""
+    parts: int = 1
+    """How many things the question asks, each of which gets as much room."""
+
+    def of(self, note: Note, pieces: Sequence[tuple[int, int]], shown: str) -> list[float]:
+        """Return the share of the question that each piece covers; words that were shown before count less."""
+        said = [self.words.covered(note.text[start:end], shown) for start, end in pieces]
+        meant = self.meant(note, pieces) if self.meant else ()
+        return [(one + other) / 2 for one, other in zip(said, meant, strict=True)] if meant else said
 
 
 class Excerpt(NamedTuple):
@@ -36,17 +58,17 @@ class Excerpt(NamedTuple):
     """What stands before it: the note's lead, and what opens the code block or table it begins in."""
 
 
-def best_excerpt(note: Note, words: QuestionWords, room: int, lead: str, shown: str = "") -> Excerpt:
+def best_excerpt(note: Note, coverage: QuestionCoverage, room: int, lead: str, shown: str = "") -> Excerpt:
     """Return the run of a note's units that fits and holds the one that says most of what is not shown yet.
 
     Where it begins inside a code block or a table, the line that opens the block or the table's header is repeated.
     """
     if led := _open_fence(lead):
         lead = lead.removesuffix(led).rstrip()
-    start, end = _best_run(note, words, room, shown)
+    start, end = _best_run(note, coverage, room, shown)
     opening = _opening(note, start)
     if opening:
-        start, end = _best_run(note, words, max(room - len(opening) - FENCES, 1), shown)
+        start, end = _best_run(note, coverage, max(room - len(opening) - FENCES, 1), shown)
         opening = _opening(note, start)
     text = note.text[start:end].rstrip()
     if last_opening := _open_fence(f"{opening}\n{text}"):
@@ -54,10 +76,10 @@ def best_excerpt(note: Note, words: QuestionWords, room: int, lead: str, shown: 
     return Excerpt(start, start + len(text), "\n".join(filter(None, (lead, opening))))
 
 
-def _best_run(note: Note, words: QuestionWords, room: int, shown: str) -> tuple[int, int]:
+def _best_run(note: Note, coverage: QuestionCoverage, room: int, shown: str) -> tuple[int, int]:
     """Return (start, end) of the units around the one that says most, as many as fit; the last announces nothing."""
     units = _units(note.text, room, inside_code=bool(_open_fence(note.lead)))
-    covered = [words.covered(note.text[start:end], shown) for start, end in units]
+    covered = coverage.of(note, units, shown)
     best = max(range(len(units)), key=lambda i: (covered[i], -i))
     first = last = best
     while True:

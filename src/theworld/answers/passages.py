@@ -1,8 +1,9 @@
 """The passages a person is shown: whole blocks under their headings, the best first, within a limit of characters.
 
 1. Notes are taken in their order while they fit. One that does not fit is cut to the run of its paragraphs, lines or
-   sentences that holds most of the question's words, where enough of the limit is left; then nothing further is taken.
-   What a note's end announces ("the steps:") stands in the note after it, which is taken next.
+   sentences that says most of the question, where enough of the limit is left; then nothing further is taken. What a
+   note's end announces ("the steps:") stands in the note after it, which is taken next. Where the question asks two
+   things, the first note gets half of the limit.
 2. What is left over lets the first passage grow outwards within its own section, downwards first.
 3. Notes that follow each other with nothing but white space between become one passage, which stands under the
    headings that they share; passages keep the order of their best notes.
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, takewhile
 
-from theworld.answers.excerpts import Note, best_excerpt, opens_block
+from theworld.answers.excerpts import Note, QuestionCoverage, best_excerpt, opens_block
 from theworld.questions.words import QuestionWords
 from theworld.state import Candidate, Passage
 from theworld.state.places import place_of
@@ -97,13 +98,13 @@ class _Run:
 
 
 def compose_passages(
-    ranked: Sequence[Candidate], words: QuestionWords, limit: int, read: ReadNotes, between: ReadText
+    ranked: Sequence[Candidate], coverage: QuestionCoverage, limit: int, read: ReadNotes, between: ReadText
 ) -> tuple[Passage, ...]:
     """Return the passages of the best notes, each with its number from 1, as shown within `limit` characters.
 
     The place of the first is shown in any case, however long.
     """
-    taken, between = _taken(ranked[:NOTES], words, limit, read), cache(between)
+    taken, between = _taken(ranked[:NOTES], coverage, limit, read), cache(between)
     if not taken:
         return ()
     left = limit - sum(map(_shown, taken))
@@ -115,7 +116,7 @@ def compose_passages(
         runs[-1:] = [joined] if joined else [*runs[-1:], _Run((piece,), piece.text)]
     runs = [run for run in runs if any(order[piece.key] < len(taken) for piece in run.pieces)]
     runs.sort(key=lambda run: min(order[piece.key] for piece in run.pieces))
-    return tuple(_passage(number, run, words) for number, run in enumerate(runs, 1))
+    return tuple(_passage(number, run, coverage.words) for number, run in enumerate(runs, 1))
 
 
 def see_also(ranked: Sequence[Candidate], shown: Sequence[Passage], limit: int) -> tuple[str, ...]:
@@ -125,14 +126,16 @@ def see_also(ranked: Sequence[Candidate], shown: Sequence[Passage], limit: int) 
     return tuple(place for place, length in zip(hidden, lengths, strict=False) if length <= limit)
 
 
-def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int, read: ReadNotes) -> list[_Piece]:
+def _taken(ranked: Sequence[Candidate], coverage: QuestionCoverage, limit: int, read: ReadNotes) -> list[_Piece]:
     taken: list[_Piece] = []
     left, waiting = limit, deque[Note](ranked)
     while waiting:
         note = waiting.popleft()
         if any(note.text == one.note.text for one in taken):
             continue  # what stands on many pages is shown once
-        piece = _fitting(note, words, left, limit, taken, alone=len(ranked) == 1)
+        alone = len(ranked) == 1
+        room = left if alone or len(taken) >= coverage.parts else min(left, limit // coverage.parts)
+        piece = _fitting(note, coverage, room, limit, taken, alone=alone)
         if piece is None:
             break
         cut_short = not piece.whole and announces(piece.text)  # what it announces is left out, and it says nothing else
@@ -148,7 +151,7 @@ def _taken(ranked: Sequence[Candidate], words: QuestionWords, limit: int, read: 
 
 
 def _fitting(
-    note: Note, words: QuestionWords, left: int, limit: int, taken: Sequence[_Piece], *, alone: bool
+    note: Note, coverage: QuestionCoverage, left: int, limit: int, taken: Sequence[_Piece], *, alone: bool
 ) -> _Piece | None:
     """Return as much of a note as fits beside the pieces taken; None where too little would."""
     room = left - len(_place(note)) - FRAME
@@ -161,7 +164,7 @@ def _fitting(
     if taken and room < LEAST_SHARE * limit:
         return None
     shown = "\n".join(one.text for one in taken)
-    start, end, lead = best_excerpt(note, words, max(room, 1), lead, shown)
+    start, end, lead = best_excerpt(note, coverage, max(room, 1), lead, shown)
     marked = start > 0 and end - start + len(ELSEWHERE) < room
     return _Piece(note, start, end, lead or ELSEWHERE * marked)
 

@@ -89,6 +89,10 @@ class _Pooled(ABC):
         """Embed texts to be found, in the order given."""
         return self._embedded(texts, "passage_embed")
 
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return 0 for each text."""
+        return [0] * len(texts)
+
     @abstractmethod
     def _embedded(self, texts: Sequence[str], method: str) -> list[Embedded]: ...
 
@@ -230,6 +234,10 @@ class Wrapped:
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, in the order given."""
         return self._embedder.embed_passages(texts)
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many token vectors each text has."""
+        return self._embedder.token_counts(texts)
 
 
 class AcrossLanguages(Wrapped):

@@ -109,6 +109,13 @@ class E5Encoder:
             raise ModelError("multilingual-e5-small returned a vector that is not finite")
         return Embedded(unit(pooled), token_vectors(ids, hidden - self._mean))
 
+    def token_count(self, text: str) -> int:
+        """Return how many token vectors a text has."""
+        return sum(self._is_word(piece) for piece, _ in self._tokenizer.cut(encodable(text)))
+
+    def _is_word(self, piece: int) -> bool:
+        return any(map(str.isalnum, self._tokenizer.text(piece)))
+
     def hidden(self, prefix: str, text: str) -> tuple[FloatArray, NDArray[np.int64], FloatArray]:
         """Return the mean of all hidden states (384,), the pieces of the text's words (n,), their states (n, 384)."""
         found = self._tokenizer.cut(prefix + encodable(text[:MAX_CHARACTERS]))[: Shape.tokens - 2]
@@ -116,7 +123,7 @@ class E5Encoder:
         embedded = _unpacked(self._words[ids]) + self._places[: len(ids)]
         hidden = self._session.run(["hidden"], {"embedded": embedded[None]})[0][0]
         # The prefix is none of the text's words, and punctuation has no token vector (see OnnxEncoder).
-        said = [start >= len(prefix) and any(map(str.isalnum, self._tokenizer.text(one))) for one, start in found]
+        said = [start >= len(prefix) and self._is_word(one) for one, start in found]
         content = np.array([False, *said, False])
         return hidden.mean(axis=0), ids[content], hidden[content]
 

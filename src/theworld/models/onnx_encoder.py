@@ -105,10 +105,20 @@ class OnnxEncoder(OnnxModel):
         """
         text = encodable(prefix + text)
         encoding, hidden = self.run(self._output.name, text)
-        content = np.array([any(map(str.isalnum, text[start:end])) for start, end in encoding.offsets], dtype=bool)
-        content &= np.asarray(encoding.special_tokens_mask) == 0
+        content = _of_words(encoding, text)
         pooled = hidden.mean(axis=0) if self.files.pooling == "mean" else hidden[0]
         return Embedded(unit(pooled), token_vectors(np.asarray(encoding.ids)[content], hidden[content]))
+
+    def token_count(self, text: str) -> int:
+        """Return how many token vectors a text has."""
+        text = encodable(text)
+        return int(_of_words(self._tokenizer.encode(text), text).sum())
+
+
+def _of_words(encoding: Any, text: str) -> NDArray[np.bool_]:
+    """Return which tokens of a text hold a letter or digit, shape (tokens,)."""
+    content = np.array([any(map(str.isalnum, text[start:end])) for start, end in encoding.offsets], dtype=bool)
+    return np.asarray(content & (np.asarray(encoding.special_tokens_mask) == 0))
 
 
 class Encoder(Protocol):
@@ -120,6 +130,9 @@ class Encoder(Protocol):
 
     def encode(self, prefix: str, text: str) -> Embedded:
         """Return the vector of prefix and text, with token vectors."""
+
+    def token_count(self, text: str) -> int:
+        """Return how many token vectors a text has."""
 
 
 class LocalEmbedder:
@@ -165,6 +178,10 @@ class LocalEmbedder:
             found = list(pool.map(encode, texts))
         release_memory()
         return found
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many token vectors each text has."""
+        return list(map(self._encoder.get().token_count, texts))
 
 
 def encodable(text: str) -> str:

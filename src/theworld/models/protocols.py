@@ -54,6 +54,9 @@ class Embedder(Protocol):
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, in the order given."""
 
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many token vectors each text has within a longer one, 0 where the model gives none."""
+
 
 class Tagger(Protocol):
     """Text to typed mentions with offsets, ascending and not overlapping."""

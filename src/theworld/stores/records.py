@@ -15,7 +15,7 @@ from typing import Any, Literal
 from theworld.models.protocols import Embedded
 from theworld.state import PATH_SEPARATOR, Mention
 from theworld.stores.token_codes import TokenCodes
-from theworld.text import tokens
+from theworld.text import fold, tokens, without_qualifier
 
 Filters = Mapping[str, str | list[str]]
 """Metadata that must match: every key, any of its values (compared as strings)."""
@@ -28,6 +28,18 @@ NoteKind = Literal["heading", "paragraph", "list", "table", "code", "admonition"
 def section_path(title: str, section: Sequence[str]) -> str:
     """Return where a note stands, as it is indexed, embedded and shown: `title › section › subsection`."""
     return PATH_SEPARATOR.join(part for part in (title, *section) if part)
+
+
+def embedded_text(title: str, section: Sequence[str], lead: str, text: str) -> str:
+    """Return what is embedded of a note, its own text at the end: under headings its whole path and lead in front.
+
+    Without headings it is a passage, with the document's title in front where the text lacks it. Dense Recall@5 on
+    samples of 500-1,000 passages, by text alone / title always / title where missing: HotpotQA .785 / .785 / .785,
+    2Wiki .695 / .710 / .698, MuSiQue .752 / .766 / .774, DRCD, where passages share titles, .993 / .980 / .987.
+    """
+    if section or lead:
+        return "\n".join(part for part in (section_path(title, section), lead, text) if part)
+    return f"{title}\n{text}" if title and fold(without_qualifier(title)) not in fold(text) else text
 
 
 def content_hash(*parts: str, size: int = 8) -> str:

@@ -79,6 +79,10 @@ class FakeEmbedder:
         """Embed texts to be found, in the order given."""
         return [self._embed(text) for text in texts]
 
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many token vectors each text has."""
+        return [len(tokens(text)) for text in texts]
+
     def _row(self, word: str) -> FloatArray:
         return _unit(np.random.default_rng(_hash(word)).standard_normal(self.dimension).astype(np.float32))
 
