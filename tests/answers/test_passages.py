@@ -342,7 +342,7 @@ def test_a_part_of_a_code_block_opens_with_its_fence() -> None:
     text = "Run:\n\n```sh\n" + "".join(f"make step-{i:02}\n" for i in range(40)) + "```\n\nThen rest well."
     document = Document((LEAVE, text))
     (inside,) = shown("step-30", document.candidates(0), document, limit=200)
-    assert inside.text.startswith("```sh\nmake step-")
+    assert inside.text.startswith("```sh\n…\nmake step-"), "what was left out before it is marked"
     assert "make step-30" in inside.text
     (after,) = shown("rest well", document.candidates(0), document, limit=64)
     assert after.text == "…\nThen rest well.", "what was left out before it is marked"
@@ -350,6 +350,33 @@ def test_a_part_of_a_code_block_opens_with_its_fence() -> None:
     (led,) = shown("rest", late.candidates(0), late, limit=160)
     assert "```" not in led.text
     assert led.text.startswith("Run:\n…\nThen rest well.")
+
+
+def test_a_table_is_cut_to_rows_not_to_its_header() -> None:
+    rows = [f"| database {i} | port {i} |" for i in range(30)]
+    table = "\n".join(["| Client database | Port of the client |", "| --- | --- |", *rows])
+    document = Document((LEAVE, table))
+    (part,) = shown("client port of database 17", document.candidates(0), document, limit=300)
+    assert part.text.startswith("| Client database | Port of the client |\n| --- | --- |\n| database")
+    assert "| database 17 | port 17 |" in part.text
+    assert part.text.endswith(" |"), "no row is cut"
+    wide = Document(
+        (LEAVE, "Pay is paid."), (PAY, "| Pay day | When |\n| --- | --- |\n" + f"| {'word ' * 90} | tenth |")
+    )
+    assert [one.text for one in shown("pay day", wide.candidates(0, 1), wide, limit=300)] == ["Pay is paid."]
+
+
+def test_code_is_shown_with_the_sentence_before_it() -> None:
+    text = f"{'Before all. ' * 20}\n\nEnable the radius login\n\n```\nRADIUS=true\n```\n\n{'After it. ' * 20}"
+    document = Document((LEAVE, text))
+    (part,) = shown("enable radius login", document.candidates(0), document, limit=120)
+    assert "Enable the radius login\n\n```\nRADIUS=true\n```" in part.text
+
+
+def test_a_copy_under_another_level_of_heading_is_not_shown_twice() -> None:
+    text = "Why is it slow?\n\nIt reads all files.\nOnce an hour."
+    document = Document((("Why is it slow?",), f"# {text}"), (("Tea",), f"### {text}"), (PAY, "It reads all files."))
+    assert len(shown("why is it slow", document.candidates(0, 1, 2), document)) == 1
 
 
 def test_rows_of_a_table_stand_under_its_header() -> None:

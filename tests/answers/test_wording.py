@@ -51,4 +51,4 @@ def test_a_conversation_remembers_the_short_answer_and_the_first_passage_under_i
 def test_a_code_block_of_which_the_beginning_is_shown_is_closed() -> None:
     begun, whole = passage(1, "run.md", "Run:\n\n```sh\nmake demo"), passage(2, "run.md", "~~~\na\n~~~\n")
     text = answer_text(Answer(passages=(begun, whole), sureness="sure"), "en")
-    assert text == "run.md [1]\nRun:\n\n```sh\nmake demo\n```\n\nrun.md [2]\n~~~\na\n~~~\n"
+    assert text == "run.md [1]\nRun:\n\n```sh\nmake demo\n…\n```\n\nrun.md [2]\n~~~\na\n~~~\n"

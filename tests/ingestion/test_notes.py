@@ -231,6 +231,16 @@ def test_all_notes_of_a_document_lie_in_one_language() -> None:
     assert {note.language for note in iter_notes(f"{SENTENCE * 40}\n\n阁", LIMITS)} == {"en"}
 
 
+def test_code_tables_and_addresses_do_not_tell_a_language() -> None:
+    code = "```\n" + "docker run --name app\n" * 40 + "```"
+    table = "| name | port |\n| --- | --- |\n" + "| redis | 6379 |\n" * 20
+    text = f"# 安装\n\n下载 [这里](https://example.org/{'a' * 300})：\n\n{code}\n\n{table}"
+    assert {note.language for note in iter_notes(text, LIMITS, blocks=markdown_blocks(text))} == {"zh"}
+    assert {note.language for note in iter_notes(code, LIMITS, blocks=markdown_blocks(code))} == {"en"}
+    commented = code.replace("app", "应用程序")
+    assert {note.language for note in iter_notes(commented, LIMITS, blocks=markdown_blocks(commented))} == {"zh"}
+
+
 def test_default_limits_keep_typical_passages() -> None:
     sentence = "The waltz was first performed in the city in that year, as is well known. "
     assert len(list(iter_notes(sentence * 16, NoteSettings()))) == 1

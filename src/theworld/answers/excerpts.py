@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from theworld.questions.words import QuestionWords
 from theworld.state import Candidate
@@ -56,6 +56,8 @@ class Excerpt(NamedTuple):
     end: int
     lead: str
     """What stands before it: the note's lead, and what opens the code block or table it begins in."""
+    cut: bool
+    """Whether it ends within a sentence or row, since not even one fits."""
 
 
 def best_excerpt(note: Note, coverage: QuestionCoverage, room: int, lead: str, shown: str = "") -> Excerpt:
@@ -65,39 +67,51 @@ def best_excerpt(note: Note, coverage: QuestionCoverage, room: int, lead: str, s
     """
     if led := _open_fence(lead):
         lead = lead.removesuffix(led).rstrip()
-    start, end = _best_run(note, coverage, room, shown)
+    start, end, cut = _best_run(note, coverage, room, shown)
     opening = _opening(note, start)
     if opening:
-        start, end = _best_run(note, coverage, max(room - len(opening) - FENCES, 1), shown)
+        start, end, cut = _best_run(note, coverage, max(room - len(opening) - FENCES, 1), shown)
         opening = _opening(note, start)
     text = note.text[start:end].rstrip()
     if last_opening := _open_fence(f"{opening}\n{text}"):
         text = text.removesuffix(last_opening).rstrip() or text
-    return Excerpt(start, start + len(text), "\n".join(filter(None, (lead, opening))))
+    return Excerpt(start, start + len(text), "\n".join(filter(None, (lead, opening))), cut)
 
 
-def _best_run(note: Note, coverage: QuestionCoverage, room: int, shown: str) -> tuple[int, int]:
-    """Return (start, end) of the units around the one that says most, as many as fit; the last announces nothing."""
+def _best_run(note: Note, coverage: QuestionCoverage, room: int, shown: str) -> tuple[int, int, bool]:
+    """Return (start, end) of the units around the one that says most, as many as fit, and whether that one does not.
+
+    The last of them announces nothing: what is announced says it, whatever words it has.
+    """
     units = _units(note.text, room, inside_code=bool(_open_fence(note.lead)))
     covered = coverage.of(note, units, shown)
-    best = max(range(len(units)), key=lambda i: (covered[i], -i))
+    leads = [_leads(note, units, i) for i in range(len(units))]
+    best = max(range(len(units)), key=lambda i: (leads[i] != "table", covered[i], -i))
     first = last = best
     while True:
         after = last + 1 < len(units) and units[last + 1][1] - units[first][0] <= room
         before = first > 0 and units[last][1] - units[first - 1][0] <= room
-        follows = announces(note.text[slice(*units[last])])  # what is announced says it, whatever words it has
-        if after and (follows or not before or covered[last + 1] >= covered[first - 1]):
+        if after and (leads[last] or not before or covered[last + 1] >= covered[first - 1]):
             last += 1
         elif before:
             first -= 1
         else:
             break
-    while last > best and (announces(unit := note.text[slice(*units[last])]) or unit.strip() == _open_fence(unit)):
+    while last > best and leads[last]:
         last -= 1
     start, end = units[first][0], units[last][1]
-    if end - start > room:  # one sentence above the limit
-        end = last_break(note.text, start + room // 2, start + room)
-    return start, end
+    cut = end - start > room
+    return start, last_break(note.text, start + room // 2, start + room) if cut else end, cut
+
+
+def _leads(note: Note, units: Sequence[tuple[int, int]], i: int) -> Literal["", "table", "text"]:
+    """Return whether a unit only leads to the next one: a table's header, or what announces a block; "" where not."""
+    unit, after = note.text[slice(*units[i])], note.text[slice(*units[i + 1])] if i + 1 < len(units) else ""
+    if _RULE.fullmatch(unit.rstrip()) or _RULE.fullmatch(after.rstrip()):
+        return "table"
+    inside = _open_fence(f"{note.lead}\n{note.text[: units[i][0]]}")
+    opens = not inside and (FENCE.match(after) is not None or unit.strip() == _open_fence(unit) != "")
+    return "text" if opens or announces(unit) else ""
 
 
 def _opening(note: Note, start: int) -> str:
@@ -156,8 +170,3 @@ def _items(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]
         begins = not items or _ITEM.match(text, start, end)
         items[-1:] = [*items[-1:], (start, end)] if begins else [(items[-1][0], end)]
     return items
-
-
-def opens_block(line: str) -> bool:
-    """Return whether what follows a line is read as a part of the same code block or table."""
-    return is_row(line) or FENCE.match(line) is not None

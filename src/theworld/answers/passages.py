@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, takewhile
 
-from theworld.answers.excerpts import Note, QuestionCoverage, best_excerpt, opens_block
+from theworld.answers.excerpts import Note, QuestionCoverage, best_excerpt, is_row
 from theworld.questions.words import QuestionWords
 from theworld.state import Candidate, Passage
 from theworld.state.places import place_of
@@ -131,8 +131,8 @@ def _taken(ranked: Sequence[Candidate], coverage: QuestionCoverage, limit: int, 
     left, waiting = limit, deque[Note](ranked)
     while waiting:
         note = waiting.popleft()
-        if any(note.text == one.note.text for one in taken):
-            continue  # what stands on many pages is shown once
+        if any(_lines(note) <= _lines(one.note) for one in taken):
+            continue  # what stands on many pages is shown once, under whatever level of heading
         alone = len(ranked) == 1
         room = left if alone or len(taken) >= coverage.parts else min(left, limit // coverage.parts)
         piece = _fitting(note, coverage, room, limit, taken, alone=alone)
@@ -164,9 +164,16 @@ def _fitting(
     if taken and room < LEAST_SHARE * limit:
         return None
     shown = "\n".join(one.text for one in taken)
-    start, end, lead = best_excerpt(note, coverage, max(room, 1), lead, shown)
+    start, end, lead, cut = best_excerpt(note, coverage, max(room, 1), lead, shown)
+    if taken and cut:
+        return None
     marked = start > 0 and end - start + len(ELSEWHERE) < room
     return _Piece(note, start, end, lead or ELSEWHERE * marked)
+
+
+def _lines(note: Note) -> frozenset[str]:
+    """Return a note's lines without the marks of headings."""
+    return frozenset(line.strip("# ") for line in note.text.splitlines())
 
 
 def _shown(piece: _Piece) -> int:
@@ -223,8 +230,8 @@ def _gap(one: _Piece, other: _Piece, between: ReadText) -> str | None:
 def _passage(number: int, run: _Run, words: QuestionWords) -> Passage:
     first, last = run.pieces[0], run.pieces[-1]
     last_line = first.lead[first.lead.rfind("\n") + 1 :]
-    # Beneath a table's header or a fence nothing stands between a lead and what does not follow it at once.
-    apart = "" if opens_block(last_line) or first.lead == ELSEWHERE else f"{ELSEWHERE}\n"
+    # Beneath a table's header nothing stands between a lead and what does not follow it at once.
+    apart = "" if is_row(last_line) or first.lead == ELSEWHERE else f"{ELSEWHERE}\n"
     text = f"{first.lead}\n{apart}{run.text}" if first.lead else run.text
     levels = zip(*(piece.note.section for piece in run.pieces), strict=False)
     section = tuple(names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels))

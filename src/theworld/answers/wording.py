@@ -35,9 +35,9 @@ def answer_text(answer: Answer, language: str) -> str:
 
 
 def _closed(text: str) -> str:
-    """Return a passage with its last code block closed, where only its beginning is shown."""
+    """Return a passage with its last code block closed, and a mark that it goes on, where only a part is shown."""
     fences = _FENCE.findall(text)
-    return f"{text}\n{fences[-1]}" if len(fences) % 2 else text
+    return f"{text}\n…\n{fences[-1]}" if len(fences) % 2 else text
 
 
 def said_text(answer: Answer, language: str) -> str:

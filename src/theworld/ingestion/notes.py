@@ -34,6 +34,10 @@ SAMPLE = 200_000
 """Characters of a document by which its language is told."""
 
 _BLANK = re.compile(r"\r?\n(?:[ \t\u3000]*\r?\n)+")
+_FOREIGN = re.compile(
+    r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|`[^`\n]+`|https?://[^\s)>\u4e00-\u9fff]+|\]\([^)\n]*\)", re.M | re.S
+)
+"""Code, and where links lead."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -92,7 +96,7 @@ def iter_notes(
             return
         language = detect_language(text)
     else:  # the models for Chinese know English, not the reverse
-        language = "zh" if cjk_share(text[start : start + SAMPLE]) >= MIXED_SHARE else "en"
+        language = "zh" if cjk_share(_prose(text[start : start + SAMPLE], start, blocks)) >= MIXED_SHARE else "en"
 
     def in_section(current: _Group, group: _Group) -> bool:
         alike = group.section == current.section and not group.heading and not group.lead
@@ -107,6 +111,15 @@ def iter_notes(
         kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
         kind = next(iter(kinds)) if len(kinds) == 1 else "section"
         yield NoteSpan(text[begin:end], begin, end, language, group.section, kind, group.lead)
+
+
+def _prose(text: str, start: int, blocks: Sequence[Block]) -> str:
+    """Return the sentences and headings of a text that begins at `start`, or all of it where it has none.
+
+    Commands, addresses and code are English in any document: a Chinese manual may be made of little else.
+    """
+    said = [text[max(one.start - start, 0) : one.end - start] for one in blocks if one.kind not in {"code", "table"}]
+    return next(filter(str.strip, (_FOREIGN.sub("", "\n".join(said) or text), "\n".join(said), text)), "")
 
 
 def _paragraphs(text: str, start: int) -> Iterator[Block]:
