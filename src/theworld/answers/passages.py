@@ -153,7 +153,7 @@ def _taken(ranked: Sequence[Candidate], coverage: QuestionCoverage, limit: int, 
 def _fitting(
     note: Note, coverage: QuestionCoverage, left: int, limit: int, taken: Sequence[_Piece], *, alone: bool
 ) -> _Piece | None:
-    """Return as much of a note as fits beside the pieces taken; None where too little would."""
+    """Return as much of a note as fits beside the pieces taken, whole units; None where too little is left for any."""
     room = left - len(_place(note)) - FRAME
     lead = note.lead if len(note.lead) < LEAD_SHARE * room else ""
     room -= len(lead) + 3 * bool(lead)
@@ -166,7 +166,7 @@ def _fitting(
     shown = "\n".join(one.text for one in taken)
     start, end, lead, cut = best_excerpt(note, coverage, max(room, 1), lead, shown)
     if taken and cut:
-        return None
+        return _Piece(note, 0, 0)
     marked = start > 0 and end - start + len(ELSEWHERE) < room
     return _Piece(note, start, end, lead or ELSEWHERE * marked)
 
