@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache
 
 from theworld.references.chinese_topics import (
+    ASKING,
     TIME,
     any_of,
     asks_for,
@@ -37,6 +38,8 @@ _GOVERNED = re.compile(
 _UNSURE = re.compile("[，。；,;].*[^，。；,;？?]|^[对把用在从跟给按想要]")
 """A question of several clauses, or one that begins with its verb: what it is about is not sure."""
 _LATIN_WORDS = re.compile(r"[A-Za-z][\w.+#-]*(?: [A-Za-z][\w.+#-]*)*", re.ASCII)
+_WHERE = re.compile("[上里中内下]$")
+"""Of a topic that says where something is: it is not the thing."""
 _MEASURE = "一?(?:个|家|本|部|位|种|座|款|条|首|篇|所|只|台|类|项|场|次|件|门|片|间|张)"
 
 
@@ -63,7 +66,7 @@ def _sequel() -> re.Pattern[str]:
     """Return the pattern of what rejects or goes on; in a longer query 接着 follows on something in it."""
     names = ("rejections", "additions", "orders", "asked_of_ways")
     rejects, more, order, ways = (any_of(name).pattern for name in names)
-    return re.compile(rf"^(?:{rejects})|^(?=.{{1,15}}$)(?:{more}|那?[不没].{{1,5}}(?:{ways})$|.*?(?:{order}))")
+    return re.compile(rf"^(?:{rejects})|^(?=.{{1,15}}$)(?:{more}|那.*呢$|那?[不没].{{1,5}}(?:{ways})$|.*?(?:{order}))")
 
 
 class ChineseFollowUp(FollowUp):
@@ -77,7 +80,7 @@ class ChineseFollowUp(FollowUp):
 
     def _about(self) -> Standalone | None:
         """ "X呢？": the question before with X in the place of its like, or X of its topic."""
-        match = _ABOUT.match(self.text)
+        match = _about(self.text)
         if match is None or self.before is None or is_continuation(self.text) or _pronoun().search(match["value"]):
             return None
         if not (topic_tokens(match["value"]) or match["value"].isascii() or TIME.search(self.text)):
@@ -86,11 +89,12 @@ class ChineseFollowUp(FollowUp):
         value = self.query[start : start + len(match["value"])].strip()
         question = in_frame(self.filled)[0].strip(" ？?。！!")
         query = _filled(value, question) or with_context(value, self.filled)
-        return refill(self, value) or self.changed(query, self.whole, "continuation", REFILLED, self.before)
+        refilled = None if value.isascii() and not any(map(str.isdigit, value)) else refill(self, value)
+        return refilled or self.changed(query, self.whole, "continuation", REFILLED, self.before)
 
     def fills(self, text: str) -> bool:
         """Return whether it is "X呢？"."""
-        return _ABOUT.match(bare(text)) is not None
+        return _about(bare(text)) is not None
 
     def _pronouns(self) -> Standalone | None:
         matches = _pronoun().finditer(self.folded)
@@ -129,7 +133,11 @@ class ChineseFollowUp(FollowUp):
         root = root_of(context)
         about = root if root and says_little(bare(fold_in_place(own))) else own
         topic = topic_of(about)
-        return Antecedent(topic, before.source) if topic and not _UNSURE.search(about) else None
+        return (
+            Antecedent(topic, before.source)
+            if topic and not _UNSURE.search(about) and not _WHERE.search(topic)
+            else None
+        )
 
     def _dependent(self) -> Standalone:
         """Read 这种, 那一步, a correction, a sequel (接着), and what names nothing it could be about ("怎么走？")."""
@@ -142,6 +150,12 @@ class ChineseFollowUp(FollowUp):
         return self.in_context(self.whole, "continuation") if goes_on else Standalone()
 
 
+def _about(text: str) -> re.Match[str] | None:
+    """Return the match of "X呢", where X asks nothing itself."""
+    match = _ABOUT.match(text)
+    return None if match is None or ASKING.search(match["value"]) else match
+
+
 def is_continuation(text: str) -> bool:
     """Return whether a folded text asks to go on: "接着说", "详细一点吧"."""
     return bool(re.fullmatch(f"(?:{any_of('continuations').pattern})[呢吗吧啊呀么嘛]*", text))
@@ -152,8 +166,8 @@ def _filled(value: str, question: str) -> str | None:
     if any_of("attributes").fullmatch(fold_in_place(value)):
         return f"{topic or question}的{value}"
     latin = [] if has_ideographs(value) else _LATIN_WORDS.findall(question)
-    if len(latin) == 1:  # of "怎么在 nginx 上部署" the like of express is nginx
-        return question.replace(latin[0], value)
+    if len(latin) == 1 or (latin and question.startswith(latin[0])):  # a sentence begins with its topic
+        return question.replace(latin[0], value)  # of "怎么在 nginx 上部署" the like of express is nginx
     alike = has_ideographs(topic) == has_ideographs(value) and abs(len(topic) - len(value)) <= MOST_UNLIKE
     condition = value[0] in "不没" or value.endswith(("的话", "时", "后"))
     rest = question.replace(topic, "", 1)
