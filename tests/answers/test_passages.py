@@ -399,3 +399,9 @@ def test_no_part_ends_on_a_line_that_announces_more() -> None:
     document = Document((LEAVE, text))
     (passage,) = shown("beech tall", document.candidates(0), document, limit=130)
     assert "looks like this" not in passage.text
+
+
+def test_a_page_without_headings_grows_by_what_has_none_either() -> None:
+    document = Document(((), "An introducer is a device."), ((), "It tells others of devices."), (PAY, "Paid monthly."))
+    (passage,) = shown("introducer", document.candidates(0), document)
+    assert passage.text == "An introducer is a device.\n\nIt tells others of devices."

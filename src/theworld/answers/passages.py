@@ -185,7 +185,7 @@ def _grown(taken: Sequence[_Piece], left: int, read: ReadNotes, between: ReadTex
     """Return the notes around the first piece that it grows by: of its own section, touching, as far as they fit."""
     first = taken[0]
     note, section = first.note, first.note.section
-    if not section or not first.whole:
+    if not first.whole:
         return []
     wanted = [note.ordinal + step for step in range(-NEIGHBOURS, NEIGHBOURS + 1) if note.ordinal + step >= 0 and step]
     around = {one.ordinal: one for one in read([f"{note.document_id}#{ordinal}" for ordinal in wanted])}
@@ -193,7 +193,9 @@ def _grown(taken: Sequence[_Piece], left: int, read: ReadNotes, between: ReadTex
     pieces: list[_Piece] = []
     for step in (1, -1):
         last = first
-        while (other := around.get(last.note.ordinal + step)) is not None and other.section[: len(section)] == section:
+        while (other := around.get(last.note.ordinal + step)) is not None:
+            if (other.section[: len(section)] if section else other.section) != section:
+                break
             piece = there.get((note.document_id, other.ordinal)) or _Piece(other, 0, len(other.text), other.lead)
             gap = _gap(last, piece, between) if step > 0 else _gap(piece, last, between)
             if not piece.whole or gap is None:
