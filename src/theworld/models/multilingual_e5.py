@@ -11,6 +11,7 @@ from __future__ import annotations
 import mmap
 import re
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -109,9 +110,13 @@ class E5Encoder:
             raise ModelError("multilingual-e5-small returned a vector that is not finite")
         return Embedded(unit(pooled), token_vectors(ids, hidden - self._mean))
 
-    def token_count(self, text: str) -> int:
-        """Return how many token vectors a text has."""
-        return sum(self._is_word(piece) for piece, _ in self._tokenizer.cut(encodable(text)))
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many token vectors each text has, cut together: each alone takes half a millisecond."""
+        normal = [self._tokenizer.normal(encodable(text)).strip() for text in texts]
+        begins = np.cumsum([0, *(len(text) + 1 if text else 0 for text in normal)])
+        cut = self._tokenizer.cut(" ".join(filter(None, normal)))
+        counts: list[int] = np.diff(np.searchsorted([at for piece, at in cut if self._is_word(piece)], begins)).tolist()
+        return counts
 
     def _is_word(self, piece: int) -> bool:
         return any(map(str.isalnum, self._tokenizer.text(piece)))
@@ -203,9 +208,13 @@ class UnigramTokenizer:
         start, end = self._content.offsets[piece : piece + 2]
         return self._content.pieces[start:end].tobytes().decode("utf-8")
 
+    def normal(self, text: str) -> str:
+        """Return a text as it is cut, but for the marks of spaces."""
+        return re.sub(" {2,}", " ", text.translate(self._normal_forms))
+
     def cut(self, text: str) -> list[tuple[int, int]]:
         """Return (piece, its first character in the normalised text, which begins with a space), in order."""
-        normal = re.sub(" {2,}", " ", text.translate(self._normal_forms))[:MAX_CHARACTERS]
+        normal = self.normal(text)[:MAX_CHARACTERS]
         normal = _SPACE + normal.removeprefix(" ").replace(" ", _SPACE)
         found = self._found(normal)
         best, came = [0.0, *[-np.inf] * len(normal)], [(0, 0)] * (len(normal) + 1)

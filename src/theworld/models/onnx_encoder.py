@@ -109,10 +109,9 @@ class OnnxEncoder(OnnxModel):
         pooled = hidden.mean(axis=0) if self.files.pooling == "mean" else hidden[0]
         return Embedded(unit(pooled), token_vectors(np.asarray(encoding.ids)[content], hidden[content]))
 
-    def token_count(self, text: str) -> int:
-        """Return how many token vectors a text has."""
-        text = encodable(text)
-        return int(_of_words(self._tokenizer.encode(text), text).sum())
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many token vectors each text has."""
+        return [int(_of_words(self._tokenizer.encode(text), text).sum()) for text in map(encodable, texts)]
 
 
 def _of_words(encoding: Any, text: str) -> NDArray[np.bool_]:
@@ -131,8 +130,8 @@ class Encoder(Protocol):
     def encode(self, prefix: str, text: str) -> Embedded:
         """Return the vector of prefix and text, with token vectors."""
 
-    def token_count(self, text: str) -> int:
-        """Return how many token vectors a text has."""
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many token vectors each text has."""
 
 
 class LocalEmbedder:
@@ -181,7 +180,7 @@ class LocalEmbedder:
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """Return how many token vectors each text has."""
-        return list(map(self._encoder.get().token_count, texts))
+        return self._encoder.get().token_counts(texts)
 
 
 def encodable(text: str) -> str:
