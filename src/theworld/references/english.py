@@ -62,6 +62,10 @@ MOST_OWN_WORDS = 2
 LONGEST_FRAGMENT, MOST_OPTIONS = 4, 5
 
 
+_Found = tuple[Span, str, Antecedent | None]
+"""A pronoun, the ending it has, and what it stands for."""
+
+
 class EnglishFollowUp(FollowUp):
     """An English query being made to stand alone."""
 
@@ -109,7 +113,7 @@ class EnglishFollowUp(FollowUp):
 
     def _pronouns(self) -> Standalone | None:
         """Replace the pronouns that stand for something before the query, the first of each kind; None without any."""
-        found: dict[str, tuple[Span, str, Antecedent | None]] = {}
+        found: dict[str, _Found] = {}
         options: tuple[str, ...] = ()
         for match in _PRONOUN.finditer(self.query):
             kind = next(name for name in ("he", "she", "they", "it") if match[name])
@@ -120,9 +124,7 @@ class EnglishFollowUp(FollowUp):
                 ending = "'s" if _POSSESSIVE.match(self.query, match.start(kind)) else ""
                 ending += match["clitic"] or ""
                 found[nature] = self.span(match), ending, (*rivals, self._antecedent(kind))[0]
-        for one, other in combinations([nature for nature in ("person", "they", "it") if nature in found], 2):
-            if found[one][2] == found[other][2]:  # "he" and "it" are not the same: the less telling one stays
-                found[other] = (*found[other][:2], None)
+        found = _told_apart(found)
         if not any(name for _, _, name in found.values()):
             return next((self.in_context(span, "pronoun") for span, _, _ in found.values()), None)
         query = self.query
@@ -215,6 +217,14 @@ class EnglishFollowUp(FollowUp):
             return Standalone()
         filler = match is not None or self.fragment
         return self.in_context(self.span(match) if match else self.whole, "continuation", whole=filler)
+
+
+def _told_apart(found: dict[str, _Found]) -> dict[str, _Found]:
+    """Return the pronouns by kind; two kinds do not stand for the same, and the less telling of them stays."""
+    for one, other in combinations([nature for nature in ("person", "they", "it") if nature in found], 2):
+        if found[one][2] == found[other][2]:
+            found[other] = (*found[other][:2], None)
+    return found
 
 
 def _side_by_side(said: Antecedent | None) -> tuple[Antecedent, ...]:
