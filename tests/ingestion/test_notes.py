@@ -202,6 +202,28 @@ def test_of_a_lead_too_long_a_header_keeps_its_beginning_an_introduction_its_end
     assert {note.lead for note in iter_notes(text, LIMITS, blocks=[block])} == {kept}
 
 
+LONG = "Words of a sentence that opens. " * 13
+LEADS = [
+    ("an introduction begins with a sentence", LONG + "Do so:", "list", LONG[-384:] + "Do so:"),
+    ("one without an end, with a word", "first " + "word " * 90 + "so:", "list", "word " * 79 + "so:"),
+    ("a header ends with a word", "| head " * 60, "table", ("| head " * 57).rstrip()),
+]
+
+
+@pytest.mark.parametrize(("name", "lead", "kind", "kept"), LEADS, ids=[case[0] for case in LEADS])
+def test_a_lead_too_long_is_cut_between_words(name: str, lead: str, kind: str, kept: str) -> None:
+    text = f"{lead.rstrip()}\n{LIST}"
+    place = len(lead.rstrip()) + 1
+    block = Block(kind, place, len(text), parts=((place, len(text)),), lead=(0, place - 1))  # type: ignore[arg-type]
+    assert {note.lead for note in iter_notes(text, LIMITS, blocks=[block])} == {kept}
+
+
+def test_pieces_of_code_keep_their_indentation() -> None:
+    notes = of_markdown("```xml\n<a>\n" + "  <b>\n    some text\n\n  </b>\n" * 12 + "</a>\n```")
+    assert len(notes) > 2
+    assert {note.text.partition("\n")[0] for note in notes[1:]} <= {"  <b>", "    some text", "  </b>"}
+
+
 def test_passage_stays_whole_up_to_twice_the_limit() -> None:
     whole = (SENTENCE * 5).strip()
     assert len(list(iter_notes(whole, LIMITS))) > 1

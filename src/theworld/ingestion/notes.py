@@ -107,9 +107,9 @@ def iter_notes(
 
     groups = _groups(text, blocks or _paragraphs(text, start), limits)
     for group in _joined(_joined(groups, in_section), small):
-        begin, end = _trimmed(text, group.start, group.end)
         kinds: frozenset[NoteKind] = group.kinds - {"heading"} or group.kinds
         kind = next(iter(kinds)) if len(kinds) == 1 else "section"
+        begin, end = _trimmed(text, group.start, group.end, kind)
         yield NoteSpan(text[begin:end], begin, end, language, group.section, kind, group.lead)
 
 
@@ -146,9 +146,11 @@ def _fits(text: str, start: int, end: int, limits: NoteSettings, most: Mapping[L
     return len(piece) <= _limit(piece, limits) and (most is None or len(piece) <= most[detect_language(piece)])
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def _trimmed(text: str, start: int, end: int, kind: NoteKind = "paragraph") -> tuple[int, int]:
+    """Return where a piece begins and ends without white space around; code keeps its first line's indentation."""
     piece = text[start:end]
-    left = start + len(piece) - len(piece.lstrip())
+    blank = len(piece) - len(piece.lstrip())
+    left = start + (piece.rfind("\n", 0, blank) + 1 if kind == "code" else blank)
     return left, max(left, start + len(piece.rstrip()))
 
 
@@ -194,7 +196,11 @@ def _lead(text: str, block: Block, start: int) -> str:
     lead = text[block.lead[0] : min(block.lead[1], start)].rstrip()
     if len(lead) <= LONGEST_LEAD:
         return lead
-    return lead[:LONGEST_LEAD] if block.kind == "table" else lead[-LONGEST_LEAD:]
+    if block.kind == "table":
+        return lead[: last_break(lead, 0, LONGEST_LEAD)]
+    starts = [one.start for one in split_sentences(lead)] + [gap.end() for gap in re.finditer(r"\s+", lead)]
+    first = len(lead) - LONGEST_LEAD  # from the first sentence that begins there, else the first word
+    return lead[next((start for start in starts if start >= first), first) :]
 
 
 def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
@@ -207,10 +213,10 @@ def _divided(text: str, block: Block, limit: int) -> Iterator[tuple[int, int]]:
         target = rest / -(-rest // room)  # of what is left, so that the last piece is no mere remainder
         nearer = (end - begin) + (right - begin) > 2 * target
         if end > begin and (right - begin > room or nearer):
-            yield _trimmed(text, begin, end)
+            yield _trimmed(text, begin, end, block.kind)
             begin = left
         end = right
-    yield _trimmed(text, begin, max(end, begin))
+    yield _trimmed(text, begin, max(end, begin), block.kind)
 
 
 def _with_announced(text: str, parts: Iterable[tuple[int, int]], room: int) -> Iterator[tuple[int, int]]:

@@ -129,7 +129,9 @@ _FIRST_LEVEL = re.compile(r" {0,3}#[ \t].*|[^\n]+\n {0,3}=+[ \t]*")
 _QUESTION = re.compile(r"[?？][\s*_]*\Z")
 _LONG_ITEM = 400
 """Characters; a longer item of a list may be divided between its blocks."""
-_MARKUP = re.compile(r"[*`]|!?\[|\]\([^)]*\)|\{#[^}]*\}")
+_MARKUP = re.compile(
+    r"(?P<mark>`+)(?P<code>.+?)(?P=mark)(?!`)|!?\[(?P<words>(?:[^\[\]`]|`[^`]*`)*)\]\([^)]*\)|[*`]|\{#[^}]*\}"
+)
 
 
 class _Found(NamedTuple):
@@ -152,7 +154,8 @@ def markdown_blocks(text: str, start: int = 0, title: str = "") -> tuple[Block, 
 
 def plain_heading(words: str) -> str:
     """Return a heading's words without emphasis, code and link markup."""
-    return " ".join(_MARKUP.sub("", words).split())
+    plain = _MARKUP.sub(lambda one: one["code"] or plain_heading(one["words"] or ""), words)
+    return " ".join(plain.split())
 
 
 @cache
@@ -160,7 +163,7 @@ def _parser() -> Callable[[str], SyntaxTreeNode]:
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
 
-    blocks_only = MarkdownIt("commonmark").enable("table").disable("inline")
+    blocks_only = MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
     return lambda body: SyntaxTreeNode(blocks_only.parse(body))
 
 

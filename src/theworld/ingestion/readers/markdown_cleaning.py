@@ -1,16 +1,18 @@
 """Markdown without what is not text: comments, template tags and wrappers of HTML and MDX dropped, entities decoded.
 
 Code (fences and spans) stays as it is. Tables, headings, lists and preformatted text in HTML become Markdown, tables
-lose their padding, images become what they are said to show, the indented content of MkDocs' admonitions and tabs is
-put out to the margin. A text without any of these stays the same to the letter, so that offsets refer to the file
-itself; else they refer to the cleaned text, which is what is stored.
+lose their padding, images become what they are said to show, references links with their address, icons that say yes or
+no a mark; the indented content of MkDocs' admonitions and tabs is put out to the margin, lists of attributes go. A text
+without any of these stays the same to the letter, so that offsets refer to the file itself; else they refer to the
+cleaned text, which is what is stored.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from bs4 import BeautifulSoup
 
@@ -53,8 +55,34 @@ _SPOKEN = re.compile(r"\b(?:label|title|summary)=(?:\"([^\"]*)\"|'([^']*)')")
 _STYLING = frozenset("class className style id type icon color size width height key".split())
 """Attributes of components that say nothing."""
 _ATTRIBUTE = re.compile(r"([\w-]+)=(?:\"([^\"/]*)\"|'([^'/]*)')")
+_SETTING = r"(?:[#.][\w-]+|[\w-]+=(?:\"[^\"\n]*\"|[^\s{}\"]+))"
+_SETTINGS = rf"\{{(?::[^{{}}\n]*|[ \t]*(?!#[^\s{{}}]*\}}){_SETTING}(?:[ \t]+{_SETTING})*[ \t]*)\}}"
+"""A list of attributes of kramdown and MkDocs, `{:target="_blank"}` or `{ .wide }`; a mere `{#id}` is none here."""
+_SETTINGS_BEHIND = re.compile(rf"(?:(?<=[])*_:])|\A){_SETTINGS}")
+"""Such a list right behind a link, emphasis, code or an icon."""
+_SETTINGS_AT_END = re.compile(
+    rf"^(?P<heading>#{{1,6}}[ \t].*?)(?:[ \t]*{_SETTINGS})+[ \t]*$|[ \t]*(?=\{{:){_SETTINGS}[ \t]*$", re.M
+)
+_ICON = re.compile(
+    r":(?:simple-[\w-]+|(?:material|octicons|fontawesome(?:-solid|-regular)?)"
+    r"-(?:(?P<yes>check)|(?P<no>close|x|xmark|times)|[\w-]+?)(?:-[\w-]+)?):"
+)
+"""An icon by its set and name."""
 _IMAGE = re.compile(r"!\[(?P<alt>[^\[\]]*)\]\((?:[^()\n]|\([^()\n]*\))*\)(?:\{[^{}\n]*\})?")
+_IMAGE_NAME = re.compile(
+    r"^[ \t]*!\[\W?(?P<stem>[^\[\]\n]+)\]\((?:[^()\n]*/)?(?P=stem)\.\w+\)(?:\{[^{}\n]*\})?[ \t]*$", re.M
+)
+"""An image alone on its line that is said to show what its file is called."""
+_EMPTY_LINK = re.compile(r"\[\s*\]\((?:[^()\n]|\([^()\n]*\))*\)")
 _FILE_NAME = re.compile(r"[^.]*\.\w{2,5}")
+_DEFINITION = re.compile(
+    r"^ {0,3}\[(?P<name>[^\[\]^\n][^\[\]\n]*)\]:[ \t]*<?(?P<target>[^\s<>]+)>?(?:[ \t]+[\"'(].*)?[ \t]*\n?", re.M
+)
+_REFERENCE = re.compile(
+    rf"{_SPAN.pattern}|(?<!\])\[(?P<words>(?:[^\[\]`]|`[^`\n]*`)+)\](?:\[(?P<name>[^\[\]\n]*)\])?(?![(\[:])"
+)
+_ENTITY = re.compile(r"(?P<target>\]\([^()\s]*)|&(?:#\w+|[A-Za-z]\w*);")
+_LINE_BREAK = re.compile(r"(\|?)(?:\s*<br\s*/?>)+\s*(?=(\|?))", re.I)
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.M)
 _PADDING = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)|-{4,}")
 """What only lines up the columns of a table's source: it would fill notes and answers with blanks."""
@@ -66,7 +94,8 @@ def cleaned(text: str) -> str:
     components = {match["closed"] or match["single"] for match in _COMPONENT.finditer(text)}
     # Preformatted text becomes fences before anything else, so that it is code from then on.
     given = outside(_FENCE, _put_out(text), lambda piece: _PRE.sub(_as_fence, piece))
-    done = outside(_FENCE, given, lambda piece: _prose(piece, components))
+    targets = {_label(one["name"]): one["target"] for one in _DEFINITION.finditer(_FENCE.sub("\n", given))}
+    done = outside(_FENCE, given, lambda piece: _prose(piece, components, targets))
     return text if done == text else outside(_FENCE, done, lambda piece: _EMPTY_LINES.sub("\n\n", piece))
 
 
@@ -80,7 +109,7 @@ def outside(code: re.Pattern[str], text: str, change: Callable[[str], str]) -> s
     return "".join([*pieces, change(text[end:])])
 
 
-def _prose(text: str, components: Collection[str]) -> str:
+def _prose(text: str, components: Collection[str], targets: Mapping[str, str]) -> str:
     if "<table" in text.lower():
         text = _TABLE.sub(lambda table: f"\n\n{html_table(BeautifulSoup(table[0], 'html.parser'))}\n\n", text)
     for pattern in (_SCRIPT, _COMMENT, _MODULE):
@@ -88,15 +117,37 @@ def _prose(text: str, components: Collection[str]) -> str:
     text = _TEMPLATE.sub(_shown, text)
     # Of an admonition's first line its title is kept, else its kind.
     text = _WRAPPER.sub(lambda line: f"**{(line['title'] or line['kind']).strip()}**" if line["kind"] else "", text)
+    in_cells = partial(_LINE_BREAK.sub, lambda gap: f"{gap[1]} " if "|" in gap.groups() else " / ")
+    text = _ROW.sub(lambda row: outside(_SPAN, row[0], in_cells), text)
     text = _ROW.sub(lambda row: _PADDING.sub(lambda gap: "---" if gap[0][0] == "-" else " ", row[0]), text)
+    text = _SETTINGS_AT_END.sub(lambda line: line["heading"] or "", _IMAGE_NAME.sub("", text))
+    linked = partial(_REFERENCE.sub, partial(_linked, targets)) if targets else str
+    text = linked(_DEFINITION.sub("", text) if targets else text)
 
     def without_tags(piece: str) -> str:
         piece = _IMAGE.sub(lambda image: "" if _FILE_NAME.fullmatch(image["alt"]) else image["alt"], piece)
+        piece = _SETTINGS_BEHIND.sub("", _EMPTY_LINK.sub("", piece))
+        piece = _ICON.sub(lambda icon: "✓" if icon["yes"] else "✗" if icon["no"] else "", piece)
         if "<" in piece:
             piece = _TAG.sub(lambda tag: _instead_of(tag, components), piece)
-        return html.unescape(piece).replace("\xa0", " ") if "&" in piece else piece
+        return _decoded(piece).replace("\xa0", " ") if "&" in piece else piece
 
-    return outside(_SPAN, text, without_tags)
+    return linked(outside(_SPAN, text, without_tags))  # again, for images within links
+
+
+def _label(name: str) -> str:
+    return " ".join(name.casefold().split())
+
+
+def _linked(targets: Mapping[str, str], link: re.Match[str]) -> str:
+    """Return a link with the address that is defined for its name, or for its words; code stays."""
+    target = targets.get(_label(link["name"] or link["words"])) if link["words"] else None
+    return f"[{link['words']}]({target})" if target else link.group()
+
+
+def _decoded(text: str) -> str:
+    """Return a text with the characters that entities stand for; in a link's target only for `&amp;`."""
+    return _ENTITY.sub(lambda one: one[0].replace("&amp;", "&") if one["target"] else html.unescape(one[0]), text)
 
 
 def _shown(tag: re.Match[str]) -> str:
@@ -158,5 +209,5 @@ def _put_out(text: str) -> str:
 
 def _as_fence(match: re.Match[str]) -> str:
     """Return preformatted text as a fence."""
-    code = html.unescape(re.sub(r"</?[a-zA-Z][^<>]*>", "", match[1])).strip("\n")
+    code = _decoded(re.sub(r"</?[a-zA-Z][^<>]*>", "", match[1])).strip("\n")
     return match.group() if "```" in code else f"\n```\n{code}\n```\n"
