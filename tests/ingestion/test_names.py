@@ -11,7 +11,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theworld.ingestion.names import NameIndex, TitleRow, forget_names, join_mentions, names_of, pattern_of
+from theworld.ingestion.names import (
+    NameIndex,
+    TitleRow,
+    as_written,
+    forget_names,
+    join_mentions,
+    names_of,
+    pattern_of,
+    without_marks,
+)
 from theworld.state import Mention, MentionType
 from theworld.text import entity_key
 
@@ -151,3 +160,22 @@ def test_letters_do_not_occur_where_no_name_is() -> None:
 def test_nothing_to_find() -> None:
     assert NameIndex([]).find("anything") == []
     assert names_of([("a", "", ["", "x", "12"])]) == frozenset()
+
+
+MARKED = [
+    ("## Ada Lovelace\n- *Note* `G`", "   Ada Lovelace\n   Note   G "),
+    ("| net | host |\n| --- | :-: |\n| a | b |", "; net ; host ;\n             \n; a ; b ;"),
+    ("> **C#** is #1 - or -2", "    C#   is #1 - or -2"),
+]
+
+
+@pytest.mark.parametrize(("text", "plain"), MARKED)
+def test_marks_are_blanks_for_the_tagger(text: str, plain: str) -> None:
+    assert without_marks(text) == plain
+
+
+def test_a_mention_has_its_words_as_written() -> None:
+    text = "# Of **Ada** Lovelace"
+    (found,) = as_written(text, [mention(without_marks(text), "Ada   Lovelace")])
+    assert (found.surface, found.key) == ("Ada** Lovelace", "ada lovelace")
+    assert text[found.start : found.end] == found.surface

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from theworld.errors import TheWorldError
+from theworld.ingestion.names import as_written, without_marks
 from theworld.ingestion.report import Stopwatch
 from theworld.models.protocols import Embedded
 from theworld.state import Mention
@@ -72,9 +73,9 @@ def model_notes(
     def tag() -> None:
         with watch("tag"):
             for language, places in _by_language(notes):
-                found = models.tagger_for(language).tag([notes[place].text for place in places])
+                found = models.tagger_for(language).tag([without_marks(notes[place].text) for place in places])
                 for place, some in zip(places, found, strict=True):
-                    mentions[place] = some
+                    mentions[place] = as_written(notes[place].text, some)
 
     def embed() -> None:
         for language, places in _by_language(notes):

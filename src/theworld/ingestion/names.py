@@ -1,4 +1,7 @@
-"""Finds the titles and aliases of documents in notes and joins them with the tagger's mentions."""
+"""Finds the titles and aliases of documents in notes and joins them with the tagger's mentions.
+
+The tagger sees a note without its marks of Markdown, which it would take into names, each character in its place.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,8 @@ _NUMBER = re.compile(r"[\d\W_]+|[IVX]+")
 _ARTICLE = re.compile(r"(?i:the|a|an) ")
 _SENTENCE_BREAK = re.compile(r"(?:^|[.!?:;。！？：；\n•*#>-]|\A)[\s\"'“‘«(\[]*\Z", re.MULTILINE)
 _BETWEEN_NAMES = re.compile(r"\s*(?:[,;&/、，；和与及]|\b(?:and|or)\b|,\s*and\b)\s*")
+_MARKS = re.compile(r"^[ \t]*(?:#{1,6}|[-+>])(?=[ \t])|^[ \t]*\|[-:| \t]+$|[*`]+", re.MULTILINE)
+"""Marks of headings, items, quotes and code, and the rule below a table's header."""
 _OPENING, _CLOSING = "\"'“‘«《〈「『*_`", "\"'”’»》〉」』*_`"
 _APOSTROPHES, _DOTS = "’‘ʼ`´", "·•‧・"
 
@@ -190,6 +195,16 @@ def _is_edge(text: str, outside: int, inside: int) -> bool:
         return True
     left, right = text[outside], text[inside]
     return not (left.isalnum() and right.isalnum() and _CJK.match(left) is None and _CJK.match(right) is None)
+
+
+def without_marks(text: str) -> str:
+    """Return a text of the same length with blanks for marks of Markdown, and with semicolons between cells."""
+    return _MARKS.sub(lambda mark: " " * len(mark[0]), text).replace("|", ";")
+
+
+def as_written(text: str, mentions: Iterable[Mention]) -> list[Mention]:
+    """Return mentions that were found in a text without marks with their words as they stand in the text itself."""
+    return [one.model_copy(update={"surface": text[one.start : one.end]}) for one in mentions]
 
 
 def join_mentions(text: str, mentions: Sequence[Mention], matches: Sequence[TitleMatch]) -> tuple[Mention, ...]:

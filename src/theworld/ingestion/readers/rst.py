@@ -155,7 +155,7 @@ class MarkdownWriter:
     def _footnote(self, node: nodes.Element) -> list[str]:
         label = next(iter(node.findall(nodes.label)), None)
         first, *rest = self._blocks(node, 0) or [""]
-        return [f"[{label.astext()}] {first}" if label is not None else first, *rest]
+        return [f"{_noted(node, label.astext())} {first}" if label is not None else first, *rest]
 
     def _term(self, node: nodes.Element) -> list[str]:
         """Return the blocks of a term (a field, an option) and what is said of it."""
@@ -255,6 +255,11 @@ def _kept_of_error(node: nodes.system_message) -> Iterator[str]:
             yield from _fenced(nodes.literal_block(text, text))
 
 
+def _noted(node: nodes.Element, label: str) -> str:
+    """Return the label of a citation or footnote, of a footnote as Markdown has it: `[2]` is a passage of an answer."""
+    return f"[^{label}]" if isinstance(node, nodes.footnote | nodes.footnote_reference) else f"[{label}]"
+
+
 def _wrapped(mark: str) -> Callable[[nodes.Element, str], str]:
     return lambda _node, words: f"{mark}{words}{mark}" if words.strip() else words
 
@@ -264,7 +269,7 @@ _INLINE: list[tuple[Any, Callable[[nodes.Element, str], str]]] = [
     (nodes.problematic, lambda node, _: _PROBLEM.sub("", node.astext())),
     (nodes.image, lambda node, _: str(node.get("alt", ""))),
     (nodes.option_group, lambda node, _: ", ".join(option.astext() for option in node.children)),
-    ((nodes.footnote_reference, nodes.citation_reference), lambda node, _: f"[{node.astext()}]"),
+    ((nodes.footnote_reference, nodes.citation_reference), lambda node, _: _noted(node, node.astext())),
     (nodes.raw, lambda node, _: _words_of(node)),
     (nodes.target, lambda _, words: words),
     ((nodes.system_message, nodes.Invisible), lambda _node, _words: ""),
