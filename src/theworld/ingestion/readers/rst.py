@@ -240,7 +240,7 @@ def _code_span(text: str) -> str:
 
 
 def _link(words: str, address: str) -> str:
-    if not re.match(r"(?:https?|ftp|mailto):", address) or address in {words, f"mailto:{words}"}:
+    if not words or not re.match(r"(?:https?|ftp|mailto):", address) or address in {words, f"mailto:{words}"}:
         return words
     return f"[{words}]({address})"
 
