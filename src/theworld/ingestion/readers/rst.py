@@ -111,7 +111,7 @@ class MarkdownWriter:
         """Yield the blocks of a node; what shows nothing yields none."""
         if isinstance(node, nodes.section):
             yield from self._blocks(node, depth + 1)
-        elif isinstance(node, nodes.title) and isinstance(node.parent, nodes.section | nodes.document):
+        elif isinstance(node, nodes.title) and isinstance(node.parent, nodes.section) and _ends_its_parent(node.parent):
             yield f"{'#' * min(max(depth, 1), 6)} {self._line(node)}"
         elif isinstance(node, nodes.Element):
             write = next((write for kinds, write in self._writers if isinstance(node, kinds)), None)
@@ -195,6 +195,15 @@ class MarkdownWriter:
         yield markdown_table(rows, header=next(iter(node.findall(nodes.thead)), None) is not None)
 
 
+def _ends_its_parent(section: nodes.Element) -> bool:
+    """Return whether a section stands in another and no text follows it there, which would be under its heading."""
+    parent = section.parent
+    after = parent.children[parent.index(section) + 1 :]
+    return isinstance(parent, nodes.section | nodes.document) and all(
+        isinstance(one, nodes.section | nodes.Invisible) for one in after
+    )
+
+
 def _bold(words: str) -> str:
     return f"**{words.replace('**', '')}**"
 
@@ -231,7 +240,7 @@ def _code_span(text: str) -> str:
 
 
 def _link(words: str, address: str) -> str:
-    if not re.match(r"(?:https?|ftp|mailto):", address) or address in {words, f"mailto:{words}"}:
+    if not words or not re.match(r"(?:https?|ftp|mailto):", address) or address in {words, f"mailto:{words}"}:
         return words
     return f"[{words}]({address})"
 

@@ -53,6 +53,8 @@ _LITERAL = (
     "code-block sourcecode code prompt doctest testcode testoutput testsetup testcleanup productionlist graphviz "
     "digraph mermaid uml plantuml ipython"
 ).split()
+_SETTINGS = ("option", "cmdoption", "confval")
+"""Directives that name a setting and say what it does."""
 _registries = Lock()
 
 
@@ -106,6 +108,17 @@ class _Conditional(_General):
     def run(self) -> list[nodes.Node]:
         self.arguments = []
         return super().run()
+
+
+class _Setting(_General):
+    """A setting, as a section; where text of what is around it follows, its heading becomes a bold line (`rst`)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a section with the names as its heading."""
+        names = ", ".join(line.strip() for line in (self.arguments or [""])[0].splitlines())
+        found = nodes.section("", nodes.title("", "", *self.state.inline_text(names, self.lineno)[0]))
+        self.state.nested_parse(self.content, self.content_offset, found)
+        return [found]
 
 
 class _Class(_General, Class):
@@ -192,6 +205,7 @@ _OWN: dict[str, Any] = {
     **dict.fromkeys(_CONDITIONS, _Conditional),
     **dict.fromkeys(_LABELS, _Labelled),
     **dict.fromkeys(_SILENT, _Silent),
+    **dict.fromkeys(_SETTINGS, _Setting),
     **dict.fromkeys(_LITERAL, _Literal),
 }
 
