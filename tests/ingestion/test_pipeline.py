@@ -278,16 +278,6 @@ def test_prune_takes_only_what_is_gone_from_the_given_roots(world: Ingestor, tmp
     assert {note.document_id for note in world.notes().values()} == {"b.md", "1", "other.md"}
 
 
-def test_prune_takes_what_another_file_includes_now(world: Ingestor) -> None:
-    world.write("a.rst", "A.\n")
-    world.write("b.rst", "B.\n")
-    world()
-    world.write("a.rst", "A.\n\n.. include:: b.rst\n")
-    report = world(prune=True)
-    assert (report.pruned, report.skipped_kinds) == (1, {".rst that others include": 1})
-    assert {note.text for note in world.notes().values()} == {"A.\n\nB."}
-
-
 def test_failed_lines_keep_the_corpus(world: Ingestor) -> None:
     world.write("c.jsonl", '{"_id": "1", "text": "x"}\n{"_id": "2", "text": "y"}\n')
     world()

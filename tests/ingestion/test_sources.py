@@ -62,28 +62,6 @@ def test_pipe_is_not_waited_for(folder: Path) -> None:
     assert find_sources([folder]).skipped == {"": 1}
 
 
-INCLUDES = [
-    (".. include:: part/b.rst\n", [], True),
-    ("Title\n=====\n\n.. include:: part/../part/b.rst", [], True),
-    (".. include:: part/b.rst\n   :start-line: 3\n", [], False),
-    ("   .. include:: part/b.rst\n", [], False),
-    (".. include:: part/other.rst\n", [], False),
-    (".. include:: part/b.rst\n", [".. include:: ../a.rst\n"], False),
-]
-
-
-@pytest.mark.parametrize(("includer", "included", "is_left_out"), INCLUDES)
-def test_what_is_included_whole_is_no_document(
-    folder: Path, includer: str, included: list[str], is_left_out: bool
-) -> None:
-    touch(folder / "part/b.rst").write_text("".join(included) or "Words")
-    (folder / "a.rst").write_text(includer)
-    found = find_sources([folder, folder / "part"])
-    assert [file.id for file in found.files] == ["a.rst"] + ["part/b.rst"] * (not is_left_out)
-    assert found.skipped == ({".rst that others include": 1} if is_left_out else {})
-    assert [file.id for file in find_sources([folder / "part"]).files] == ["b.rst"], "alone it is one"
-
-
 def test_corpus_folder_leaves_its_queries(folder: Path) -> None:
     for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv", "more/other.jsonl", "more/a.tsv"):
         touch(folder / name)

@@ -94,7 +94,6 @@ class Plan:
         """Take in what was read of each source, in order."""
         for failure in sources.failed:
             self._fail(failure)
-        self._complete.update(str(file.path) for file in sources.included)  # what was read of them is no document now
         sizes = [file.size for file in sources.files]
         progress.start("read", sum(sizes))
         for file, size, found in zip(sources.files, sizes, readings, strict=True):

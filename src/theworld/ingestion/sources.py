@@ -13,12 +13,11 @@ meanwhile is seen. A run that cannot write now, because another process does, is
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,10 +38,6 @@ LOCK_FILES = frozenset({"package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.y
 MINIFIED = (".min.js", ".min.css", ".min.mjs", ".bundle.js")
 INSTALLED = frozenset({"node_modules", "site-packages", "__pycache__", "bower_components"})
 """Folders of what others wrote and a program put there."""
-
-_RST = frozenset({".rst", ".rest"})
-_INCLUDE = re.compile(rb"^\.\. include::[ \t]+([^\s/]\S*)[ \t]*(?:\r?\n(?![ \t]+:)|\Z)", re.MULTILINE)
-"""A directive of RST that includes a whole file, named from where it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +81,6 @@ class Sources:
     skipped: Counter[str] = field(default_factory=Counter)
     """Files that are not read, counted by their ending (lower case, with the dot; "" for none), and folders of
     installed packages by their name with a slash."""
-    included: set[SourceFile] = field(default_factory=set)
-    """RST files that others include: they are read there; counted among `skipped` too."""
     _seen: set[tuple[int, int]] = field(default_factory=set)
     """Device and inode of the files and folders met."""
 
@@ -114,19 +107,6 @@ class Sources:
         for one in inside:
             if not one.name.startswith(".") and self._is_readable(one):
                 self.walk(one, root)
-
-    def leave_out_included(self, root: Path) -> None:
-        """Leave out the files below a folder that an RST file there includes whole; not one that includes others."""
-        names = {}
-        for file in self.files:
-            if file.path.suffix.lower() in _RST and file.path.is_relative_to(root):
-                with suppress(OSError):
-                    names[file] = _INCLUDE.findall(file.path.read_bytes())
-        found = {(file.path.parent / os.fsdecode(name)).resolve() for file, some in names.items() for name in some}
-        left = {file for file, some in names.items() if not some and file.path.resolve() in found}
-        self.files = [file for file in self.files if file not in left]
-        self.included |= left
-        self.skipped.update(f"{file.path.suffix.lower()} that others include" for file in left)
 
     def _is_readable(self, entry: Path) -> bool:
         """Return whether a file holds text or a folder may; take in why not."""
@@ -192,8 +172,6 @@ def find_sources(paths: Sequence[Path]) -> Sources:
     found = Sources()
     for root in roots:
         found.walk(root, root)
-        if not is_url(root):
-            found.leave_out_included(root)
     return found
 
 
