@@ -169,19 +169,13 @@ def named_topics(question: Question, evidence: Sequence[Candidate]) -> list[Topi
     for index, note in enumerate(evidence):
         for title in dict.fromkeys((note.title, without_qualifier(note.title))):
             form = _APART.sub(" ", fold(title)).strip()
-            at = _find(asked, form) if len(form) >= MIN_TITLE_CHARACTERS else -1
+            # As whole words, in Chinese anywhere; the question has a blank at both ends.
+            at = asked.find(f" {form} " if form.isascii() or " " in form else form)
+            at = -1 if len(form) < MIN_TITLE_CHARACTERS else at + (at >= 0 and asked[at] == " ")
             if at >= 0:
                 found.setdefault(note.document_id, (at, at + len(form), Topic(index, title)))
     longest = sorted(found.values(), key=lambda one: (one[0] - one[1], one[2].note))
     return [topic for _, _, topic in sorted(apart(longest, lambda one: one[:2]))]
-
-
-def _find(asked: str, form: str) -> int:
-    """Return where the question has a name as whole words (anywhere in Chinese), else -1."""
-    if form.isascii() or " " in form:
-        at = asked.find(f" {form} ")
-        return at + 1 if at >= 0 else -1
-    return asked.find(form)
 
 
 def _without_names(question: Question, topics: Sequence[Topic]) -> str:

@@ -60,7 +60,10 @@ def signs(
         meaning = (_score(best, found, "dense") - dense.mean) / dense.deviation
         meaning += _highest(USUAL_NOTES) - _highest(notes)
     coverage = USUAL["coverage"] if best.covered is None else best.covered
-    return 1.0, words, meaning, coverage, float(_unknown_names(question, ranked))
+    # Among Chinese notes an English name has another form.
+    names = question.name_tokens if question.language == "zh" or best.language != "zh" else frozenset[str]()
+    unknown = bool(names) and not names <= frozenset[str]().union(*(token_set(f"{n.title} {n.text}") for n in ranked))
+    return 1.0, words, meaning, coverage, float(unknown)
 
 
 def _score(note: Candidate, found: Found, channel: Literal["sparse", "dense"]) -> float:
@@ -69,13 +72,6 @@ def _score(note: Candidate, found: Found, channel: Literal["sparse", "dense"]) -
         return hit.score
     hits = found[channel].hits if channel in found else ()
     return hits[-1][1] if hits else 0.0
-
-
-def _unknown_names(question: Question, ranked: Sequence[Candidate]) -> bool:
-    """Return whether a name in the question is in no note; among Chinese notes an English one has another form."""
-    names = question.name_tokens if question.language == "zh" or ranked[0].language != "zh" else frozenset()
-    texts = (f"{note.title} {note.text}" for note in ranked)
-    return bool(names) and not names <= frozenset[str]().union(*map(token_set, texts))
 
 
 def _rarest(notes: int) -> float:

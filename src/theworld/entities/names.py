@@ -108,7 +108,9 @@ def _similarity(mention: str, name: str) -> float:
         return 0.95
     if ours in {entity_key(_QUALIFIER.sub("", name)), entity_key(without_legal_form(name))}:
         return 0.93
-    if _is_acronym(mention, bare, name) or _is_abbreviation(mention, bare, theirs):
+    # The beginning of a single word and a full stop, as Calif. is.
+    begins = mention.endswith(".") and len(bare) >= MIN_ABBREVIATED and " " not in theirs and theirs.startswith(bare)
+    if begins or _is_acronym(mention, bare, name):
         return CLOSE
     return CLOSE if _is_chinese_short_form(ours, theirs) else _overlap(mention, name, ours, theirs)
 
@@ -126,11 +128,6 @@ def _is_acronym(mention: str, bare: str, name: str) -> bool:
     if mention.upper() != mention or not bare.isascii() or not bare.isalpha() or not 2 <= len(bare) <= MAX_ACRONYM:
         return False
     return "".join(word[0] for word in _WORD.findall(fold(name)) if word not in FUNCTION_WORDS) == bare
-
-
-def _is_abbreviation(mention: str, bare: str, theirs: str) -> bool:
-    """Return whether a mention is the beginning of a single word and a full stop, as Calif. is."""
-    return mention.endswith(".") and len(bare) >= MIN_ABBREVIATED and " " not in theirs and theirs.startswith(bare)
 
 
 def _is_chinese_short_form(ours: str, theirs: str) -> bool:

@@ -36,7 +36,9 @@ def split_parts(question: str) -> list[str]:
     parts: list[tuple[int, int]] = []
     begin = 0
     for start, end in islice(places, 0, None, 2):
-        if _is_question(_without_lead(question[start:end].strip(_AROUND))):
+        piece = _without_lead(question[start:end].strip(_AROUND))
+        long = len(piece) >= _SHORTEST_ZH if cjk_share(piece) > 0.3 else len(piece.split()) >= _SHORTEST_EN
+        if long and _ASKS.search(simplified(piece)):
             parts.append((begin, end))
             begin = end
     if not 1 < len(parts) <= MOST_PARTS:
@@ -48,8 +50,3 @@ def split_parts(question: str) -> list[str]:
 def _without_lead(piece: str) -> str:
     lead = _LEADING.match(simplified(piece))
     return piece[lead.end() if lead else 0 :].strip()
-
-
-def _is_question(part: str) -> bool:
-    long = len(part) >= _SHORTEST_ZH if cjk_share(part) > 0.3 else len(part.split()) >= _SHORTEST_EN
-    return long and _ASKS.search(simplified(part)) is not None

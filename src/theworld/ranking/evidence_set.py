@@ -148,7 +148,8 @@ class EvidenceSetReranker:
             words.rows = dict(zip(rows, cover.similarity, strict=True))
             words.pooled = dict(zip(rows, cover.pooled.tolist(), strict=True))
             words.idf = cover.idf
-        share = _graph_share(candidates)
+        walked = [(c.note_id, c.channels["graph"]) for c in candidates if "graph" in c.channels]
+        share = graph_share([(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)])
         linked = _linked(share)
         links = self._links(question, candidates, tenant) if linked else []
         columns = self._columns(question, candidates, scores)
@@ -266,12 +267,6 @@ def _assemble(
 def _with_tokens(scores: Mapping[str, Scores]) -> set[int]:
     """Return the candidates that have token vectors."""
     return {i for space, kind in scores.items() if space for i in kind.rows}
-
-
-def _graph_share(candidates: Sequence[Candidate]) -> float:
-    """Return how far the graph leads among these notes, as in their fusion."""
-    walked = [(c.note_id, c.channels["graph"]) for c in candidates if "graph" in c.channels]
-    return graph_share([(note_id, hit.score) for note_id, hit in sorted(walked, key=lambda one: one[1].rank)])
 
 
 def _linked(share: float) -> float:

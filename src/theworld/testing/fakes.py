@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -105,20 +106,13 @@ class FakeTagger:
         found: list[Mention] = []
         taken: set[int] = set()
         for name, kind in self._names.items():
-            for start in _positions(text, name):
+            for start in [one.start() for one in re.finditer(f"(?={re.escape(name)})", text)]:
                 if taken.isdisjoint(range(start, start + len(name))):
                     taken.update(range(start, start + len(name)))
                     found.append(
                         Mention(surface=name, type=kind, start=start, end=start + len(name), key=entity_key(name))
                     )
         return sorted(found, key=lambda mention: mention.start)
-
-
-def _positions(text: str, name: str) -> Iterator[int]:
-    start = text.find(name)
-    while start >= 0:
-        yield start
-        start = text.find(name, start + 1)
 
 
 def _hash(word: str) -> int:

