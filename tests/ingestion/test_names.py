@@ -163,9 +163,9 @@ def test_nothing_to_find() -> None:
 
 
 MARKED = [
-    ("## Ada Lovelace\n- *Note* `G`", "   Ada Lovelace\n   Note   G "),
+    ("## Ada Lovelace\n- *Note* `G`", "   Ada Lovelace\n-  Note   G "),
     ("| net | host |\n| --- | :-: |\n| a | b |", "; net ; host ;\n             \n; a ; b ;"),
-    ("> **C#** is #1 - or -2", "    C#   is #1 - or -2"),
+    ("> **C#** is #1 - or -2", ">   C#   is #1 - or -2"),
 ]
 
 

@@ -32,8 +32,8 @@ _NUMBER = re.compile(r"[\d\W_]+|[IVX]+")
 _ARTICLE = re.compile(r"(?i:the|a|an) ")
 _SENTENCE_BREAK = re.compile(r"(?:^|[.!?:;。！？：；\n•*#>-]|\A)[\s\"'“‘«(\[]*\Z", re.MULTILINE)
 _BETWEEN_NAMES = re.compile(r"\s*(?:[,;&/、，；和与及]|\b(?:and|or)\b|,\s*and\b)\s*")
-_MARKS = re.compile(r"^[ \t]*(?:#{1,6}|[-+>])(?=[ \t])|^[ \t]*\|[-:| \t]+$|[*`]+", re.MULTILINE)
-"""Marks of headings, items, quotes and code, and the rule below a table's header."""
+_MARKS = re.compile(r"^[ \t]*#+(?=[ \t])|^[ \t]*\|[-:| \t]+$|[*`]+", re.MULTILINE)
+"""Marks of headings, emphasis and code, and the rule below a table's header."""
 _OPENING, _CLOSING = "\"'“‘«《〈「『*_`", "\"'”’»》〉」』*_`"
 _APOSTROPHES, _DOTS = "’‘ʼ`´", "·•‧・"
 
