@@ -31,6 +31,8 @@ TWO_WAYS = "Who wrote Dune? What is the total credit?"
         ),
         ("蛋能不能热？要是煎，得扎几个眼？多谢", ["蛋能不能热", "要是煎，得扎几个眼？多谢"]),
         ("2024年第一季度，哪个部门最多？", []),
+        ("它的日志在哪（用 apt；Ubuntu 上怎么装 nginx）？", []),
+        ("And how is it paid (How long is leave; when may I take it)?", []),
     ],
 )
 def test_parts(question: str, parts: list[str]) -> None:

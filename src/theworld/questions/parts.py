@@ -26,12 +26,15 @@ _BETWEEN = re.compile(
     r"|[，,]\s*(?:and\s+)?(?=(?:who|whom|what|which|where|when|why|how)\b)|(?<!\s)\s+and\s+(?=(?:who|whom|what|which|where|when|why|how)\b)",
     re.IGNORECASE,
 )
+_BRACKETS = re.compile(r"\([^()]*\)|（[^（）]*）")
 _LEADING = re.compile(r"(?i)^(?:以及|并且|并|同时|另外|还有|而且|而|且|and|also|then)[，,]?\s*")
 
 
 def split_parts(question: str) -> list[str]:
     """Return the parts of a question in order, [] when it is one: each asks something, with what is said before it."""
-    between = [match.span() for match in _BETWEEN.finditer(simplified(question))]
+    # What stands in brackets, as the context of a follow-up does, is one with what it stands behind.
+    whole = _BRACKETS.sub(lambda inside: "_" * len(inside[0]), simplified(question))
+    between = [match.span() for match in _BETWEEN.finditer(whole)]
     places = pairwise((0, *(place for span in between for place in span), len(question)))
     parts: list[tuple[int, int]] = []
     begin = 0
