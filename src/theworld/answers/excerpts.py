@@ -1,9 +1,8 @@
 """The part of a note that is shown where the whole does not fit: whole paragraphs, rows and sentences.
 
-The run of units that holds the one saying most of the question is taken, as long as it fits: by its words, and as much
-by its token vectors where there are some (over 277 questions to seven sets of documents, 4 more answers hold the fact).
-What is shown of a code block begins with the line that opens it, what is shown of a table with its header, and no part
-ends on a line that only announces what follows.
+The run of units that holds the one saying most of the question is taken, as long as it fits: by its words, and of the
+first note as much by its token vectors, where there are some. What is shown of a code block begins with the line that
+opens it, what is shown of a table with its header, and no part ends on a line that only announces what follows.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ class QuestionCoverage:
     """How many things the question asks, each of which gets as much room."""
 
     def of(self, note: Note, pieces: Sequence[tuple[int, int]], shown: str) -> list[float]:
-        """Return the share of the question that each piece covers; words that were shown before count less."""
+        """Return the share of the question in each piece; words shown before count less, vectors nothing then."""
         said = [self.words.covered(note.text[start:end], shown) for start, end in pieces]
-        meant = self.meant(note, pieces) if self.meant else ()
+        meant = self.meant(note, pieces) if self.meant and not shown else ()
         return [(one + other) / 2 for one, other in zip(said, meant, strict=True)] if meant else said
 
 
