@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from theworld.deadline import Deadline
+from theworld.models.protocols import Embedded
 from theworld.questions import read_question
 from theworld.ranking.second_hop import HOPS, LEAST_MS, NAMES, Floats, SecondHop, Space, joined_by, rest_of
 from theworld.text.tokens import tokens
@@ -29,13 +30,19 @@ class Asked:
 
     def __init__(self, notes: Sequence[str], without: frozenset[int] = frozenset()) -> None:
         self.notes, self.asked = notes, list[str]()
-        vectors = np.stack([embed(note) for note in notes])
-        members = set(range(len(notes))) - without
-        self.space = Space(self.embed, lambda vector, js: vectors[list(js)] @ vector, members)
+        self.vectors = np.stack([embed(note) for note in notes])
+        self.covered: Floats | None = None
+        """What the token vectors of each note cover of any query; None: what its vector says."""
+        self.space = Space(self.embed, self.similarities, set(range(len(notes))) - without)
 
-    def embed(self, text: str) -> Floats:
+    def embed(self, text: str) -> Embedded:
         self.asked.append(text)
-        return embed(text)
+        return Embedded(embed(text))
+
+    def similarities(self, queries: Sequence[Embedded], chosen: Sequence[int]) -> Floats:
+        cosines = np.stack([self.vectors[list(chosen)] @ query.vector for query in queries])
+        covered = cosines if self.covered is None else np.tile(self.covered[list(chosen)], (len(queries), 1))
+        return np.stack([cosines, covered])
 
     def hop(self, links: Sequence[tuple[int, int, str]], *, left_ms: float = 60_000) -> SecondHop:
         return SecondHop(read_question(QUESTION), self.notes, joined_by(links), [self.space], Deadline.after(left_ms))
@@ -67,6 +74,16 @@ def test_a_note_that_no_link_joins_is_lifted_but_not_reached_over_a_name() -> No
 def test_only_notes_of_the_space_are_lifted() -> None:
     hop = Asked([BLOC, SERT, PORT, GAUDI], without=frozenset({1})).hop([(0, 1, "Sert")])
     assert hop.after(0, gains(4, 0))[1] == 0
+
+
+def test_vectors_and_token_vectors_lift_alike() -> None:
+    asked = Asked([BLOC, SERT, SERT, PORT])
+    by_vectors = asked.hop([(0, 1, "Sert")]).after(0, gains(4, 0))
+    assert by_vectors[1] == by_vectors[2] > by_vectors[3] == 0
+    asked.covered = np.array([0.0, 0.0, 0.5, 0.5], dtype=np.float32)
+    by_both = asked.hop([(0, 1, "Sert")]).after(0, gains(4, 0))
+    assert by_both[2] == pytest.approx(by_vectors[2])  # as far ahead of the others in the one as in the other
+    assert by_both[1] == by_both[3] == 0
 
 
 def test_equal_notes_are_not_lifted() -> None:

@@ -21,6 +21,10 @@ _BOOTSTRAP = (
     "from theworld.ingestion.child import serve; serve()"
 )
 
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Unless the environment says otherwise: there is a process for each core already, and threads of linear algebra that
+wait for each other's turn take seconds for what one does in milliseconds."""
+
 
 class ChildEndedError(Exception):
     """The process ended while it was asked for something."""
@@ -41,6 +45,7 @@ class Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if quiet else None,
+            env=_ONE_THREAD | os.environ,
             **options,
         )
         self._make: Callable[[], object] | None = make

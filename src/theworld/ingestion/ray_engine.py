@@ -87,7 +87,10 @@ class RayEngine:
             import_package("ray", extra="ray").shutdown()
 
     def read(self, files: Sequence[SourceFile], limits: NoteSettings) -> Iterator[Iterable[Reading]]:
-        """Yield what is read of each file, in order."""
+        """Yield what is read of each file, in order; what one task would read is read here."""
+        if len(files) <= READ_FILES:
+            yield from (read_file(file, limits) for file in files)
+            return
         yield from self._mapped(files, READ_FILES, _read_files, fn_kwargs={"limits": limits})
 
     def model(self, documents: Sequence[PlannedDocument]) -> Generator[tuple[Batch, Outcomes]]:

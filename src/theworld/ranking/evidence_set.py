@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from theworld.deadline import Deadline
-from theworld.models.protocols import Embedder
+from theworld.models.protocols import Embedded, Embedder, TokenVectors
 from theworld.questions import Question, read_question
 from theworld.ranking.contract import Ranked, Reranking
 from theworld.ranking.fusion import min_max
@@ -20,6 +20,7 @@ from theworld.ranking.greedy_cover import (
     CoverInput,
     CoverWeights,
     Floats,
+    coverage_of,
     greedy_cover,
     importance_of,
 )
@@ -27,6 +28,7 @@ from theworld.ranking.lexical_cover import lexical_cover, names_title
 from theworld.ranking.pointwise import distinct
 from theworld.ranking.second_hop import SecondHop, Space, joined_by
 from theworld.state import Candidate, ScoreScale
+from theworld.stores.products import inner_products
 from theworld.stores.protocols import DenseStore, GraphStore
 from theworld.stores.token_codes import best_cosines
 
@@ -193,13 +195,24 @@ class EvidenceSetReranker:
         if embedder is None:
             raise ValueError(f"the embedder of {space} is gone")
 
-        def embed(text: str) -> Floats:
-            return embedder.embed_query(text).vector
+        def similarities(queries: Sequence[Embedded], chosen: Sequence[int]) -> Floats:
+            note_ids = [candidates[i].note_id for i in chosen]
+            cosines = np.stack([self._dense.cosines(space, query.vector, note_ids, tenant) for query in queries])
+            tokens = [query.tokens for query in queries if query.tokens is not None]
+            if len(tokens) < len(queries):  # of a text in another language than the space's
+                return np.stack([cosines, cosines])
+            codes = [one for one in self._dense.token_codes(space, note_ids, tenant) if one is not None]
+            ids = np.concatenate([one.ids for one in tokens])
+            together = TokenVectors(ids, np.concatenate([one.vectors for one in tokens]))
+            covered = coverage_of(best_cosines(together, codes), self._weights.similarity_floor)
+            idf = self._dense.token_idf(space, [int(i) for i in ids])
+            ends = np.cumsum([len(one.ids) for one in tokens])
+            own = [slice(end - len(one.ids), end) for one, end in zip(tokens, ends, strict=True)]
+            power = self._weights.idf_power
+            shares = [inner_products(covered[:, part], importance_of(idf[part], power)) for part in own]
+            return np.stack([cosines, np.stack(shares)])
 
-        def cosines(vector: Floats, chosen: Sequence[int]) -> Floats:
-            return self._dense.cosines(space, vector, [candidates[i].note_id for i in chosen], tenant)
-
-        return Space(embed, cosines, kind.rows.keys())
+        return Space(embedder.embed_query, similarities, kind.rows.keys())
 
     def _links(self, question: Question, candidates: Sequence[Candidate], tenant: str) -> list[_NoteLink]:
         """Return the links among the candidates, but no title links over what the question itself names."""

@@ -3,8 +3,9 @@
 "Where was the architect of X born?": the note on X is chosen for its words, but nothing in the note on its architect is
 like the question. So when a note is chosen, the words of the question that the chosen notes hold are left out, and the
 few names that join the note to the best of the others are put in front of the rest one by one: "Y Where was born". A
-note is lifted by how far its vector stands out among the candidates for the best of these queries. It is multi-hop
-dense retrieval (Xiong et al., ICLR 2021) with a name in place of the passage, and without training.
+note is lifted by how far it stands out among the candidates for the best of these queries, half by its vector and half
+by how much of the query its token vectors cover. It is multi-hop dense retrieval (Xiong et al., ICLR 2021) with a name
+in place of the passage, and without training.
 
 Only notes with token vectors are lifted: where an embedder gives none, there is no second hop.
 """
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theworld.deadline import Deadline
+from theworld.models.protocols import Embedded
 from theworld.questions import Question
 from theworld.state import StageTrace
 from theworld.text.tokens import function_words, token_set
@@ -39,10 +41,10 @@ LEAST_MS = 60.0
 class Space(NamedTuple):
     """The candidates of one embedding space."""
 
-    embed: Callable[[str], Floats]
-    """A query's vector, unit length."""
-    cosines: Callable[[Floats, Sequence[int]], Floats]
-    """(vector, candidates) -> cosine of each candidate's vector."""
+    embed: Callable[[str], Embedded]
+    """A query's vector and token vectors."""
+    similarities: Callable[[Sequence[Embedded], Sequence[int]], Floats]
+    """(queries, candidates) -> (2, queries, candidates): cosines of vectors, and shares of tokens that are covered."""
     notes: Set[int]
     """Its candidates; only these are lifted."""
 
@@ -96,11 +98,11 @@ class SecondHop:
                 left = [j for j in sorted(space.notes) if gain[j] > -np.inf]
                 if not left:
                     continue
-                for name, vector in zip(
-                    names, pool.map(space.embed, [f"{name} {rest}" for name in names]), strict=True
-                ):
-                    cosines = space.cosines(vector, left)
-                    apart = np.maximum((cosines - cosines.mean()) / max(float(cosines.std()), 1e-6), 0.0)
+                queries = list(pool.map(space.embed, [f"{name} {rest}" for name in names]))
+                found = space.similarities(queries, left)
+                mean, deviation = found.mean(axis=2, keepdims=True), found.std(axis=2, keepdims=True)
+                standing: Floats = np.maximum(((found - mean) / np.maximum(deviation, 1e-6)).mean(axis=0), 0.0)
+                for name, apart in zip(names, standing, strict=True):
                     lift[left] = np.maximum(lift[left], apart)
                     joined = set(self.links[chosen][name])
                     for j, more in zip(left, apart.tolist(), strict=True):
