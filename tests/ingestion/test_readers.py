@@ -38,6 +38,8 @@ MARKDOWN = [
     ("No heading at all", "some file", "No heading at all"),
     ("---\nA rule, not front matter", "some file", "A rule, not front matter"),
     ("---\n---\nBody", "some file", "Body"),
+    ("---\ntitle: T\naliases: [\n\t/a,\n\t/b,\n]\n---\nBody", "T", "Body"),
+    ('+++\ntitle = "T: of plus signs"\n[menu]\nmain = 1\n+++\nBody', "T: of plus signs", "Body"),
     ("---\r\ntitle: T\r\n---\r\n\r\nBody\r\n", "T", "Body"),
     ("---\n- a\n- b\n---\nBody", "some file", "- a\n- b\n---\nBody"),
     ("# [Link](http://x.org) `code`\n\nBody", "Link code", "Body"),
@@ -79,6 +81,11 @@ def test_front_matter_without_references(tmp_path: Path, fields: str) -> None:
 def test_front_matter_of_the_wrong_kind(tmp_path: Path, field: str) -> None:
     with pytest.raises(IngestionError, match=r"in the front matter is a (list|dict), not text"):
         read_one(write(tmp_path / "a.md", f"---\n{field}\n---\nx"))
+
+
+def test_bad_front_matter_of_plus_signs(tmp_path: Path) -> None:
+    with pytest.raises(IngestionError, match=r"not valid TOML: .*line 2"):
+        read_one(write(tmp_path / "a.md", "+++\na = 1\nb = c\n+++\nx"))
 
 
 def test_bad_front_matter_names_line(tmp_path: Path) -> None:

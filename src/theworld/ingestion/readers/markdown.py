@@ -1,4 +1,4 @@
-"""Markdown and MDX with optional YAML front matter. Offsets refer to the cleaned text (`markdown_cleaning`).
+"""Markdown and MDX with front matter in YAML or TOML, or none. Offsets refer to the cleaned text (`markdown_cleaning`).
 
 Blocks are found by markdown-it-py: its line numbers become offsets, headings become section paths.
 
@@ -12,6 +12,7 @@ Blocks are found by markdown-it-py: its line numbers become offsets, headings be
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -40,7 +41,10 @@ if TYPE_CHECKING:
 
 EXTENSIONS = (".md", ".markdown", ".mdx")
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(?P<yaml>(?:.*?\r?\n)?)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_FRONT_MATTER = re.compile(
+    r"\A(?P<mark>---|\+\+\+)[ \t]*\r?\n(?P<fields>(?:.*?\r?\n)?)(?:(?P=mark)|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL
+)
+"""YAML between lines of dashes, or TOML between lines of plus signs."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -101,13 +105,17 @@ def _front_matter(text: str, path: Path) -> tuple[dict[object, object], int]:
     match = _FRONT_MATTER.match(text)
     if match is None:
         return {}, 0
+    kind = "YAML" if match["mark"] == "---" else "TOML"
     try:
-        fields = yaml.load(match["yaml"], _Loader)  # noqa: S506 (it derives from SafeLoader)
+        if kind == "TOML":
+            fields: object = tomllib.loads(match["fields"])
+        else:  # YAML 1.2 has tabs between values, this parser does not
+            fields = yaml.load(match["fields"].expandtabs(), _Loader)  # noqa: S506 (it derives from SafeLoader)
     except Exception as error:  # on a value that cannot be (month 13) constructors raise whatever they come upon
         mark = getattr(error, "problem_mark", None)
         line = f" in line {mark.line + 2}" if mark else ""
         raise IngestionError(
-            f"the front matter is not valid YAML{line}: {getattr(error, 'problem', None) or error}",
+            f"the front matter is not valid {kind}{line}: {getattr(error, 'problem', None) or error}",
             where=str(path),
             remedy="Quote values that contain a colon or begin with a special character.",
         ) from error
