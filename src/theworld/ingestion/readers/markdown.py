@@ -45,6 +45,8 @@ _FRONT_MATTER = re.compile(
     r"\A(?P<mark>---|\+\+\+)[ \t]*\r?\n(?P<fields>(?:.*?\r?\n)?)(?:(?P=mark)|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL
 )
 """YAML between lines of dashes, or TOML between lines of plus signs."""
+_META_DATA = re.compile(r"\A(?:[a-z][a-z0-9_-]*:[ \t]+\S.*\r?\n)+(?=\s*#)")
+"""MultiMarkdown's front matter, which MkDocs reads too: `key: value` lines before the first heading."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -104,7 +106,9 @@ def _front_matter(text: str, path: Path) -> tuple[dict[object, object], int]:
     """Return the front matter's fields and the offset after it; a file without any gives no fields and 0."""
     match = _FRONT_MATTER.match(text)
     if match is None:
-        return {}, 0
+        lines = _META_DATA.match(text)
+        pairs = [line.partition(":") for line in lines[0].splitlines()] if lines else []
+        return {key: value.strip() for key, _, value in pairs}, lines.end() if lines else 0
     kind = "YAML" if match["mark"] == "---" else "TOML"
     try:
         if kind == "TOML":
