@@ -157,7 +157,7 @@ def _units(text: str, room: int, *, inside_code: bool) -> list[tuple[int, int]]:
         for start, end in [whole] if whole[1] - whole[0] <= room else paragraph if coded else _items(text, paragraph):
             sentences = split_sentences(text[start:end]) if end - start > room else []
             for left, right in [(start + one.start, start + one.end) for one in sentences] or [(start, end)]:
-                inside = [line for line in lines if left <= line[0] and line[1] <= end]
+                inside = [line for line in lines if left <= line[0] and line[1] <= right]
                 units += inside if right - left > room and inside else [(left, right)]
     return units or [(0, len(text))]
 

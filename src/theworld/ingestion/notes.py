@@ -147,10 +147,14 @@ def _fits(text: str, start: int, end: int, limits: NoteSettings, most: Mapping[L
 
 
 def _trimmed(text: str, start: int, end: int, kind: NoteKind = "paragraph") -> tuple[int, int]:
-    """Return where a piece begins and ends without white space around; code keeps its first line's indentation."""
+    """Return where a piece begins and ends without white space around; code keeps its first line's indentation.
+
+    So does the line that opens a code block, wherever it stands: the one that closes it is indented alike.
+    """
     piece = text[start:end]
     blank = len(piece) - len(piece.lstrip())
-    left = start + (piece.rfind("\n", 0, blank) + 1 if kind == "code" else blank)
+    line = piece.rfind("\n", 0, blank) + 1
+    left = start + (line if kind == "code" or FENCE.match(piece, line) else blank)
     return left, max(left, start + len(piece.rstrip()))
 
 

@@ -51,7 +51,7 @@ _TAG = re.compile(
     r"(?P<after>(?<=\w))?<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z0-9.]*)(?P<rest>(?:\s+(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)?)/?>"
 )
 _COMPONENT = re.compile(r"</(?P<closed>[A-Z][A-Za-z0-9.]*)\s*>|<(?P<single>[A-Z][A-Za-z0-9.]*)(?:\s[^<>]*)?/>")
-_SPOKEN = re.compile(r"\b(?:label|title|summary)=(?:\"([^\"]*)\"|'([^']*)')")
+_SPOKEN = re.compile(r"\b(?:label|title|summary|caption)=(?:\"([^\"]*)\"|'([^']*)')")
 _STYLING = frozenset("class className style id type icon color size width height key".split())
 """Attributes of components that say nothing."""
 _ATTRIBUTE = re.compile(r"([\w-]+)=(?:\"([^\"/]*)\"|'([^'/]*)')")
@@ -74,6 +74,8 @@ _IMAGE_NAME = re.compile(
 )
 """An image alone on its line that is said to show what its file is called."""
 _EMPTY_LINK = re.compile(r"\[\s*\]\((?:[^()\n]|\([^()\n]*\))*\)")
+_LINK_NOWHERE = re.compile(r"(?<!!)\[(?P<words>[^\[\]\n]+)\]\(\s*\)")
+"""A link whose address was a template tag."""
 _FILE_NAME = re.compile(r"[^.]*\.\w{2,5}")
 _DEFINITION = re.compile(
     r"^ {0,3}\[(?P<name>[^\[\]^\n][^\[\]\n]*)\]:[ \t]*<?(?P<target>[^\s<>]+)>?(?:[ \t]+[\"'(].*)?[ \t]*\n?", re.M
@@ -126,7 +128,7 @@ def _prose(text: str, components: Collection[str], targets: Mapping[str, str]) -
 
     def without_tags(piece: str) -> str:
         piece = _IMAGE.sub(lambda image: "" if _FILE_NAME.fullmatch(image["alt"]) else image["alt"], piece)
-        piece = _SETTINGS_BEHIND.sub("", _EMPTY_LINK.sub("", piece))
+        piece = _SETTINGS_BEHIND.sub("", _LINK_NOWHERE.sub(r"\g<words>", _EMPTY_LINK.sub("", piece)))
         piece = _ICON.sub(lambda icon: "✓" if icon["yes"] else "✗" if icon["no"] else "", piece)
         if "<" in piece:
             piece = _TAG.sub(lambda tag: _instead_of(tag, components), piece)
@@ -151,9 +153,18 @@ def _decoded(text: str) -> str:
 
 
 def _shown(tag: re.Match[str]) -> str:
-    """Return the values of a shortcode that its page shows: versions and words, not paths and single names."""
-    values = (tag["shortcode"] or "").split('"')[1::2]
-    return " ".join(v for v in values if _VERSION.fullmatch(v) or ("/" not in v and (" " in v or has_ideographs(v))))
+    """Return what a page shows of a shortcode: versions, words and captions, not paths and single names.
+
+    One that is a single word within a line is a badge ("required"), unless it is opened and closed.
+    """
+    code = (tag["shortcode"] or "").strip()
+    line_start, line_end = tag.string.rfind("\n", 0, tag.start()) + 1, tag.string.find("\n", tag.end())
+    line = tag.string[line_start : line_end if line_end >= 0 else None]
+    if re.fullmatch(r"[a-z]+", code) and re.search(r"\w", _TEMPLATE.sub("", line)):
+        return "" if re.search(rf"\{{\{{[<%]\s*/\s*{code}\s*[%>]\}}\}}", tag.string) else f"({code})"
+    spoken = {one or other for one, other in _SPOKEN.findall(code)}
+    words = (v for v in code.split('"')[1::2] if v in spoken or "/" not in v)
+    return " ".join(v for v in words if v in spoken or _VERSION.fullmatch(v) or " " in v or has_ideographs(v))
 
 
 def _instead_of(tag: re.Match[str], components: Collection[str]) -> str:
