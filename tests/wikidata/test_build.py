@@ -83,7 +83,7 @@ def test_bad_lines_are_numbered_and_passed_over(dump: Path, tmp_path: Path) -> N
 
 
 def test_endless_lines_are_passed_over(dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("theworld.wikidata.dump.MAX_LINE", 20_000)
+    monkeypatch.setattr("theworld.wikidata.build.MAX_LINE", 20_000)
     lines = dump.read_bytes().splitlines()
     lines.insert(2, b'{"id": "Q1", "labels": "' + b"x" * 200_000 + b'"},')
     dump.write_bytes(b"\n".join(lines))

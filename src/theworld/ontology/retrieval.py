@@ -17,8 +17,7 @@ from theworld.deadline import Deadline
 from theworld.ontology.lookup import Lookup
 from theworld.ontology.model import Ref
 from theworld.ontology.questions.descriptions import UNREAD, DescriptionReader, Reading
-from theworld.ontology.questions.matching import Matcher
-from theworld.ontology.questions.names import QueryMatches
+from theworld.ontology.questions.matching import Matcher, QueryMatches
 from theworld.ontology.storing import from_nodes
 from theworld.ontology.walking import HOPS, Floats, Ints, OntologyGraph, Walk, walk
 from theworld.ontology.wording import label_of, step_words, word_steps, word_way

@@ -23,9 +23,8 @@ class ImportReport:
     changed: bool
     """False when the store had just this ontology."""
     nodes: dict[str, int]
-    """Elements by kind."""
     edges: dict[str, int]
-    """Edges by kind."""
+    """Both by kind."""
     linked_notes: int
     """Notes that name at least one element."""
 

@@ -23,7 +23,7 @@ from theworld.questions import read_question
 from theworld.routing import DatabaseReader, DatabaseView
 from theworld.settings import DatabaseSettings
 from theworld.sql.drafting.file import read_mapping, to_ontology
-from theworld.sql.drafting.wording import labels_for
+from theworld.sql.drafting.proposing import draft_mapping, labels_for
 from theworld.sql.engines import Engine, Rows, open_engine
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Plan, UnclearError
@@ -32,8 +32,7 @@ from theworld.sql.questions.cutting import cut_question
 from theworld.sql.questions.lexicon import Lexicon, Meaning, Named, cue_meanings, label_meanings
 from theworld.sql.questions.understanding import plan_terms
 from theworld.sql.results import to_table, words
-from theworld.sql.statements.building import build
-from theworld.sql.statements.conditions import column, table
+from theworld.sql.statements.building import build, column, table
 from theworld.sql.statements.guard import Statement, check_statement, parse_statement
 from theworld.state import Context, QueryTable, TableColumn
 from theworld.state.tables import Cell
@@ -79,8 +78,6 @@ class Database:
             raise SettingsError("needs an address", where="database.url")
         address, confirmed = settings.url.get_secret_value(), dict[str, str]()
         if settings.ontology is None:
-            from theworld.sql.drafting.proposing import draft_mapping
-
             ontology = to_ontology(draft_mapping(address))
         elif (written := read_mapping(settings.ontology)) is None:
             ontology = load_ontology(settings.ontology)

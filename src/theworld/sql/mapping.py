@@ -19,11 +19,8 @@ class Join(NamedTuple):
     """One way from a class's table to another's: the relation, its tables and key columns."""
 
     relation: str
-    """Id of the relation."""
     source: str
-    """Class it leads from."""
     target: str
-    """Class it leads to."""
     source_column: str
     """Column of the source's table, or of the table between, that the target side is found by."""
     target_column: str
@@ -31,9 +28,8 @@ class Join(NamedTuple):
     link: str | None = None
     """Table between the two, None when a column of one of the tables holds the other's key."""
     link_source: str = ""
-    """Column of the table between that holds the source's key."""
     link_target: str = ""
-    """Column of the table between that holds the target's key."""
+    """Its columns that hold the keys of the two."""
     forward: bool = True
     """False when the relation is read from its target to its source."""
 
@@ -53,7 +49,7 @@ class MappedTable:
 
     name: str
     columns: tuple[str, ...]
-    """Mapped columns; the tenant's is not among them."""
+    """The tenant's is not among them."""
     keys: frozenset[str]
     """Columns that joins may compare."""
     tenant: str | None

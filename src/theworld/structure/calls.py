@@ -110,11 +110,6 @@ def read_arguments(payload: Any) -> Arguments:
     return payload, ()
 
 
-def normalised(name: str) -> str:
-    """Return a tool name without case, separators and namespace, for comparison."""
-    return "".join(char for char in name.rsplit(".", 1)[-1].casefold() if char.isalnum())
-
-
 def read_text_calls(text: str) -> Iterator[Arguments]:
     """Yield the arguments of calls written as tags with parameters, or as Python calls with keyword arguments.
 

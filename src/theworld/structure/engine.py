@@ -6,9 +6,10 @@ import json
 from typing import Any, TypeVar
 
 from theworld.structure import schema
-from theworld.structure.calls import find_tool_calls, member, normalised, read_arguments
+from theworld.structure.calls import find_tool_calls, member, read_arguments
 from theworld.structure.errors import Attempt, StructureParseError
 from theworld.structure.fitting.coercion import fit
+from theworld.structure.fitting.remedies import fold
 from theworld.structure.fitting.targets import Target, count_filled, target_of
 from theworld.structure.json_extractor import extract_structured_data, search_text
 from theworld.structure.report import ParseReport
@@ -100,6 +101,7 @@ def _from_tool_calls(raw: Any, target: Target, attempts: list[Attempt]) -> Parse
         found.append((name, ParseReport(value, label, read + fitted, truncated)))
     if not found and not attempts:
         attempts.append(("tool_call", "no tool call of a known dialect"))
-    named = [pair for pair in found if normalised(pair[0]) == normalised(target.name)]
+    wanted = fold(target.name.rsplit(".", 1)[-1])
+    named = [pair for pair in found if fold(pair[0].rsplit(".", 1)[-1]) == wanted]  # without namespace and separators
     reports = [report for _, report in named or found]
     return max(reports, key=lambda report: count_filled(report.value), default=None)

@@ -41,9 +41,7 @@ class Alternative:
     """Another candidate that would have been valid."""
 
     strategy: str
-    """Where it was found."""
     value: Any
-    """The validated object."""
     filled: int
     """How many of the model's fields it fills."""
     why_not: str

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from pydantic_core import from_json
@@ -19,11 +20,11 @@ from theworld.structure.errors import Attempt
 from theworld.structure.fitting.coercion import fit
 from theworld.structure.fitting.targets import Target, arguments_of_call, count_filled
 from theworld.structure.reading.fragments import (
+    SEPARATOR,
     Fragment,
     Scanner,
     answer_start,
     nested_values,
-    only_separators_between,
     read_any,
     unbraced_fields,
 )
@@ -42,7 +43,6 @@ class Candidate:
     """A validated object and how it came to be."""
 
     value: Any
-    """The validated object."""
     label: str
     """Name of the strategy, before what repairing adds to it."""
     fragment: Fragment | None = None
@@ -212,7 +212,8 @@ class Search:
             return None
         objects = [fragment for fragment in fragments if isinstance(fragment.value, dict)]
         if self.target.kind == "any":
-            if len(fragments) > 1 and not only_separators_between(text, fragments):
+            gaps = (text[left.end : right.start] for left, right in pairwise(fragments))
+            if not all(map(SEPARATOR.fullmatch, gaps)):
                 fenced = [fragment for fragment in fragments if fragment.label.startswith("markdown_")]
                 with_objects = [
                     fragment

@@ -78,7 +78,12 @@ class ReplyCache:
                 return self._open().execute(statement, values).fetchall()
             except (sqlite3.Error, OSError, UnicodeError) as error:
                 _LOG.warning("the cache of Wikidata replies %s is not usable: %s", self._path, error)
-                self._discard(error)
+                if self._connection is not None:
+                    self._connection.close()
+                    self._connection = None
+                for suffix in ("", "-wal", "-shm") if type(error) is sqlite3.DatabaseError else ():
+                    with suppress(OSError):  # in a folder one may only read; else the next use begins a new file
+                        self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
                 return []
 
     def _open(self) -> sqlite3.Connection:
@@ -94,13 +99,3 @@ class ReplyCache:
                 raise
             self._connection = connection
         return self._connection
-
-    def _discard(self, error: Exception) -> None:
-        """Drop a damaged file, so that the next use begins a new one."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        if type(error) is sqlite3.DatabaseError:
-            for suffix in ("", "-wal", "-shm"):
-                with suppress(OSError):  # in a folder one may only read
-                    self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)

@@ -85,11 +85,23 @@ class _Lookup:
         """Return the candidates in the order of the hits, each entry once."""
         items = self._entities(list(hits), "labels|descriptions|aliases|claims|sitelinks")
         known = {item.id: item for qid in hits if (item := items.get(qid))}
-        names = self._labels(_values_by_importance(list(known.values())))
+        order: dict[str, None] = {}  # types of every item first, then the other properties, first values first
+        for code in sorted(key_properties(), key=lambda code: code != KNOWN_TYPE):
+            for place in range(max((len(item.facts.get(code, ())) for item in known.values()), default=0)):
+                for item in known.values():
+                    values = item.facts.get(code, ())[place : place + 1]
+                    order.update(dict.fromkeys(value for value in values if QID.fullmatch(value)))
+        names = self._labels(list(order))
         found: dict[str, Mapping[str, Any]] = {}
         for qid, hit in hits.items():
             item = items.get(qid)
-            candidate = _from_hit(hit) if item is None else as_candidate(item, self._language, lambda _: names)
+            if item is not None:
+                candidate = as_candidate(item, self._language, lambda _: names)
+            else:  # a hit without details, reduced to what is used
+                aliases = hit.get("aliases")
+                others = [name for name in aliases if isinstance(name, str)] if isinstance(aliases, list) else []
+                texts = {name: hit[name] for name in ("label", "description") if isinstance(hit.get(name), str)}
+                candidate = {"id": qid, **texts, "aliases": others}
             found.setdefault(candidate["id"], candidate)
         return list(found.values())
 
@@ -125,22 +137,3 @@ class _Lookup:
                 if isinstance(name, str):
                     found.setdefault(name, item)
         return found
-
-
-def _values_by_importance(items: Sequence[Item]) -> list[str]:
-    """Return the QIDs that need a name: types of every item first, then the other properties, first values first."""
-    order: dict[str, None] = {}
-    for code in sorted(key_properties(), key=lambda code: code != KNOWN_TYPE):
-        for place in range(max((len(item.facts.get(code, ())) for item in items), default=0)):
-            for item in items:
-                values = item.facts.get(code, ())[place : place + 1]
-                order.update(dict.fromkeys(value for value in values if QID.fullmatch(value)))
-    return list(order)
-
-
-def _from_hit(hit: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a hit without details as it is, reduced to what is used."""
-    texts = {name: hit[name] for name in ("label", "description") if isinstance(hit.get(name), str)}
-    aliases = hit.get("aliases")
-    names = [name for name in aliases if isinstance(name, str)] if isinstance(aliases, list) else []
-    return {"id": hit["id"], **texts, "aliases": names}

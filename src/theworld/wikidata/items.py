@@ -43,11 +43,9 @@ class Item:
     id: str
     """The QID."""
     labels: Mapping[str, str]
-    """Language -> label."""
     descriptions: Mapping[str, str]
-    """Language -> description."""
     aliases: _Values
-    """Language -> other names, variants of the label among them."""
+    """Other names, variants of the label among them."""
     facts: _Values
     """Property -> QIDs, or times as `TIME/PRECISION`."""
     sitelinks: int
@@ -110,30 +108,24 @@ def as_candidate(item: Item, language: str, labels_of: Callable[[Sequence[str]],
 
     `labels_of` names QIDs in `language`; those it does not know are left out of the facts.
     """
-    label = item.text(item.labels, language)
-    names = [*item.aliases.get(language, ()), *item.labels.values(), *item.names()]
-    return {
-        "id": item.id,
-        "label": label,
-        "description": item.text(item.descriptions, language),
-        "aliases": [name for name in dict.fromkeys(names) if name != label],
-        "key_props_excerpt": facts_in_words(item, language, labels_of(item.values())),
-        "sitelinks": item.sitelinks,
-    }
-
-
-def facts_in_words(item: Item, language: str, labels: Mapping[str, str]) -> str:
-    """Return the key facts as `name: value, value; name: value`."""
-    parts = []
-    for code, names in key_properties().items():
+    label, labels, facts = item.text(item.labels, language), labels_of(item.values()), []
+    for code, called in key_properties().items():
         words: dict[str, None] = {}
         for value in item.facts.get(code, ()):
             time, _, precision = value.rpartition("/")
             word = labels.get(value) if QID.fullmatch(value) else date_in_words(time, int(precision), language)
             words |= {word: None} if word else {}
         if words:
-            parts.append(f"{names['zh' if language == 'zh' else 'en']}: {', '.join(words)}")
-    return "; ".join(parts)
+            facts.append(f"{called['zh' if language == 'zh' else 'en']}: {', '.join(words)}")
+    names = [*item.aliases.get(language, ()), *item.labels.values(), *item.names()]
+    return {
+        "id": item.id,
+        "label": label,
+        "description": item.text(item.descriptions, language),
+        "aliases": [name for name in dict.fromkeys(names) if name != label],
+        "key_props_excerpt": "; ".join(facts),
+        "sitelinks": item.sitelinks,
+    }
 
 
 def _texts(texts: Any, chain: Sequence[str]) -> Iterator[str]:

@@ -93,17 +93,6 @@ def read_rdf(file: Path, terms: Terms | None = None, losses: list[Loss] | None =
     Raises OntologyError when it is not of that format (with rdflib's line, where it tells one), holds no classes, or
     does not fit together; elements are called by their ids, because triples have no lines.
     """
-    graph = _parsed(file)
-    reader = _Reader(graph, str(file), terms or Terms())
-    plain = reader.plain(_NOT_ID.sub("_", file.stem).strip("_-") or "ontology")
-    if not plain["classes"]:
-        raise OntologyError("holds no owl:Class, rdfs:Class or skos:Concept.", where=str(file))
-    if losses is not None:
-        losses += find_losses(graph, reader.used, set(reader.ids), reader.values)
-    return parse_ontology(json.dumps(plain, ensure_ascii=False), where=str(file), with_lines=False)
-
-
-def _parsed(file: Path) -> Graph:
     kind, text, graph = ENDINGS[file.suffix.lower()], text_of(file), Graph()
     try:
         if kind == "json-ld":
@@ -117,7 +106,13 @@ def _parsed(file: Path) -> Graph:
     except Exception as error:  # rdflib's parsers raise what they like
         said = " ".join(str(error).split())[:300]
         raise OntologyError(f"is not {kind}: {said}.", where=str(file)) from error
-    return graph
+    reader = _Reader(graph, str(file), terms or Terms())
+    plain = reader.plain(_NOT_ID.sub("_", file.stem).strip("_-") or "ontology")
+    if not plain["classes"]:
+        raise OntologyError("holds no owl:Class, rdfs:Class or skos:Concept.", where=str(file))
+    if losses is not None:
+        losses += find_losses(graph, reader.used, set(reader.ids), reader.values)
+    return parse_ontology(json.dumps(plain, ensure_ascii=False), where=str(file), with_lines=False)
 
 
 def _check_contexts(data: Any, where: str) -> None:

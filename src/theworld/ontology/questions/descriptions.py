@@ -23,8 +23,7 @@ from theworld.ontology.questions.clauses import (
     nothing_else,
     opening,
 )
-from theworld.ontology.questions.matching import Matcher
-from theworld.ontology.questions.names import ROLES, SCORES, SUBJECTS, Name, descriptive_names
+from theworld.ontology.questions.matching import ROLES, SCORES, SUBJECTS, Matcher, Name, descriptive_names
 from theworld.questions import read_question
 from theworld.text import Language, tokens
 from theworld.text.phrases import Found, PhraseTable, longest

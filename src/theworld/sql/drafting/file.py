@@ -26,7 +26,7 @@ from theworld.errors import OntologyError
 from theworld.ontology import Attribute, ClassTable, Labels, Ontology, OntologyClass, Relation
 from theworld.ontology.files.reading import ENDINGS
 from theworld.ontology.model import EnumValue, LabelColumns, Part, RelationJoin, Roles
-from theworld.sql.drafting.wording import is_chinese
+from theworld.text.language import has_ideographs
 
 ColumnType = Literal["text", "listed", "codes", "number", "integer", "date", "hidden"]
 
@@ -210,7 +210,7 @@ def _id(*names: str) -> str:
 
 def _labels(called: Iterable[str], name: str = "") -> Labels:
     said = [*called] or ([name] if name else [])
-    return Labels(zh=tuple(s for s in said if is_chinese(s)), en=tuple(s for s in said if not is_chinese(s)))
+    return Labels(zh=tuple(s for s in said if has_ideographs(s)), en=tuple(s for s in said if not has_ideographs(s)))
 
 
 def _class(name: str, table: TableDraft) -> OntologyClass:

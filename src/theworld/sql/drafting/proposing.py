@@ -10,20 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import PurePath
 from typing import Any
 
-from theworld.sql.drafting import guessing
+from theworld.data_files import load_table
 from theworld.sql.drafting.file import ColumnDraft, MappingFile, TableDraft
 from theworld.sql.drafting.inspection import MOST_VALUES, ColumnFacts, TableFacts, inspect_tables, plain_address
-from theworld.sql.drafting.wording import (
-    comment_label,
-    glossary,
-    is_chinese,
-    labels_for,
-    without_ending,
-    words_of,
-)
+from theworld.text.language import has_ideographs
+
+LONGEST_VALUE = 60
 
 _CODE = re.compile(r"(-?\d+)\s*[=:：\-]?\s*([^\W\d_][^\s,，;；/、\d]*)")
 
@@ -40,8 +36,14 @@ def draft_mapping(url: str) -> MappingFile:
 class _Draft:
     def __init__(self, facts: Mapping[str, TableFacts]) -> None:
         self._facts = facts
-        self._codes = guessing.dictionaries(facts)
-        self._called = {name: guessing.table_labels(table) for name, table in facts.items()}
+        self._codes: dict[str, tuple[str, tuple[str, str, str]]] = {}
+        """The kinds of codes that dictionary tables hold: the table and its columns of kind, code and label."""
+        for table in facts.values():
+            rest = [c for c in table.columns if c not in table.key]
+            if len(table.key) == 2 and rest and not table.foreign and table.columns[table.key[0]].kind == "text":
+                place = table.name, (table.key[0], table.key[1], rest[0])
+                self._codes |= {str(kind): place for kind in table.columns[table.key[0]].values}
+        self._called = {name: _table_labels(table) for name, table in facts.items()}
 
     def tables(self) -> dict[str, TableDraft]:
         """Return every table that has a key and is no dictionary."""
@@ -57,24 +59,24 @@ class _Draft:
         columns: dict[str, ColumnDraft] = {}
         for column in table.columns.values():
             words = words_of(column.name)
-            if guessing.is_one_of(column.name, "deleted") and set(map(str, column.values)) <= {"0", "1"}:
-                counts[column.name] = guessing.stored(column, "0")
+            if _is_one_of(column.name, "deleted") and set(map(str, column.values)) <= {"0", "1"}:
+                counts[column.name] = _stored(column, "0")
                 continue
-            if guessing.is_one_of(column.name, "tenants"):
+            if _is_one_of(column.name, "tenants"):
                 tenant = column.name
             if column.name in keys:
                 columns[column.name] = self._relation(table, column, *keys[column.name])
-            elif column.name != key or is_chinese(column.comment) or not words.endswith(" id"):
+            elif column.name != key or has_ideographs(column.comment) or not words.endswith(" id"):
                 columns[column.name] = self._column(table, column)
-        columns |= guessing.line_amount(table, columns)
-        label, own = guessing.naming(table), words_of(table.name)
-        unsaid = self._called[table.name] == (own,) and guessing.is_short(own)
+        columns |= _line_amount(table, columns)
+        label, own = _naming(table), words_of(table.name)
+        unsaid = self._called[table.name] == (own,) and _is_short(own)
         return TableDraft(
             called=self._called[table.name],
             sure=0.6 if unsaid else 0.9,
             key=key,
             name=label,
-            date=guessing.main_date(table),
+            date=_main_date(table),
             counts=counts,
             tenant=tenant,
             link=link,
@@ -91,7 +93,7 @@ class _Draft:
                 if len(other.key) != 1 or (other.name == table.name and column.name == other.key[0]):
                     continue
                 key = other.columns[other.key[0]]
-                why = guessing.names_table(column, other, self._called[other.name]) if column.kind == key.kind else ""
+                why = _names_table(column, other, self._called[other.name]) if column.kind == key.kind else ""
                 if why and (len(key.values) > MOST_VALUES or set(column.values) <= set(key.values)):
                     found[column.name] = (other.name, 0.85, f"{why}, all values are keys of {other.name}")
         return found
@@ -119,24 +121,24 @@ class _Draft:
         words = re.sub(r"^(?:is|has) ", "", words) if column.kind in {"boolean", "integer", "text"} else words
         own = next((f"{label} " for label in self._called[table.name] if words.startswith(f"{label} ")), "")
         bare = words.removeprefix(own)  # `invoice status` as status
-        called = labels_for(said, *dict.fromkeys((words, bare)) if not (said and guessing.is_short(words)) else ())
+        called = labels_for(said, *dict.fromkeys((words, bare)) if not (said and _is_short(words)) else ())
         made: dict[str, Any] = {"called": called or (words,)}
         codes, why = self._values_of(column)
         flags = set(map(str, column.values)) <= {"0", "1"} and len(column.values) > 1 and column.name not in table.key
         if codes:
             made |= {"type": "codes", "codes": codes, "sure": 0.9, "why": why}
         elif column.kind == "boolean" or flags:
-            codes = {guessing.stored(column, "1"): called}
+            codes = {_stored(column, "1"): called}
             made |= {"type": "codes", "codes": codes, "sure": 0.85, "why": "holds 0 and 1"}
-        elif numeric and column.name not in table.key and not guessing.is_one_of(column.name, "tenants"):
+        elif numeric and column.name not in table.key and not _is_one_of(column.name, "tenants"):
             made |= {"type": column.kind, "total": "sum", "unit": glossary()["units"].get(unit, "")}
             billed = glossary()["revenue"]
             tables = {part for label in self._called[table.name] for part in (label, *label.split())}
-            if tables & {*billed["tables"]} and {words, said} & {*billed["columns"]} and guessing.main_date(table):
+            if tables & {*billed["tables"]} and {words, said} & {*billed["columns"]} and _main_date(table):
                 made["called"] = tuple(dict.fromkeys((*made["called"], *billed["called"])))
                 made |= {"sure": 0.8, "why": "an amount of what is sold or billed"}
         elif column.kind == "text":
-            made |= {"type": "listed" if guessing.is_listed(column, words) else "text"}
+            made |= {"type": "listed" if _is_listed(column, words) else "text"}
         elif column.kind in {"date", "other"}:
             made |= {"type": "date" if column.kind == "date" else "hidden"}
         return ColumnDraft(**made)
@@ -154,5 +156,166 @@ class _Draft:
                 return {code: labels_for(label) for code, label in known.items()}, f"dictionary {place}, {pointed[0]}"
         inline = dict(_CODE.findall(column.comment))
         if len(inline) >= 2 and {str(v) for v in column.values} <= set(inline):
-            return {guessing.stored(column, code): labels_for(label) for code, label in inline.items()}, "comment"
+            return {_stored(column, code): labels_for(label) for code, label in inline.items()}, "comment"
         return {}, ""
+
+
+def _is_one_of(name: str, section: str) -> bool:
+    """Return whether a name stands in a list of the glossary, as written or as words."""
+    words = {name.casefold(), words_of(name), words_of(name).replace(" ", "_")}
+    return bool(words & set(glossary()[section]))
+
+
+def _is_short(words: str) -> bool:
+    """Return whether a name is an abbreviation that nobody says: few letters, no word of the glossary."""
+    return words.isascii() and labels_for(words) == (words,) and max(map(len, words.split())) <= 4
+
+
+def _stored(column: ColumnFacts, text: str) -> str | int:
+    """Return a value as the column holds it: a number where it holds numbers."""
+    return int(text) if column.kind in {"integer", "number", "boolean"} else text
+
+
+def _table_labels(table: TableFacts) -> tuple[str, ...]:
+    """Return what the rows of a table are called: by its comment, by that of its key (药品编码), by its name."""
+    own = singular(words_of(table.name))
+    key = table.columns[table.key[0]] if len(table.key) == 1 else None
+    said = without_ending(comment_label(key.comment)) if key is not None and key.name not in table.foreign else ""
+    about = comment_label(table.comment)
+    if about or (said and has_ideographs(said)):
+        return labels_for(about, said, *(() if own.isascii() and _is_short(own) else (own,)))
+    return labels_for(own)
+
+
+def _names_table(column: ColumnFacts, other: TableFacts, called: tuple[str, ...]) -> str:
+    """Return why a column might hold keys of a table, empty when nothing says so."""
+    key = other.key[0]
+    if re.search(rf"(?<!\w){re.escape(other.name)}\.{re.escape(key)}(?!\w)", column.comment):
+        return "its comment names the key"
+    own = words_of(column.name)
+    stem = without_ending(own)
+    if stem != own and (stem in called or singular(words_of(other.name)) == stem):
+        return "its name is the table's"
+    if column.name == key and len(words_of(key)) > 2 and words_of(key) not in {"code", "编号", "name"}:
+        return "its name is the key's"
+    return ""
+
+
+def _naming(table: TableFacts) -> tuple[str, ...]:
+    """Return the columns that together name a row."""
+    words = {c: words_of(c) for c, d in table.columns.items() if d.kind == "text" and d.values}
+    first = next((c for c, w in words.items() if w in {"first name", "given name"}), None)
+    last = next((c for c, w in words.items() if w in {"last name", "surname", "family name"}), None)
+    if first and last:
+        return first, last
+    own = singular(words_of(table.name))
+    said = {c: f"{w} {comment_label(table.columns[c].comment)}".strip() for c, w in words.items()}
+    for pattern in (
+        rf"^({re.escape(own)} )?(name|title)\b",
+        r"(名称|姓名|名字|书名|标题)|(^| )name$",
+        r"\bdescription$",
+    ):
+        for column, text in said.items():
+            distinct = len(table.columns[column].values)
+            if (
+                re.search(pattern, text)
+                and column not in table.foreign
+                and (distinct > MOST_VALUES or 2 * distinct > min(table.rows, MOST_VALUES))
+            ):
+                return (column,)
+    return ()
+
+
+def _main_date(table: TableFacts) -> str | None:
+    """Return the column of when a row happened: the first date that is no birthday nor term."""
+    dates = [c for c in table.columns.values() if c.kind == "date"]
+    refers = [c for c in table.columns if c not in table.key and without_ending(words_of(c)) != words_of(c)]
+    if not (table.foreign or refers or any(words_of(c.name).startswith(singular(words_of(table.name))) for c in dates)):
+        return None  # what refers to nothing seldom happens: it is a thing with a date
+    unlike = glossary()["people_dates"]
+    return next((c.name for c in dates if not any(w in f"{words_of(c.name)} {c.comment}" for w in unlike)), None)
+
+
+def _line_amount(table: TableFacts, columns: Mapping[str, ColumnDraft]) -> dict[str, ColumnDraft]:
+    """Return what a line of an order comes to, where it has a price and a quantity and belongs to something else."""
+    named = {c: {*d.called} for c, d in columns.items() if d.type in {"number", "integer"}}
+    price, quantity, discount = (
+        next((c for c, called in named.items() if word in called), None)
+        for word in ("unit price", "quantity", "discount")
+    )
+    if price is None or quantity is None or not table.foreign:
+        return {}
+    called = ("line amount", *glossary()["revenue"]["called"])
+    why = "price times quantity" + (", less the discount" if discount else "")
+    draft = ColumnDraft(
+        called=called, type="number", total="sum", times=(price, quantity), less=discount, sure=0.8, why=why
+    )
+    return {"line amount": draft}
+
+
+def _is_listed(column: ColumnFacts, words: str) -> bool:
+    """Return whether a text column has values that a question may name: they are few, and short words."""
+    if any(word in glossary()["private"] for word in (*words.split(), comment_label(column.comment))):
+        return False
+    texts = [str(v) for v in column.values]
+    short = texts and len(texts) <= MOST_VALUES and all(len(t) <= LONGEST_VALUE for t in texts)
+    lettered = all(re.search(r"[^\W\d_]", t) for t in texts)
+    return bool(short and lettered)
+
+
+def glossary() -> Mapping[str, Any]:
+    """Return data/glossary.yaml."""
+    return load_table("theworld.sql", "data/glossary.yaml")
+
+
+@cache
+def _pairs(*sections: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the words of the other language, and synonyms of the own one, by folded word."""
+    found: dict[str, list[str]] = {}
+    for section in sections:
+        for (line,) in ([", ".join(entry)] for entry in glossary()[section]):
+            both = [word.strip() for half in line.split(";") for word in half.split(",")]
+            for word in both:
+                found.setdefault(word, []).extend(other for other in both if other != word)
+    return {word: tuple(dict.fromkeys(others)) for word, others in found.items()}
+
+
+def words_of(name: str) -> str:
+    """Return a name as words: `OrderDate` and `order_date` as "order date"."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name).replace("_", " ")
+    return " ".join(spaced.lower().split())
+
+
+def without_ending(words: str) -> str:
+    """Return words without what only says that they are a key: id, no, 编号."""
+    for ending in glossary()["endings"]:
+        if has_ideographs(ending):
+            if words.endswith(ending) and len(words) > len(ending):
+                return words[: -len(ending)]
+        elif words.endswith(f" {ending}"):
+            return words[: -len(ending) - 1]
+    return words
+
+
+def singular(words: str) -> str:
+    """Return English words with the last one in the singular."""
+    if has_ideographs(words) or words.endswith(("ss", "us", "is", "news", "status")):
+        return words
+    if words.endswith("ies"):
+        return f"{words[:-3]}y"
+    if words.endswith(("xes", "ches", "shes", "sses")):
+        return words[:-2]
+    return words[:-1] if words.endswith("s") else words
+
+
+def comment_label(comment: str) -> str:
+    """Return the name a comment begins with, empty when it speaks of something else (a dictionary, a value)."""
+    first = re.split(r"[，,;；:：(（。]|\s", comment.strip())[0]
+    usable = first and "." not in first and not first.startswith("字典") and not first[0].isdigit()
+    return first if usable and len(first) <= 20 else ""
+
+
+def labels_for(*names: str, sections: tuple[str, ...] = ("things", "properties", "values")) -> tuple[str, ...]:
+    """Return what goes by these names, with what the glossary's sections call it in the other language and the same."""
+    pairs = _pairs(*sections)
+    return tuple(dict.fromkeys(said for name in names if name for said in (name, *pairs.get(name, ()))))

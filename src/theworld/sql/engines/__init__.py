@@ -19,18 +19,16 @@ class Rows:
     """What a statement returned."""
 
     columns: tuple[str, ...]
-    """Names of the columns."""
     rows: tuple[tuple[Cell, ...], ...]
-    """The rows, at most as many as asked."""
+    """At most as many as asked."""
     truncated: bool
-    """True when there were more."""
+    """Whether there were more."""
 
 
 class Engine(Protocol):
     """A database that can only be read."""
 
     dialect: Dialect
-    """The SQL it speaks, by sqlglot's name."""
     name: str
     """What to call it in messages; holds no password."""
 

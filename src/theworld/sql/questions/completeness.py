@@ -8,7 +8,7 @@ from typing import NamedTuple
 from theworld.sql.mapping import DatabaseMapping
 from theworld.sql.plan import Filter, Group, Plan, UnclearError
 from theworld.sql.questions.lexicon import Term, TermKind, cues
-from theworld.sql.questions.restrictions import Restrictions
+from theworld.sql.questions.narrowing import Restrictions
 
 LEAST_SURE = 0.8
 """What a draft is less sure of is not told as fact."""

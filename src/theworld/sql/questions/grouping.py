@@ -11,7 +11,7 @@ from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Group, Plan, UnclearError
 from theworld.sql.questions.lexicon import Term
 from theworld.sql.questions.measures import Head
-from theworld.sql.questions.restrictions import Restrictions
+from theworld.sql.questions.narrowing import Restrictions
 from theworld.text.calendar_units import CalendarUnit, shifted
 from theworld.text.time_ranges import TimeRange
 
@@ -118,24 +118,17 @@ def timed(plan: Plan, head: Head, terms: Sequence[Term], unit: CalendarUnit | No
     return replace(plan, period=period, time_unit=unit or ("month" if head.analysis == "trend" else None))
 
 
-def _in_one_year(periods: list[TimeRange], terms: Sequence[Term]) -> list[TimeRange]:
-    """Return two periods, the one without a year in that of the other: Q1 and Q4 of 1997."""
-    texts = {t.of("period")[0].value.place: t.text for t in terms if t.of("period")}
-    dated = [re.search(r"(?:19|20)\d\d|[今去前]年", texts.get(p.place, "")) is not None for p in periods]
-    if sum(dated) != 1:
-        return periods
-    own, other = periods[dated.index(True)], periods[dated.index(False)]
-    if own.start is None or other.start is None or other.end is None:
-        return periods
-    years = own.start.year - other.start.year
-    return [own, replace(other, start=shifted(other.start, "year", years), end=shifted(other.end, "year", years))]
-
-
 def _changed(plan: Plan, head: Head, periods: list[TimeRange], terms: Sequence[Term]) -> Plan:
     if len(periods) == 1 and periods[0].ends:  # a change "between Q2 and Q3" is from the one to the other
         periods = list(periods[0].ends)
-    if len(periods) == 2:
-        periods = _in_one_year(periods, terms)
+    texts = {t.of("period")[0].value.place: t.text for t in terms if t.of("period")}
+    dated = [re.search(r"(?:19|20)\d\d|[今去前]年", texts.get(p.place, "")) is not None for p in periods]
+    if len(periods) == 2 and sum(dated) == 1:  # the one without a year is in that of the other: Q1 and Q4 of 1997
+        own, other = periods[dated.index(True)], periods[dated.index(False)]
+        if own.start is not None and other.start is not None and other.end is not None:
+            years = own.start.year - other.start.year
+            start, end = (shifted(moment, "year", years) for moment in (other.start, other.end))
+            periods = [own, replace(other, start=start, end=end)]
     if not 1 <= len(periods) <= 2:
         raise UnclearError("a change needs the period it happened in")
     *before, later = sorted(periods, key=lambda p: (p.start is not None, p.start))

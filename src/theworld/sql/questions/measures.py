@@ -9,7 +9,7 @@ from theworld.ontology import Attribute
 from theworld.sql.mapping import DatabaseMapping, is_measure
 from theworld.sql.plan import Aggregate, UnclearError, Whole
 from theworld.sql.questions.lexicon import Term
-from theworld.sql.questions.restrictions import Restrictions
+from theworld.sql.questions.narrowing import Restrictions
 
 Analysis = Literal["", "trend", "change", "change_over_year", "volatility"]
 Needs = Sequence[frozenset[str]]

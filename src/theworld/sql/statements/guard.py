@@ -49,9 +49,7 @@ class Statement:
     """A checked statement, ready for an engine."""
 
     sql: str
-    """The text, in the engine's dialect."""
     parameters: Mapping[str, Cell]
-    """Its named parameters."""
 
 
 def refused(why: str) -> StatementRefusedError:
@@ -120,8 +118,19 @@ class _Check:
         for select in tree.find_all(exp.Select):
             self._check_joins(select)
         self._restrict(tree)
-        self._parametrise(tree)
-        self._limit(tree)
+        values: dict[str, str] = {}
+        for literal in list(tree.find_all(exp.Literal)):
+            if literal.is_string and not isinstance(literal.parent, exp.TimeToStr):
+                name = values.setdefault(literal.this, f"text_{len(values) + 1}")
+                self._parameters[name] = literal.this
+                literal.replace(exp.Placeholder(this=name))
+        if any(
+            not (isinstance(one.expression, exp.Literal) and one.expression.is_int) for one in tree.find_all(exp.Limit)
+        ):
+            raise refused("LIMIT must be a number")
+        own, most = tree.args.get("limit"), self._max_rows + 1
+        if own is None or int(own.expression.this) > most:
+            tree.set("limit", exp.Limit(expression=exp.Literal.number(most)))
         return Statement(tree.sql(dialect=self._dialect, comments=False), self._parameters)
 
     def _check_node(self, node: exp.Expr) -> None:
@@ -221,20 +230,3 @@ class _Check:
             quoted = exp.to_identifier(alias, quoted=True)
             table.replace(rows.from_(bare).where(own).subquery(alias=exp.TableAlias(this=quoted)))
             self._parameters[TENANT_PARAMETER] = self._tenant
-
-    def _parametrise(self, tree: exp.Expr) -> None:
-        values: dict[str, str] = {}
-        for literal in list(tree.find_all(exp.Literal)):
-            if literal.is_string and not isinstance(literal.parent, exp.TimeToStr):
-                name = values.setdefault(literal.this, f"text_{len(values) + 1}")
-                self._parameters[name] = literal.this
-                literal.replace(exp.Placeholder(this=name))
-
-    def _limit(self, tree: exp.Expr) -> None:
-        for limit in tree.find_all(exp.Limit):
-            if not (isinstance(limit.expression, exp.Literal) and limit.expression.is_int):
-                raise refused("LIMIT must be a number")
-        own = tree.args.get("limit")
-        most = self._max_rows + 1
-        if own is None or int(own.expression.this) > most:
-            tree.set("limit", exp.Limit(expression=exp.Literal.number(most)))

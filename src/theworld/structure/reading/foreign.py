@@ -60,8 +60,14 @@ def json_literals(text: str) -> tuple[str, list[Edit]]:
     edits: list[Edit] = []
     position = length = 0
     for match in LITERAL.finditer(text):
-        new = _as_json(match)
-        if new is not None:
+        quoted = match["tick"] or match["raw"]
+        if match["triple"] or quoted:
+            new = json.dumps(match["triple"][3:-3] if match["triple"] else quoted[1:-1], ensure_ascii=False)
+        elif match["joined"]:
+            new = JOIN.sub("", match["joined"])
+        else:
+            new = "null" if match["nothing"] else match["body"] or match["argument"]
+        if new is not None:  # it is no ordinary string
             pieces += [text[position : match.start()], new]
             length += match.start() - position + len(new)
             edits.append((length, len(new) - len(match[0])))
@@ -72,17 +78,6 @@ def json_literals(text: str) -> tuple[str, list[Edit]]:
 def before(position: int, edits: list[Edit]) -> int:
     """Return where a position of an edited text was before the edits."""
     return position - sum(grown for after, grown in edits if after <= position)
-
-
-def _as_json(match: re.Match[str]) -> str | None:
-    """Return one literal of another language as JSON, None for an ordinary string."""
-    if match["triple"]:
-        return json.dumps(match["triple"][3:-3], ensure_ascii=False)
-    if match["tick"] or match["raw"]:
-        return json.dumps((match["tick"] or match["raw"])[1:-1], ensure_ascii=False)
-    if match["joined"]:
-        return JOIN.sub("", match["joined"])
-    return "null" if match["nothing"] else match["body"] or match["argument"]
 
 
 def _ascii_marks(text: str) -> str:

@@ -11,7 +11,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from theworld.structure.reading.repairing import MORE_FIELDS, Repaired, TooDeepError, repair_json
@@ -184,12 +183,6 @@ def unbraced_fields(text: str, start: int = 0) -> Fragment | None:
         return None
     note = Repair("closer", "the braces around the fields are missing")
     return Fragment("unbraced", reading.value, start, len(text), (note,), reading)
-
-
-def only_separators_between(text: str, fragments: list[Fragment]) -> bool:
-    """Return whether only commas and white space stand between one fragment and the next."""
-    gaps = (text[left.end : right.start] for left, right in pairwise(fragments))
-    return all(SEPARATOR.fullmatch(gap) for gap in gaps)
 
 
 def nested_values(value: Any) -> Iterator[tuple[Path, Any]]:

@@ -92,7 +92,7 @@ def invented(value: Any, text: str) -> list[tuple[Path, Any]]:
 
     A text is contained when all its words are; a number when the text has that number; true, false and null always.
     """
-    known = {_unpadded(word) for word in words_of(_unescaped(text)) | words_of(text)}
+    known = _unpadded(_unescaped(text)) | _unpadded(text)
     numbers = set(map(_number, NUMBER.findall(INVISIBLE.sub("", text))))
     found = []
     for path, item in leaves(value):
@@ -102,7 +102,7 @@ def invented(value: Any, text: str) -> list[tuple[Path, Any]]:
             size = abs(_number(str(item)))
             inside = size in numbers or not known.isdisjoint((str(item).casefold(), f"{size:g}"))
         else:
-            inside = {_unpadded(word) for word in words_of(str(item))} <= known
+            inside = _unpadded(str(item)) <= known
         if not inside:
             found.append((path, item))
     return found
@@ -112,9 +112,9 @@ def _is_number(item: Any) -> bool:
     return isinstance(item, (int, float)) and not isinstance(item, bool)
 
 
-def _unpadded(word: str) -> str:
-    """Return a number without leading zeros, so that 01 in a date is the 1 it was written as."""
-    return word.lstrip("0") or "0" if word.isdecimal() else word
+def _unpadded(text: str) -> set[str]:
+    """Return the words of a text, numbers without leading zeros, so that 01 in a date is the 1 it was written as."""
+    return {word.lstrip("0") or "0" if word.isdecimal() else word for word in words_of(text)}
 
 
 def _number(text: str) -> float:
