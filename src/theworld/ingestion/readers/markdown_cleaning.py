@@ -26,6 +26,8 @@ _PRE = re.compile(r"[ \t]*<pre\b[^>]*>(.*?)</pre\s*>", re.I | re.S)
 _SCRIPT = re.compile(r"<(script|style)\b[^>]*>.*?</\1\s*>", re.I | re.S)
 _COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}|\{#[^}\n]*#\}", re.S)
 _TEMPLATE = re.compile(r"\{%-?.*?-?%\}|\{\{[<%](?P<shortcode>.*?)[%>]\}\}", re.S)
+_NEARBY = 300
+"""Characters of a line on each side of a shortcode that are looked at."""
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+\S*")
 _MODULE = re.compile(
     r"^(?:import\s.+?\sfrom\s+['\"].+?['\"];?|import\s+['\"].+?['\"];?|export\s+(?:const|default)\s[^\n]*)[ \t]*\n",
@@ -155,13 +157,13 @@ def _decoded(text: str) -> str:
 def _shown(tag: re.Match[str]) -> str:
     """Return what a page shows of a shortcode: versions, words and captions, not paths and single names.
 
-    One that is a single word within a line is a badge ("required"), unless it is opened and closed.
+    One that is a single word within a line is a badge ("required"), unless the line closes it or HTML has that name.
     """
     code = (tag["shortcode"] or "").strip()
-    line_start, line_end = tag.string.rfind("\n", 0, tag.start()) + 1, tag.string.find("\n", tag.end())
-    line = tag.string[line_start : line_end if line_end >= 0 else None]
-    if re.fullmatch(r"[a-z]+", code) and re.search(r"\w", _TEMPLATE.sub("", line)):
-        return "" if re.search(rf"\{{\{{[<%]\s*/\s*{code}\s*[%>]\}}\}}", tag.string) else f"({code})"
+    before = tag.string[max(tag.start() - _NEARBY, 0) : tag.start()].rpartition("\n")[2]
+    line = before + tag.string[tag.end() : tag.end() + _NEARBY].partition("\n")[0]
+    if re.fullmatch(r"[a-z]+", code) and code not in _INLINE | _BLOCK and re.search(r"\w", _TEMPLATE.sub("", line)):
+        return "" if re.search(rf"\{{\{{[<%]\s*/\s*{code}\b", line) else f"({code})"
     spoken = {one or other for one, other in _SPOKEN.findall(code)}
     words = (v for v in code.split('"')[1::2] if v in spoken or "/" not in v)
     return " ".join(v for v in words if v in spoken or _VERSION.fullmatch(v) or " " in v or has_ideographs(v))
