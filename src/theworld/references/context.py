@@ -35,7 +35,9 @@ _MARKUP = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)|</?\w[^<>]*>|[`*#>|]+")
 _CLOSING = " \t\n?？!！.。"
 _OWN_CONTEXT = re.compile(r"\s*(?:\(([^()]*)\)|（([^（）]*)）)([\s?？!！.。]*)$")
 _ITEM_LINE = re.compile(r"(?m)^[ \t]*(?:[-*•]|\(?\d{1,2}[.)、）]|[①-⑩])[ \t]*(.+)$")
-_PART = "[^,，.。;；:：!?！？、]+"
+_PART = "(?:[^,，.。;；:：!?！？、]|(?<=[A-Za-z0-9])[.:](?=[A-Za-z0-9/]))+"
+"""An item of an enumeration; versions, addresses and commands have stops and colons within."""
+_COLON = re.compile(r"(?<![A-Za-z0-9]):|:(?![A-Za-z0-9/])|：")
 _ENUMERATION = re.compile(rf"{_PART}(?:(?:、|,\s+){_PART})*(?:,?\s+(?:and|or)\s+|[和与或、]){_PART}")
 _SEPARATOR = re.compile(r"、|,\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+|和|与|或")
 _COUNTED = ("first 一 1 former 前 最初 最早 一开始 最开始", "second 二 2", "third 三 3", "fourth 四 4", "fifth 五 5")
@@ -192,7 +194,7 @@ class FollowUp:
         An item is named by what stands before its colon. A proper name needs no more; any other item gets what the list
         answered as its context.
         """
-        text = chosen.text if _STEP.search(span.phrase) else re.split("[:：]", chosen.text)[0].strip() or chosen.text
+        text = chosen.text if _STEP.search(span.phrase) else _COLON.split(chosen.text)[0].strip() or chosen.text
         before, after = self.query[: span.start], self.query[span.end :]
         if _SAYS_NO_MORE.fullmatch(before + after):
             question = self.before.text if self.before else ""
