@@ -16,6 +16,8 @@ from theworld.demo.credit import write_sample
 from theworld.settings import Settings
 from theworld.sql.database import Database
 
+STARTS_WITHIN_S = 60
+"""A server beside much other work takes more than ten seconds to answer."""
 NOW = datetime(2024, 12, 31, 12)  # noqa: DTZ001 - meant in the database's zone
 
 
@@ -90,15 +92,21 @@ def postgres(tmp_path_factory):
         "-c",
         "listen_addresses=127.0.0.1",
     ]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    log = folder / "log"
+    with log.open("wb") as written:
+        server = subprocess.Popen(command, stdout=written, stderr=written)
     url = f"postgresql://theworld@127.0.0.1:{port}/postgres"
     import psycopg
 
-    for _ in range(100):
+    until = time.monotonic() + STARTS_WITHIN_S
+    while True:
         try:
             psycopg.connect(url).close()
             break
         except psycopg.OperationalError:
+            if server.poll() is not None or time.monotonic() > until:
+                server.kill()
+                pytest.fail(f"PostgreSQL did not start, exit code {server.poll()}: {log.read_text('utf-8')[-1000:]}")
             time.sleep(0.1)
     yield url
     server.terminate()
